@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from weeks import KINDS, make_week
 
-from helpers.live.challenge import Batch, build_events, check_rows
+from helpers.live.challenge import Batch, build_events, check_rows, read_rows
 from helpers.live.settle import read_answers, read_truth
 from helpers.live.submission import find_deadline, list_late, open_round, revise, write_prediction
 from helpers.replies.parse import parse_prediction
@@ -14,6 +14,10 @@ NOW = pd.Timestamp("2026-03-04T10:00:00+08:00")
 ROWS, SAID, EXPECTED = make_week("a", n=len(KINDS))
 BATCH = Batch(check_rows(ROWS, "week"), "futurex-ai/Futurex-Online", "c" * 40, "", is_challenge=True)
 EVENTS = build_events(BATCH, NOW.isoformat()).to_dict("records")
+
+
+def read_own(path):
+    return read_answers(path.name, pd.DataFrame(EVENTS), read_rows(path, path.name))
 
 
 @pytest.mark.parametrize("n", range(len(KINDS)), ids=[kind[0] for kind in KINDS])
@@ -29,8 +33,7 @@ def test_a_number_without_a_deviation_is_scored_by_5_percent_and_says_so(tmp_pat
     numbers = [event for event in EVENTS if event["kind"] == "number"]
     lines = [f"{event['event_id']},{200 + n},{'4' if n else ''}" for n, event in enumerate(numbers)]
     (tmp_path / "answers.csv").write_text("id,answer,spread\n" + "\n".join(lines) + "\n")
-    answers, source = read_answers(tmp_path / "answers.csv", pd.DataFrame(EVENTS))
-    assert source == "answers.csv"
+    answers = read_own(tmp_path / "answers.csv")
     assert list(answers["spread"]) == [10.0, *[4.0] * (len(numbers) - 1)]
     assert answers["method"].iloc[0] == "5% of the true value" and set(answers["method"][1:]) == {"deviation given"}
 
@@ -39,10 +42,10 @@ def test_answers_that_cannot_be_read_are_refused_by_row(tmp_path):
     event = next(event for event in EVENTS if event["kind"] == "number")
     (tmp_path / "answers.csv").write_text(f"id,answer\nother,1\n{event['event_id']},plenty\n")
     with pytest.raises(ValueError, match="answers.csv, row 2, answer: 'plenty' is no number"):
-        read_answers(tmp_path / "answers.csv", pd.DataFrame(EVENTS))
+        read_own(tmp_path / "answers.csv")
     (tmp_path / "answers.csv").write_text("id,answer\nother,1\n")
     with pytest.raises(ValueError, match="has no answer to any of the"):
-        read_answers(tmp_path / "answers.csv", pd.DataFrame(EVENTS))
+        read_own(tmp_path / "answers.csv")
 
 
 def test_the_deadline_is_the_wednesday_before_the_first_end():
@@ -73,6 +76,6 @@ def test_a_round_lasts_a_day_or_until_it_is_complete():
     ],
 )
 def test_only_a_material_change_revises(prediction, confidence, pages, stands):
-    old = {"prediction": "A", "confidence": 0.6, "pages": ["p1"], "as_of": "2026-03-03T10:00:00+08:00"}
-    new = {"prediction": prediction, "confidence": confidence, "pages": pages, "as_of": NOW.isoformat()}
+    old = {"prediction": "A", "probability": 0.6, "pages": ["p1"], "as_of": "2026-03-03T10:00:00+08:00"}
+    new = {"prediction": prediction, "probability": confidence, "pages": pages, "as_of": NOW.isoformat()}
     assert revise(old, new)[0]["prediction"] == stands

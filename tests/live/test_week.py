@@ -54,7 +54,7 @@ def week(tmp_path):
                 env |= {"HF_HUB_DISABLE_PROGRESS_BARS": "1"}
                 more = [] if "--settle" in arguments else ["--agent", "my_model", "--now", now]
                 command = [sys.executable, "-m", "daybefore", "week", *more, *arguments]
-                done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=200)
+                done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=600)
                 assert done.returncode == code, done.stdout + done.stderr
                 return done.stdout + done.stderr
 
@@ -155,9 +155,12 @@ def test_votes_of_five_samples_and_a_file_of_ones_own(ask):
     told = ask("--samples", "5", "--out", "own", "--at-once", "1", now="2026-03-04T10:00:00+08:00")
     assert read_submission(ask.folder / "own") == {"q1": "A", "q2": "12.5 m"}
     assert "late, their window had ended: 1: q2" in told and "subject" not in told
-    assert json.loads((ask.folder / "own/week.json").read_text())["standing"]["q1"]["confidence"] == 0.6
+    assert json.loads((ask.folder / "own/week.json").read_text())["standing"]["q1"]["probability"] == 0.6
     (ask.folder / "answers.csv").write_text("id,answer,spread\nq1,Yes,\nq2,12,2\n")
-    told = ask("--settle", "answers.csv", "--out", "own")
+    board = {"weekly": {"2026-02-W4": [], "2026-03-W1": [{"modelName": "rival", "overallScore": 99.5}]}}
+    (ask.folder / "board.json").write_text(json.dumps(board))
+    told = ask("--settle", "answers.csv", "--out", "own", "--board", "board.json")
+    assert "public board, 2026-03-W1: 0.9" in told and "would be place 2 of 2; best: rival 0.995" in told
     scores = pd.read_csv(ask.folder / "own/scores.csv").set_index("event_id")
     assert scores["score_imputed"].to_dict() == {"q1": 1.0, "q2": pytest.approx(1 - 0.25**2)}
     assert "numbers scored by: deviation given (1)" in told

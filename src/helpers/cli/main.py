@@ -203,6 +203,7 @@ def run():
 @option("--now", metavar="MOMENT", help="Ask as of this moment, such as 2026-03-04T10:00:00+08:00: for a rehearsal.")
 @option("--settle", metavar="ANSWERS", help="Score: a csv of id and answer, past (FutureX-Past), or venue.")
 @option("--judge", metavar="AGENT", help="With --settle: a model that looks at texts that were not matched.")
+@option("--board", metavar="FILE", help="With --settle: the public board, to stand beside (json, or csv).")
 def week():
     """Ask this week's questions of FutureX, or a file's, and write the submission; nothing is sent."""
 

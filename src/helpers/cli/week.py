@@ -7,43 +7,20 @@ revises them only on a material change. With `settle` the folder's answers are s
 import os
 from contextlib import ExitStack, contextmanager
 from functools import partial
+from pathlib import Path
 
 import pandas as pd
 
-from helpers.agents.registry import (
-    FUNCTION,
-    PROMPTED,
-    SEARCHING,
-    build_client,
-    load_agents,
-    load_entries,
-    pick_entry,
-    read_prices,
-)
+from helpers.agents import registry
+from helpers.agents.registry import FUNCTION, PROMPTED
 from helpers.agents.runs import DEADLINE_S, run_agents
 from helpers.calendar import ZONE
 from helpers.cli.main import PartWay, show, tell
 from helpers.cli.preflight import announce_articles, check_model, locate_store, prepare_agent
 from helpers.cli.run import Asked, ask_majorities, ask_prompted, heed_stops
-from helpers.live.challenge import build_events, fetch_batch, name_window
-from helpers.live.settle import VENUE, read_answers
-from helpers.live.settle import settle as score_week
-from helpers.live.submission import (
-    build_predictions,
-    collect_answers,
-    describe_email,
-    find_deadline,
-    find_week,
-    list_late,
-    locate_week,
-    open_round,
-    read_state,
-    read_week,
-    revise_all,
-    write_round,
-    write_week,
-)
-from helpers.live.venue_answers import fetch_answers, measure_skill, score_round, tell_chances
+from helpers.live import settle as settling
+from helpers.live import submission, venue_answers
+from helpers.live.challenge import ANSWERS, build_events, fetch_batch, fetch_rows, name_window, read_rows
 from helpers.live.venues import keep_questions
 from helpers.models.judges import build_consult
 from helpers.models.llm import open_door
@@ -57,17 +34,17 @@ N_TOLD = 5
 """Ids or sentences of a kind that are printed."""
 
 
-def main(names=(), questions=None, out=None, commit=None, *, settle=None, now=None, judge=None, **how):
+def main(names=(), questions=None, out=None, commit=None, *, settle=None, now=None, judge=None, board=None, **how):
     """Ask, or settle, a week; returns what was found as a dict. Raises ValueError before anything is asked.
 
     `questions` is a file (None: the challenge's newest set, or that of `commit`), `out` the folder of the answers,
     `now` a moment to ask as of instead of this one, `settle` a file of answers, "past" or "venue", `judge` an agent's
-    name. `how`: venue and limit (questions of a market, or of ForecastBench, in place of a file's), n_samples, at_once,
-    ceiling_usd, deadline_s, retry, yes, press (folders of articles).
+    name, `board` a file of the public board. `how`: venue and limit (questions of a market, or of ForecastBench, in
+    place of a file's), n_samples, at_once, ceiling_usd, deadline_s, retry, yes, press (folders of articles).
     """
     venue, limit = how.pop("venue", None), how.pop("limit", None)
     if settle:
-        return settle_week(settle, out, judge, how.get("ceiling_usd"), read_now(now))
+        return settle_week(settle, out, judge, board, how.get("ceiling_usd"), read_now(now))
     if not names:
         raise ValueError("a week is asked of an agent: AGENT=name (--agent name), a table of data/agents.local.toml")
     for name in names:
@@ -77,7 +54,7 @@ def main(names=(), questions=None, out=None, commit=None, *, settle=None, now=No
         questions, now = list_venue(venue, limit, now, questions, commit)
     batch = fetch_batch(questions, commit)
     tell(describe_batch(batch, now))
-    folders = {name: locate_week(batch, out, name if len(names) > 1 else None) for name in names}
+    folders = {name: submission.locate_week(batch, out, name if len(names) > 1 else None) for name in names}
     with heed_stops():
         asked = [ask_week(name, batch, now, path, folder, **how) for name, folder in folders.items()]
     found = {one["agent"]: one for one in asked}
@@ -109,7 +86,7 @@ def describe_batch(batch, now):
     """Return what was fetched: how many questions, from where, and when the challenge wants its answers."""
     told = f"{len(batch.rows)} questions of {batch.source}, commit {batch.commit[:12]}"
     told += f" ({batch.message})" * bool(batch.message)
-    if (deadline := find_deadline(batch)) is not None:
+    if (deadline := submission.find_deadline(batch)) is not None:
         told += f"; wanted by {deadline:%Y-%m-%d %H:%M} UTC+8"
         told += ", which has passed: the challenge does not count what comes now" * (now > deadline)
     return told
@@ -117,20 +94,20 @@ def describe_batch(batch, now):
 
 def ask_week(name, batch, now, path, folder, *, n_samples=1, **how):
     """Ask one agent a batch's questions in the round that is due, write its files, print what was found."""
-    state = read_state(folder)
+    state = submission.read_state(folder)
     if state["agent"] not in (None, name) or state["commit"] not in (None, batch.commit):
         theirs = f"{state['agent']}'s answers to commit {str(state['commit'])[:12]}"
         raise ValueError(f"{folder} holds {theirs}; name another folder (OUT=folder)")
     state |= {"agent": name, "source": batch.source, "commit": batch.commit, "message": batch.message}
-    turn = open_round(state, now)
+    turn = submission.open_round(state, now)
     events = build_events(batch, turn["as_of"])
-    write_week(folder, state, events)  # first, so that a run that is killed goes on as of the same moment
+    submission.write_week(folder, state, events)  # first, so that a run that is killed goes on as of the same moment
     run_ids, stops = ask_questions(name, Asked(name_window(batch), events, events, None, path), n_samples, **how)
     turn["is_complete"] = not stops and not count_stored(path, run_ids[-1:], ACCIDENTS)
-    told = revise_all(state, collect_answers(path, run_ids, events), turn["as_of"])
-    state["late"] = list_late(batch, pd.Timestamp(turn["as_of"]))
-    write_week(folder, state, events)
-    for path in write_round(folder, state, events):
+    told = submission.revise_all(state, submission.collect_answers(path, run_ids, events), turn["as_of"])
+    state["late"] = submission.list_late(batch, pd.Timestamp(turn["as_of"]))
+    submission.write_week(folder, state, events)
+    for path in submission.write_round(folder, state, events):
         show(f"ForecastBench's submission: {os.path.relpath(path)}")
     return report(name, batch, state, events, folder, now, told, stops)
 
@@ -143,13 +120,13 @@ def ask_questions(
     The first of the run_ids is that of the majority of several samples, where there is one.
     """
     entry, told = find_entry(name), announce_articles(press)
-    if entry["method"] in SEARCHING and not press and "search" not in entry:
+    if entry["method"] in registry.SEARCHING and not press and "search" not in entry:
         told_so = 'write search = "tavily" into its table, or give dated articles (--articles FOLDER)'
         tell(f"{name} searches, and there is nothing to search: {told_so}")
     options = {"window": asked.window, "deadline_s": deadline_s}
     opener = partial(open_today, tuple(map(os.path.abspath, press)))
     if entry["method"] == FUNCTION:
-        ready = {name: load_agents(wanted=[name])[name] | ({"condition": told} if told else {})}
+        ready = {name: registry.load_agents(wanted=[name])[name] | ({"condition": told} if told else {})}
         return list(run_agents(ready, asked.events, opener, asked.path, **options).values()), []
     again = {"again": (*ACCIDENTS, *(DOUBTFUL if retry else ())), "samples": range(n_samples)}
     limits = {"deadline_s": deadline_s, "ceiling_usd": ceiling_usd, "is_limited": yes or ceiling_usd is not None}
@@ -163,7 +140,7 @@ def ask_questions(
 
 def find_entry(name):
     """Return an agent's table. Raises ValueError for one that there is not, and one that reads a source's page."""
-    entry = pick_entry(load_entries(wanted=[name], own=True), name)
+    entry = registry.pick_entry(registry.load_entries(wanted=[name], own=True), name)
     if entry["method"] not in (*PROMPTED, FUNCTION):
         raise ValueError(f"{name} reads a source's page, and these questions have none; name one that asks a model")
     return entry
@@ -178,7 +155,7 @@ def open_today(press):
 def report(name, batch, state, events, folder, now, told, stops):
     """Print what stands in a week's folder, what is missing and why, and the e-mail's fields; return it as a dict."""
     answers = {event_id: state["standing"][event_id] for event_id in events["event_id"]}
-    missing = {event_id: one["reason"] for event_id, one in answers.items() if not one["prediction"]}
+    missing = {event_id: one["reason"] or one["status"] for event_id, one in answers.items() if not one["prediction"]}
     unread = [row["event_id"] for row in events.to_dict("records") if not parse_json(row["metadata"])["is_known"]]
     show(f"{name}: {len(answers) - len(missing)} of {len(answers)} questions answered, round {len(state['rounds'])}")
     show(list_some("no answer", [f"{event_id} ({why})" for event_id, why in missing.items()]))
@@ -187,7 +164,7 @@ def report(name, batch, state, events, folder, now, told, stops):
     show(list_some("changed or kept against an earlier round", told))
     show(f"files: {os.path.relpath(folder / 'submission.json')}, .jsonl")
     if batch.is_challenge:
-        show(describe_email(name, batch, now, folder))
+        show(submission.describe_email(name, batch, now, folder))
     if stops:
         tell("\n".join(f"daybefore week: {stop}" for stop in stops))
     found = {"agent": name, "folder": str(folder), "commit": batch.commit, "as_of": state["rounds"][-1]["as_of"]}
@@ -219,41 +196,72 @@ def open_judge(name, ceiling_usd):
     entry = find_entry(name)
     if entry["method"] == FUNCTION:
         raise ValueError(f"{name} is a function and cannot judge; name an agent that asks a model")
-    prices = read_prices(entry)
+    prices = registry.read_prices(entry)
     settings = {"live": True, "prices": prices} | check_model(name, entry, prices, ceiling_usd)
     with ExitStack() as stack:
         door = open_door(f"{name}-judge", connection=open_model(entry, stack), **settings)
         stack.callback(door.recordings.close)
-        yield build_consult(*build_client(entry, door)[:4])
+        yield build_consult(*registry.build_client(entry, door)[:4])
 
 
-def settle_week(place, out, judge, ceiling_usd, now):
+def find_answers(place, events, now):
+    """Return (answers table, where they are from, [(id, why it is open)]) of a file, "past" or "venue"."""
+    if place == "venue":
+        rows, why = venue_answers.fetch_answers(events, now)
+        if not rows:
+            raise ValueError(f"none of the {len(events)} questions is settled; the first, {why[0][0]}: {why[0][1]}")
+        return settling.read_answers("their venue", events, rows), "their venue", why
+    if place == "past":
+        rows, commit, _ = fetch_rows(ANSWERS)
+        source = f"{ANSWERS}@{commit[:12]}"
+        return settling.read_answers(source, events, rows, is_own=False), source, []
+    if not Path(place).is_file():
+        raise ValueError(f"there is no file {place}; give a csv of id and answer, 'past' or 'venue'")
+    name = Path(place).name
+    return settling.read_answers(name, events, read_rows(Path(place), name)), name, []
+
+
+def settle_week(place, out, judge, board, ceiling_usd, now):
     """Score a folder's answers and print the table; returns it. Raises ValueError where nothing can be settled."""
-    folder = find_week(out)
-    state, events = read_week(folder)
-    rows, why = fetch_answers(events, now) if place == VENUE else ((), [])
-    if place == VENUE and not rows:
-        raise ValueError(f"none of the {len(events)} questions is settled; the first, {why[0][0]}: {why[0][1]}")
-    answers, source = read_answers(place, events, rows)
+    folder = submission.find_week(out)
+    state, events = submission.read_week(folder)
+    answers, source, why = find_answers(place, events, now)
     with open_judge(judge, ceiling_usd) as consult:
-        rows, table = score_week(state, events, answers, consult)
+        rows, table = settling.settle(state, events, answers, consult)
     rows.to_csv(folder / "scores.csv", index=False, lineterminator="\n")
     rules = answers["method"].dropna().value_counts().to_dict()
     show(f"{state['agent']}, {state['source']} {state['commit'][:12]}, answers from {source}")
-    shown = table if judge else table.drop(columns="judged")
-    show(shown.to_string(index=False, na_rep="", float_format=lambda value: f"{value:.3f}"))
+    show_table(table if judge else table.drop(columns="judged"))
     show("numbers scored by: " + (", ".join(f"{rule} ({n})" for rule, n in sorted(rules.items())) or "there are none"))
     open_ids = sorted(set(events["event_id"]) - set(answers["event_id"]))
     show(list_some("not settled yet", [f"{name} ({said})" for name, said in why] or open_ids))
-    beside = show_beside(tell_chances(build_predictions(state, events), events, answers), events)
+    if board:
+        show_board(Path(board), table["mean"].iloc[-1])
+    beside = show_beside(venue_answers.tell_chances(submission.build_predictions(state), events, answers), events)
     show(f"a row a question: {os.path.relpath(folder / 'scores.csv')}")
     return {"folder": str(folder), "table": table.to_dict("records"), "rules": rules, "open": open_ids} | beside
+
+
+def show_table(table):
+    """Print a table, its numbers with three decimals."""
+    show(table.to_string(index=False, na_rep="", float_format=lambda value: f"{value:.3f}"))
+
+
+def show_board(path, overall):
+    """Print where an overall score would stand on a public board, with its three best and its median."""
+    week, table = settling.read_board(path)
+    best = ", ".join(f"{row['name']} {row['overall']:.3f}" for row in table.head(3).to_dict("records"))
+    place, n = int((table["overall"] > overall).sum()) + 1, len(table) + 1
+    show(f"public board, {week}: {overall:.3f} would be place {place} of {n}; best: {best}; median")
+    show(
+        f"{table['overall'].median():.3f}. The board's own scorer judges texts by a model: the two are not quite alike."
+    )
 
 
 def show_beside(chances, events):
     """Print the Brier errors beside the price's, and ForecastBench's parts, where there are any; returns them."""
     found = {}
-    if skill := measure_skill(chances, events):
+    if skill := venue_answers.measure_skill(chances, events):
         ends = f"[{skill['low']:.3f}, {skill['high']:.3f}]" if skill["low"] == skill["low"] else "(too few events)"
         show(
             f"Brier error (0 to 1), {skill['n']} questions of {skill['n_clusters']} events: agent {skill['agent']:.3f},"
@@ -263,8 +271,8 @@ def show_beside(chances, events):
     elif chances["price"].notna().any():
         show("none stands beside the price, as no probability was stated: probabilities = true in the agent's table")
     if any("question_set" in parse_json(cell) for cell in events["metadata"]):
-        table = score_round(chances)
+        table = venue_answers.score_round(chances)
         show("ForecastBench's Brier error, not adjusted for difficulty, 0.5 where none was forecast:")
-        show(table.to_string(index=False, na_rep="", float_format=lambda value: f"{value:.3f}"))
+        show_table(table)
         found["round"] = table.to_dict("records")
     return found

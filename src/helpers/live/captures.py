@@ -12,7 +12,7 @@ from contextlib import closing
 import pandas as pd
 
 from helpers.calendar import stamp_moment
-from helpers.web.guest import DEADLINE_S, PACE_S, FetchError, Guest, decode_page
+from helpers.web.guest import FetchError, decode_page
 
 TABLES = """
 create table if not exists bodies (sha256 text primary key, body blob not null);
@@ -40,44 +40,21 @@ def read_looks(path):
         return pd.read_sql("select * from looks order by looked_at, source_id", store)
 
 
-class Captures:
-    """The captures of whoever fetches pages at one moment `now` (aware)."""
-
-    def __init__(self, store, now, pace_s=PACE_S, deadline_s=DEADLINE_S):
-        self.store, self.now, self.guest = store, pd.Timestamp(now), Guest(now, pace_s, deadline_s)
-
-    def fetch(self, url, source_id):
-        """Return the text of a page, which is stored as a capture. Raises FetchError."""
-        before, headers = self.find_capture(url), {}
-        if before:
-            told = json.loads(before["headers"])
-            names = {"etag": "If-None-Match", "last-modified": "If-Modified-Since"}
-            headers = {names[name]: told[name] for name in names if told.get(name)}
-        status, kept, body = self.guest.get(url, headers)
-        if status == 304 and before:
-            digest, body, kept = before["sha256"], self.read_body(before["sha256"]), told | kept
-        elif status == 200:
-            digest = hashlib.sha256(body).hexdigest()
-        else:
-            raise FetchError("down", f"{url}: the site answered {status}")
-        with self.store:
-            self.store.execute("insert or ignore into bodies values (?, ?)", (digest, gzip.compress(body, mtime=0)))
-            row = (url, source_id, self.stamp(), status, json.dumps(kept, sort_keys=True), digest)
-            self.store.execute("insert or replace into captures values (?, ?, ?, ?, ?, ?)", row)
-        return decode_page(kept, body)
-
-    def stamp(self):
-        """Return the moment as the tables write it."""
-        return stamp_moment(self.now)
-
-    def find_capture(self, url):
-        """Return the newest capture of an address as a dict, or None."""
-        cursor = self.store.execute(
-            "select headers, sha256 from captures where url = ? order by fetched_at desc limit 1", (url,)
-        )
-        row = cursor.fetchone()
-        return dict(zip(("headers", "sha256"), row, strict=True)) if row else None
-
-    def read_body(self, digest):
-        """Return the body of a digest."""
-        return gzip.decompress(self.store.execute("select body from bodies where sha256 = ?", (digest,)).fetchone()[0])
+def fetch_page(store, guest, url, source_id):
+    """Return the text of a page, which is stored as a capture. Raises FetchError."""
+    query = "select headers, sha256 from captures where url = ? order by fetched_at desc limit 1"
+    told, digest = store.execute(query, (url,)).fetchone() or ("{}", None)
+    told, names = json.loads(told), {"etag": "If-None-Match", "last-modified": "If-Modified-Since"}
+    status, kept, body = guest.get(url, {names[name]: told[name] for name in names if told.get(name)})
+    if status == 304 and digest:
+        (body,) = store.execute("select body from bodies where sha256 = ?", (digest,)).fetchone()
+        body, kept = gzip.decompress(body), told | kept
+    elif status == 200:
+        digest = hashlib.sha256(body).hexdigest()
+    else:
+        raise FetchError("down", f"{url}: the site answered {status}")
+    with store:
+        store.execute("insert or ignore into bodies values (?, ?)", (digest, gzip.compress(body, mtime=0)))
+        row = (url, source_id, stamp_moment(guest.now), status, json.dumps(kept, sort_keys=True), digest)
+        store.execute("insert or replace into captures values (?, ?, ?, ?, ?, ?)", row)
+    return decode_page(kept, body)

@@ -6,11 +6,12 @@ prompt, end_time, level; parquet). A file of one's own has `id` and `prompt`, an
 """
 
 import re
+import string
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import pandas as pd
-from pydantic import StringConstraints
+from pydantic import AfterValidator, StringConstraints
 
 from helpers.calendar import ZONE, stamp_moment
 from helpers.faults import Problems, find_faults, name_field, parse_text, read_lines, read_text
@@ -34,8 +35,47 @@ MAX_TOLD = 20
 N_COMMIT = 12
 """Digits of a commit by which a week's folder and runs are called."""
 
+DIGITS = re.compile(r"\s*\d+(?:\.\d+)?\s*")
 READERS = (".parquet", ".csv", ".json", ".jsonl")
-LISTED = ("single", "multi")
+LISTED, ORDERED = ("single", "multi"), ("ranking", "list")
+LETTERS = string.ascii_uppercase
+AMOUNTS = dict.fromkeys(("level", "spread", "price"), lambda cell: float(cell) if DIGITS.fullmatch(cell) else cell)
+"""How a csv's columns of numbers are read; of all others a cell is what it says."""
+
+
+def read_options(given):
+    """Return {letter: text} of options: an object by letter, a list, or JSON of either. Raises ValueError.
+
+    >>> read_options('["Yes", "No"]')
+    {'A': 'Yes', 'B': 'No'}
+    """
+    given = parse_text(given, "options") if isinstance(given, str) else given
+    given = list(given) if hasattr(given, "tolist") else given  # parquet's
+    given = dict(zip(LETTERS, given, strict=False)) if isinstance(given, list) and len(given) <= len(LETTERS) else given
+    if not isinstance(given, dict) or not all(isinstance(text, str) for text in given.values()):
+        raise ValueError
+    found = {letter: " ".join(text.split()) for letter, text in given.items()}
+    n_different = len({text.casefold() for text in found.values()} - {""})
+    if len(found) < 2 or n_different < len(found) or list(found) != list(LETTERS[: len(found)]):
+        raise ValueError
+    return found
+
+
+def read_end(text):
+    """Return the moment at which a question's window ends: a day ends with itself, UTC+8. Raises ValueError.
+
+    >>> read_end("2026-03-10").isoformat(), read_end("2026-03-10 12:00:00").isoformat()
+    ('2026-03-11T00:00:00+08:00', '2026-03-10T12:00:00+08:00')
+    """
+    if not re.match(r"\d{4}-\d\d-\d\d", text := text.strip()):
+        raise ValueError(text)
+    moment = pd.Timestamp(text)
+    if not YEARS[0] <= moment.year <= YEARS[1]:
+        raise ValueError(text)
+    if re.fullmatch(r"\d{4}-\d\d-\d\d(?:[T ]00:00(?::00)?)?", text):
+        moment += pd.Timedelta(days=1)
+    return moment.tz_localize(ZONE) if moment.tzinfo is None else moment.tz_convert(ZONE)
+
 
 Name = allow(
     Annotated[str, StringConstraints(pattern=r"^[\w.:-]{1,100}$")], "an id of up to 100 letters, digits and . : _ -"
@@ -46,14 +86,18 @@ Prompt = allow(
     ],
     f"a text of up to {MAX_PROMPT:,} characters",
 )
+End = allow(Annotated[str, AfterValidator(read_end)], "a day or moment such as 2026-03-11")
+Options = allow(
+    Annotated[Any, AfterValidator(read_options)], "2 to 26 different texts by letter from A (a list, an object, JSON)"
+)
 Row = form(
     "id",
     "prompt",
     id=Name,
     prompt=Prompt,
-    end_time=Text,
+    end_time=End,
     level=one_of(*LEVELS),
-    options=Any,
+    options=Options,
     kind=one_of(*KINDS),
     unit=Text,
     spread=Amount,
@@ -91,7 +135,10 @@ def fetch_batch(place=None, commit=None):
     Raises ValueError with what is wrong: no such file, no answer of the hub, a malformed row (`check_rows`).
     """
     if place is not None:
-        return read_file(Path(place))
+        path = Path(place)
+        if not path.is_file():
+            raise ValueError(f"there is no file {path}")
+        return Batch(check_rows(read_rows(path, path.name), path.name), path.name, hash_file(path))
     rows, commit, message = fetch_rows(DATASET, commit)
     return Batch(check_rows(rows, DATASET), DATASET, commit, message, is_challenge=True)
 
@@ -120,14 +167,6 @@ def fetch_rows(name, revision=None):
     return rows, info.sha, commits[0].title if commits else ""
 
 
-def read_file(path):
-    """Return the Batch of a file; its commit is that of the file's content."""
-    if not path.is_file():
-        raise ValueError(f"there is no file {path}")
-    rows = check_rows(read_rows(path, path.name), path.name)
-    return Batch(rows, path.name, hash_file(path))
-
-
 def read_rows(path, name):
     """Return a file's rows as dicts, blank cells left out. Raises ValueError with the file's name, of json its row."""
     if path.suffix not in READERS and path.suffix:
@@ -138,7 +177,7 @@ def read_rows(path, name):
         if path.suffix in (".parquet", ""):
             rows = pd.read_parquet(path).to_dict("records")
         elif path.suffix == ".csv":
-            rows = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
+            rows = pd.read_csv(path, dtype=str, keep_default_na=False, converters=AMOUNTS).to_dict("records")
         elif path.suffix == ".json":
             rows = parse_text(read_text(path), name)
         else:
@@ -153,12 +192,9 @@ def read_rows(path, name):
 
 
 def clean_row(row):
-    """Return a row of plain values without blank cells: numpy's numbers as Python's, text of a csv as what it says."""
+    """Return a row of plain values without blank cells: numpy's numbers as Python's, moments as text."""
     cells = {str(name): value.item() if hasattr(value, "item") else value for name, value in row.items()}
     cells = {name: value for name, value in cells.items() if value is not None and value != "" and value == value}
-    for name in ("level", "spread", "price"):
-        if isinstance(cells.get(name), str) and re.fullmatch(r"\d+(?:\.\d+)?", cells[name].strip()):
-            cells[name] = float(cells[name]) if "." in cells[name] else int(cells[name])
     if isinstance(cells.get("level"), float) and cells["level"].is_integer():
         cells["level"] = int(cells["level"])
     if hasattr(cells.get("end_time"), "isoformat"):
@@ -179,12 +215,13 @@ def check_rows(rows, name):
             problems.append(f"{name}, row {n}: wanted is an object with id and prompt, not {type(row).__name__}")
             continue
         known = {field: row[field] for field in Row.model_fields if field in row}
-        faults = [(name_field(at), words) for at, words in find_faults(known, Row)]
-        faults += check_fields(known) if not faults else []
+        faults = [(name_field(at), words) for at, words in find_faults(known, Row)] or check_kind(known)
         if not faults and (first := seen.setdefault(row["id"], n)) != n:
             faults = [("id", f"{row['id']!r} stands in row {first} already")]
         problems += [f"{name}, row {n}{', ' * bool(field)}{field}: {words}" for field, words in faults]
-        made.append(known if faults else known | read_options(known))
+        if not faults and "options" in known:
+            known["options"] = read_options(known["options"])
+        made.append(known)
     if len(problems) > MAX_TOLD:
         problems = [*problems[:MAX_TOLD], f"{name}: {len(problems) - MAX_TOLD} more faults"]
     if problems:
@@ -192,68 +229,14 @@ def check_rows(rows, name):
     return made
 
 
-def check_fields(row):
-    """Return what is wrong with a row whose cells have the right types: [(field, words)]."""
-    faults = []
-    if "end_time" in row:
-        try:
-            read_end(row["end_time"])
-        except ValueError:
-            faults.append(("end_time", f"wanted a day or moment such as 2026-03-11, not {row['end_time'][:40]!r}"))
-    try:
-        options = read_options(row).get("options")
-    except ValueError as problem:
-        return [*faults, ("options", str(problem))]
-    kind = row.get("kind")
+def check_kind(row):
+    """Return what is wrong with a row's kind beside its options: [(field, words)]."""
+    kind, options = row.get("kind"), row.get("options")
     if kind in LISTED and not options and not read_shape(row["prompt"]).options:
-        faults.append(("kind", f"{kind} needs options, in their column or as lettered lines of the prompt"))
-    if options and kind not in (None, *LISTED, "ranking", "list"):
-        faults.append(("options", f"a question of kind {kind} has none"))
-    return faults
-
-
-def read_options(row):
-    """Return {"options": {letter: text}} of a row that has some: an object, a list, or JSON of either; else {}.
-
-    >>> read_options({"options": '["Yes", "No"]'})
-    {'options': {'A': 'Yes', 'B': 'No'}}
-    """
-    given = row.get("options")
-    if given is None:
-        return {}
-    if isinstance(given, str):
-        try:
-            given = parse_text(given, "options")
-        except ValueError:
-            raise ValueError("wanted JSON of a list of texts, or of an object by letter") from None
-    given = given.tolist() if hasattr(given, "tolist") else given
-    if isinstance(given, list):
-        given = {chr(ord("A") + n): text for n, text in enumerate(given)} if len(given) <= 26 else {}
-    if not isinstance(given, dict) or not 2 <= len(given) <= 26:
-        raise ValueError("wanted are 2 to 26 of them")
-    if not all(isinstance(text, str) and text.strip() for text in given.values()):
-        raise ValueError("each must be a text")
-    if list(given) != [chr(ord("A") + n) for n in range(len(given))]:
-        raise ValueError(f"letters must run from A without a gap, not {', '.join(map(str, given))[:40]}")
-    if len({text.casefold().strip() for text in given.values()}) < len(given):
-        raise ValueError("two of them read the same")
-    return {"options": {letter: " ".join(text.split()) for letter, text in given.items()}}
-
-
-def read_end(text):
-    """Return the moment at which a question's window ends: a day ends with itself, UTC+8.
-
-    >>> read_end("2026-03-10").isoformat(), read_end("2026-03-10 12:00:00").isoformat()
-    ('2026-03-11T00:00:00+08:00', '2026-03-10T12:00:00+08:00')
-    """
-    if not re.match(r"\d{4}-\d\d-\d\d", text := str(text).strip()):
-        raise ValueError(text)
-    moment = pd.Timestamp(text)
-    if not YEARS[0] <= moment.year <= YEARS[1]:
-        raise ValueError(text)
-    if re.fullmatch(r"\d{4}-\d\d-\d\d(?:[T ]00:00(?::00)?)?", text):
-        moment += pd.Timedelta(days=1)
-    return moment.tz_localize(ZONE) if moment.tzinfo is None else moment.tz_convert(ZONE)
+        return [("kind", f"{kind} needs options, in their column or as lettered lines of the prompt")]
+    if options and kind not in (None, *LISTED, *ORDERED):
+        return [("options", f"a question of kind {kind} has none")]
+    return []
 
 
 def find_shape(row):
@@ -263,7 +246,7 @@ def find_shape(row):
         writes = shape.writes if shape.options == options else "letter"
         shape = Shape(row.get("kind") or (shape.kind if shape.options else "single"), options, writes=writes)
     elif kind := row.get("kind"):
-        is_same = kind == shape.kind or (kind in (*LISTED, "ranking", "list") and shape.options)
+        is_same = kind == shape.kind or (kind in (*LISTED, *ORDERED) and shape.options)
         shape = shape._replace(kind=kind, is_known=True) if is_same else Shape(kind, k=shape.k, unit=shape.unit)
     return shape._replace(unit=row["unit"]) if row.get("unit") else shape
 

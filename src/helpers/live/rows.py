@@ -9,10 +9,10 @@ from contextlib import closing
 import pandas as pd
 
 from helpers.calendar import stamp_moment
-from helpers.live.captures import Captures, open_captures
+from helpers.live.captures import fetch_page, open_captures
 from helpers.live.records import keep_settled, list_addresses, read_records
 from helpers.store import locate_output, write_whole
-from helpers.web.guest import FetchError
+from helpers.web.guest import FetchError, Guest
 from helpers.web.sources import locate_rows
 
 CAPTURES = "data/days/captures.sqlite"
@@ -28,14 +28,14 @@ def look(sources, now, *, pace_s=1.0, deadline_s=30.0, tell=print):
     """
     found = []
     with closing(open_captures(locate_output(CAPTURES))) as store:
-        guest = Captures(store, now, pace_s, deadline_s)
+        guest = Guest(now, pace_s, deadline_s)
         for source_id, source in sources.items():
             if is_fresh(store, source_id, guest.now):
                 continue
-            row = {"source_id": source_id, "looked_at": guest.stamp(), "kind": "ok", "reason": ""}
+            row = {"source_id": source_id, "looked_at": stamp_moment(guest.now), "kind": "ok", "reason": ""}
             row |= {"n_rows": 0, "n_new": 0, "n_revised": 0, "until": ""}
             try:
-                row |= read_source(guest, source)
+                row |= read_source(store, guest, source)
             except FetchError as error:
                 row |= {"kind": error.kind, "reason": str(error), "until": error.until}
             with store:
@@ -52,14 +52,14 @@ def is_fresh(store, source_id, now):
     return store.execute(query, (source_id, *moments)).fetchone() is not None
 
 
-def read_source(guest, source):
+def read_source(store, guest, source):
     """Return what one look says of a source (columns of the looks table), its new rows written. Raises FetchError.
 
     Of a source with several pages those that can be read are; the others make its look one of kind "layout".
     """
     tables, problems = [], []
     for entity, url in list_addresses(source, guest.now.tz_convert("UTC").date()):
-        text = guest.fetch(url, source.id)
+        text = fetch_page(store, guest, url, source.id)
         try:
             tables.append(read_records(source, text, guest.now, entity))
         except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:  # a page is a stranger's

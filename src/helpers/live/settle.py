@@ -5,12 +5,11 @@ A number is scored by the outcome's recent standard deviation where the answers 
 """
 
 import ast
-from pathlib import Path
+import json
 
 import pandas as pd
 
 from helpers.faults import Problems
-from helpers.live.challenge import ANSWERS, clean_row, fetch_rows, read_rows
 from helpers.live.submission import build_predictions
 from helpers.models.grammars import make_schema
 from helpers.papers import get_constant
@@ -22,52 +21,36 @@ from helpers.tables import LEVELS, check_table
 SHARE = 0.05
 """Of a number's true value that stands in place of its standard deviation where none is known."""
 
-PAST, VENUE = "past", "venue"
-"""As the place of answers: FutureX-Past on the hub; the market, or ForecastBench, that each question is of."""
-
 FIELDS = ("answer", "ground_truth", "value")
 """Columns in which a file may hold its answers."""
 
 RULES = {True: "deviation given", False: f"{SHARE:.0%} of the true value"}
 
 
-def read_answers(place, events, rows=()):
-    """Return (answers table, where they are from) of those events that a file, or FutureX-Past, has an answer for.
+def read_answers(place, events, rows, is_own=True):
+    """Return the answers table of those events that some rows of a `place` have an answer for.
 
-    A file has id, and answer or ground_truth, and may have spread; `rows` are what the place `VENUE` has. Raises
-    Problems with row and field of what cannot be read, ValueError where nothing fits.
+    A row has id, and answer or ground_truth, and may have spread. Raises Problems with row and field of what cannot be
+    read, unless it is not one's own and is taken as far as it can be; ValueError where nothing fits.
     """
-    if place == PAST:
-        rows, commit, _ = fetch_rows(ANSWERS)
-        source = f"{ANSWERS}@{commit[:12]}"
-    elif place == VENUE:
-        source = "the questions' own venue"
-    else:
-        path = Path(place)
-        if not path.is_file():
-            raise ValueError(f"there is no file {place}; give a csv of id and answer, {PAST!r} or {VENUE!r}")
-        rows, source = read_rows(path, path.name), path.name
-    kinds = {event["event_id"]: event for event in events.to_dict("records")}
-    found, problems = {}, []
-    for n, row in enumerate(map(clean_row, rows), 1):
+    kinds, found, problems = {event["event_id"]: event for event in events.to_dict("records")}, {}, []
+    for n, row in enumerate(rows, 1):
         event, field = kinds.get(str(row.get("id"))), next((name for name in FIELDS if name in row), None)
         if event is None:
             continue
-        if field is None:
-            problems.append(f"{source}, row {n}: wanted is one of {', '.join(FIELDS)}")
-            continue
-        value, why = read_truth(row[field], event)
+        value, why = read_truth(row[field], event) if field else (None, f"wanted is one of {', '.join(FIELDS)}")
+        told = f", {field}: {str(row[field])[:40]!r} is no {event['kind']} ({why})" if field else f": {why}"
         if value is None:
-            problems.append(f"{source}, row {n}, {field}: {str(row[field])[:40]!r} is no {event['kind']} ({why})")
-            continue
-        if row["id"] in found and found[row["id"]]["value"] != dump_json(value):
-            problems.append(f"{source}, row {n}, id: {row['id']!r} stands twice, with two answers")
-        found[row["id"]] = make_answer(row, value, event)
-    if problems and place != PAST:  # what others publish is taken as far as it can be read
+            problems.append(f"{place}, row {n}{told}")
+        elif row["id"] in found and found[row["id"]]["value"] != dump_json(value):
+            problems.append(f"{place}, row {n}, id: {row['id']!r} stands twice, with two answers")
+        else:
+            found[row["id"]] = make_answer(row, value, event)
+    if problems and is_own:
         raise Problems(problems[:20])
     if not found:
-        raise ValueError(f"{source} has no answer to any of the {len(events)} questions; look at its ids")
-    return check_table("answers", pd.DataFrame(found.values())), source
+        raise ValueError(f"{place} has no answer to any of the {len(events)} questions; look at its ids")
+    return check_table("answers", pd.DataFrame(found.values()))
 
 
 def make_answer(row, value, event):
@@ -104,16 +87,17 @@ def settle(state, events, answers, consult=None):
     A missing prediction counts 0. With `consult`, a judge (`models.judges`), texts and lists that did not match are
     looked at by it, too: column `judged`.
     """
-    predictions = build_predictions(state, events)
-    scores = score_predictions(predictions, answers, events)
-    rows = select_headline(scores, events)
+    predictions = build_predictions(state)
+    rows = select_headline(score_predictions(predictions, answers, events), events)
     rows = rows.merge(answers[["event_id", "method"]], on="event_id").rename(columns={"method": "rule"})
-    given = {row["event_id"]: row["value"] for row in predictions.to_dict("records")}
-    truths = dict(zip(answers["event_id"], answers["value"], strict=True))
-    rows["judged"] = [
-        judge(consult, events, name, given[name], truths[name], score) if consult else score
-        for name, score in zip(rows["event_id"], rows["score_imputed"], strict=True)
-    ]
+    rows["judged"] = rows["score_imputed"]
+    if consult:
+        known = events.set_index("event_id", drop=False)
+        given, truths = (table.set_index("event_id")["value"] for table in (predictions, answers))
+        rows["judged"] = [
+            judge(consult, event, given[event["event_id"]], truths[event["event_id"]], score)
+            for event, score in zip(known.loc[rows["event_id"]].to_dict("records"), rows["score_imputed"], strict=True)
+        ]
     return rows, tabulate(rows, events)
 
 
@@ -121,9 +105,8 @@ SCHEMA = make_schema(same={"type": "boolean"})
 """What a judge of a text replies."""
 
 
-def judge(consult, events, event_id, given, truth, score):
+def judge(consult, event, given, truth, score):
     """Return a question's score, 1 where a judge finds that a text or list that was not matched says the same."""
-    event = events.set_index("event_id").loc[event_id]
     if event["kind"] not in ("text", "list") or score == 1 or parse_json(given) is None:
         return score
     prompt = f"Question: {event['prompt']}\n\nThe answer: {truth}\nGiven was: {given}\n\nDo both say the same thing?"
@@ -131,27 +114,38 @@ def judge(consult, events, event_id, given, truth, score):
     return float(verdict.value["same"]) if verdict.status == "ok" else score
 
 
+def read_board(path):
+    """Return (the week's name, a row a model: name, overall, 0 to 1) of a public board, best first.
+
+    The file is FutureX's json, of which the newest week is read, or a csv with modelName and overallScore (0 to 100).
+    Raises ValueError that names the file.
+    """
+    try:
+        week, rows = path.stem, pd.read_csv(path) if path.suffix == ".csv" else json.loads(path.read_text("utf-8"))
+        if isinstance(rows, dict):
+            week = max(rows["weekly"])
+            rows = rows["weekly"][week]
+        table = pd.DataFrame(rows).rename(columns={"modelName": "name", "overallScore": "overall"})
+        table = table[["name", "overall"]].astype({"overall": float}).dropna()
+    except (ValueError, KeyError, TypeError) as problem:
+        raise ValueError(
+            f"{path.name} is no board: a json or csv with modelName and overallScore ({problem})"
+        ) from None
+    table["overall"] /= 100
+    return week, table.sort_values("overall", ascending=False, ignore_index=True)
+
+
 def tabulate(rows, events):
-    """Return a row a level and one for FutureX's overall score: n_asked, n_answered, n_settled, mean, judged.
+    """Return a row a level and one for FutureX's overall score: asked, settled, predicted, mean, judged, weight.
 
     The overall score weighs the levels 0.1, 0.2, 0.3, 0.4 (4.1), over those that have a settled question.
     """
-    weights, parts = dict(zip(LEVELS, get_constant("futurex", "level_weights"), strict=True)), []
-    for level in LEVELS:
-        part = rows[rows["level"] == level]
-        asked = int((events["level"] == level).sum())
-        if asked:
-            parts.append(
-                {
-                    "level": str(level),
-                    "asked": asked,
-                    "settled": len(part),
-                    "predicted": int((~part["is_missing"].astype(bool)).sum()),
-                }
-                | {"mean": part["score_imputed"].mean(), "judged": part["judged"].mean(), "weight": weights[level]}
-            )
-    table = pd.DataFrame(parts)
-    known = table[table["settled"] > 0]
-    whole = {name: int(table[name].sum()) for name in ("asked", "settled", "predicted")}
-    means = {name: (known[name] * known["weight"]).sum() / known["weight"].sum() for name in ("mean", "judged")}
-    return pd.concat([table, pd.DataFrame([{"level": "overall", **whole, **means}])], ignore_index=True)
+    by, weights = rows.groupby("level"), dict(zip(LEVELS, get_constant("futurex", "level_weights"), strict=True))
+    table = pd.DataFrame({"asked": events.groupby("level").size(), "settled": by.size()})
+    table["predicted"] = table["settled"] - by["is_missing"].sum()
+    table = table.fillna(0).astype(int)
+    table[["mean", "judged"]], table["weight"] = by[["score_imputed", "judged"]].mean(), table.index.map(weights)
+    shares, known = table["weight"].where(table["settled"] > 0), ["mean", "judged"]
+    overall = table[["asked", "settled", "predicted"]].sum().to_dict() | {"level": "overall"}
+    overall |= (table[known].mul(shares, axis=0).sum() / shares.sum()).to_dict()
+    return pd.concat([table.rename_axis("level").reset_index().astype({"level": str}), pd.DataFrame([overall])])

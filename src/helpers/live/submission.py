@@ -17,7 +17,7 @@ from helpers.calendar import ZONE
 from helpers.formats.export import ORGANIZATION
 from helpers.formats.forecastbench import VENUES, build_submission, find_chance
 from helpers.live.challenge import N_COMMIT, read_end
-from helpers.store import ROOT, dump_json, parse_json, read_runs, write_whole
+from helpers.store import locate_output, parse_json, read_runs, write_whole
 from helpers.tables import check_table
 
 RECIPIENT = "FutureX-ai@outlook.com"
@@ -68,49 +68,36 @@ def write_number(value):
 # --- answers and their revision --------------------------------------------------------------------------------------
 
 
+ABOUT = ("as_of", "status", "reason", "value", "probability", "distribution")
+"""Cells of a prediction that a standing answer keeps, beside `prediction` (its words) and `pages` (ids it saw)."""
+
+
 def collect_answers(path, run_ids, events):
-    """Return {event_id: answer} of the first of some runs (a majority before its samples) that has a prediction.
-
-    An answer: prediction (text), value, confidence (0 to 1 or None), distribution (by option, or None), pages (ids of
-    those seen), as_of, reason ("" with an answer).
-    """
-    kinds, found = {row["event_id"]: row for row in events.to_dict("records")}, {}
+    """Return {event_id: answer} of the first of some runs (a majority before its samples) that has a prediction."""
+    kinds = {row["event_id"]: row for row in events.to_dict("records")}
+    missing = dict.fromkeys(ABOUT) | {"status": "missing", "reason": "it was not asked", "prediction": "", "pages": []}
+    found = dict.fromkeys(kinds, missing)
     for run_id in run_ids:
-        pages = list_pages(path, run_id)
-        for row in read_runs(path, "predictions", [run_id]).to_dict("records"):
-            value, known = parse_json(row["value"]), found.get(row["event_id"])
-            if row["event_id"] not in kinds or (known and (known["prediction"] or value is None)):
-                continue
-            reason = "" if value is not None else row["reason"] or row["status"]
-            seen = {*pages.get(row["event_id"], ()), *(parse_json(row["source_ids"]) or ())}
-            found[row["event_id"]] = {
-                "prediction": write_prediction(value, kinds[row["event_id"]]),
-                "value": value,
-                "confidence": None if pd.isna(row["probability"]) else float(row["probability"]),
-                "distribution": parse_json(row["distribution"]),
-                "pages": sorted(seen),
-                "as_of": row["as_of"],
-                "reason": reason,
-            }
-    missing = {"prediction": "", "value": None, "confidence": None, "pages": [], "as_of": None}
-    return {name: found.get(name) or missing | {"reason": "it was not asked"} for name in events["event_id"]}
-
-
-def list_pages(path, run_id):
-    """Return {event_id: ids of the pages that a run's agent saw}."""
-    pages = {}
-    for row in read_runs(path, "traces", [run_id])[["event_id", "page_ids"]].dropna().to_dict("records"):
-        pages.setdefault(row["event_id"], set()).update(parse_json(row["page_ids"]) or ())
-    return pages
+        pages = {}
+        for row in read_runs(path, "traces", [run_id]).dropna(subset="page_ids").to_dict("records"):
+            pages.setdefault(row["event_id"], set()).update(parse_json(row["page_ids"]) or ())
+        table = read_runs(path, "predictions", [run_id]).astype(object)
+        for row in table.where(table.notna(), None).to_dict("records"):
+            name, value = row["event_id"], parse_json(row["value"])
+            if name in kinds and not found[name]["prediction"] and (value is not None or found[name] is missing):
+                seen = sorted({*pages.get(name, ()), *(parse_json(row["source_ids"]) or ())})
+                made = {"prediction": write_prediction(value, kinds[name]), "pages": seen}
+                found[name] = {column: row[column] for column in ABOUT} | made
+    return found
 
 
 def revise(standing, new):
     """Return (the answer that stands from now on, why it changed or was kept); standing is None at first.
 
-    >>> old = {"prediction": "A", "confidence": 0.6, "pages": ["p1"]}
-    >>> revise(old, {"prediction": "B", "confidence": 0.65, "pages": ["p1"]})[1]
+    >>> old = {"prediction": "A", "probability": 0.6, "pages": ["p1"]}
+    >>> revise(old, {"prediction": "B", "probability": 0.65, "pages": ["p1"]})[1]
     'kept: B is no more confident by 0.1 (0.60, now 0.65) and rests on no new page'
-    >>> revise(old, {"prediction": "B", "confidence": 0.7, "pages": []})[1]
+    >>> revise(old, {"prediction": "B", "probability": 0.7, "pages": []})[1]
     'revised: confidence 0.60, now 0.70'
     """
     if standing is None or standing.get("as_of", "") in (None, new.get("as_of")):  # none yet, or of this very round
@@ -119,15 +106,16 @@ def revise(standing, new):
         return new, "revised: it had no answer"
     if not new["prediction"] or new["prediction"] == standing["prediction"]:
         return standing, ""
-    before, now = standing["confidence"], new["confidence"]
+    before, now = standing["probability"], new["probability"]
     fresh = sorted(set(new["pages"]) - set(standing["pages"]))
     if before is not None and now is not None and round(now - before, 9) >= MATERIAL:
         return new, f"revised: confidence {before:.2f}, now {now:.2f}"
     if fresh:
         return new, f"revised: {len(fresh)} new page{'s' * (len(fresh) > 1)}, {', '.join(fresh[:3])}"
-    told = "of unknown confidence" if before is None or now is None else f"no more confident by {MATERIAL}"
-    shares = "" if before is None or now is None else f" ({before:.2f}, now {now:.2f})"
-    return standing, f"kept: {new['prediction']} is {told}{shares} and rests on no new page"
+    told = "of unknown confidence"
+    if before is not None and now is not None:
+        told = f"no more confident by {MATERIAL} ({before:.2f}, now {now:.2f})"
+    return standing, f"kept: {new['prediction']} is {told} and rests on no new page"
 
 
 def revise_all(state, answers, as_of):
@@ -149,23 +137,17 @@ def revise_all(state, answers, as_of):
 
 def locate_week(batch, out=None, agent=None):
     """Return the folder of a batch's answers: `out`, else data/weeks/<commit>; with `agent` that agent's below it."""
-    base = Path(os.environ.get("DAYBEFORE_OUT") or ROOT) / "data/weeks"
-    folder = Path(out) if out else base / batch.commit[:N_COMMIT]
+    folder = Path(out) if out else locate_output(f"data/weeks/{batch.commit[:N_COMMIT]}")
     return folder / agent if agent else folder
 
 
 def find_week(out=None):
     """Return the folder of a week that was asked: `out`, else the newest. Raises ValueError where there is none."""
-    base = Path(os.environ.get("DAYBEFORE_OUT") or ROOT) / "data/weeks"
-    found = (
-        [Path(out) / STATE]
-        if out
-        else sorted(base.rglob(STATE), key=lambda path: read_state(path.parent)["rounds"][-1]["as_of"])
-    )
-    if not found or not found[-1].exists():
-        raise ValueError(
-            f"{out or base} holds no week that was asked ({STATE}); `daybefore week --agent NAME` makes one"
-        )
+    base = Path(out) if out else locate_output("data/weeks")
+    found = [base / STATE] if out else base.rglob(STATE)
+    found = sorted(filter(Path.exists, found), key=lambda path: read_state(path.parent)["rounds"][-1]["as_of"])
+    if not found:
+        raise ValueError(f"{base} holds no week that was asked ({STATE}); `daybefore week --agent NAME` makes one")
     return found[-1].parent
 
 
@@ -209,23 +191,23 @@ def write_week(folder, state, events):
 
 def write_round(folder, state, events):
     """Write ForecastBench's submission of a week that was asked of its questions; returns the files, [] of another."""
-    forecasts, names, paths = [], set(), []
+    forecasts, names = [], set()
     for event in events.to_dict("records"):
         about, answer = parse_json(event["metadata"]), state["standing"].get(event["event_id"], {})
         if "question_set" not in about:
             continue
         names.add(about["question_set"].partition("@")[0])
-        key, date = event["event_id"][11:], None  # after the due date
+        key, date = event["event_id"][11:].removeprefix(f"{event['source_id']}-"), None  # after the due date
         if event["source_id"] not in VENUES:
             key, date = key[:-11], key[-10:]
-        value, stated = answer.get("value"), answer.get("confidence")
-        chance = find_chance("A", value, stated, answer.get("distribution"))
-        forecasts.append((key.removeprefix(f"{event['source_id']}-"), event["source_id"], chance, date, None))
-    for name in sorted(names):
+        value, shares = (parse_json(answer.get(name)) for name in ("value", "distribution"))
+        chance = find_chance("A", value, answer.get("probability"), shares)
+        forecasts.append((key, event["source_id"], chance, date, None))
+    paths = {name: folder / f"{name[:10]}.daybefore.{state['agent']}.json" for name in sorted(names)}
+    for name, path in paths.items():
         made = build_submission(ORGANIZATION, state["agent"], name, forecasts)
-        paths.append(folder / f"{name[:10]}.daybefore.{state['agent']}.json")
-        paths[-1].write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    return paths
+        path.write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
+    return list(paths.values())
 
 
 def read_week(folder):
@@ -234,23 +216,12 @@ def read_week(folder):
     return read_state(folder), check_table("events", events)
 
 
-def build_predictions(state, events):
+def build_predictions(state):
     """Return the standing answers as a predictions table."""
+    about, last = {"run_id": state["agent"], "agent_id": state["agent"], "sample": 0}, state["rounds"][-1]["as_of"]
     rows = [
-        {
-            "run_id": state["agent"],
-            "agent_id": state["agent"],
-            "event_id": name,
-            "sample": 0,
-            "as_of": answer["as_of"] or state["rounds"][-1]["as_of"],
-            "status": "ok" if answer["prediction"] else "missing",
-            "reason": answer["reason"] or None,
-            "value": dump_json(answer["value"]),
-            "probability": answer["confidence"],
-            "distribution": dump_json(answer.get("distribution")),
-        }
-        for name in events["event_id"]
-        if (answer := state["standing"].get(name))
+        about | {"event_id": name} | {column: answer[column] for column in ABOUT} | {"as_of": answer["as_of"] or last}
+        for name, answer in state["standing"].items()
     ]
     return check_table("predictions", pd.DataFrame(rows))
 

@@ -65,7 +65,7 @@ def fetch_answer(event, about, guest):
 def fetch_one(venue, key, guest):
     """Return (a question as its venue answers it, as `formats.markets.Market`). Raises ValueError."""
     for is_closed in ("true", "false") if venue == "polymarket" else ("",):
-        url = VENUES[venue].one.format(id=quote(key, safe=""), is_closed=is_closed)
+        url = VENUES[venue]["one"].format(id=quote(key, safe=""), is_closed=is_closed)
         given = fetch_json(venue, url, guest)
         given = given.get("market") if venue == "kalshi" and isinstance(given, dict) else given
         rows = given if isinstance(given, list) else [given]
@@ -79,7 +79,7 @@ def fetch_one(venue, key, guest):
 
 def fetch_prices(venue, given, event, guest):
     """Return the prices of a question that `fetch_one` gave: question_id, day, price (of its first option)."""
-    if not (address := VENUES[venue].history):
+    if not (address := VENUES[venue].get("history")):
         return list_prices(given, venue, event)
     key = event["event_id"].removeprefix(f"{venue}-")
     blanks = {"id": quote(key, safe=""), "series": quote(key.partition("-")[0], safe="")}
@@ -139,12 +139,12 @@ def measure_skill(chances, events):
     table = chances.dropna(subset=["p", "price"]).set_index("event_id")
     if table.empty:
         return None
-    errors = pd.DataFrame({name: (table[name] - table["outcome"]) ** 2 for name in ("p", "price")})
-    found = summarize_clustered((errors["price"] - errors["p"]).to_frame("difference"), find_clusters(events)[0])
-    row, agent, price = found.loc["difference"], errors["p"].mean(), errors["price"].mean()
-    told = {"n": int(row["n"]), "n_clusters": int(row["n_clusters"]), "agent": agent, "price": price}
-    told |= {"difference": row["mean"]} | {name: row[name] for name in ("low", "high", "p")}
-    return told | {"skill": 1 - agent / price if price > 0 else np.nan}
+    errors = (table[["p", "price"]].sub(table["outcome"], axis=0) ** 2).set_axis(["agent", "price"], axis="columns")
+    row = summarize_clustered(
+        (errors["price"] - errors["agent"]).to_frame("difference"), find_clusters(events)[0]
+    ).iloc[0]
+    told = errors.mean().to_dict() | row[["n", "n_clusters"]].astype(int).to_dict() | {"difference": row["mean"]}
+    return told | row[["low", "high", "p"]].to_dict() | {"skill": 1 - told["agent"] / (told["price"] or np.nan)}
 
 
 def score_round(chances):

@@ -8,8 +8,8 @@ run of the day is asked the same, as of the moment of the fetch and beside the p
 
 import json
 import os
+import tomllib
 from itertools import islice
-from typing import NamedTuple
 from urllib.parse import quote, urlsplit
 
 import pandas as pd
@@ -19,60 +19,23 @@ from helpers.faults import Problems, parse_text
 from helpers.formats.forecastbench import list_rows
 from helpers.formats.markets import Objects, Unread, Words, list_markets, take
 from helpers.live.challenge import check_rows
-from helpers.store import locate_output, parse_json, write_whole
+from helpers.store import ROOT, locate_output, parse_json, write_whole
 from helpers.web.guest import FetchError, Guest
 
 TOKEN = "METACULUS_TOKEN"
 """Environment variable of the token that Metaculus gives to each account; it goes to no other host and into no file."""
 
 PAGE, MAX_PAGES, MAX_ASKED, WHOLE = 100, 10, 500, 10_000
-"""Questions a page of a list, pages that are read, questions that may be asked of a market, more than a set has."""
+"""Questions a page of a list, as the addresses say, pages that are read, questions that may be asked of a market, more
+than a set has."""
 
 FORECASTBENCH, NEWEST = "forecastbench", "latest-llm.json"
 COMMITS = "https://api.github.com/repos/forecastingresearch/forecastbench-datasets/commits/{commit}"
 FILES = "https://raw.githubusercontent.com/forecastingresearch/forecastbench-datasets/{commit}/datasets/{path}"
 
 
-class Venue(NamedTuple):
-    """A market's addresses: its list from a place on, one question, a history of prices ("": it is in the question).
-
-    `field` is where the list stands in the answer ("": it is the answer), `first` the first place.
-    """
-
-    listing: str
-    one: str
-    history: str
-    field: str = ""
-    first: str = "0"
-
-
-GAMMA, KALSHI = "https://gamma-api.polymarket.com/markets", "https://external-api.kalshi.com/trade-api/v2"
-MANIFOLD, METACULUS = "https://api.manifold.markets/v0", "https://www.metaculus.com/api/posts"
-VENUES = {
-    "polymarket": Venue(
-        f"{GAMMA}?active=true&archived=false&closed=false&order=liquidity&ascending=false&limit={PAGE}&offset={{at}}",
-        f"{GAMMA}?condition_ids={{id}}&closed={{is_closed}}",
-        "https://clob.polymarket.com/prices-history?market={token}&interval=max&fidelity=1440",
-    ),
-    "manifold": Venue(
-        f"{MANIFOLD}/search-markets?term=&filter=open&contractType=BINARY&sort=most-popular&limit={PAGE}&offset={{at}}",
-        f"{MANIFOLD}/market/{{id}}",
-        f"{MANIFOLD}/bets?contractId={{id}}&limit=1000",
-    ),
-    "kalshi": Venue(
-        f"{KALSHI}/markets?status=open&mve_filter=exclude&limit={PAGE}&cursor={{at}}",
-        f"{KALSHI}/markets/{{id}}",
-        f"{KALSHI}/series/{{series}}/markets/{{id}}/candlesticks?start_ts={{start}}&end_ts={{end}}&period_interval=1440",
-        "markets",
-        "",
-    ),
-    "metaculus": Venue(
-        f"{METACULUS}/?statuses=open&forecast_type=binary&with_cp=true&order_by=-hotness&limit={PAGE}&offset={{at}}",
-        f"{METACULUS}/{{id}}/",
-        "",
-        "results",
-    ),
-}
+VENUES = tomllib.loads((ROOT / "data/live/venues.toml").read_text("utf-8"))
+"""Addresses of the markets, by name."""
 
 
 def keep_questions(venue, n, now, commit=None):
@@ -106,7 +69,7 @@ def fetch_questions(venue, n, now, guest=None, commit=None):
     guest = guest or Guest(now)
     if venue == FORECASTBENCH:
         return check_rows(fetch_set(n, now, guest, commit), venue), []
-    found, told, at = {}, [], VENUES[venue].first
+    found, told, at = {}, [], VENUES[venue].get("first", "0")
     for _ in range(MAX_PAGES):
         rows, at = fetch_page(venue, at, guest)
         markets, out = list_markets(rows, venue)
@@ -143,9 +106,9 @@ def write_row(venue, market, now):
 def fetch_page(venue, at, guest):
     """Return (questions of one page of a list, place of the next, None after the last)."""
     spec = VENUES[venue]
-    given = fetch_json(venue, spec.listing.format(at=quote(at, safe="")), guest)
+    given = fetch_json(venue, spec["listing"].format(at=quote(at, safe="")), guest)
     try:
-        rows = take(given, spec.field, Objects) if spec.field and isinstance(given, dict) else given
+        rows = take(given, spec["field"], Objects) if "field" in spec and isinstance(given, dict) else given
         if venue == "kalshi" and isinstance(given, dict):
             return rows, take(given, "cursor", Words, None)
     except Unread as reason:

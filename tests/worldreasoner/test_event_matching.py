@@ -72,7 +72,7 @@ def refer_matches(seen, said, rules):
                 bm25 = scores[h] / max(scores) if max(scores) > 0 else 0.0
             like = 0.6 * bm25 + 0.4 * refer_f1(words[0][h], words[1][f], rules.is_multiset)
             gap = abs(event["day"] - other["day"])
-            in_time = rules.days is None or (rules.is_undated_free if math.isnan(gap) else gap <= rules.days)
+            in_time = rules.days is None or gap <= rules.days
             if like >= rules.threshold - 1e-12 and in_time:
                 passed.append(
                     (-round(like, 12), gap if gap == gap else math.inf, event["node_id"], other["node_id"], like)
@@ -104,7 +104,6 @@ SWITCHES = [
     Rules(),
     Rules(scale="self"),
     Rules(is_multiset=True),
-    Rules(is_undated_free=True),
     Rules(days=None, n_candidates=None, threshold=0.2),
     Rules(scale="self", is_multiset=True, n_candidates=2, days=3, threshold=0.1),
 ]
@@ -162,10 +161,9 @@ def test_seven_days_are_near_and_a_moment_more_is_not(gap, is_near):
 
 
 @pytest.mark.parametrize("days", [(None, 3), (3, None), (None, None)])
-def test_an_undated_event_matches_only_where_it_is_let(days):
+def test_an_undated_event_matches_only_without_the_gate(days):
     seen, said = [("oil prices", days[0])], [("oil prices", days[1])]
     assert match(seen, said) == {}
-    assert match(seen, said, Rules(is_undated_free=True)) == {("n0", "n0"): (1.0, True)}
     assert match(seen, said, Rules(days=None)) == {("n0", "n0"): (1.0, True)}
 
 

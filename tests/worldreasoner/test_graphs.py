@@ -3,8 +3,8 @@
 import copy
 
 import pytest
-from public.worldreasoner import read_cards
 
+from helpers.worldreasoner.cards import read_question
 from helpers.worldreasoner.hindsight.graphs import (
     check_form,
     check_graph,
@@ -110,7 +110,7 @@ def test_an_impact_on_no_is_turned_towards_yes_and_one_on_an_option_is_not():
     def read(affects, direction):
         impact = {"direction": direction, "magnitude": 0.5, "confidence": 0.5, "affects": affects}
         card = {"id": "e", "date": "2026-01-01", "title": "t", "source_url": "", "status": "pending", "impact": impact}
-        return read_cards([{"id": "q", "events": [card]}])[0]["impacts"][0]["direction"]
+        return read_question({"id": "q", "events": [card]})["impacts"][0]["direction"]
 
     assert [read("No - Will it?", side) for side in ("positive", "negative", "neutral")] == [
         *("Negative", "Positive", "Neutral"),

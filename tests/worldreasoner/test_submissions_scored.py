@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from helpers.worldreasoner.scores import (
+    mix_correct,
     score_forecast,
     score_sources,
     score_table,
@@ -121,7 +122,8 @@ def test_right_and_wrong_make_the_whole_whatever_is_blank():
     table["cluster"] = range(50)
     table.loc[::7, "recall"] = np.nan
     found = split_correct(table, ["recall"]).iloc[0]
-    assert abs(found["off"]) < 1e-12 and found["n"] == table["recall"].notna().sum()
+    whole = mix_correct(found["share"], found["right"], found["wrong"])
+    assert found["all"] == pytest.approx(whole) and found["n"] == table["recall"].notna().sum()
     assert found["gap"] == pytest.approx(found["right"] - found["wrong"])
     one = split_correct(table[table["accuracy"] == 1], ["recall"]).iloc[0]
-    assert np.isnan(one["wrong"]) and abs(one["off"]) < 1e-12
+    assert np.isnan(one["wrong"]) and one["all"] == one["right"]

@@ -17,7 +17,7 @@ from helpers.public_files import hash_file, locate_public
 from helpers.stats.means import measure_share, summarize_clustered
 from helpers.stats.paired import compare_pairs, judge_family
 from helpers.store import locate_input, locate_output
-from helpers.worldreasoner.cards import read_cards
+from helpers.worldreasoner.cards import read_question
 from helpers.worldreasoner.hindsight.graphs import check_graph, tabulate_nodes
 from helpers.worldreasoner.hindsight.matching import SEMANTIC_THRESHOLD, Rules
 from helpers.worldreasoner.prices import find_turning_points, order_prices
@@ -80,7 +80,7 @@ OF_PAPER = {
 def build():
     """Return the tables of `SOURCES`."""
     questions = json.loads(locate_public(CARDS).read_text(encoding="utf-8"))
-    graphs = read_cards(questions)
+    graphs = [read_question(question) for question in questions]
     nodes = tabulate_nodes(graphs)
     false, paired = judge_matchers(nodes)
     left_out, june = judge_states()
@@ -149,7 +149,8 @@ def stamp_cards():
 
 def write_cosines():
     """Read the cards with the embedding model (minutes) and write the cosines from the threshold on."""
-    nodes = tabulate_nodes(read_cards(json.loads(locate_public(CARDS).read_text(encoding="utf-8"))))
+    questions = json.loads(locate_public(CARDS).read_text(encoding="utf-8"))
+    nodes = tabulate_nodes([read_question(question) for question in questions])
     rules = {gate: Rules(threshold=SEMANTIC_THRESHOLD, **limits) for gate, limits in GATES.items()}
     found = list_cosines(nodes, rules, SEMANTIC_THRESHOLD, embed_texts(nodes["text"], fetch_embedder()))
     found.assign(read=stamp_cards()).to_csv(locate_output(KEPT), index=False, lineterminator="\n")

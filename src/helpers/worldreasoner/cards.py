@@ -9,22 +9,17 @@ from urllib.parse import urlsplit
 from helpers.worldreasoner.hindsight.graphs import check_form
 
 
-def read_cards(questions):
-    """Return questions with event cards as graphs (`graphs.check_form`).
+def read_question(question):
+    """Return a question with event cards as a graph (`graphs.check_form`) without edges and without an outcome node.
 
-    Cards have no edges and no outcome node. An impact on the answer No is turned, so that all signs are towards Yes;
-    on an option of several it stays, and is towards that option.
+    An impact on the answer No is turned, so that all signs are towards Yes; on an option of several it stays, and is
+    towards that option.
 
     >>> impact = {"direction": "positive", "magnitude": 0.5, "confidence": 0.5, "affects": "No - Will it rain?"}
     >>> card = {"id": "e", "date": "", "title": "A dry front", "source_url": "u", "status": "pending", "impact": impact}
-    >>> read_cards([{"id": "q", "events": [card]}])[0]["impacts"][0]["direction"]
+    >>> read_question({"id": "q", "events": [card]})["impacts"][0]["direction"]
     'Negative'
     """
-    return [check_form(read_question(question)) for question in questions]
-
-
-def read_question(question):
-    """Return one question with its cards as a graph."""
     turned = {"Positive": "Negative", "Negative": "Positive"}
     nodes, impacts = [], []
     for card in question["events"]:
@@ -39,7 +34,8 @@ def read_question(question):
                 direction = turned.get(direction, direction)
             impact = {"node_id": card["id"], "direction": direction, "reasoning": record.get("reasoning") or ""}
             impacts.append(impact | {name: record[name] for name in ("magnitude", "confidence")})
-    return {"question_id": question["id"], "outcome_id": None, "nodes": nodes, "edges": [], "impacts": impacts}
+    about = {"question_id": question["id"], "outcome_id": None}
+    return check_form(about | {"nodes": nodes, "edges": [], "impacts": impacts})
 
 
 def build_references(questions):

@@ -22,8 +22,6 @@ from helpers.worldreasoner.scores import mix_correct, score_table, take_clusters
 
 NAMES = get_constant("worldreasoner", "conditions")
 STEPS = get_constant("worldreasoner", "condition_steps")
-RETRIEVAL = ("no", "no", "gateway", "gateway", "gateway", "open")
-GRAPH = (False, True, False, True, True, True)
 OPEN = "Real-Time"
 """Condition, and horizon, of what is asked after the resolution with what was published by then: no forecast (5.1)."""
 
@@ -46,19 +44,6 @@ OWN_SEARCH = ("react", "tool_search", "research", "orchestra")
 """Methods that search in a way of their own: an agent of these keeps its method where a search is asked for."""
 SEARCHES = ("search_prompt", "search_graph", "search_graph_turns", *OWN_SEARCH)
 """Methods that are always given a gateway to search through."""
-
-
-def list_conditions():
-    """Return the six conditions: condition, retrieval (no, gateway, open), has_graph, has_sources, as_of, n_steps.
-
-    Sources are scored where retrieval goes through the gateway; `as_of` is midpoint, near resolution or none (5.1).
-
-    >>> list_conditions().set_index("condition").loc["Search-Enabled Graph", ["retrieval", "as_of"]].tolist()
-    ['gateway', 'midpoint']
-    """
-    table = pd.DataFrame({"condition": NAMES, "retrieval": RETRIEVAL, "has_graph": GRAPH, "n_steps": STEPS})
-    as_of = table["condition"].map({"Near-Resolution": "near resolution", "Real-Time": "none"}).fillna("midpoint")
-    return table.assign(has_sources=table["retrieval"] == "gateway", as_of=as_of)
 
 
 PRINTED_METRICS = {"Acc": "accuracy", "KER": "recall", "SrcP": "srcp_cited"}

@@ -48,17 +48,16 @@ def build_window(seed=SEED):
     return events, answers, rated, pd.concat([dropped, silent], ignore_index=True)
 
 
-def rate_questions(questions, said, least=None, span=SPAN):
+def rate_questions(questions, said, least=None):
     """Return the seven scores of questions, their mean and why a question is left out: a row a question.
 
     Columns event_id, the dimensions, composite, reasons ("" for what is kept). `said` maps event_id to a prediction
     made at the opening from the past alone (distribution, and value for a quantity): how open the outcome looked is
-    `interest`. `least` maps event_id to the smallest value that its series can have. `span` is the shortest and longest
-    horizon in days.
+    `interest`. `least` maps event_id to the smallest value that its series can have.
     """
     rows, asked, least = [], {}, least or {}
     for event in questions.sort_values(["opens_at", "event_id"]).to_dict("records"):
-        checks = rate_question(event, said[event["event_id"]], least.get(event["event_id"], -np.inf), asked, span)
+        checks = rate_question(event, said[event["event_id"]], least.get(event["event_id"], -np.inf), asked)
         scores = {name: float(np.mean(list(checks[name].values()))) for name in DIMENSIONS}
         scores["composite"] = float(np.mean(list(scores.values())))
         reasons = []
@@ -70,7 +69,7 @@ def rate_questions(questions, said, least=None, span=SPAN):
     return pd.DataFrame(rows, columns=["event_id", *DIMENSIONS, "composite", "reasons"])
 
 
-def rate_question(event, said, least, asked, span=SPAN):
+def rate_question(event, said, least, asked):
     """Return each dimension's checks of one question, {dimension: {what is wrong where it fails: share passed}}.
 
     `asked` remembers what was asked before, and is added to.
@@ -94,7 +93,7 @@ def rate_question(event, said, least, asked, span=SPAN):
         },
         "answerability": {"its form alone settles it": not is_settled(variables, least)},
         "temporal_validity": {
-            "it does not run as long as it should": span[0] <= days <= span[1],
+            "it does not run as long as it should": SPAN[0] <= days <= SPAN[1],
             "what it asks about had happened at its opening": variables.get("date", last.isoformat())
             >= event["opens_at"][:10],
         },

@@ -6,14 +6,12 @@ A missing forecast is wrong for accuracy and left out of Brier and log score; ev
 
 import math
 
-import numpy as np
 import pandas as pd
 
 from helpers.calendar import ZONE
 from helpers.papers import get_constant
 from helpers.scoring import scores
 from helpers.stats.means import summarize_clustered
-from helpers.stats.paired import compute_mde
 from helpers.store import parse_json
 from helpers.tables import check_shares, read_flags
 
@@ -150,11 +148,9 @@ def score_sources(evidence, references):
 def split_correct(table, columns=("recall", "srcp_cited")):
     """Return means of right and of wrong forecasts, pooled over pairs (Tables 4, 10), a row a metric of `columns`.
 
-    Columns metric, right, wrong, gap, low, high, seen, all, off, n, n_clusters, share (right). `table` has accuracy (0
-    or 1) and cluster beside `columns`. The gap's interval and the smallest gap that could have been seen
-    (`paired.compute_mde`) are by cluster, blank where right or wrong ones have fewer than ten. `off` is how far the
-    mean of all lies from share * right + (1 - share) * wrong: 0, or the means rest on other rows. Raises ValueError
-    where an accuracy is blank.
+    Columns metric, right, wrong, gap, low, high, all, n, n_clusters, share (right). `table` has accuracy (0 or 1) and
+    cluster beside `columns`. The gap's interval is by cluster, blank where right or wrong ones have fewer than ten.
+    Raises ValueError where an accuracy is blank.
 
     >>> table = pd.DataFrame({"accuracy": [1, 1, 0], "recall": [0.2, 0.4, 0.0], "cluster": list("abc")})
     >>> split_correct(table, ["recall"])[["right", "wrong", "gap", "all"]].round(4).iloc[0].tolist()
@@ -167,13 +163,11 @@ def split_correct(table, columns=("recall", "srcp_cited")):
         right = known["accuracy"] == 1
         row = {"metric": name, "right": known.loc[right, name].mean(), "wrong": known.loc[~right, name].mean()}
         row |= {"gap": row["right"] - row["wrong"], "all": known[name].mean(), "n": len(known), "share": right.mean()}
-        row["off"] = row["all"] - mix_correct(row["share"], *np.nan_to_num([row["right"], row["wrong"]]))
         strata = [(1, known.index[right]), (-1, known.index[~right])]
         found = summarize_clustered(known[[name]], known["cluster"], strata).iloc[0]
         row |= found[["low", "high", "n_clusters"]].to_dict()
-        row["seen"] = float(compute_mde(found["se"], found["n_clusters"])) if pd.notna(found["p"]) else math.nan
         rows.append(row)
-    return pd.DataFrame(rows, columns="metric right wrong gap low high seen all off n n_clusters share".split())
+    return pd.DataFrame(rows, columns="metric right wrong gap low high all n n_clusters share".split())
 
 
 def mix_correct(share, right, wrong):

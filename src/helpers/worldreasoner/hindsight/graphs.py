@@ -4,10 +4,8 @@ A graph is a dictionary of JSON: question_id, outcome_id, nodes, edges, impacts,
 it where paths are counted.
 """
 
-import json
 import math
 from functools import lru_cache
-from pathlib import Path
 from typing import Annotated
 
 import networkx as nx
@@ -95,11 +93,6 @@ def check_form(graph):
             raise ValueError(f"{name}: {what} {node!r} is none of its nodes")
     date_nodes(graph)
     return graph
-
-
-def read_graphs(path):
-    """Return the graphs of a JSON file, a list of them, each checked."""
-    return [check_form(graph) for graph in json.loads(Path(path).read_text(encoding="utf-8"))]
 
 
 def correct_edges(graph):

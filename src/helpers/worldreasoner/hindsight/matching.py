@@ -42,13 +42,11 @@ class Rules:
     """How events are matched; the defaults are the printed rule as the authors' code reads it.
 
     scale: "largest" (over the question's hindsight events) or "self" (BM25 of the hindsight event with itself).
-    is_multiset: token F1 counts repeated words. is_undated_free: an undated event matches at any date. days: None for
-    no date gate. n_candidates: None lets all pairs go on.
+    is_multiset: token F1 counts repeated words. days: None for no date gate. n_candidates: None lets all pairs go on.
     """
 
     scale: str = "largest"
     is_multiset: bool = False
-    is_undated_free: bool = False
     days: float | None = DAYS
     threshold: float = THRESHOLD
     n_candidates: int | None = N_CANDIDATES
@@ -130,7 +128,7 @@ def match_events(hindsight, forecasts, rules=PRINTED, features=None):
         gap = np.abs(forecasts["day"].to_numpy()[at][:, None] - hindsight["day"].to_numpy()[other])
         passed = like >= rules.threshold - EVEN
         if rules.days is not None:
-            passed &= np.where(np.isnan(gap), rules.is_undated_free, gap <= rules.days + EVEN)
+            passed &= gap <= rules.days + EVEN  # never of an undated event
         first, second = np.nonzero(passed)
         found.append((at[first], other[second], like[passed], gap[passed]))
     rows = [np.concatenate(part) for part in zip(*found, strict=True)] if found else [np.zeros(0, int)] * 2 + [[], []]

@@ -5,12 +5,14 @@ kept as they are given (`forms`): a second thought stands beside the first, and 
 """
 
 import html
+import json
+from pathlib import Path
 
 import pandas as pd
 
 from helpers.forms import keep_answer, open_form, read_answers
 from helpers.stats.means import summarize_clustered
-from helpers.worldreasoner.hindsight.graphs import read_graphs
+from helpers.worldreasoner.hindsight.graphs import check_form
 
 CHECKS = {
     "real": ("Fabricated", "Unverifiable", "PredictionNotEvent", "TooBroad"),
@@ -70,12 +72,12 @@ def summarize_reviews(reviews):
 
 
 def read_reviewed(path):
-    """Return the graphs of a file to review (`graphs.read_graphs`). Raises ValueError, naming the file, without a card.
+    """Return the graphs of a JSON file to review, a list of them (`graphs.check_form`).
 
-    So it does where it is not there, cannot be read, or holds another form.
+    Raises ValueError, naming the file, where it is not there, cannot be read, holds another form, or no card.
     """
     try:
-        graphs = read_graphs(path)
+        graphs = [check_form(graph) for graph in json.loads(Path(path).read_text(encoding="utf-8"))]
     except (OSError, ValueError, TypeError) as error:
         raise ValueError(f"{path}: {getattr(error, 'strerror', None) or error}") from None
     if not list_cards(graphs):

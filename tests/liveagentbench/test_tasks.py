@@ -9,6 +9,7 @@ from functools import cache
 import numpy as np
 import pandas as pd
 import pytest
+from builders import needs_sandbox
 from lxml import html
 from taskset import (
     SEED,
@@ -25,6 +26,7 @@ from taskset import (
 from helpers.figures import use_style
 from helpers.liveagentbench import runs as running
 from helpers.liveagentbench import scores as study
+from helpers.liveagentbench.agent import TURN, work_by_turns
 from helpers.liveagentbench.asks import list_truths
 from helpers.liveagentbench.portal import Portal, build_menus
 from helpers.liveagentbench.program import answer_question, recite, solve_task
@@ -290,12 +292,52 @@ def test_a_model_is_asked_both_ways_and_its_guess_without_the_file_earns_nothing
     asked = []
 
     def consult(prompt, schema, repeat=0):
+        if schema is TURN:
+            return Verdict("missing")
         asked.append(prompt)
         return Verdict("ok", {"answer": "5"})
 
-    runs = running.run_model(consult, make_events(), {"a": [path], "b": [], "c": []})
+    lost = [tmp_path / "b.png"]
+    runs = running.run_model(consult, make_events().assign(as_of=AS_OF), {"a": [path], "b": lost, "c": lost}, None)
     scored = study.score_runs(runs, ANSWERS).set_index(["agent", "event_id"])
     assert len(asked) == 2 and "Iowa,7" in asked[0] and "Ohio,5" not in asked[1]
     assert scored.loc[(running.WITH_TEXT, "a"), "score"] == 1
     assert scored.loc[(running.ALONE, "a"), ["score", "is_match"]].tolist() == [0, True]
     assert scored.loc[(running.WITH_TEXT, "b"), "status"] == "lacking"
+
+
+def play(turns, prompts):
+    """Return a consult that takes some turns, and then answers 42."""
+
+    def consult(prompt, schema, repeat=0):
+        prompts.append(prompt)
+        action, given = turns[len(prompts) - 1] if len(prompts) <= len(turns) else ("answer", "42")
+        return Verdict("ok", {"action": action, "input": given})
+
+    return consult
+
+
+def test_a_model_with_tools_sees_pages_and_files_and_what_it_cannot_do(small, made, tmp_path):
+    path, prompts = tmp_path / "a.csv", []
+    path.write_text("Date,State,Lead\n2016-10-05,Ohio,5\n")
+    event, fetch = made[0].set_index("event_id").loc["crude_2"], Web(Portal(small)).fetch
+    turns = [("page", PORTAL), ("page", small["oil_wti"].address), ("file", "a.csv"), ("file", "b.csv")]
+    turns += [("page", "http://nowhere.replay/")]
+    assert work_by_turns(play(turns, prompts), event, [path, PORTAL], fetch) == ("ok", "42", None)
+    assert "12 are left" in prompts[0] and "7 are left" in prompts[5] and "a.csv" in prompts[0]
+    assert "Business: http://directory.replay/business" in prompts[1] and "2016-10-03,WTI,48.80" in prompts[2]
+    assert "2016-10-05,Ohio,5" in prompts[3] and "It was not done: KeyError" in prompts[4]
+    assert "no page" in prompts[5] and prompts[5].count("It was not done") == 2
+    endless = work_by_turns(play([("file", "a.csv")] * 99, []), event, [path], fetch)
+    assert endless == ("ok", None, "no answer in 12 turns")
+    assert work_by_turns(None, event, [tmp_path / "b.png"], fetch)[0] == "lacking"
+
+
+def test_scripts_run_in_the_sandbox_on_the_files_alone(made, tmp_path):
+    needs_sandbox()
+    path, prompts = tmp_path / "a.csv", []
+    path.write_text("Date,State,Lead\n2016-10-05,Ohio,5\n")
+    turns = [("shell", "cd /evidence; ls; wc -l < a.csv; touch b; echo x > /workdir/note"), ("shell", "cat note")]
+    event = made[0].set_index("event_id").loc["crude_2"]
+    assert work_by_turns(play(turns, prompts), event, [path], None)[1] == "42"
+    assert "a.csv\n2\n" in prompts[1] and "Read-only file system" in prompts[1] and prompts[2].endswith("cat note\nx\n")

@@ -1,10 +1,11 @@
-"""Runs of systems on the task set: a program, a model with the text of the files and without (LiveAgentBench 5)."""
+"""Runs of systems on the task set: a program; a model with tools, with the text of the files, and without (5)."""
 
 from functools import cache
 
 import pandas as pd
 
 from helpers.agents.registry import open_consult
+from helpers.liveagentbench.agent import work_by_turns
 from helpers.liveagentbench.portal import Portal
 from helpers.liveagentbench.program import recite, reply_by_rules, solve_task
 from helpers.liveagentbench.readers import Unread, extract_text
@@ -19,7 +20,7 @@ RUN_ID = "31_liveagentbench"
 FORM = make_schema(answer={"type": "string", "maxLength": 40})
 """A model's reply: an answer alone."""
 PROGRAMS = {"program of rules": reply_by_rules, "reciter": recite}
-ALONE, WITH_TEXT = "model, question alone", "model, with the text"
+ALONE, WITH_TEXT, WITH_TOOLS = "model, question alone", "model, with the text", "model, with tools"
 COLUMNS = ["agent", "event_id", "status", "reply", "reason"]
 
 
@@ -36,17 +37,17 @@ def run_taskset(agent, **settings):
                 about = {"agent": name, "event_id": event["event_id"]}
                 rows.append(about | solve_task(event, places[event["event_id"]], fetch, reply))
         with open_consult(agent, RUN_ID, about="answers tasks", **settings) as consult:
-            asked = run_model(consult, events, places)
+            asked = run_model(consult, events, places, fetch)
     is_recorded = asked.groupby("agent")["reply"].transform("count") > 0
     return events, answers, pd.concat([pd.DataFrame(rows, columns=COLUMNS), asked[is_recorded]], ignore_index=True)
 
 
-def run_model(consult, events, places):
-    """Return the runs of a model on the tasks, columns COLUMNS: with the text of the files, and without.
+def run_model(consult, events, places, fetch):
+    """Return the runs of a model on the tasks, columns COLUMNS: with tools, with the text of the files, and without.
 
-    Asked are the tasks whose files all are text; another is "lacking". Without the text every task is: the guess is
-    held against the truth and earns nothing. The status is "missing" where a reply is not recorded, "failed" where the
-    request failed.
+    Without tools the tasks are asked whose files all are text; another is "lacking". Without the text every task is:
+    the guess is held against the truth and earns nothing. The status is "missing" where a reply is not recorded,
+    "failed" where the request failed.
     """
     rows = []
     for event in events.to_dict("records"):
@@ -54,6 +55,9 @@ def run_model(consult, events, places):
         for agent in (WITH_TEXT, ALONE):
             row = ask_task(consult, event, places[event["event_id"]], agent) if is_asked else ("lacking", None, "")
             rows.append((agent, event["event_id"], *row))
+    for event in events.to_dict("records"):
+        row = work_by_turns(consult, event, places[event["event_id"]], fetch)
+        rows.append((WITH_TOOLS, event["event_id"], *row))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 

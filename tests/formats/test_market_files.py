@@ -3,8 +3,7 @@
 import pytest
 
 from helpers.faults import open_type
-from helpers.formats.market_prices import list_prices
-from helpers.formats.markets import list_markets
+from helpers.formats.markets import list_markets, list_prices
 
 POLY = {
     "id": "12",

@@ -10,13 +10,13 @@ who asks: as_of is the opening. Prices are of the first option (Yes).
 """
 
 import json
-from collections.abc import Callable
 from typing import Annotated, NamedTuple
 
 import pandas as pd
 from pydantic import AfterValidator, BeforeValidator
 
 from helpers.calendar import open_moment, stamp_moment
+from helpers.events.moments import number_days
 from helpers.faults import find_faults, name_field, open_type
 from helpers.formats.futurex import name_letters
 from helpers.store import dump_json
@@ -107,34 +107,33 @@ def list_markets(given, name):
         marks = [mark for mark in READERS if isinstance(row, dict) and mark in row]
         if not marks:
             raise ValueError(f"{name}, question {at}: none of the fields {', '.join(READERS)}; whose is it?")
-        reader = READERS[marks[0]]
         try:
-            found.append(Market(*reader.question(row), *reader.quote(row)))
+            found.append(READERS[marks[0]](row))
         except Unread as reason:
             out.append((str(row.get("id") or row.get("ticker") or at), str(reason)))
     return found, out
 
 
 def read_polymarket(given):
-    """Return (event, answer or None) of a question of Polymarket."""
+    """Return the `Market` of a question of Polymarket."""
     names, ends = take(given, "outcomes", Texts), take(given, "endDate", Iso)
     span = take(given, "startDate", Iso), ends
     about = take(given, "question", Words), names, span, take(given, "description", Words, None)
-    event = build_event("polymarket", take(given, "conditionId", Words), *about)
+    event, answer = build_event("polymarket", take(given, "conditionId", Words), *about), None
     if groups := take(given, "events", Objects, []):  # a question of one option each: they share their luck
         event["cluster_id"] = f"polymarket-event-{take(groups[0], 'id', str | int)}"
-    if not take(given, "closed", Truth):
-        return event, None
-    last = take(given, "outcomePrices", Numbers)
-    won = [name for name, price in zip(names, last, strict=False) if price >= SURE]
-    if len(last) != len(names) or len(won) != 1:
-        raise Unread(f"its last prices are {last}, of which one winner has 1 and the others less")
-    end_event(event, take(given, "closedTime", Iso, ends), ends)
-    return event, build_answer(event, won[0])
+    if take(given, "closed", Truth):
+        last = take(given, "outcomePrices", Numbers)
+        won = [name for name, price in zip(names, last, strict=False) if price >= SURE]
+        if len(last) != len(names) or len(won) != 1:
+            raise Unread(f"its last prices are {last}, of which one winner has 1 and the others less")
+        answer = settle(event, won[0], take(given, "closedTime", Iso, ends), ends)
+    price = next(iter(take(given, "outcomePrices", Shares, [])), None)
+    return Market(event, answer, price, f"https://polymarket.com/market/{take(given, 'slug', Words, '')}")
 
 
 def read_manifold(given):
-    """Return (event, answer or None) of a question of Manifold."""
+    """Return the `Market` of a question of Manifold."""
     kind, ends = take(given, "outcomeType", Words), take(given, "closeTime", Milliseconds)
     options = {"YES": "Yes", "NO": "No"}
     if kind == "MULTIPLE_CHOICE" and given.get("shouldAnswersSumToOne") is not False:
@@ -143,99 +142,65 @@ def read_manifold(given):
         raise Unread(f"it is {kind}, and only BINARY and MULTIPLE_CHOICE of one right answer are read")
     span = take(given, "createdTime", Milliseconds), ends
     about = take(given, "question", Words), list(options.values()), span, take(given, "textDescription", Words, None)
-    event = build_event("manifold", take(given, "id", Words), *about)
+    event, answer = build_event("manifold", take(given, "id", Words), *about), None
     if kind != "BINARY":
         event["metadata"] = dump_json({"question_type": "", "option_id": next(iter(options))})
-    if not take(given, "isResolved", Truth):
-        return event, None
-    end, weights = take(given, "resolution", Words), take(given, "resolutions", Weights, {})
-    won = [end] if end in options else [name for name, weight in weights.items() if weight > 0]
-    if len(won) != 1 or won[0] not in options:
-        raise Unread(f"it was resolved as {end}, to {len(won)} of its options")
-    end_event(event, take(given, "resolutionTime", Milliseconds), ends)
-    return event, build_answer(event, options[won[0]])
+    if take(given, "isResolved", Truth):
+        end, weights = take(given, "resolution", Words), take(given, "resolutions", Weights, {})
+        won = [end] if end in options else [name for name, weight in weights.items() if weight > 0]
+        if len(won) != 1 or won[0] not in options:
+            raise Unread(f"it was resolved as {end}, to {len(won)} of its options")
+        answer = settle(event, options[won[0]], take(given, "resolutionTime", Milliseconds), ends)
+    return Market(event, answer, take(given, "probability", Share, None), take(given, "url", Words, ""))
 
 
 def read_kalshi(given):
-    """Return (event, answer or None) of a market of Kalshi; markets of one event share their luck."""
+    """Return the `Market` of Kalshi; those of one event share their luck. Its price lies between bid and ask, else it
+    is what was paid last.
+    """
     if (kind := take(given, "market_type", Words)) != "binary":
         raise Unread(f"it is {kind}, and only binary ones are read")
     question, side = take(given, "title", Words), take(given, "yes_sub_title", Words, "")
     question += f" ({side})" * (side.casefold() not in question.casefold())
     rules = " ".join(take(given, name, Words, "") for name in ("rules_primary", "rules_secondary")).strip()
-    span = take(given, "open_time", Iso), take(given, "close_time", Iso)
+    span, group = (take(given, "open_time", Iso), take(given, "close_time", Iso)), take(given, "event_ticker", Words)
     event = build_event("kalshi", take(given, "ticker", Words), question, list(OUTCOMES.values()), span, rules or None)
-    event["cluster_id"] = f"kalshi-{take(given, 'event_ticker', Words)}"
-    return settle_outcome(event, take(given, "result", Words, ""), take(given, "settlement_ts", Iso, span[1]), span[1])
+    event["cluster_id"] = f"kalshi-{group}"
+    answer = settle_outcome(
+        event, take(given, "result", Words, ""), take(given, "settlement_ts", Iso, span[1]), span[1]
+    )
+    bid, ask, last = (take(given, f"{name}_dollars", Share, 0) for name in ("yes_bid", "yes_ask", "last_price"))
+    price = (bid + ask) / 2 if bid > 0 and 0 < ask < 1 else last or None
+    return Market(event, answer, price, f"https://kalshi.com/markets/{group.partition('-')[0].lower()}")
 
 
 def read_metaculus(given):
-    """Return (event, answer or None) of a post of Metaculus."""
+    """Return the `Market` of a post of Metaculus, its price the community's forecast; None while that is hidden."""
     about = take(given, "question", Object, {})
     if (kind := take(about, "type", Words, "a group, or a note")) != "binary":
         raise Unread(f"it is {kind}, and only posts of one binary question are read")
     rules = " ".join(take(about, name, Words, "") for name in ("resolution_criteria", "fine_print")).strip()
-    span = take(about, "open_time", Iso), take(about, "scheduled_close_time", Iso)
-    names = list(OUTCOMES.values())
-    event = build_event("metaculus", take(given, "id", int), take(given, "title", Words), names, span, rules or None)
+    span, key = (take(about, "open_time", Iso), take(about, "scheduled_close_time", Iso)), take(given, "id", int)
+    event = build_event("metaculus", key, take(given, "title", Words), list(OUTCOMES.values()), span, rules or None)
     at = take(about, "actual_resolve_time", Iso, span[1])
-    return settle_outcome(event, take(about, "resolution", Words, ""), at, span[1])
-
-
-def settle_outcome(event, outcome, at, planned):
-    """Return (event, answer) of a yes/no question by its outcome's word; an answer of None where there is none yet."""
-    if not outcome:
-        return event, None
-    if outcome not in OUTCOMES:
-        raise Unread(f"it was resolved as {outcome}")
-    end_event(event, at, planned)
-    return event, build_answer(event, OUTCOMES[outcome])
-
-
-def quote_polymarket(given):
-    """Return (price, address) of a question of Polymarket."""
-    prices, slug = take(given, "outcomePrices", Shares, []), take(given, "slug", Words, "")
-    return next(iter(prices), None), f"https://polymarket.com/market/{slug}"
-
-
-def quote_manifold(given):
-    """Return (price, address) of a question of Manifold."""
-    return take(given, "probability", Share, None), take(given, "url", Words, "")
-
-
-def quote_kalshi(given):
-    """Return (price, address) of a market of Kalshi: between bid and ask, else what was paid last."""
-    bid, ask, last = (take(given, f"{name}_dollars", Share, 0) for name in ("yes_bid", "yes_ask", "last_price"))
-    price = (bid + ask) / 2 if bid > 0 and 0 < ask < 1 else last or None
-    return price, f"https://kalshi.com/markets/{take(given, 'event_ticker', Words).partition('-')[0].lower()}"
-
-
-def quote_metaculus(given):
-    """Return (the community's forecast, address) of a post of Metaculus; None while it is hidden."""
+    answer = settle_outcome(event, take(about, "resolution", Words, ""), at, span[1])
     centers = take(take(find_forecasts(given), "latest", Object, {}), "centers", Shares, [])
-    return next(iter(centers), None), f"https://www.metaculus.com/questions/{take(given, 'id', int)}"
+    return Market(event, answer, next(iter(centers), None), f"https://www.metaculus.com/questions/{key}")
+
+
+READERS = {
+    "conditionId": read_polymarket,
+    "outcomeType": read_manifold,
+    "event_ticker": read_kalshi,
+    "nr_forecasters": read_metaculus,
+}
+"""Field by which a market's question is known -> what reads it."""
 
 
 def find_forecasts(given):
     """Return the community's forecasts of a post of Metaculus: an object of history and latest."""
     made = take(take(given, "question", Object), "aggregations", Object, {})
     return take(made, "recency_weighted", Object, {})
-
-
-class Reader(NamedTuple):
-    """What reads one market's question as (event, answer or None), and its present (price, address)."""
-
-    question: Callable
-    quote: Callable
-
-
-READERS = {
-    "conditionId": Reader(read_polymarket, quote_polymarket),
-    "outcomeType": Reader(read_manifold, quote_manifold),
-    "event_ticker": Reader(read_kalshi, quote_kalshi),
-    "nr_forecasters": Reader(read_metaculus, quote_metaculus),
-}
-"""Field by which a market's question is known -> what reads it."""
 
 
 def build_event(venue, market_id, question, names, span, rules):
@@ -264,15 +229,78 @@ def build_event(venue, market_id, question, names, span, rules):
     }
 
 
-def end_event(event, at, planned):
-    """Write when an event was settled, at the latest as planned. Raises Unread where that is not after the opening."""
+def settle_outcome(event, outcome, at, planned):
+    """Return the answer (`settle`) of a yes/no question by its outcome's word, None where there is none yet."""
+    if outcome and outcome not in OUTCOMES:
+        raise Unread(f"it was resolved as {outcome}")
+    return settle(event, OUTCOMES[outcome], at, planned) if outcome else None
+
+
+def settle(event, name, at, planned):
+    """Return a row of the answers table for the option of this name, and write in the event when it was settled.
+
+    That is at the latest as planned. Raises Unread where it is not after the opening.
+    """
     event["resolves_at"] = stamp_moment(min(at, planned))
     if pd.Timestamp(event["resolves_at"]) <= pd.Timestamp(event["opens_at"]):
         raise Unread("it was settled before it opened")
-
-
-def build_answer(event, name):
-    """Return a row of the answers table for the option of this name."""
     letters = {text: letter for letter, text in json.loads(event["options"]).items()}
     about = {"event_id": event["event_id"], "status": "ok", "method": event["source_id"]}
     return about | {"value": dump_json(letters[name])}
+
+
+# --- prices ----------------------------------------------------------------------------------------------------------
+
+
+def list_prices(given, name, event):
+    """Return the prices of a question's first option in what `name` answers, oldest first: question_id, day, price.
+
+    `event` is the question's row of the events table, a dict; `day` counts from 1970, with its fraction. Bets on
+    another question or answer are left out. Raises ValueError that says where, and which field.
+    """
+    history, read = (given, read_bet) if isinstance(given, list) else find_history(given)
+    if not isinstance(history, list):
+        raise ValueError(f"{name}: wanted is a list of bets, or an object with a history, candlesticks or forecasts")
+    own, rows = (event["event_id"], json.loads(event["metadata"] or "{}").get("option_id", "")), []
+    for at, one in enumerate(history, 1):
+        try:
+            if not isinstance(one, dict):
+                raise Unread("wanted is an object")
+            rows.append(read(one))
+        except Unread as reason:
+            raise ValueError(f"{name}, price {at}: {reason}") from None
+    rows = sorted((row for row in rows if row[1] is not None and row[2] in (own, None)), key=lambda row: row[0])
+    made = [(event["event_id"], number_days(moment), price) for moment, price, _ in rows]
+    return pd.DataFrame(made, columns=["question_id", "day", "price"]).astype({"day": float, "price": float})
+
+
+def find_history(given):
+    """Return (the list of prices in an object of one question, what reads each): Kalshi, Metaculus, Polymarket."""
+    if not isinstance(given, dict):
+        return None, None
+    if "candlesticks" in given:
+        return given["candlesticks"], read_candle
+    if "nr_forecasters" in given:
+        return take(find_forecasts(given), "history", Objects, []), read_forecast
+    return given.get("history"), lambda one: (take(one, "t", Seconds), take(one, "p", Share), None)
+
+
+def read_bet(one):
+    """Return (moment, price, (question, option)) of a bet of Manifold."""
+    moment, price = take(one, "createdTime", Milliseconds), take(one, "probAfter", Share)
+    return moment, price, (f"manifold-{take(one, 'contractId', Words)}", take(one, "answerId", Words, ""))
+
+
+def read_candle(one):
+    """Return the same of a candlestick of Kalshi: what was paid last, else between bid and ask; None without either."""
+    price, *ends = (
+        take(take(one, part, Object, {}), "close_dollars", Share, None) for part in ("price", "yes_bid", "yes_ask")
+    )
+    if price is None and None not in ends:
+        price = sum(ends) / 2
+    return take(one, "end_period_ts", Seconds), price, None
+
+
+def read_forecast(one):
+    """Return the same of the community's forecast from a moment on."""
+    return take(one, "start_time", Seconds), next(iter(take(one, "centers", Shares, [])), None), None

@@ -13,8 +13,7 @@ from helpers.events.moments import number_days
 from helpers.faults import parse_text
 from helpers.formats.forecastbench import MISSING, find_chance, list_resolutions
 from helpers.formats.forecastbench import VENUES as MARKETS
-from helpers.formats.market_prices import list_prices
-from helpers.formats.markets import Texts, Unread, list_markets, take
+from helpers.formats.markets import Texts, Unread, list_markets, list_prices, take
 from helpers.live.venues import FORECASTBENCH, VENUES, fetch_file, fetch_json, find_commit
 from helpers.stats.means import find_clusters, summarize_clustered
 from helpers.store import parse_json

@@ -27,12 +27,13 @@ def test_closed_forms_by_hand():
     assert missing.derive_std([0, 1, 2], 2, replace=False) == pytest.approx(np.std(pairs))
 
 
-def test_prefix_averages_are_plain_averages():
-    rng = np.random.default_rng(0)
-    values, draws, sizes = rng.random((30, 3)), rng.integers(30, size=(7, 12)), [1, 5, 5, 12]
-    expected = [[values[draw[:size]].mean(axis=0) for size in sizes] for draw in draws]
-    np.testing.assert_allclose(missing.average_prefixes(values, draws, sizes), expected, atol=1e-12)
-    np.testing.assert_allclose(missing.average_prefixes(values, draws, [2]), [[values[d[:2]].mean(0)] for d in draws])
+def test_averages_of_a_trial_are_plain_averages():
+    values = np.random.default_rng(0).random((12, 3))
+    made = missing.average_trials(values, np.random.default_rng(1), np.array([12, 11, 1]), 7, replace=False)
+    np.testing.assert_allclose(made[..., 0], np.tile(values.mean(axis=0), (7, 1)).T)
+    for _, most, one in made.T.transpose(1, 0, 2):
+        assert np.isclose(values, one).all(axis=1).any()
+        assert np.isclose(12 * values.mean(axis=0) - values, 11 * most).all(axis=1).any()
 
 
 @pytest.mark.parametrize("replace", [True, False])

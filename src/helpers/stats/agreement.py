@@ -85,18 +85,17 @@ def measure_judge(flags, truth, rng, n_boot=2000, **about):
     return row | {"verdict": judge_fit([reading], **{"is_fresh": False} | about)}
 
 
-def compare_judges(views, truth, seed, n_boot=2000, rules=(), is_fresh=False):
+def compare_judges(views, truth, seed, n_boot=2000, rules=()):
     """Return `measure_judge` of each column of views against the truth, a row a judge; one never asked has n 0.
 
-    `rules` names the columns that are rules, `is_fresh` says whether who labelled wrote neither rules nor prompts.
+    `rules` names the columns that are rules; who labelled wrote rules or prompts.
     """
     rows = []
     for judge in views:
         flags = views[judge].tolist()
         row = {"judge": judge, "n": 0, "verdict": "not asked"}
         if any(flag is not None for flag in flags):
-            about = {"is_fresh": is_fresh, "is_rule": judge in rules}
-            row |= measure_judge(flags, truth, np.random.default_rng(seed), n_boot, **about)
+            row |= measure_judge(flags, truth, np.random.default_rng(seed), n_boot, is_rule=judge in rules)
         rows.append(row)
     return pd.DataFrame(rows)
 

@@ -82,18 +82,18 @@ def check_totals(cells, whole, parts, *, may_overlap=False):
     return table.assign(is_possible=(left <= spare) & (may_overlap | (left >= 0))).rename_axis("subject").reset_index()
 
 
-def list_falls(fall, n, n_kept, unit=FALL_UNIT):
+def list_falls(fall, n, n_kept):
     """Return the whole counts that a printed fall in percent leaves open, with what they say: a row a pair of counts.
 
-    `fall` is the percentage of all `n` minus that of the `n_kept`, in points of `unit`. Columns right, right_kept,
+    `fall` is the percentage of all `n` minus that of the `n_kept`, in points to one decimal. Columns right, right_kept,
     right_left_out, gap (left out minus kept, points), by_chance (2.5% of draws with as many right go beyond this gap),
     p (Fisher's exact test). Raises ValueError when no counts give the fall.
     """
     right, kept = np.meshgrid(np.arange(n + 1), np.arange(n_kept + 1), indexing="ij")
     right, kept = (part[(right >= kept) & (right - kept <= n - n_kept)] for part in (right, kept))
-    percents, digits = (100 * right / n, 100 * kept / n_kept), round(-np.log10(unit))
+    percents, digits = (100 * right / n, 100 * kept / n_kept), 1
     falls = percents[0] - percents[1], percents[0].round(digits) - percents[1].round(digits)
-    given = (abs(falls[0] - fall) <= unit / 2 + 1e-9) | (abs(falls[1] - fall) < unit / 2)
+    given = (abs(falls[0] - fall) <= FALL_UNIT / 2 + 1e-9) | (abs(falls[1] - fall) < FALL_UNIT / 2)
     if not given.any():
         raise ValueError(f"no whole counts of {n} and {n_kept} give a fall of {fall} points")
     table = pd.DataFrame({"right": right, "right_kept": kept, "right_left_out": right - kept})[given]
@@ -134,14 +134,10 @@ def bound_percent(percent, size):
     return 100 * float(low), 100 * float(high)
 
 
-def measure_least(percents, sizes, n_steps=None):
+def measure_least(percents, sizes):
     """Return the smallest gap between two printed percentages that their counts show: 1.96 standard errors of the gap.
 
-    As if the two were independent shares, which vary the most; with `n_steps` the values are so many-th parts of 1 and
-    vary the least that such means can.
+    As if the two were independent shares, which vary the most.
     """
-    step = 100 if n_steps is None else 100 / n_steps
-    variances = [
-        (percent % step) * (step - percent % step) / size for percent, size in zip(percents, sizes, strict=True)
-    ]
+    variances = [percent * (100 - percent) / size for percent, size in zip(percents, sizes, strict=True)]
     return stats.norm.ppf(0.975) * np.sqrt(sum(variances))

@@ -8,7 +8,6 @@ average without gaps is known.
 
 import numpy as np
 import pandas as pd
-from scipy import sparse
 
 from helpers.papers import get_constant
 from helpers.scoring.scores import build_matrix, select_headline
@@ -61,25 +60,17 @@ def derive_growth(n_drawn, n_kept, n_pool=None):
     return float(np.sqrt((1 / n_kept - rest) / (1 / n_drawn - rest)) - 1)
 
 
-def draw_trials(n_pool, n_drawn, n_trials, rng, replace):
-    """Return `n_drawn` positions among `n_pool` for each trial (a row), in random order."""
-    if replace:
-        return rng.integers(n_pool, size=(n_trials, n_drawn), dtype=np.int32)
-    return rng.permuted(np.tile(np.arange(n_pool, dtype=np.int32), (n_trials, 1)), axis=1)[:, :n_drawn]
-
-
-def average_prefixes(values, draws, sizes):
-    """Return the averages of the first `sizes` (ascending) draws of each trial: trials x sizes x columns of `values`.
-
-    A sparse matrix of weights (a row for each trial and stretch between two sizes) times the values gives the sums of
-    the stretches for all columns at once; summed up they are the sums of the prefixes.
-    """
-    n_trials, drawn = len(draws), draws[:, : sizes[-1]]
-    starts = np.arange(n_trials)[:, None] * sizes[-1] + np.concatenate([[0], sizes[:-1]])
-    shape = (n_trials * len(sizes), len(values))
-    weights = sparse.csr_array((np.ones(drawn.size), drawn.ravel(), np.append(starts.ravel(), drawn.size)), shape=shape)
-    sums = (weights @ values).reshape(n_trials, len(sizes), -1).cumsum(axis=1)
-    return sums / np.asarray(sizes)[None, :, None]
+def average_trials(values, rng, sizes, n_trials, replace):
+    """Return averages of the first `sizes` (descending) draws of each trial: columns of `values` x trials x sizes."""
+    n_pool, parts = len(values), []
+    for start in range(0, n_trials, CHUNK):
+        shape = min(CHUNK, n_trials - start), sizes[0]
+        if replace:
+            draws = rng.integers(n_pool, size=shape, dtype=np.int32)
+        else:
+            draws = rng.permuted(np.tile(np.arange(n_pool, dtype=np.int32), (shape[0], 1)), axis=1)[:, : sizes[0]]
+        parts.append(values.T[:, draws].cumsum(axis=-1)[..., sizes - 1] / sizes)
+    return np.concatenate(parts, axis=1)
 
 
 def simulate_std(matrix, rng, percents, n_drawn=N_DRAWN, n_trials=N_TRIALS, replace=False):
@@ -102,44 +93,15 @@ def simulate_std(matrix, rng, percents, n_drawn=N_DRAWN, n_trials=N_TRIALS, repl
     for n_pool in sorted({len(pool) for pool in pools.values()}):
         agents = [agent for agent, pool in pools.items() if len(pool) == n_pool]
         values = np.column_stack([pools[agent] for agent in agents])
-        spread = _simulate_pool(values, rng, sizes, n_trials, replace)
-        parts += [
-            _describe_pool(agent, column, percents, sizes, std, replace)
-            for agent, column, std in zip(agents, values.T, spread.T, strict=True)
-        ]
+        spread = average_trials(values, rng, sizes, n_trials, replace).std(axis=1, ddof=1)
+        limit = None if replace else n_pool
+        told = {"percent": percents, "n_pool": n_pool, "n_kept": sizes}
+        grown = [derive_growth(sizes[0], size, limit) if sizes[0] != limit else np.nan for size in sizes]
+        for agent, std in zip(agents, spread, strict=True):
+            about = {"std": std, "growth": std / std[0] - 1 if std[0] > 1e-12 else np.nan}
+            about["std_analytic"] = [derive_std(pools[agent], size, replace) for size in sizes]
+            parts.append(pd.DataFrame({"agent_id": agent, **told, **about, "growth_analytic": grown}))
     return pd.concat(parts, ignore_index=True).sort_values(["agent_id", "percent"], ignore_index=True)
-
-
-def _simulate_pool(values, rng, sizes, n_trials, replace):
-    """Standard deviations (sizes x columns), from sums over trials of centred averages and of their squares."""
-    centred = values - values.mean(axis=0)
-    ascending = sizes[::-1]
-    total = squares = 0.0
-    for start in range(0, n_trials, CHUNK):
-        draws = draw_trials(len(values), ascending[-1], min(CHUNK, n_trials - start), rng, replace)
-        means = average_prefixes(centred, draws, ascending)
-        total = total + means.sum(axis=0)
-        squares = squares + np.einsum("tsa,tsa->sa", means, means)
-    variance = (squares - total**2 / n_trials) / (n_trials - 1)
-    return np.sqrt(np.maximum(variance, 0))[::-1]
-
-
-def _describe_pool(agent, values, percents, sizes, std, replace):
-    n_pool = None if replace else len(values)
-    return pd.DataFrame(
-        {
-            "agent_id": agent,
-            "percent": percents,
-            "n_pool": len(values),
-            "n_kept": sizes,
-            "std": std,
-            "growth": std / std[0] - 1 if std[0] > 1e-12 else np.nan,
-            "std_analytic": [derive_std(values, size, replace) for size in sizes],
-            "growth_analytic": [
-                derive_growth(sizes[0], size, n_pool) if sizes[0] != n_pool else np.nan for size in sizes
-            ],
-        }
-    )
 
 
 def weigh_refusals(hardness, share):
@@ -187,7 +149,11 @@ def simulate_refusals(matrix, known, rng, share, n_draws, clusters):
     codes = pd.factorize(clusters)[0]
     counts = draw_counts(codes.max() + 1, rng, n_draws)[:, codes].astype(float)
     there = matrix.notna().to_numpy()
-    truth = _average_groups(np.nan_to_num(matrix.to_numpy()), counts, there, groups)
+    sums, n = (  # by draw, group and agent
+        np.einsum("de,eg,ea->dga", counts, groups, part.astype(float), optimize=True)
+        for part in (np.nan_to_num(matrix.to_numpy()) * there, there)
+    )
+    truth = divide(sums, n)
     cells = [known["level"].astype(str) + " " + known["kind"], known["domain"]]
     dummies = np.column_stack([pd.get_dummies(cell, dtype=float) for cell in cells])
     errors = np.full((len(RULES), len(TREATMENTS), len(names), matrix.shape[1], n_draws), np.nan)
@@ -210,13 +176,6 @@ def simulate_refusals(matrix, known, rng, share, n_draws, clusters):
         names=["rule", "treatment", "level", "agent_id", "draw"],
     )
     return pd.DataFrame({"error": errors.ravel(), "places": places.ravel()}, index=index).reset_index()
-
-
-def _average_groups(values, counts, there, groups):
-    """Mean score by draw, group and agent."""
-    sums = np.einsum("de,eg,ea->dga", counts, groups, values * there, optimize=True)
-    n = np.einsum("de,eg,ea->dga", counts, groups, there.astype(float), optimize=True)
-    return divide(sums, n)
 
 
 def summarize_refusals(draws):

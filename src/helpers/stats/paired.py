@@ -162,10 +162,10 @@ def judge_pair(pair, p="p"):
     return dict(zip(("holds", "fails"), BETTER, strict=True)).get(verdict, verdict)
 
 
-def compute_mde(error, n_clusters, power=POWER, alpha=ALPHA):
-    """Return the minimum detectable effect: the smallest difference a t test with this error finds with this power."""
+def compute_mde(error, n_clusters):
+    """Return the minimum detectable effect: the smallest difference a t test with this error finds with `POWER`."""
     free = np.maximum(np.asarray(n_clusters) - 1, 1)
-    return (stats.t.ppf(1 - alpha / 2, free) + stats.t.ppf(power, free)) * error
+    return (stats.t.ppf(1 - ALPHA / 2, free) + stats.t.ppf(POWER, free)) * error
 
 
 def list_pairs(names):

@@ -77,20 +77,20 @@ def code_categories(sizes, bases, coding):
     return block_diag(*blocks)
 
 
-def fit_factors(rows, factors=FACTORS, coding="base", bases=None, outcome="score", cluster="event_id"):
-    """Regress an outcome on dummies of factors (FutureX 4.4); return a `Fit`.
+def fit_factors(rows, factors=FACTORS, coding="base", bases=None, cluster="event_id"):
+    """Regress the score on dummies of factors (FutureX 4.4); return a `Fit`.
 
     `coding` is base or sum (`code_categories`), `bases` names a factor's base category (default: the first). Raises
-    ValueError when an outcome is blank, categories cannot be told apart, or there are fewer than two clusters.
+    ValueError when a score is blank, categories cannot be told apart, or there are fewer than two clusters.
     """
-    if rows[outcome].isna().any():
-        raise ValueError(f"{int(rows[outcome].isna().sum())} rows have no {outcome}; leave missing predictions out")
+    if rows["score"].isna().any():
+        raise ValueError(f"{int(rows['score'].isna().sum())} rows have no score; leave missing predictions out")
     codes, names = zip(*(encode_factor(rows[factor], factor) for factor in factors), strict=True)
     positions = [own.index((bases or {}).get(factor, own[0])) for factor, own in zip(factors, names, strict=True)]
     coded = code_categories([len(own) for own in names], positions, coding)
     terms = [("intercept", ""), *((factor, name) for factor, own in zip(factors, names, strict=True) for name in own)]
     terms = pd.DataFrame(terms, columns=["factor", "category"])
-    n, n_coefs, values = len(rows), coded.shape[1], rows[outcome].to_numpy(float)
+    n, n_coefs, values = len(rows), coded.shape[1], rows["score"].to_numpy(float)
     if n <= n_coefs:
         raise ValueError(f"{n} rows cannot carry {n_coefs} coefficients; merge categories or add events")
     starts = np.cumsum([1, *map(len, names)])[:-1]
@@ -106,7 +106,7 @@ def fit_factors(rows, factors=FACTORS, coding="base", bases=None, outcome="score
     return Fit(terms, coded @ fit.params, plain, clustered, r2, n, groups.max() + 1, n - n_coefs)
 
 
-def measure_r2(rows, factors=FACTORS, outcome="score"):
+def measure_r2(rows, factors=FACTORS):
     """Return (R2, rows less coefficients) of the regression of `fit_factors`, by normal equations of sparse dummies.
 
     Raises LinAlgError when categories cannot be told apart, ValueError as `encode_factor`.
@@ -114,7 +114,7 @@ def measure_r2(rows, factors=FACTORS, outcome="score"):
     codes = [encode_factor(rows[factor], factor)[0] for factor in factors]
     full = [csr_matrix((np.ones(len(rows)), (np.arange(len(rows)), code))) for code in codes]
     dummies = hstack([full[0], *(each[:, 1:] for each in full[1:])])  # the first factor's hold the intercept
-    centred = rows[outcome].to_numpy(float) - rows[outcome].mean()
+    centred = rows["score"].to_numpy(float) - rows["score"].mean()
     effects = solve((dummies.T @ dummies).toarray(), dummies.T @ centred, assume_a="pos")
     residual = centred - dummies @ effects
     return float(1 - residual @ residual / (centred @ centred)), len(rows) - dummies.shape[1]
@@ -182,17 +182,18 @@ def tabulate_sources(rows, factors=FACTORS, coding="base"):
     return table.assign(n_sources=n)
 
 
-def permute_factor(rows, factor, rng, others=("agent_id", "level"), n_draws=5000):
+def permute_factor(rows, factor, rng, n_draws=5000):
     """Test whether a factor of the sources, such as the domain, matters: permute its categories over the sources.
 
-    The statistic is what the factor takes off the residual sum of squares beside `others`. Returns factor, r2_added,
+    The statistic is what the factor takes off the residual sum of squares beside agent and level. Returns factor, r2_added,
     n_clusters, n_draws and p. Raises ValueError when a source (column cluster) has several categories.
     """
     by_source = rows.groupby("cluster")[factor]
     if (by_source.nunique() > 1).any():
         raise ValueError(f"a source has more than one {factor}; the {factor} cannot be permuted over sources")
     codes, names = encode_factor(by_source.first(), factor)
-    dummies = pd.get_dummies(rows[list(others)], columns=list(others), drop_first=True, dtype=float)
+    others = ["agent_id", "level"]
+    dummies = pd.get_dummies(rows[others], columns=others, drop_first=True, dtype=float)
     base = np.column_stack([np.ones(len(rows)), dummies])
     source, score = pd.factorize(rows["cluster"], sort=True)[0], rows["score"].to_numpy(float)
     residual = score - base @ np.linalg.lstsq(base, score, rcond=None)[0]
@@ -211,7 +212,7 @@ def permute_factor(rows, factor, rng, others=("agent_id", "level"), n_draws=5000
     return {"factor": factor, "r2_added": float(r2), "n_clusters": len(codes), "n_draws": n_draws, "p": float(p)}
 
 
-def measure_interaction(rows, rng, by="domain", n_draws=2000):
+def measure_interaction(rows, rng, n_draws=2000):
     """Return how far agents differ in where they are strong (FutureX 4.3): sd, low, high, p, n, n_clusters.
 
     The statistic is the sum of squares between domains of each agent's score less the mean agent's on the same event;
@@ -221,7 +222,7 @@ def measure_interaction(rows, rng, by="domain", n_draws=2000):
     """
     matrix = build_matrix(rows, sorted(rows["agent_id"].unique())).dropna()
     known = rows.drop_duplicates("event_id").set_index("event_id").reindex(matrix.index)
-    codes, names = pd.factorize(known.groupby("cluster")[by].first().sort_index(), sort=True)
+    codes, names = pd.factorize(known.groupby("cluster")["domain"].first().sort_index(), sort=True)
     found = {"n": len(matrix), "n_clusters": len(codes)}
     if matrix.shape[1] < 2 or len(names) < 2 or len(codes) < MIN_CLUSTERS:
         return dict.fromkeys(("sd", "low", "high", "p"), math.nan) | found

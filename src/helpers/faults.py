@@ -288,11 +288,10 @@ def escape_cells(table):
     >>> escape_cells(pd.DataFrame({"agent_id": ["=1+1", "-0.5", "@x", "a"], "n": [-1, 2, 3, 4]})).values.tolist()
     [["'=1+1", -1], ['-0.5', 2], ["'@x", 3], ['a', 4]]
     """
+
+    def escape(cell):
+        is_formula = isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r"))
+        return f"'{cell}" if is_formula and pd.isna(pd.to_numeric(cell, errors="coerce")) else cell
+
     texts = table.select_dtypes(exclude="number").columns
-    return table.assign(**{column: table[column].map(escape_cell) for column in texts})
-
-
-def escape_cell(cell):
-    """Return a text that begins with = + - @ or a tab with a ' before it, unless it is a number; else as it is."""
-    is_formula = isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r"))
-    return f"'{cell}" if is_formula and pd.isna(pd.to_numeric(cell, errors="coerce")) else cell
+    return table.assign(**{column: table[column].map(escape) for column in texts})

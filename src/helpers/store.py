@@ -198,10 +198,20 @@ Write-ahead log and `synchronous=FULL`: what was stored survives a kill at any m
 KEPT = ("runs", "replies", "predictions", "traces")
 """The tables of `TABLES` that the store holds, with their keys."""
 
-REQUESTS = """
-    CREATE TABLE IF NOT EXISTS requests (id INTEGER PRIMARY KEY, run NOT NULL, key NOT NULL, bound_usd, recording);
-    CREATE INDEX IF NOT EXISTS requests_run ON requests (run)"""
-"""The table of what was asked of models (`models.recordings`): a row stands there before its request goes out."""
+SCHEMA = [
+    "CREATE TABLE IF NOT EXISTS requests (id INTEGER PRIMARY KEY, run NOT NULL, key NOT NULL, bound_usd, recording)",
+    "CREATE INDEX IF NOT EXISTS requests_run ON requests (run)",
+    *(
+        f"CREATE TABLE IF NOT EXISTS {name} ({', '.join(f'{column} NOT NULL' for column in key)}, "
+        f"{', '.join(rest.split())}, PRIMARY KEY ({', '.join(key)}))"
+        for name in KEPT
+        for key, rest in [TABLES[name]]
+    ),
+]
+"""The SQL that makes the tables; columns have no type, so values come back as stored.
+
+`requests` is what was asked of models (`models.recordings`): a row stands there before its request goes out.
+"""
 
 ACCIDENTS = ("error", "over_budget")
 """Statuses of a reply that is none: something broke on the way, or the question was not asked. A run asks it again."""
@@ -278,7 +288,7 @@ def connect_store(path):
         if absent or ("requests", "id") not in present:
             with connection:
                 connection.execute("BEGIN IMMEDIATE")
-                for statement in [*REQUESTS.split(";"), *map(write_create_sql, KEPT)]:
+                for statement in SCHEMA:
                     connection.execute(statement)
                 for name, column in absent:
                     with contextlib.suppress(sqlite3.OperationalError):  # it came with the table, or by another process
@@ -287,13 +297,6 @@ def connect_store(path):
         connection.close()
         raise
     return connection
-
-
-def write_create_sql(name):
-    """Return the SQL that makes one of the tables; columns have no type, so values come back as stored."""
-    key, rest = TABLES[name]
-    columns = [f"{column} NOT NULL" for column in key] + rest.split() + [f"PRIMARY KEY ({', '.join(key)})"]
-    return f"CREATE TABLE IF NOT EXISTS {name} ({', '.join(columns)})"
 
 
 def insert_row(connection, name, row):

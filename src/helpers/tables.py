@@ -6,13 +6,13 @@ toml and objects of JSON by a model (`faults.check_object`). Faults are told as 
 
 import json
 import re
+from contextlib import suppress
 from datetime import date, datetime
 from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
 from pydantic import (
-    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -117,50 +117,34 @@ TABLES = {
 # --- types -----------------------------------------------------------------------------------------------------------
 
 
-def allow(kind, wanted, known=()):
-    """Return a pydantic type with the words for what it wants, or the words that are `known`."""
+def allow(kind, wanted, known=(), test=None):
+    """Return a pydantic type that also passes a `test`, with words for what it wants, or the words that are `known`."""
 
     def hold(value, check):
-        try:
-            return check(value)
-        except (ValueError, TypeError, OverflowError, RecursionError):
-            raise PydanticCustomError("wanted", "wanted", {"wanted": wanted, "known": known}) from None
+        with suppress(ValueError, TypeError, OverflowError, RecursionError):
+            value = check(value)
+            if test is None or test(value):
+                return value
+        raise PydanticCustomError("wanted", "wanted", {"wanted": wanted, "known": known})
 
     return Annotated[kind, WrapValidator(hold)]
 
 
 def one_of(*words):
     """Return the type of one of some words or numbers."""
-
-    def test(value):
-        if value not in words:
-            raise ValueError
-        return value
-
-    return allow(Annotated[Any, AfterValidator(test)], "", words)
+    return allow(Any, "", words, lambda value: value in words)
 
 
 def json_of(kind, wanted):
     """Return the type of JSON text of a Python type; a number counts as its own JSON, as a csv reader opens it."""
-
-    def test(cell):
-        if not isinstance(json.loads(cell) if isinstance(cell, str) else float(cell), kind):
-            raise ValueError
-        return cell
-
-    return allow(Annotated[Any, AfterValidator(test)], wanted)
+    return allow(
+        Any, wanted, test=lambda cell: isinstance(json.loads(cell) if isinstance(cell, str) else float(cell), kind)
+    )
 
 
 def time_of(form, read, wanted):
     """Return the type of a text of some form that reads as a date or moment that exists."""
-
-    def test(text):
-        if not re.fullmatch(form, text):
-            raise ValueError
-        read(text)
-        return text
-
-    return allow(Annotated[Any, AfterValidator(test)], wanted)
+    return allow(Any, wanted, test=lambda text: re.fullmatch(form, text) and read(text))
 
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
@@ -289,15 +273,10 @@ def list_columns(name):
     return key + rest.split()
 
 
-def find_type(name, column):
-    """Return the type of a table's column, None for a free one."""
-    own = TYPES.get(f"{name}.{column}") or TYPES.get(column)
-    return own or next((t for part, t in ENDS.items() if column.endswith(part) or column.startswith(part)), None)
-
-
 def find_wrong(name, column, cells):
     """Yield (row from 0, what is wrong) for the cells of a table's column that it may not hold; blanks are allowed."""
-    kind = find_type(name, column)
+    by_name = (t for part, t in ENDS.items() if column.endswith(part) or column.startswith(part))
+    kind = TYPES.get(f"{name}.{column}") or TYPES.get(column) or next(by_name, None)  # None: a free column
     is_given = (cells.notna() & cells.ne("")).to_numpy()
     if kind is None or not is_given.any():
         return

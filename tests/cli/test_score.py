@@ -156,9 +156,9 @@ BROKEN = {
     "probability above 1": ("predictions", 2, "probability", "1.4", "'1.4' is not a number from 0 to 1"),
     "value is no option": ("predictions", 4, "value", "Z", "'Z' is not an option; there are A, B"),
     "number is no number": ("predictions", 350, "value", "12,5", "'12,5' is no number"),
-    "options that nest": ("predictions", 180, "value", "[" * 100_000, "is JSON in JSON in JSON"),
+    "options that nest": ("predictions", 180, "value", "[" * 100_000, "is nested too deep"),
     "unknown kind": ("events", 5, "kind", "essay", "'essay' is none of single, multi, ranking, number"),
-    "broken JSON in a value": ("predictions", 3, "value", '["A"', "is broken JSON"),
+    "broken JSON in a value": ("predictions", 3, "value", '["A"', "no JSON"),
     "repeated event": ("events", 9, "event_id", "q00", "q00 stands in row 2 already"),
 }
 

@@ -15,6 +15,7 @@ from helpers.web.extract import COLUMNS
 from helpers.web.render import format_period
 from helpers.web.replay import Replay
 from helpers.web.session import Answer, Web, name_page
+from helpers.web.sources import head_column
 
 N_SHOWN = 8
 """Values of a series that a page shows, the latest."""
@@ -99,9 +100,9 @@ def write_page(source, as_of):
         series = cut_series(source.id, name, as_of)
         if len(series):
             newest = max(newest, int(read_series(source.id, name)[1][len(series) - 1].timestamp()))
-            label = f"{variable['label']} ({variable['unit']})" if variable["unit"] else variable["label"]
-            values = (list_values(series[entity].dropna(), variable["decimals"]) for entity in series)
-            lines += [f"{entity}: {label}: {shown}" for entity, shown in zip(series, values, strict=True)]
+            for entity in series:
+                shown = list_values(series[entity].dropna(), variable["decimals"])
+                lines.append(f"{entity}: {head_column(variable)}: {shown}")
     return ("\n".join(lines), newest) if newest else None
 
 

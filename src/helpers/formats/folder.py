@@ -4,16 +4,16 @@ Whatever is wrong is said with file, row and column (`faults`). Cells hold JSON 
 letter, an option's text, A|C for several, a number.
 """
 
-import json
 import math
 import re
+from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
 
-from helpers.calendar import ZONE, find_dates, stamp_moment
+from helpers.calendar import find_dates
 from helpers.events.levels import assign_level
-from helpers.faults import Problems, check_sheet, describe_problem, open_sheet, raise_all
+from helpers.faults import Problems, check_sheet, describe_problem, open_sheet, parse_text, raise_all
 from helpers.replies.boxes import Unreadable
 from helpers.replies.dates import read_date
 from helpers.scoring.scores import HEADLINE
@@ -74,11 +74,13 @@ def read_folder(folder):
     for table in tables:
         for column in set(NUMBERS) & set(table):
             table[column] = pd.to_numeric(table[column])
-    predictions["distribution"] = [
-        row.get("distribution") or spread_probability(row, *asked[row["event_id"]])
-        for row in predictions.to_dict("records")
-    ]
-    return finish_events(events, asked), answers, predictions
+    shares = predictions.get("distribution", pd.Series(None, predictions.index)).tolist()
+    for at, row in enumerate(predictions.to_dict("records")):
+        told, (kind, options) = row.get("probability"), asked[row["event_id"]]
+        if not shares[at] and kind == "single" and len(options) == 2 and row["value"] and not pd.isna(told):
+            stated = {name: told if dump_json(name) == row["value"] else round(1 - told, 12) for name in options}
+            shares[at] = dump_json(stated)  # of yes/no the other option's probability is known too
+    return finish_events(events, asked), answers, predictions.assign(distribution=shares)
 
 
 def read_file(folder, name):
@@ -88,20 +90,12 @@ def read_file(folder, name):
     """
     table = open_sheet(folder / f"{name}.csv", FILES[name])
     for column in [c for c in table.columns if c == "as_of" or c.endswith("_at")]:
-        table[column] = table[column].str.replace(DATE, stamp_date, regex=True)
+        table[column] = table[column].str.replace(DATE, r"\g<0>T00:00:00+08:00", regex=True)
     if name == "predictions" and "agent_id" in table:
         blank = table.get("run_id", pd.Series("", table.index)) == ""
         table["run_id"] = table["agent_id"].where(blank, table.get("run_id"))
         table["sample"] = table.get("sample", pd.Series("0", table.index)).replace("", "0")
     return table
-
-
-def stamp_date(date):
-    """Return the first moment of a day (a match of DATE) as the tables have it; what is no day stays as it is."""
-    try:
-        return stamp_moment(pd.Timestamp(date[0], tz=ZONE))
-    except ValueError:
-        return date[0]
 
 
 def check_file(name, table):
@@ -121,7 +115,7 @@ def check_file(name, table):
 def parse_cell(text):
     """Return what a cell holds: JSON where it starts like it, else a number or the text itself; blank is None.
 
-    Raises ValueError for broken JSON.
+    Raises what `parse_text` does.
 
     >>> parse_cell("12.5"), parse_cell('["A"]'), parse_cell("A"), parse_cell("")
     (12.5, ['A'], 'A', None)
@@ -129,12 +123,7 @@ def parse_cell(text):
     if text in ("", "null"):
         return None
     if text[0] in '[{"':
-        try:
-            return json.loads(text)
-        except json.JSONDecodeError as error:
-            raise ValueError(f"{text[:40]!r} is broken JSON ({error.msg} at character {error.pos + 1})") from None
-        except RecursionError:
-            raise ValueError(f"{text[:20]!r}... is JSON in JSON in JSON; write a value, or a list of values") from None
+        return parse_text(text, repr(text[:40]))
     try:
         return float(text)
     except ValueError:
@@ -295,18 +284,10 @@ def find_level(event, choices):
     """
     if event.get("level"):
         return int(event["level"])
-    if event["kind"] == "multi" or (event["kind"] == "single" and choices):
-        return assign_level(event["kind"], len(choices), "")
-    label = event.get("volatility_class", "")
-    return assign_level(event["kind"], 0, label) if label in ("low", "high") and event["kind"] != "single" else None
-
-
-def spread_probability(row, kind, options):
-    """Return both options' probabilities (JSON) of a yes/no prediction from the one of its value, else None."""
-    told, value = row.get("probability"), row["value"]
-    if kind != "single" or len(options) != 2 or value is None or pd.isna(told):
-        return None
-    return dump_json({name: told if dump_json(name) == value else round(1 - told, 12) for name in options})
+    if event["kind"] != "single" or choices:
+        with suppress(ValueError):  # an open-ended event without a volatility class
+            return assign_level(event["kind"], len(choices), event.get("volatility_class", ""))
+    return None
 
 
 READERS = {"value": read_value, "distribution": read_distribution}

@@ -38,15 +38,17 @@ def acquire_answers(events, crawler):
         event["first_day"] = pd.Timestamp(event["resolves_at"]).tz_convert(ZONE).normalize()
         event["last_at"] = pd.Timestamp(event["answer_due_at"])
     answers, attempts, by_source = {}, [], itemgetter("source_id")
-    for day in list_crawl_days(open_events):
+    first = min(event["first_day"] for event in open_events)
+    for day in pd.date_range(first, max(event["last_at"] for event in open_events).tz_convert(ZONE).normalize()):
         for hour in CRAWL_HOURS:
             moment = day + pd.Timedelta(hours=hour)
-            due = [event for event in open_events if is_due(event, moment) and event["event_id"] not in answers]
+            due = [event for event in open_events if event["first_day"] <= moment <= event["last_at"]]
+            due = [event for event in due if event["event_id"] not in answers]
             for source_id, group in groupby(sorted(due, key=by_source), by_source):
-                for event, outcome in attempt_group(crawler, source_id, list(group), moment):
-                    attempts.append({"event_id": event["event_id"], "attempted_at": stamp_moment(moment)} | outcome[0])
-                    if outcome[1]:
-                        answers[event["event_id"]] = outcome[1] | {"acquired_at": stamp_moment(moment)}
+                for event_id, attempt, answer in attempt_group(crawler, source_id, list(group), moment):
+                    attempts.append({"event_id": event_id, "attempted_at": stamp_moment(moment)} | attempt)
+                    if answer:
+                        answers[event_id] = answer | {"acquired_at": stamp_moment(moment)}
     last = {attempt["event_id"]: attempt for attempt in attempts}
     rows = [
         {"event_id": event_id} | answers.get(event_id, {"status": last[event_id]["status"], "value": None})
@@ -55,26 +57,14 @@ def acquire_answers(events, crawler):
     return check_table("answers", pd.DataFrame(rows)), check_table("acquisitions", pd.DataFrame(attempts))
 
 
-def list_crawl_days(events):
-    """Return the days on which something is due, from the first resolution to the last carried day."""
-    first = min(event["first_day"] for event in events)
-    last = max(event["last_at"] for event in events).tz_convert(ZONE).normalize()
-    return pd.date_range(first, last)
-
-
-def is_due(event, moment):
-    """Tell whether an event belongs to the acquisition set at a crawl: resolved today or carried from before."""
-    return event["first_day"] <= moment <= event["last_at"]
-
-
 def attempt_group(crawler, source_id, events, moment):
-    """Yield (event, (attempt, answer or None)) for all events of one source at one crawl; the page is read once."""
+    """Yield (event_id, attempt, answer or None) for all events of one source at one crawl; the page is read once."""
     try:
         observed, page_id = crawler.observe(source_id, stamp_moment(moment))
     except (GatewayError, ExtractionError) as error:
         status = "crawl_error" if isinstance(error, GatewayError) else "extraction_error"
         for event in events:
-            yield event, ({"status": status, "page_id": None, "reason": str(error)}, None)
+            yield event["event_id"], {"status": status, "page_id": None, "reason": str(error)}, None
         return
     source = crawler.sources[source_id]
     for event in events:
@@ -84,13 +74,12 @@ def attempt_group(crawler, source_id, events, moment):
             terms = event["terms"]
             series, _ = crawler.select(source_id, stamp_moment(moment), terms["variable"], terms["hour"])
             answer = read_answer(event, series, source)
+        status, reason = "ok", ""
         if answer is None:
-            reason = f"the page holds no value for {event['terms']['date']} yet"
-            yield event, ({"status": "not_published", "page_id": page_id, "reason": reason}, None)
+            status, reason = "not_published", f"the page holds no value for {event['terms']['date']} yet"
         else:
-            method = source.extract["kind"]
-            answer |= {"status": "ok", "page_id": page_id, "method": method}
-            yield event, ({"status": "ok", "page_id": page_id, "reason": ""}, answer)
+            answer |= {"status": "ok", "page_id": page_id, "method": source.extract["kind"]}
+        yield event["event_id"], {"status": status, "page_id": page_id, "reason": reason}, answer
 
 
 def read_answer(event, series, source):

@@ -35,7 +35,13 @@ def flag_rows(events, answers, predictions, replies, traces):
     name stands in what a tool showed, the reply or its rationale; an answer that is a date is itself none.
     """
     asked, truth = events.set_index("event_id"), answers.set_index("event_id")["value"]
-    shown = traces[traces["step_type"] == "tool"].groupby(KEY)["content"].agg(join_open)
+    shown = (
+        traces[traces["step_type"] == "tool"]
+        .groupby(KEY)["content"]
+        .agg(  # the kit's own pages: checked elsewhere
+            lambda texts: "\n\n".join(p for text in texts.dropna() for p in text.split("\n\n") if ".replay/" not in p)
+        )
+    )
     said = replies.set_index(KEY)["reply"]
     rows = []
     for row in predictions.to_dict("records"):
@@ -57,11 +63,6 @@ def flag_rows(events, answers, predictions, replies, traces):
             if found
         ]
     return pd.DataFrame(rows, columns=[*KEY, "sign", "found"])
-
-
-def join_open(texts):
-    """Return what tools showed of the open web as one text; the kit's own pages (.replay) are checked elsewhere."""
-    return "\n\n".join(part for text in texts.dropna() for part in text.split("\n\n") if ".replay/" not in part)
 
 
 def list_days(text):

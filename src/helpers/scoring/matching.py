@@ -71,11 +71,6 @@ def tidy_number(token):
     return number if number == "0" else sign + number
 
 
-def contains_run(tokens, run):
-    """Say whether some tokens hold a run of others, whole and in order."""
-    return bool(run) and any(tokens[at : at + len(run)] == run for at in range(len(tokens) - len(run) + 1))
-
-
 def match_answer(reply, truth):
     """Return how a reply fits the truth: extracted, is_match, is_equal (normalised), is_strict (as written).
 
@@ -90,8 +85,8 @@ def match_answer(reply, truth):
     if not wanted:
         raise ValueError(f"the truth {truth!r} holds nothing to match")
     extracted = extract_answer(reply)
-    is_equal = split_tokens(extracted) == wanted
-    is_held = contains_run(split_tokens(take_final_line(strip_thinking(reply or ""))), wanted)
+    is_equal, tokens = split_tokens(extracted) == wanted, split_tokens(take_final_line(strip_thinking(reply or "")))
+    is_held = any(tokens[at : at + len(wanted)] == wanted for at in range(len(tokens) - len(wanted) + 1))
     return {
         "extracted": extracted,
         "is_match": is_equal or is_held,

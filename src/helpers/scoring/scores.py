@@ -198,14 +198,6 @@ def score_brier(distribution, answer, options):
     return sum((distribution.get(option, 0.0) - float(option in right)) ** 2 for option in options)
 
 
-def score_stated(probability, is_right):
-    """Return the Brier error, 0 to 2, of the one probability that a choice was given: of its being right or not.
-
-    It is `score_brier` of the two outcomes right and wrong.
-    """
-    return 2 * (probability - float(is_right)) ** 2
-
-
 METRICS = {
     "single": {"accuracy": score_single},
     "multi": {"f1": score_multi, "f1_strict": score_multi_strict},
@@ -226,24 +218,21 @@ def score_row(row):
     A missing prediction has a blank score and 0 imputed; an event without an answer or without a spread is not scored
     and says why, whether or not it was predicted.
     """
-    prediction, answer, distribution = (_open_cell(row[name]) for name in ("value", "answer", "distribution"))
-    spread = (row["spread"],)
-    metrics = {
-        metric: partial(score, prediction, answer, *(spread if metric == "number" else ()))
-        for metric, score in METRICS[row["kind"]].items()
-    }
+    prediction, answer, distribution = (  # a column of bare numbers has already been opened by the csv reader
+        store.parse_json(cell) if isinstance(cell, str) or is_missing(cell) else cell
+        for cell in (row["value"], row["answer"], row["distribution"])
+    )
+    metrics = {metric: partial(score, prediction, answer) for metric, score in METRICS[row["kind"]].items()}
+    if row["kind"] == "number":
+        metrics["number"] = partial(score_number, prediction, answer, row["spread"])
     if row["kind"] in ("single", "multi") and distribution is not None:
         options = sorted(store.parse_json(row["options"]))
         metrics["brier"] = partial(score_brier, distribution, answer, options)
     elif row["kind"] == "single" and not is_missing(row.get("probability")):
-        metrics["brier"] = partial(score_stated, row["probability"], prediction == answer)
+        # of one probability, that of the answer's being right: the error of the two outcomes right and wrong
+        metrics["brier"] = lambda: 2 * (row["probability"] - float(prediction == answer)) ** 2
     base = {name: row[name] for name in ("run_id", "event_id", "sample", "agent_id")}
     return [base | _fill_row(row, metric, score, prediction, answer) for metric, score in metrics.items()]
-
-
-def _open_cell(cell):
-    """Open a JSON cell; a column of bare numbers has already been opened by the csv reader."""
-    return store.parse_json(cell) if isinstance(cell, str) or is_missing(cell) else cell
 
 
 def _fill_row(row, metric, score, prediction, answer):

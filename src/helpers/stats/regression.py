@@ -185,8 +185,8 @@ def tabulate_sources(rows, factors=FACTORS, coding="base"):
 def permute_factor(rows, factor, rng, n_draws=5000):
     """Test whether a factor of the sources, such as the domain, matters: permute its categories over the sources.
 
-    The statistic is what the factor takes off the residual sum of squares beside agent and level. Returns factor, r2_added,
-    n_clusters, n_draws and p. Raises ValueError when a source (column cluster) has several categories.
+    The statistic is what the factor takes off the residual sum of squares beside agent and level. Returns factor,
+    r2_added, n_clusters, n_draws and p. Raises ValueError when a source (column cluster) has several categories.
     """
     by_source = rows.groupby("cluster")[factor]
     if (by_source.nunique() > 1).any():

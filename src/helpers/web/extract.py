@@ -5,32 +5,16 @@ import math
 import re
 from datetime import datetime
 from functools import cache, lru_cache
-from typing import Annotated
 
 import jmespath
 import numpy as np
 import pandas as pd
 from lxml.cssselect import CSSSelector
-from pydantic import Field, StringConstraints
 
-from helpers.faults import find_faults, name_field
-from helpers.tables import Text, form, one_of
 from helpers.web.markup import MAX_NUMBER, YEARS, parse_html, parse_json, read_number, read_period, read_text
 
 KEYS = {"threshold": ["Yes", "No"], "change": ["Yes", "No"], "outcome": ["home", "draw", "away"]}
 """What a market's options stand for, by what is asked; of a leader, its names."""
-Quantity = Annotated[float, Field(ge=-MAX_NUMBER, le=MAX_NUMBER)]
-Hour = Annotated[str, StringConstraints(pattern=r"^([01]\d|2[0-3]):[0-5]\d$")] | None
-SHARED = {"ask": Text, "about": Text, "variable": Text, "date": Text, "hour": Hour, "keys": list[Text]}
-ORDERS = {"by": one_of("gain", "value"), "order": one_of("asc", "desc"), "absent": one_of("out")}
-ASKED = {
-    "threshold": {"threshold": Quantity, "entity": Text},
-    "change": {"reference": Quantity, "entity": Text},
-    "outcome": {"entity": Text},
-    "leader": {"reference": dict[str, Quantity]},
-}
-TERMS = {ask: form(*SHARED, *fields, **SHARED, **fields, **ORDERS) for ask, fields in ASKED.items()}
-"""What is asked -> the form of the terms of a market's question."""
 COLUMNS = ["occurred_at", "entity", "variable", "value"]
 
 
@@ -186,18 +170,14 @@ def check_events(rows):
 
 @lru_cache(maxsize=4096)
 def read_terms(text):
-    """Return an event page's terms (`targets.resolve_event`). Raises ValueError for what cannot be resolved by them.
+    """Return an event page's terms (`types.resolve_event`). Raises ValueError or LookupError for what are none.
 
-    >>> read_terms('{"ask":"dance","keys":["Yes","No"]}')
+    >>> read_terms('{"ask":"change","keys":["Yes"],"reference":1.0,"date":"2016-10-10"}')
     Traceback (most recent call last):
         ...
-    ValueError: the terms of a question: ask is none of threshold, change, outcome, leader
+    ValueError: the terms of a question: keys are ['Yes']
     """
     terms = json.loads(text)
-    if not isinstance(terms, dict) or terms.get("ask") not in TERMS:
-        raise ValueError(f"the terms of a question: ask is none of {', '.join(TERMS)}")
-    if faults := find_faults(terms, TERMS[terms["ask"]]):
-        raise ValueError(f"the terms of a question: {name_field(faults[0][0])} {faults[0][1]}"[:160])
     wanted = KEYS.get(terms["ask"]) or list(terms["reference"])
     if sorted(terms["keys"]) != sorted(wanted) or len(wanted) < 2:
         raise ValueError(f"the terms of a question: keys are {terms['keys']}"[:160])

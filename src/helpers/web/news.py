@@ -16,7 +16,7 @@ from typing import Annotated, NamedTuple
 
 import pandas as pd
 import yaml
-from pydantic import AfterValidator, BaseModel, StringConstraints
+from pydantic import BaseModel, StringConstraints
 
 from helpers.faults import NAME, find_faults, name_field, raise_all, read_lines
 from helpers.public_files import hash_file
@@ -200,8 +200,9 @@ def text_to(n):
 
 
 Published = allow(
-    Annotated[str, AfterValidator(lambda text: text and read_published(text))],
+    str,
     "a day (2016-10-10), or a moment with its offset (2016-10-10T09:30:00+02:00); leave it blank where it is not known",
+    test=lambda text: not text or read_published(text),
 )
 
 

@@ -56,6 +56,7 @@ class Web:
         self.pages, self.memory, self.keeps_pages = {}, {}, keeps_pages
         addresses = sorted(source.address for source in self.sources.values())
         self.index = SearchIndex(self.fetch, addresses, sorted(feeds), by_passage=by_passage)
+        self.search, self.open = self.index.search, self.index.open  # as of a moment too
 
     def fetch(self, url, as_of):
         """Return the page at `url` as it stood just before `as_of` (a moment with offset).
@@ -81,14 +82,6 @@ class Web:
         if answer.published >= moment.timestamp():
             raise GatewayError("too_late", f"{url.partition('?')[0]}: published, but not earlier than {as_of}")
         return self._record(url, moment, answer)
-
-    def search(self, query, as_of, n=3):
-        """Return the `n` best hits for a query among all pages as of a moment (`SearchIndex.search`)."""
-        return self.index.search(query, as_of, n)
-
-    def open(self, url, as_of, about=""):
-        """Return the hit of any page as of a moment (`SearchIndex.open`); raises as `fetch` does."""
-        return self.index.open(url, as_of, about)
 
     def observe(self, source_id, as_of):
         """Return (observations, page_id) of a source as of a moment.

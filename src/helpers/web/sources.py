@@ -3,14 +3,13 @@
 One file a source in data/sources/*.toml, made to be edited by a person; data/replay/<source_id>.csv holds its rows.
 """
 
-import re
 import tomllib
 from functools import lru_cache
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
-from pydantic import AfterValidator, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from helpers.faults import find_faults, name_field, raise_all
 from helpers.question_sets import WINDOWS
@@ -26,15 +25,8 @@ LIVE_SOURCES = ROOT / "data/live/sources"
 """The sources of the open web, whose rows `daybefore day` collects."""
 
 
-def are_clocks(value):
-    """Return a time such as 09:00, or a list of them. Raises ValueError for anything else."""
-    if not value or not all(re.fullmatch(CLOCK, one) for one in (value if isinstance(value, list) else [value])):
-        raise ValueError
-    return value
-
-
-Clock = allow(Annotated[str, StringConstraints(pattern=CLOCK)], "a time such as 09:00")
-Clocks = allow(Annotated[Any, AfterValidator(are_clocks)], "a time such as 09:00, or a list")
+Time = Annotated[str, StringConstraints(pattern=CLOCK)]
+Clock, Clocks = allow(Time, "a time such as 09:00"), allow(Time | some(Time), "a time such as 09:00, or a list")
 Free = allow(str, "a text")
 Id = allow(Annotated[str, StringConstraints(pattern="^[a-z0-9_]{1,64}$")], "1 to 64 small letters, digits and _")
 Address = allow(

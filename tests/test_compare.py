@@ -76,9 +76,3 @@ def test_values_rows_and_columns_that_differ_are_told_and_fail(compare, tmp_path
     ]
     put(tmp_path, FIGURE, "label,score,note\nx,half,\ny,0.75,\n")
     assert f"DIFFERS {FIGURE}: score: 1 values differ (not all numbers), first label=x: '0.5' -> 'half'" in compare()[1]
-
-
-def test_a_file_that_is_gone_fails(compare, tmp_path):
-    (tmp_path / FIGURE).unlink()
-    status, lines = compare()
-    assert status == 1 and f"DIFFERS {FIGURE}: only before" in lines

@@ -48,21 +48,6 @@ def test_every_figure_carries_its_line(room, monkeypatch):
     assert line.get_window_extent().y1 < ax.get_tightbbox().y0, "the line runs into the axes' labels"
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"status": "simulated"}, "none of printed, public, replay"),
-        ({"shown": SHOWN.head(0)}, "empty"),
-        ({"n": 0}, "at least one case"),
-    ],
-)
-def test_what_cannot_be_a_figure_is_refused_before_anything_is_written(room, change, message):
-    with pytest.raises(ValueError, match=message):
-        draw(**change)
-    assert not room.exists()
-    plt.close("all")
-
-
 def test_the_index_is_read_from_the_images(room):
     draw("b_fig1", status="synthetic", n=7, window="", dates="2026")
     draw("a_fig3")

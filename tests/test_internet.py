@@ -5,7 +5,6 @@ import subprocess
 import sys
 import time
 
-import httpx
 import pytest
 import requests
 from internet import open_internet
@@ -87,17 +86,6 @@ def test_real_clients_pass_through_unmodified(tmp_path):
         assert done.stdout.strip() == newest
 
 
-def test_a_connection_serves_several_requests_and_both_kinds_of_client(web):
-    with requests.Session() as session, httpx.Client() as client:
-        for get in (session.get, client.get):
-            assert [get(f"https://www.example.org/{i}").text.split()[0] for i in range(3)] == [
-                f"www.example.org/{i}" for i in range(3)
-            ]
-    head = requests.head("https://www.example.org/x")
-    assert int(head.headers["content-length"]) > 20
-    assert (head.content, head.headers["date"]) == (b"", "Mon, 02 Mar 2026 08:00:00 GMT")
-
-
 def test_faults_are_met_and_then_gone(web):
     url = "https://www.example.org/fault"
 
@@ -132,10 +120,3 @@ def test_faults_are_met_and_then_gone(web):
     assert web.refused == {}
     with pytest.raises(KeyError):
         web.plan("429", "elsewhere.example")
-
-
-def test_an_authority_that_is_not_trusted_is_refused(web, monkeypatch):
-    monkeypatch.delenv("REQUESTS_CA_BUNDLE")
-    monkeypatch.delenv("CURL_CA_BUNDLE", raising=False)
-    with pytest.raises(requests.exceptions.SSLError):
-        requests.get("https://www.example.org/")

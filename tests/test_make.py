@@ -7,11 +7,9 @@ import re
 import shutil
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import nbformat
-import papermill
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -153,22 +151,6 @@ def test_what_a_changed_file_makes_out_of_date(drawn, touched, stale):
     os.utime(drawn / touched, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
-def test_what_new_and_deleted_files_make_out_of_date(kit):
-    (kit / "data/sources/c.toml").write_text("")
-    assert list_stale(kit) == ["43_work"], "a new file in a folder that was listed"
-    (kit / "data/sources/c.toml").unlink()
-    assert list_stale(kit) == []
-    (kit / "data/prompts/ask.md").unlink()
-    assert list_stale(kit) == ["42_prompt"], "a deleted file is no error of make's"
-    (kit / "data/tables/n.txt").unlink()
-    assert "40_first" in list_stale(kit), "what wrote a table makes it again"
-    (kit / ".make/43_work.d").unlink()
-    assert "43_work" in list_stale(kit), "a run of which nothing is known"
-    (kit / "data/runs/41_second").mkdir(parents=True)
-    (kit / "data/runs/41_second/requests.jsonl.gz").write_text("")
-    assert "41_second" in list_stale(kit), "its own new recordings"
-
-
 def test_figures_runs_what_is_out_of_date_and_leaves_all_as_it_was_when_a_cell_fails(kit):
     first = read_results(kit)
     cells = json.loads(first[kit / "notebooks/41_second.ipynb"])["cells"]
@@ -193,25 +175,6 @@ def test_figures_runs_what_is_out_of_date_and_leaves_all_as_it_was_when_a_cell_f
     assert read_results(kit) == before
     assert "ZeroDivisionError" in (kit / ".make/40_first.partial.ipynb").read_text(encoding="utf-8")
     assert list_stale(kit) == ["40_first"], "it is still to be done"
-
-
-def test_notebooks_begin_in_their_order_and_none_after_a_failure(kit):
-    for name in ("45_late", "46_early"):
-        make_notebook(kit, name, "import time\n\ntime.sleep(1.5)")
-    makefile = kit / "Makefile"
-    text = re.sub(
-        r"(?m)^LONG := (.*\\\n)*.*", "LONG := 47_wrong 46_early 40_first", makefile.read_text(encoding="utf-8")
-    )
-    makefile.write_text(text.replace("--turns 3", "--turns 1"), encoding="utf-8")
-    assert re.findall(r"(?m)^(\d\d_\w+)  [\d.]+ s$", make_figures(kit)[2]) == ["46_early", "45_late"]
-
-    for name in ("45_late", "46_early"):
-        make_notebook(kit, name, "1")
-    make_notebook(kit, "47_wrong", "1 / 0")
-    status, ran, said = make_figures(kit)
-    assert (status != 0, ran) == (True, [])
-    end = r"not begun: 45_late, 46_early; the same command goes on with them\nmake: [^\n]*figures[^\n]*\n"
-    assert re.search(f"{end}$", said), said
 
 
 REFUSED = {
@@ -241,19 +204,6 @@ def refused(drawn, tmp_path_factory):
         makefile.write("\n.make/49_after_all: | .make/41_second\n")
     before = read_results(kit)
     return *make_figures(kit, "-k"), before, read_results(kit)
-
-
-@pytest.mark.parametrize("name", sorted(REFUSED))
-def test_a_notebook_that_would_differ_elsewhere_is_refused(refused, name):
-    status, ran, said, before, after = refused
-    assert status != 0
-    assert name not in ran
-    assert REFUSED[name][1] in said
-    assert [path for path in after if name in path.name and after[path] != before[path]] == []
-
-
-def test_a_notebook_may_read_what_those_before_the_one_it_follows_wrote(refused):
-    assert refused[1] == ["49_after_all"]
 
 
 SAVE = """import asyncio, json, sys
@@ -296,15 +246,6 @@ def load_part(name):
     return part
 
 
-def test_a_notebook_under_way_is_not_written_cell_by_cell(monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(ROOT / ".ci")
-    engine, path = load_part("notebook").WriteOnce, tmp_path / "a.ipynb"
-    notebook = papermill.iorw.load_notebook_node(str(ROOT / "notebooks/42_costs.ipynb"))
-    monkeypatch.setattr(engine, "execute_managed_notebook", lambda manager, *given, **more: manager.save())
-    assert engine.execute_notebook(notebook, "python3", str(path), progress_bar=False) is notebook
-    assert not path.exists()
-
-
 @pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
 def test_every_notebook_is_kept_in_the_one_form(path):
     notebook = nbformat.read(path, as_version=4)
@@ -321,33 +262,6 @@ def test_an_old_or_absent_python_is_said_in_a_sentence(tmp_path):
         assert done.returncode != 0
         assert f"Python 3.11 or newer is needed and this machine offers {offer}." in done.stderr
         assert "Traceback" not in done.stderr + done.stdout
-
-
-def test_a_registry_that_does_not_answer_is_said_in_a_sentence(tmp_path):
-    nowhere = {"PIP_INDEX_URL": "http://127.0.0.1:9/simple", "PIP_CONFIG_FILE": os.devnull, "PIP_FIND_LINKS": ""}
-    done = subprocess.run(
-        [ROOT / ".ci/setup", tmp_path / "venv", "requirements.lock"],
-        cwd=ROOT,
-        env={"PATH": os.environ["PATH"], "HOME": str(tmp_path), "UV_CACHE_DIR": str(tmp_path), **nowhere},
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-    assert done.returncode != 0
-    assert "no package registry answered" in done.stderr
-    assert "Traceback" not in done.stderr
-    assert not (tmp_path / "venv/.ready").exists(), "an unfinished environment is not taken for a finished one"
-
-
-def test_a_second_make_in_a_folder_waits_for_the_first(tmp_path):
-    warm = [sys.executable, ROOT / ".ci/warm.py", "with", "sh", "-c"]
-    with subprocess.Popen([*warm, "sleep 1.5; echo 1 >> told"], cwd=tmp_path):
-        while not (tmp_path / ".make/lock").exists():
-            time.sleep(0.02)
-        time.sleep(0.3)
-        second = subprocess.run([*warm, "echo 2 >> told"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
-    assert (tmp_path / "told").read_text() == "1\n2\n"
-    assert "another make is at work in this folder" in second.stderr
 
 
 def test_a_file_that_is_no_notebook_is_named_and_left_as_it_is(tmp_path):

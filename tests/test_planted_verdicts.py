@@ -6,8 +6,6 @@ import pandas as pd
 import planted_verdicts as planted
 import pytest
 
-from helpers.scoring.scores import build_matrix
-
 WORLDS = pd.read_csv(planted.TABLE)
 COVERAGE = pd.read_csv(planted.COVERAGE)
 
@@ -51,9 +49,3 @@ def test_the_first_worlds_come_again(study):
         first = rows.set_index("statement")[["first_agrees", "first_disagrees"]].reindex(found.index)
         said = first.fillna(0).astype(int).to_numpy().tolist()
         assert found[["agrees", "disagrees"]].to_numpy().tolist() == said, truth
-
-
-def test_the_quick_matrix_is_the_kits():
-    marks, source = planted.plant_marks(planted.make_worlds("pair", "agrees"), {"a": 0.5, "b": 0.4}, 5, 3)
-    scores, _ = planted.make_tables(marks, source)
-    pd.testing.assert_frame_equal(planted.lay_out(scores, ["b", "a"]), build_matrix(scores, ["b", "a"]))

@@ -48,11 +48,3 @@ def test_points_are_hollow_where_thin_and_crossed_out_where_missing(ax):
     assert np.allclose(list_crosses(ax), [[[0, 0.09], [0, 1.09]]])
     with pytest.raises(ValueError, match="name and who"):
         plots.draw_points(pd.concat([table, table]), ax, **look)
-
-
-def test_pairs_fill_half_a_matrix_with_rows_minus_columns(ax):
-    pairs = pd.DataFrame({"agent_a": ["x", "x", "y"], "agent_b": ["y", "z", "z"]})
-    pairs = pairs.assign(difference=[0.1, 0.3, -0.2], seen=[0.05, 0.2, 0.3], told=[True, False, False])
-    plots.draw_pairs(pairs, ["x", "y", "z"], ax)
-    assert [text.get_text() for text in ax.texts] == ["-0.100*\n(0.050)", "-0.300\n(0.200)", "+0.200\n(0.300)"]
-    assert [text.get_text() for text in ax.get_yticklabels()] == ["y", "z"]

@@ -5,7 +5,6 @@ import time
 import pytest
 
 from helpers.store import (
-    KEPT,
     SCHEMA,
     close_run,
     list_done,
@@ -86,16 +85,6 @@ def test_a_run_is_complete_when_every_question_has_a_reply_and_sums_its_tokens_a
         run = read_runs(tmp_path / "l.sqlite", "runs").iloc[0]
         assert (run.status, run.n_tokens) == ("complete" if i == 2 else "partial", 15 * (i + 1))
     assert run.cost_usd == 0.3
-
-
-def test_exported_tables_are_sorted_and_hold_no_timings(tmp_path):
-    ledger = open_store(tmp_path / "l.sqlite")
-    for i in (2, 0, 1):
-        save(ledger, "r", i)
-    tables = {table: read_runs(tmp_path / "l.sqlite", table, ["r"]) for table in KEPT}
-    assert list(tables["replies"].event_id) == ["e000", "e001", "e002"]
-    assert not {"started_at", "duration_s"} & {column for table in tables.values() for column in table}
-    assert list(read_runs(tmp_path / "l.sqlite", "replies", timings=True).duration_s) == [0.1] * 3
 
 
 def test_columns_that_the_contract_has_gained_are_added_to_an_older_ledger(tmp_path):

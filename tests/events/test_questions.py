@@ -11,8 +11,6 @@ from slice.market import pose_market
 from helpers.events.collect import (
     collect_events,
 )
-from helpers.events.filters import screen_event
-from helpers.events.levels import classify_volatility
 from helpers.events.levels import measure_ranking_volatility as measure_ranking
 from helpers.events.pose import Deck, Unanswerable, draw_threshold, find_due_date, pose_event
 from helpers.question_sets import list_days
@@ -103,20 +101,6 @@ def test_no_threshold_is_certain_by_its_form(values, expected):
         assert draw_threshold(known * 0, np.random.default_rng(0), 2) == 0.01
 
 
-def test_bands_are_equally_frequent(sources):
-    template = {"id": "t", "period": "daily", "ask": "band", "variable": "tmax", "bands": 4, "text": "{entity}?"}
-    event = pose_event(
-        template, sources["clemson"], observe({"Clemson": np.arange(41.0, 82.0)}), AS_OF, open_deck()
-    )  # the last 28: 54..81, quartiles 60.75, 67.5, 74.25, at no decimals
-    assert event["variables"]["cuts"] == [61.0, 68.0, 74.0]
-    assert list(event["options"].values()) == [
-        "below 61 °F",
-        "61 to below 68 °F",
-        "68 to below 74 °F",
-        "74 °F or more",
-    ]
-
-
 def test_a_series_that_stands_still_is_frozen(sources):
     template = {"id": "t", "period": "daily", "ask": "value", "variable": "tmax", "text": "{entity}?"}
     with pytest.raises(Unanswerable, match="^frozen"):
@@ -188,30 +172,6 @@ def test_sites_that_fail_are_on_record_and_stop_nothing(sources):
 # --- Filters ---
 
 
-def make_event(event_id, prompt="How many?", options=()):
-    return {"event_id": event_id, "prompt": prompt, "options": dict(options)}
-
-
-@pytest.mark.parametrize(
-    ("flags", "rule", "is_dropped"),
-    [
-        ((1, 0, 0), "any", True),
-        ((0, 0, 0), "any", False),
-        ((1, 1, 0), "majority", True),
-        ((1, 0, 0), "majority", False),
-        ((1, 0), "majority", False),
-        ((1, 1, 1), "all", True),
-        ((1, 1, 0), "all", False),
-    ],
-)
-def test_judges_combine(flags, rule, is_dropped):
-    judges = {f"j{i}": (lambda event, flag=flag, i=i: (bool(flag), f"r{i}")) for i, flag in enumerate(flags)}
-    row = screen_event(make_event("e"), "harmful", judges, rule)
-    assert row["is_dropped"] is is_dropped
-    assert row["reason"] == "; ".join(f"r{i}" for i, flag in enumerate(flags) if flag)
-    assert row["judge"] == ", ".join(judges)
-
-
 # --- Volatility and levels ---
 
 
@@ -228,18 +188,6 @@ def test_ranking_volatility_by_hand():
     assert measure_ranking(days.iloc[:2], k=1) is None
     seven = pd.concat([days[["b", "a", "d", "c"]].set_axis(list("abcd"), axis=1)] * 3 + [days.iloc[[0]]] * 7)
     assert measure_ranking(seven, k=2) == 0.0
-
-
-def test_classes_are_cut_at_five_per_cent_and_at_the_median():
-    events = pd.DataFrame(
-        {
-            "kind": ["number", "number", "number", "ranking", "ranking", "ranking", "single"],
-            "volatility": [0.05, 0.0501, 0.9, 0.2, 0.4, 0.6, 5.0],
-        }
-    )
-    label, cut = classify_volatility(events)
-    assert list(label) == ["low", "high", "high", "low", "low", "high", ""]
-    assert cut == 0.4
 
 
 def test_levels_of_the_window_follow_the_definition(opened):

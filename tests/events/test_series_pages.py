@@ -11,14 +11,6 @@ from helpers.web.pages import GatewayError
 MOMENT = "2024-01-08T00:00:00+08:00"
 
 
-def test_a_search_finds_the_series_that_is_asked_about():
-    world = open_series()
-    hit = world.search("Will the last ECB euro reference rate of PLN in the week to 5 May 2024 be higher?", MOMENT)[0]
-    assert hit.text.startswith("PLN: Units per euro: ") and hit.url == "http://ecb-weeks.replay/"
-    assert world.search("dengue notified in Tainan City", MOMENT)[0].text.startswith("Tainan City: Cases")
-    assert world.search("zebra", MOMENT) == []
-
-
 @pytest.mark.parametrize(
     "moment", ["2023-02-01T00:00:00+08:00", "2024-01-01T00:00:00+08:00", "2026-05-05T00:00:00+08:00"]
 )

@@ -2,7 +2,6 @@
 
 import pytest
 
-from helpers.faults import open_type
 from helpers.formats.markets import list_markets, list_prices
 
 POLY = {
@@ -95,12 +94,6 @@ def test_the_price_is_of_the_first_option_and_none_where_the_market_shows_none()
     ]
 
 
-def test_questions_of_one_event_share_their_luck():
-    given = [POLY | {"conditionId": name, "closed": False, "events": [{"id": "77"}]} for name in "ab"]
-    clusters = [one.event["cluster_id"] for one in read_events(*given, POLY, KALSHI)]
-    assert clusters == ["polymarket-event-77"] * 2 + ["polymarket-0xabc", "kalshi-KXRAIN-26FEB01"]
-
-
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
@@ -125,13 +118,6 @@ def test_questions_of_one_event_share_their_luck():
 def test_one_row_that_cannot_be_read_leaves_the_others(row, reason):
     found, ((_, said),) = list_markets([POLY | {"conditionId": "0xother"}, row], "here")
     assert [one.event["event_id"] for one in found] == ["polymarket-0xother"] and said.startswith(reason)
-
-
-def test_many_questions_build_each_types_validator_once():
-    read_events(POLY)
-    n_built = open_type.cache_info().misses
-    assert len(read_events(*(POLY | {"conditionId": f"0x{n}"} for n in range(400)))) == 400
-    assert open_type.cache_info().misses == n_built, "else thousands of questions take minutes"
 
 
 def test_prices_of_each_market_are_of_the_first_option():

@@ -74,15 +74,6 @@ def test_levels_starts_and_kinds():
     assert events["as_of"].str[:10].tolist() == ["2026-01-13"] * 3 + ["2026-01-16"], "not before it was made"
 
 
-def test_a_file_that_is_no_past_set_is_told(tmp_path):
-    (tmp_path / "a.csv").write_text("id,event\n1,Rain?\n")
-    (tmp_path / "a.db").write_bytes(b"no database at all, but long enough to be read")
-    with pytest.raises(ValueError, match="column 'choice_type' is missing"):
-        futurex.read_past(tmp_path / "a.csv")
-    with pytest.raises(ValueError, match="a.db is no set of past FutureX questions"):
-        futurex.read_past(tmp_path / "a.db")
-
-
 def test_the_public_set_reads_as_it_was_found():
     try:
         path = locate_public(FILE)

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from helpers.scoring.answers import compare_answers, follow_acquisition
+from helpers.scoring.answers import follow_acquisition
 
 
 def make_events(n):
@@ -22,10 +22,3 @@ def test_answers_are_followed_crawl_by_crawl_from_the_resolution_day():
     assert steps.loc[[1, 2, 4, 5], "found_share"].tolist() == [0.25, 0.25, 0.5, 0.75]
     assert steps.loc[5, ["day", "hour"]].tolist() == [1, "14:00"]
     assert steps.index[-1] == 32 and steps["found_share"].iloc[-1] == 0.75
-
-
-def test_answers_under_faults_are_compared_event_by_event():
-    plain = make_answers(value=["1", "2", "3", None, None])
-    faulty = make_answers(value=["1", "9", None, None, "5"])
-    table = compare_answers(plain, faulty).set_index("outcome")["n"]
-    assert table.tolist() == [1, 1, 1, 1, 1] and table.sum() == 5

@@ -12,12 +12,6 @@ NAN = float("nan")
 
 
 # Single choice: 1 if equal, else 0.
-@pytest.mark.parametrize(
-    ("prediction", "answer", "score"),
-    [("A", "A", 1.0), ("B", "A", 0.0), (None, "A", 0.0), (NAN, "A", 0.0), (["A", "B"], "A", 0.0)],
-)
-def test_single(prediction, answer, score):
-    assert scores.score_single(prediction, answer) == score
 
 
 # F1 = 2PR / (P + R), 0 if nothing is shared.
@@ -142,33 +136,9 @@ def test_date(prediction, answer, score):
 
 
 # 1 if equal once normalised or held as a whole run (LiveAgentBench 4.2); strict: as written.
-@pytest.mark.parametrize(
-    ("prediction", "answer", "score", "strict"),
-    [
-        ("Labrador Retriever", "Labrador Retriever", 1.0, 1.0),
-        ("labrador, retriever!", "Labrador Retriever", 1.0, 0.0),
-        ("it is the Labrador Retriever", "Labrador Retriever", 1.0, 0.0),
-        (None, "Labrador Retriever", 0.0, 0.0),
-    ],
-)
-def test_text(prediction, answer, score, strict):
-    assert scores.score_text(prediction, answer) == score
-    assert scores.score_text(prediction, answer, is_strict=True) == strict
 
 
 # The same items once normalised, in any order; strict: as written, in order.
-@pytest.mark.parametrize(
-    ("prediction", "answer", "score", "strict"),
-    [
-        (["Nice", "Lyon"], ["Nice", "Lyon"], 1.0, 1.0),
-        (["lyon", "NICE"], ["Nice", "Lyon"], 1.0, 0.0),
-        (["Nice", "Lyon", "Lyon"], ["Nice", "Lyon"], 0.0, 0.0),
-        (None, ["Nice"], 0.0, 0.0),
-    ],
-)
-def test_list(prediction, answer, score, strict):
-    assert scores.score_list(prediction, answer) == score
-    assert scores.score_list(prediction, answer, is_strict=True) == strict
 
 
 def test_brier():
@@ -245,14 +215,6 @@ def test_a_stated_probability_is_scored_as_that_of_being_right():
     assert score_one("single", "A", "A", probability=0.7).loc["brier", "score"] == pytest.approx(0.18)
     assert math.isnan(score_one("single", None, "A", status="timeout", probability=0.7).loc["brier", "score"])
     assert "brier" not in score_one("multi", ["A"], ["A"], probability=0.7).index
-
-
-@pytest.mark.parametrize("value", [100.0, None])
-def test_number_event_without_spread_is_unscored(value):
-    table = score_one("number", value, 100.0, None)
-    row = table.loc["number"]
-    assert not row["is_scored"] and math.isnan(row["score"]) and math.isnan(row["score_imputed"])
-    assert "fewer than 3" in row["reason"]
 
 
 def test_prediction_for_unknown_event_raises():

@@ -4,11 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import papers
 from helpers.stats.grim import (
     choose_sizes,
     count_cells,
-    judge_falls,
     list_falls,
 )
 
@@ -45,15 +43,3 @@ def test_the_counts_behind_a_planted_fall_are_among_those_it_leaves_open(is_roun
         assert abs(found["gap"] - own["gap"].iloc[0]).max() < 0.4, "all have nearly the same gap"
     with pytest.raises(ValueError, match="no whole counts"):
         list_falls(60.0, 120, 68)
-
-
-def test_the_papers_falls_are_judged_by_the_worst_counts_and_gpts_by_its_own():
-    printed = papers.load_published("worldreasoner", "intext_results")
-    falls = printed[printed["condition_or_row"] == "Vanilla drop"].set_index("subset")["value"].astype(float)
-    kept = papers.load_published("worldreasoner", "table7_caption_cutoffs").set_index("model")["kept_pairs_of_120"]
-    judged = judge_falls(falls, 120, kept, {"GPT-5.4": 29})
-    assert judged["n_pairs"].to_dict() == {"GPT-5.4": 1, "DeepSeek V4 Flash": 10, "DeepSeek V4 Pro": 6}
-    assert judged.loc["GPT-5.4", "gap"] == pytest.approx(100 * (54 / 65 - 29 / 55))
-    assert (judged["p_least"] <= judged["p"]).all() and (judged["p"] <= judged["p_holm"]).all()
-    assert (judged["p_holm"] < 0.05).tolist() == [True, False, True]
-    assert judge_falls(falls, 120, kept).loc["GPT-5.4", "p"] > judged.loc["GPT-5.4", "p"], "the worst of seven"

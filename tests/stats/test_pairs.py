@@ -61,14 +61,6 @@ def test_score_needs_only_three_columns_and_fills_the_rest():
     assert headline.loc["e2", "reason"] == "missing"
 
 
-@pytest.mark.parametrize("table, column", [("events", "kind"), ("answers", "value"), ("predictions", "agent_id")])
-def test_score_names_table_and_column_that_are_missing(table, column):
-    tables = {"events": EVENTS, "answers": ANSWERS, "predictions": make_predictions({"ann": ['"A"'] * 4})}
-    tables[table] = tables[table].drop(columns=column)
-    with pytest.raises(ValueError, match=f"{table} has no column '{column}'"):
-        score(**tables)
-
-
 def test_compare_by_hand_all_and_by_level():
     scores = score(
         EVENTS, ANSWERS, make_predictions({"ann": ['"A"', '"B"', "11", "20"], "bob": ['"A"', '"A"', "10", "22"]})

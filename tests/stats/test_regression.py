@@ -103,13 +103,6 @@ def test_a_permutation_over_sources_finds_a_domain_and_is_not_fooled_by_their_lu
     assert np.mean(fooled) > 0.5, "errors by event take a source's luck for its domain's"
 
 
-def test_a_category_of_few_sources_has_no_error_by_source():
-    table = factors.tabulate_sources(plant_sources(np.random.default_rng(7), 0.3)).set_index(["factor", "category"])
-    assert table.loc["domain", "n_sources"].eq(6).all() and table.loc["domain", "clustered_p"].isna().all()
-    assert table.loc[("agent_id", "b"), ["clustered_p", "plain_p"]].notna().all()
-    assert table.loc[("level", 2), "n_sources"] == 24 and table.loc[("agent_id", "b"), "n_sources"] == 24
-
-
 def plant_interaction(rng, sd, n_sources=32):
     """Scores of three agents on four events of each synthetic source; a source's luck differs by agent, and so does a
     domain's effect, of this root mean square."""

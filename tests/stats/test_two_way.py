@@ -6,7 +6,6 @@ import pytest
 import statsmodels.formula.api as smf
 
 from helpers.stats.means import summarize_clustered
-from helpers.stats.paired import compare_pairs
 from helpers.stats.two_way import compare_adjusted, fit_two_way, tabulate_adjusted
 
 CLUSTERS = pd.Series([f"s{at % 12:02}" for at in range(120)], [f"e{at:03}" for at in range(120)])
@@ -38,16 +37,6 @@ def test_effects_and_their_errors_are_those_of_dummies():
     np.testing.assert_allclose(table["se"], np.sqrt(11 / 12 * ((without - whole.to_numpy()) ** 2).sum(axis=0)))
 
 
-def test_where_all_were_asked_the_same_nothing_is_adjusted():
-    matrix, columns = make_matrix(), ["difference", "low", "high", "p", "p_holm", "seen"]
-    fit = fit_two_way(matrix, CLUSTERS)
-    same = ["mean", "low", "high", "se", "n", "n_clusters"]
-    pd.testing.assert_frame_equal(
-        tabulate_adjusted(fit)[same], summarize_clustered(matrix, CLUSTERS)[same], check_dtype=False, check_names=False
-    )
-    np.testing.assert_allclose(compare_adjusted(fit)[columns], compare_pairs(matrix, CLUSTERS)[columns])
-
-
 def test_an_agent_asked_the_hard_half_is_found_as_good_as_it_is():
     matrix = make_matrix(lead=0.0)
     hard = matrix["a"] < matrix["a"].median()
@@ -55,13 +44,6 @@ def test_an_agent_asked_the_hard_half_is_found_as_good_as_it_is():
     found = compare_adjusted(fit_two_way(matrix, CLUSTERS)).iloc[0]
     assert matrix["b"].mean() < matrix["a"].mean() - 0.1, "plain means mislead"
     assert found["low"] < 0.03 and found["high"] > -0.03 and abs(found["difference"]) < 0.03
-
-
-def test_agents_never_asked_the_same_are_compared_through_a_third():
-    matrix = make_matrix(lead=0.1)
-    matrix.loc[matrix.index[:60], "a"], matrix.loc[matrix.index[60:], "b"] = np.nan, np.nan
-    found = compare_adjusted(fit_two_way(matrix, CLUSTERS)).set_index(["agent_a", "agent_b"]).loc[("a", "b")]
-    assert found["low"] < -0.1 < found["high"] < 0
 
 
 def test_agents_that_nothing_joins_are_refused_by_name():
@@ -79,15 +61,3 @@ def test_an_agent_joined_by_one_source_alone_has_a_mean_and_no_interval():
     np.testing.assert_allclose(
         table.loc[["a", "c"], "se"], summarize_clustered(matrix[["a", "c"]], CLUSTERS)["se"], rtol=1e-9
     )
-
-
-def test_two_groups_joined_by_one_source_alone_are_not_compared_with_an_interval():
-    matrix, is_even = make_matrix(), np.arange(120) // 12 % 2 == 0
-    matrix["d"] = matrix["c"] + 0.05 * np.sin(np.arange(120))
-    matrix.loc[~is_even, ["a", "b"]] = np.nan
-    matrix.loc[is_even, "d"] = np.nan
-    matrix["c"] = matrix["c"].where(~is_even | (CLUSTERS == "s03"))
-    found = compare_adjusted(fit_two_way(matrix, CLUSTERS)).set_index(["agent_a", "agent_b"])
-    assert (found["n_clusters"] == 12).all() and found["difference"].notna().all()
-    assert found.loc[("a", "b"), "low"] < -0.1 < found.loc[("a", "b"), "high"]
-    assert np.isnan(found.loc[("a", "c"), "low"])

@@ -1,6 +1,5 @@
 """What a crawl reads is what was published: extraction inverts rendering for every committed source."""
 
-import numpy as np
 import pandas as pd
 import pytest
 from builders import open_sites
@@ -53,15 +52,6 @@ def test_extraction_inverts_rendering(name, moment, world):
 def test_a_page_that_cannot_be_read_is_an_extraction_error(name, text):
     with pytest.raises(ExtractionError, match=name):
         extract_page(SOURCES[name], text)
-
-
-def test_a_missing_value_stays_missing():
-    page = (
-        "<table class='data'><tr><th>Date</th><th>EUR</th><th>USD</th></tr>"
-        "<tr><td>2016-10-07</td><td>n/a</td><td>12,345.5</td></tr></table>"
-    )
-    observed = extract_page(SOURCES["ecb_fixings"], page).set_index("entity")["value"]
-    assert np.isnan(observed["EUR"]) and observed["USD"] == 12345.5
 
 
 def test_names_are_escaped_and_come_back(monkeypatch, tmp_path):

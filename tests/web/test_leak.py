@@ -368,13 +368,3 @@ def test_one_early_row_is_found(sources, plant_rows):
     found = check_planted(sources["oil_brent"])
     assert any("2016-10-20 Brent is early" in fault for fault in found)
     assert any("the page is dated 2016-10-20 14:00:00+00:00" in fault for fault in found)
-
-
-def test_an_early_resolution_is_found(sources, plant_rows):
-    def change(rows):
-        settled = rows["resolution"].notna() & (rows["occurred_at"] == "2016-10-20T22:30")
-        assert settled.any()
-        rows.loc[settled, "occurred_at"] = "2016-10-20T21:30"
-
-    plant_rows("market", change)
-    assert any("but settles as" in fault for fault in check_planted(sources["market"]))

@@ -2,19 +2,17 @@
 
 import io
 import json
-import os
 import tarfile
 
 import pandas as pd
 import pytest
 from builders import AS_OF
 
-from helpers.public_files import MIRROR, locate_public
 from helpers.web import news
 from helpers.web.cache import Cache
 from helpers.web.news import describe_articles, locate_feed, read_feed
 from helpers.web.pages import GatewayError
-from helpers.web.replay import Replay, open_world
+from helpers.web.replay import Replay
 from helpers.web.session import Web
 
 DAY = "Date: '2016-10-08'\nSource_URI: Portal\nIntelligence_Payload:\n"
@@ -116,16 +114,6 @@ def test_a_mistake_is_told_with_file_line_and_field(tmp_path, row, said):
     assert str(caught.value).removeprefix("all.jsonl, line 2").removeprefix(": ").removeprefix(", ").startswith(said)
 
 
-def test_what_is_no_feed_is_told_before_anything_starts(tmp_path):
-    empty = write_folder(tmp_path, OSLO | {"published": None})
-    (tmp_path / "a.txt").write_text("x")
-    for path, said in ((empty, "holds no article with a date"), (tmp_path / "a.txt", "neither a folder")):
-        with pytest.raises(ValueError, match=said), open_world(articles=[path]):
-            pass
-    with pytest.raises(FileNotFoundError, match="no articles at"):
-        read_feed(tmp_path / "absent")
-
-
 def test_the_condition_of_a_run_changes_with_the_articles(tmp_path):
     path = write_folder(tmp_path, OSLO)
     before = describe_articles([path])
@@ -157,15 +145,6 @@ def test_an_article_is_found_and_opened_only_once_it_is_public(tmp_path):
     assert web.open(locate_feed(path) + "a1", AS_OF).text == "A storm reaches Oslo.\nTrams stop."
 
 
-def test_an_article_is_refused_whose_site_shows_it_too_early(tmp_path, monkeypatch):
-    path = write_folder(tmp_path, LATER)
-    show = news.show_article
-    monkeypatch.setattr(news, "show_article", lambda article, clock: show(article, 2**40))
-    with pytest.raises(GatewayError) as caught:
-        open_press(path).fetch(locate_feed(path) + "a2", AS_OF)
-    assert caught.value.status == "too_late"
-
-
 def test_a_front_page_lists_what_is_public_and_not_too_old(tmp_path, monkeypatch):
     old = OSLO | {"id": "old", "published": "2015-01-01"}
     path = write_folder(tmp_path, OSLO, LATER, old, OSLO | {"id": "a0", "published": "2016-10-07"})
@@ -185,19 +164,3 @@ def test_news_is_marked_as_not_ours_also_behind_a_cache(tmp_path):
         web = Web(adapter)
         page = web.fetch(locate_feed(path) + "a1", AS_OF)
         assert page.page_id.startswith("n") and web.pages[page.page_id]["origin"] == "news"
-
-
-# --- the public file -------------------------------------------------------------------------------------------------
-
-needs_mirror = pytest.mark.skipif(
-    not os.environ.get(MIRROR), reason="needs the public files: set KIT_DATA_MIRROR to a folder that holds them"
-)
-
-
-@needs_mirror
-def test_of_the_current_events_fourteen_files_are_refused_and_the_rest_is_read():
-    feed = read_feed(locate_public("news/current_events.tar.gz"))
-    assert [why for _, why in feed.refused].count("over 30 kB") == 13 and len(feed.refused) == 14
-    days = {article.path[:10] for article in feed.articles}
-    assert (len(days), min(days), max(days), len(feed.articles)) == (1350, "2016-07-01", "2026-03-28", 2240)
-    assert all(article.published == news.end_day(article.path[:10]) for article in feed.articles)

@@ -14,9 +14,8 @@ from sites import make_archive
 from helpers.models.failures import LlmError
 from helpers.models.llm import open_door
 from helpers.models.transport import load_litellm
-from helpers.web.open_web import OpenWeb, read_date
+from helpers.web.open_web import OpenWeb
 from helpers.web.pages import GatewayError
-from helpers.web.providers import find_search_problem
 from helpers.web.replay import Replay
 from helpers.web.session import Web
 
@@ -168,16 +167,6 @@ def test_a_provider_is_asked_for_what_is_older_in_its_own_words(web, doors, prov
     assert given[name] == value
 
 
-def test_versions_of_the_past_are_asked_for_as_far_as_they_reach(web, doors):
-    recent, old = pd.Timestamp.now("UTC").floor("s") - pd.Timedelta(days=30), pd.Timestamp("2025-03-02T00:00:00Z")
-    for provider, as_of in (("exa_ai", recent), ("perplexity", old)):
-        doors.append(world := open_web(provider))
-        world.search("oslo", as_of.isoformat())
-    exa, perplexity = (json.loads(one.body) for one in web.asked if one.method == "POST")
-    assert exa["contents"] == {"text": True, "snapshotAsOf": f"{recent:%Y-%m-%dT%H:%M:%SZ}"}
-    assert perplexity["search_before_date_filter"] == "03/02/2025" and "snapshot_as_of" not in perplexity
-
-
 def test_now_a_provider_is_shown_and_a_page_read_as_it_stands(web, doors):
     now = pd.Timestamp.now("UTC").isoformat(timespec="seconds")
     doors.append(world := open_web("perplexity"))
@@ -237,12 +226,3 @@ def test_a_provider_or_archive_that_fails_is_a_transient_error_and_asked_again(w
         with pytest.raises(LlmError, match="archive"):
             world.search("one", AS_OF)
     assert len(world.search("one", AS_OF)) == 3
-
-
-def test_a_page_is_no_model_and_dates_are_read_as_their_last_moment():
-    assert find_search_problem("tavli").startswith("no search provider is called 'tavli'")
-    for text in ("2026-03-02", "2026-03-02T00:00:00.000Z", "Mar 2, 2026", "2026-03-02T00:00:00"):
-        assert str(read_date(text)[1]) == "2026-03-02 23:59:59+08:00"
-    assert read_date("2026-03-02T09:00:00Z")[0] == pd.Timestamp("2026-03-02T09:00:00Z")
-    for text in (None, "", "3 days ago", "2026", "March 2026", "2026-02-30", "99999999999"):
-        assert read_date(text) == (None, None)

@@ -1,11 +1,8 @@
 """Pages of any make read as short passages; what is broken has none, and never stops a search."""
 
-import pytest
-
 from helpers.web.passages import (
     MAX_CHARS,
     MAX_PASSAGES,
-    MAX_PIECES,
     read_page,
 )
 
@@ -50,11 +47,6 @@ def test_ranking_lists_articles_and_prose_are_read():
     assert read(over)[1] == ["Rain? Options: Yes / No. Closes 5 May Resolved: Yes."]
 
 
-def test_a_json_answer_is_read_as_its_table():
-    text = '{"source": "Web", "note": "All times are local.", "rows": [{"day": 1, "n": 5}, {"day": 2, "n": null}]}'
-    assert read(text, "application/json") == ("Web", ["n: 2: n/a; 1: 5.0", "All times are local."], [0, 0])
-
-
 BROKEN = {
     "nothing": ("", "text/html"),
     "no html": ("%PDF-1.4 \x00\x01", "application/pdf"),
@@ -66,17 +58,3 @@ BROKEN = {
     "records that are none": ('{"rows": [1, 2]}', "application/json"),
     "records in records": ('{"rows": [{"a": {"b": 1}, "c": [1]}]}', "application/json"),
 }
-
-
-@pytest.mark.parametrize("name", BROKEN)
-def test_what_is_broken_does_not_raise(name):
-    title, passages = read_page(*BROKEN[name])
-    assert isinstance(title, str) and all(isinstance(passage.text, str) for passage in passages)
-
-
-def test_a_main_text_is_cut_between_words_into_pieces_of_which_none_is_newer():
-    long = " ".join(f"word{n}" for n in range(60))
-    _, texts, ages = read(f"<h1>News</h1><main><p>Short one.</p><p>{long}</p></main><p>Beside it.</p>")
-    assert texts[0] == "Beside it." and texts[1] == "Short one." and " ".join(texts[2:]) == long
-    assert all(MAX_CHARS / 2 < len(text) <= MAX_CHARS for text in texts[2:]) and set(ages) == {0}
-    assert len(read(f"<main>{'<p>a b.</p>' * 99}</main>")[1]) == MAX_PIECES

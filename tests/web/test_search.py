@@ -11,7 +11,7 @@ from sklearn.feature_extraction.text import TfidfTransformer
 
 from helpers.web import search
 from helpers.web.pages import GatewayError, Page
-from helpers.web.search import SearchIndex, count_words, weigh_passages, weigh_words
+from helpers.web.search import SearchIndex, count_words, weigh_passages
 from helpers.web.session import Answer, Web
 
 AS_OF = "2016-10-10T00:00:00+08:00"
@@ -91,11 +91,6 @@ def test_a_page_published_later_is_neither_found_nor_opened(index_and_web):
     assert PLANTED not in {page["url"] for page in web.pages.values()}
 
 
-def test_where_the_site_lies_of_its_date_the_same_look_finds_it(index, monkeypatch):
-    monkeypatch.setattr(Sites, "later", "2016-10-01T00:00:00Z")
-    assert find_later(index, AS_OF) != set()
-
-
 def test_the_planted_page_is_found_once_it_is_published(index):
     assert index.search("oil zloty", LATER, 1)[0].url == PLANTED
     assert index.open(PLANTED, LATER).text == "The price of oil rose to 99 zloty."
@@ -126,18 +121,6 @@ def test_the_best_come_first_one_a_page_and_no_more_than_asked():
     assert len(index.search("Oslo", AS_OF, 99)) == 5
     assert index.search("Oslo", AS_OF, 0) == [] == index.search("nothing of the kind", AS_OF, 3)
     assert index.search("", AS_OF, 3) == [] == index.search("the and of", AS_OF, 3)
-
-
-def test_a_site_that_is_down_is_not_found_and_no_page_at_all_finds_nothing():
-    pages = {"http://a.replay/": write("Rain", "rain in Oslo")}
-    index = SearchIndex(Shelf(pages).fetch, [*pages, "http://down.replay/"])
-    assert [hit.url for hit in index.search("rain", AS_OF, 3)] == ["http://a.replay/"]
-    with pytest.raises(GatewayError, match="no page by"):
-        index.open("http://down.replay/", AS_OF)
-    assert SearchIndex(Shelf({}).fetch, ["http://down.replay/"]).search("rain", AS_OF, 3) == []
-    assert SearchIndex(Shelf({}).fetch, []).search("rain", AS_OF, 3) == []
-    only = {"http://a.replay/": write("", "of the and")}
-    assert SearchIndex(Shelf(only).fetch, only).search("rain", AS_OF, 3) == []
 
 
 def test_threads_that_search_at_once_find_what_one_finds_and_fetch_each_page_once():
@@ -171,10 +154,3 @@ def test_weights_are_those_of_the_library_over_all_words_to_the_last_bit(world, 
         found = weigh_passages(weighed, ages, query)
         assert (found == wanted / (1 + search.AGEING * np.asarray(ages))).all()
         assert (found > 0).any() == (query not in ("zzzz", ""))
-
-
-def test_a_passage_weighs_less_for_each_newer_one_about_its_subject():
-    fitted = weigh_words(count_words(["rain in Oslo"] * 4))
-    weights = weigh_passages(fitted, [0, 1, 2, 10], "Oslo")
-    assert weights == pytest.approx(weights[0] / (1 + search.AGEING * np.array([0, 1, 2, 10])))
-    assert weights[0] > weights[1] > weights[2] > weights[3] > 0

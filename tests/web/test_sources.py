@@ -10,16 +10,6 @@ from helpers.web.sources import compute_published_at, load_sources
 CLEMSON = (ROOT / "data/sources/clemson.toml").read_text(encoding="utf-8")
 
 
-def test_load_only_sources_come_when_built(tmp_path, monkeypatch, sources):
-    monkeypatch.setattr("helpers.web.sources.ROOT", tmp_path)
-    assert set(load_sources(local=True)) == set(sources)
-    path = tmp_path / "data/replay/local/vix.csv"
-    path.parent.mkdir(parents=True)
-    path.write_text("occurred_at,entity,level\n", encoding="utf-8")
-    assert set(load_sources(local=True)) == set(sources) | {"vix"}
-    assert set(load_sources()) == set(sources)
-
-
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [

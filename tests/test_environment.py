@@ -73,13 +73,6 @@ def test_a_lock_satisfies_pyproject_with_hashes(lock, extras):
     assert all("--hash=sha256:" in block for block in blocks)
 
 
-def test_both_locks_pin_the_same_versions():
-    tests, lab = read_lock("requirements.lock"), read_lock("requirements-lab.lock")
-    assert {name: lab[name] for name in tests.keys() & lab.keys()} == {
-        name: tests[name] for name in tests.keys() & lab.keys()
-    }
-
-
 def test_jupyterlab_stays_out_of_what_make_figures_imports():
     assert "jupyterlab" not in read_lock("requirements.lock")
     assert "jupyterlab" in read_lock("requirements-lab.lock")
@@ -212,10 +205,3 @@ def test_an_installed_package_works_on_the_checkout_that_is_named_or_worked_in(e
     root, source, n_papers = named.stdout.split()
     assert named.stdout == found.stdout and (root, int(n_papers)) == (str(ROOT), 4)
     assert source.startswith(str(elsewhere)), "the code is the installed one"
-
-
-def test_another_projects_helpers_are_told_apart(elsewhere, tmp_path):
-    (tmp_path / "helpers.py").write_text("")
-    done = run_elsewhere(elsewhere, "daybefore", "run", PYTHONPATH=str(tmp_path))
-    assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert f"what Python finds under that name is {tmp_path}/helpers.py" in done.stderr

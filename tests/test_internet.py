@@ -3,10 +3,8 @@
 import json
 import subprocess
 import sys
-import time
 
 import pytest
-import requests
 from internet import open_internet
 from sites import Hub, make_archive, make_tavily, write_parquet
 
@@ -84,39 +82,3 @@ def test_real_clients_pass_through_unmodified(tmp_path):
         command[2] = "from huggingface_hub import HfApi; print(HfApi().dataset_info('owner/weekly').sha)"
         done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=120)
         assert done.stdout.strip() == newest
-
-
-def test_faults_are_met_and_then_gone(web):
-    url = "https://www.example.org/fault"
-
-    def get(timeout=2, **settings):
-        return requests.get(url, timeout=timeout, allow_redirects=False, **settings)
-
-    web.plan("429", "www.example.org", "/fault", retry_after=7)
-    assert requests.get("https://www.example.org/other").status_code == 200
-    assert (get().headers["retry-after"], get().status_code) == ("7", 200)
-    web.plan("redirect", "www.example.org", to="http://169.254.169.254/")
-    assert get().headers["location"] == "http://169.254.169.254/"
-    web.plan("body", "www.example.org", body=b"<p>new layout")
-    assert get().text == "<p>new layout"
-    web.plan("charset", "www.example.org", encoding="gb18030")
-    answer = get()
-    assert answer.headers["content-type"] == "text/html; charset=utf-8"
-    assert "中文" in answer.content.decode("gb18030")
-    web.plan("closed", "www.example.org")
-    with pytest.raises(requests.exceptions.ConnectionError):
-        get()
-    web.plan("cut", "www.example.org")
-    with pytest.raises(requests.exceptions.ChunkedEncodingError):
-        get()
-    web.plan("drip", "www.example.org", seconds=3)
-    started = time.monotonic()
-    with pytest.raises(requests.exceptions.RequestException):
-        get()  # a read timeout would not see it: what drips ends with the connection
-    assert time.monotonic() - started > 2.5
-    web.plan("bomb", "www.example.org")
-    with get(timeout=30, stream=True) as answer:
-        assert len(answer.raw.read(50_000_000, decode_content=True)) == 50_000_000
-    assert web.refused == {}
-    with pytest.raises(KeyError):
-        web.plan("429", "elsewhere.example")

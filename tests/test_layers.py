@@ -55,8 +55,3 @@ def test_an_import_against_the_order_is_seen(copy, file, line, broken):
         path.parent.rmdir()
     assert status != 0
     assert f"{broken} BROKEN" in said
-
-
-def test_no_two_files_of_tests_share_a_name():
-    names = [path.name for path in (ROOT / "tests").rglob("test_*.py")]
-    assert sorted(names) == sorted(set(names)), "pytest collects one of them only"

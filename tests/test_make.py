@@ -227,18 +227,6 @@ for name in sys.argv[1:]:
 """What JupyterLab's server does with a notebook that a person opens, runs and saves."""
 
 
-def test_a_notebook_saved_in_jupyterlab_keeps_its_bytes(tmp_path):
-    python = ROOT / ".venv-lab/bin/python"
-    if not python.exists():
-        pytest.skip("needs the environment of `make lab`")
-    shutil.copytree(ROOT / "notebooks", tmp_path / "kit", ignore=shutil.ignore_patterns(".*"))
-    shutil.copytree(ROOT / ".ci", tmp_path / ".ci")
-    before = {path.name: path.read_bytes() for path in sorted((tmp_path / "kit").iterdir())}
-    subprocess.run([python, "-c", SAVE, *before], cwd=tmp_path, check=True, capture_output=True, timeout=120)
-    after = {path.name: path.read_bytes() for path in (tmp_path / "kit").glob("*.ipynb")}
-    assert [name for name in before if after[name] != before[name]] == []
-
-
 def load_part(name):
     """Return the module .ci/<name>.py."""
     spec = importlib.util.spec_from_file_location(name, ROOT / f".ci/{name}.py")
@@ -262,15 +250,3 @@ def test_an_old_or_absent_python_is_said_in_a_sentence(tmp_path):
         assert done.returncode != 0
         assert f"Python 3.11 or newer is needed and this machine offers {offer}." in done.stderr
         assert "Traceback" not in done.stderr + done.stdout
-
-
-def test_a_file_that_is_no_notebook_is_named_and_left_as_it_is(tmp_path):
-    path = tmp_path / "notebooks/40_cut.ipynb"
-    path.parent.mkdir()
-    path.write_text('{"cells": [')
-    done = subprocess.run(
-        [sys.executable, ROOT / ".ci/notebook.py", "40_cut"], cwd=tmp_path, capture_output=True, text=True, timeout=60
-    )
-    assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert "notebooks/40_cut.ipynb cannot be read as a notebook" in done.stderr
-    assert path.read_text() == '{"cells": ['

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from helpers import faults
-from helpers.faults import Problems, check_object, read_lines, read_sheet
+from helpers.faults import Problems, check_object, read_lines
 from helpers.store import ROOT
 from helpers.tables import TABLES, Agent, RecordedRun, check_table
 
@@ -81,16 +81,6 @@ def test_a_wrong_entry_is_named_with_its_field(kind, entry, said):
     with pytest.raises(Problems) as problem:
         check_object("agents.toml, mine", entry, kind)
     assert said in str(problem.value)
-
-
-def test_a_sheet_of_many_repeated_rows_is_checked_in_seconds(tmp_path):
-    (tmp_path / "a.csv").write_text("id,words\n" + "e,Yse\n" * 20_000, encoding="utf-8")
-    start = time.process_time()
-    with pytest.raises(Problems) as problem:
-        read_sheet(tmp_path / "a.csv", ["id", "words"], key=["id"], words={"words": ("Yes", "No")})
-    assert time.process_time() - start < 5
-    assert str(problem.value).startswith("a.csv, row 3, column id: e stands in row 2 already; keep one")
-    assert "a.csv, row 2, column words: 'Yse' is none of Yes, No; did you mean Yes?" in problem.value.found
 
 
 def test_a_line_of_json_ends_where_the_file_ends_it(tmp_path):

@@ -279,10 +279,10 @@ def draw_funnel(table, ax, *, step, n, colour=COLOURS[0]):
     return ax
 
 
-def draw_sunburst(table, ax, *, inner, outer, n, min_share=0.009):
+def draw_sunburst(table, ax, *, inner, outer, n):
     """Draw two rings: groups inside, their parts outside in a lighter shade, labels turned outwards.
 
-    `table` has a row a part, sorted by group; parts below `min_share` of all are drawn without a label.
+    `table` has a row a part, sorted by group; parts below 0.9% of all are drawn without a label.
     """
     groups = table.groupby(inner, sort=False)[n].sum()
     palette = dict(zip(groups.index, [*COLOURS, *(lighten(c, 0.35) for c in COLOURS)], strict=False))
@@ -295,7 +295,7 @@ def draw_sunburst(table, ax, *, inner, outer, n, min_share=0.009):
     texts = ax.pie(groups, radius=0.72, colors=colours, labels=names, rotatelabels=True, **inside, **start)[1]
     for text, colour in zip(texts, colours, strict=True):
         text.set_color(pick_ink(colour))
-    names = _name_parts(table[outer], table[n], min_share)
+    names = _name_parts(table[outer], table[n], 0.009)
     outside = {"wedgeprops": edge | {"width": 0.27}, "textprops": look | {"color": "0.15"}, "labeldistance": 1.03}
     shades = [lighten(palette[g], 0.5) for g in table[inner]]
     ax.pie(table[n], radius=1.0, colors=shades, labels=names, rotatelabels=True, **outside, **start)
@@ -325,8 +325,8 @@ def draw_stacked(table, ax, *, label, parts, colours, names=None, unit="{:,.0f}"
     return ax
 
 
-def draw_steps(table, ax, *, x, y, label, colour, style="-"):
+def draw_steps(table, ax, *, x, y, label, colour):
     """Draw a cumulative share that rises in steps; the axis counts in percent."""
-    ax.step(table[x], table[y], where="post", color=colour, label=label, linestyle=style, marker="o", markersize=4)
+    ax.step(table[x], table[y], where="post", color=colour, label=label, marker="o", markersize=4)
     ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     return ax

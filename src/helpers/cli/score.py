@@ -49,7 +49,7 @@ class Scored(NamedTuple):
     means: pd.DataFrame  # as of `report.tabulate_scores`
     names: list  # the agents, the best first
     about: dict  # what each figure says of its source
-    widths: str  # what thick and thin lines are, and whether all means are over the same events
+    widths: str  # what the intervals are, and whether all means are over the same events
 
 
 def score_folder(folder, events, answers, predictions, status):
@@ -67,8 +67,7 @@ def score_folder(folder, events, answers, predictions, status):
     means, rows, (clusters, by) = tabulate_scores(scores, known), select_headline(scores, known), find_clusters(known)
     rows["domain"] = rows["event_id"].map(known.set_index("event_id")["domain"])
     uneven, few = describe_uneven(rows), f"hollow: fewer than {MIN_CLUSTERS} {by}s, inconclusive"
-    widths = f"95%, thick by {by}, thin by event; {few}" if by != "event" else f"95%, by event; {few}"
-    widths += "; not all over the same events" * bool(uneven)
+    widths = f"95% by {by}; {few}" + "; not all over the same events" * bool(uneven)
     column = {name: column for column, name in CLUSTER_COLUMNS.items()}.get(by)
     which = f"the column {column} of events.csv says which" if column else "events.csv has no source_id or cluster_id"
     notes = [uneven, f"{describe_intervals(events)}; {which}"]

@@ -6,7 +6,7 @@ Names come from a user: they are drawn as they stand, short and on one line, and
 import matplotlib.pyplot as plt
 import numpy as np
 
-from helpers.plots import COLOURS, lighten, measure_reach
+from helpers.plots import COLOURS, draw_points, lighten, measure_reach
 
 MOST_DRAWN = 60
 """So many agents fit on a page; of more the best are drawn, and all stand in the tables."""
@@ -42,26 +42,16 @@ def head(fig, title):
 
 
 def draw_dots(table, ax, *, label, value):
-    """Draw a point a row, the first at the top, with its interval (low, high) thick and that by event thin beside it.
+    """Draw a point a row, the first at the top, with its interval (low, high); hollow without one, values at the right.
 
-    A blank interval is not drawn; without one the point is hollow. Values stand at the right edge. Raises ValueError
-    when the table is empty.
+    Raises ValueError when the table is empty.
     """
-    if table.empty:
-        raise ValueError("nothing to draw: the table is empty")
-    places, colour = np.arange(len(table)), COLOURS[0]
-    told = np.isfinite(table["low"].to_numpy(dtype=float))
-    ax.hlines(places, table["low"], table["high"], color=lighten(colour, 0.5), lw=5)
-    if "low_by_event" in table:
-        ax.hlines(places, table["low_by_event"], table["high_by_event"], color="0.35", lw=1)
-    ends = table[value].to_numpy(dtype=float)
-    ax.scatter(ends, places, s=22, color=np.where(told[:, None], colour, (1, 1, 1)), edgecolor=colour, zorder=3)
-    for place, end in zip(places, ends, strict=True):
+    told = table.assign(place=range(len(table)), is_thin=table["low"].isna())  # two rows may have one label
+    draw_points(told, ax, label="place", value=value, low="low", high="high", is_thin="is_thin")
+    ax.set_yticks(range(len(table)), table[label])
+    for place, end in enumerate(table[value]):
         text = f"{end:z.2f}" if np.isfinite(end) else "–"
         ax.annotate(text, (1.01, place), xycoords=("axes fraction", "data"), va="center", fontsize=8, color="0.3")
-    ax.set_yticks(places, table[label])
-    ax.set_ylim(len(table) - 0.5, -0.5)
-    ax.grid(visible=False, axis="y")
     ax.tick_params(labelsize=8)
     return write_plain(ax)
 
@@ -69,8 +59,8 @@ def draw_dots(table, ax, *, label, value):
 def draw_panels(table, names, *, title):
     """Return a figure with a panel a group, a row an agent in the same order in each: means with their intervals.
 
-    `table` has agent_id, panel, mean, low, high, low_by_event, high_by_event and n_events; `names` are the agents in
-    their order. Panels stand N_COLUMNS to a row. Of an agent without a mean in a panel there is a dash.
+    `table` has agent_id, panel, mean, low, high and n_events; `names` are the agents in their order. Panels stand
+    N_COLUMNS to a row. Of an agent without a mean in a panel there is a dash.
     """
     groups, labels = list(dict.fromkeys(table["panel"])), shorten_names(names)
     n_rows = -(-len(groups) // N_COLUMNS)
@@ -138,7 +128,6 @@ def draw_effects(table, *, title):
     for ax, part in zip(axes[:, 0], parts, strict=True):
         part = part.sort_values("effect", ascending=False)
         draw_dots(part.assign(label=shorten_names(part["label"])), ax, label="label", value="effect")
-        ax.axvline(0, color="0.4", lw=1)
         ax.set_title(part["factor"].iloc[0].replace("_id", ""), fontsize=9)
     axes[-1, 0].set_xlabel("effect on the score (sum coding)")
     return head(fig, title)

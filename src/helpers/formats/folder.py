@@ -74,12 +74,12 @@ def read_folder(folder):
     for table in tables:
         for column in set(NUMBERS) & set(table):
             table[column] = pd.to_numeric(table[column])
-    shares = predictions.get("distribution", pd.Series(None, predictions.index)).tolist()
+    shares = [row.get("distribution") for row in predictions.to_dict("records")]
     for at, row in enumerate(predictions.to_dict("records")):
         told, (kind, options) = row.get("probability"), asked[row["event_id"]]
         if not shares[at] and kind == "single" and len(options) == 2 and row["value"] and not pd.isna(told):
             stated = {name: told if dump_json(name) == row["value"] else round(1 - told, 12) for name in options}
-            shares[at] = dump_json(stated)  # of yes/no the other option's probability is known too
+            shares[at] = dump_json(stated)  # of two options the other's probability is known too
     return finish_events(events, asked), answers, predictions.assign(distribution=shares)
 
 

@@ -206,24 +206,6 @@ def refused(drawn, tmp_path_factory):
     return *make_figures(kit, "-k"), before, read_results(kit)
 
 
-SAVE = """import asyncio, json, sys
-from jupyter_server.services.contents.filemanager import AsyncFileContentsManager
-from traitlets.config.loader import PyFileConfigLoader
-
-async def save(manager, path):
-    model = await manager.get(path, type="notebook", format="json")
-    content = model["content"]
-    content["metadata"]["kernelspec"]["display_name"] = "Python 3 (ipykernel)"
-    content["metadata"]["language_info"]["version"] = "3.11.99"
-    for cell in content["cells"]:
-        cell["metadata"] |= {"trusted": True, "execution": {"iopub.status.busy": "2016-10-10T00:00:00Z"}}
-    await manager.save({"type": "notebook", "format": "json", "content": content}, path)
-
-config = PyFileConfigLoader("lab.py", path=".ci").load_config()
-manager = AsyncFileContentsManager(root_dir="kit", config=config)
-for name in sys.argv[1:]:
-    asyncio.run(save(manager, name))
-"""
 """What JupyterLab's server does with a notebook that a person opens, runs and saves."""
 
 

@@ -206,9 +206,6 @@ def refused(drawn, tmp_path_factory):
     return *make_figures(kit, "-k"), before, read_results(kit)
 
 
-"""What JupyterLab's server does with a notebook that a person opens, runs and saves."""
-
-
 def load_part(name):
     """Return the module .ci/<name>.py."""
     spec = importlib.util.spec_from_file_location(name, ROOT / f".ci/{name}.py")

@@ -16,7 +16,8 @@ from faults.lying import repeat, reset, send_chunks_for_ever, stall
 from faults.table import FORK, measure_peak
 
 from helpers.web.extract import ExtractionError, extract_page
-from helpers.web.guest import FetchError, Guest, decode_page
+from helpers.web.guest import FetchError, Guest
+from helpers.web.pages import decode_body
 from helpers.web.sources import load_sources
 
 URL = "http://site.example.org/"
@@ -116,7 +117,7 @@ def crawl_site(answer, source_id, end, folder):
     try:
         with patch.dict(os.environ, {"http_proxy": proxy, "no_proxy": ""}):
             _, kept, body = guest.get(URL, heeds_robots=False)
-        extract_page(source, decode_page(kept, body))
+        extract_page(source, decode_body(body, kept.get("content-type", "")))
         status, said = "read", ""
     except FetchError as error:
         status, said = error.kind, str(error)

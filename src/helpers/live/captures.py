@@ -12,7 +12,8 @@ from contextlib import closing
 import pandas as pd
 
 from helpers.calendar import stamp_moment
-from helpers.web.guest import FetchError, decode_page
+from helpers.web.guest import FetchError
+from helpers.web.pages import decode_body
 
 TABLES = """
 create table if not exists bodies (sha256 text primary key, body blob not null);
@@ -57,4 +58,4 @@ def fetch_page(store, guest, url, source_id):
         store.execute("insert or ignore into bodies values (?, ?)", (digest, gzip.compress(body, mtime=0)))
         row = (url, source_id, stamp_moment(guest.now), status, json.dumps(kept, sort_keys=True), digest)
         store.execute("insert or replace into captures values (?, ?, ?, ?, ?, ?)", row)
-    return decode_page(kept, body)
+    return decode_body(body, kept.get("content-type", ""))

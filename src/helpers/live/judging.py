@@ -21,8 +21,8 @@ from helpers.papers import get_constant
 from helpers.prompts import read_prompt
 from helpers.replies.parse import parse_prediction
 from helpers.store import dump_json, parse_json
-from helpers.web.guest import decode_page
 from helpers.web.markup import read_number
+from helpers.web.pages import decode_body
 
 READ = "read by a model"
 """The method of an answer that a model read."""
@@ -93,7 +93,7 @@ def find_page(store, source, event, now):
     for url, at, headers, body in store.execute(query, (source.id, *given)):
         whose = {address: one for one, address in list_addresses(source, pd.Timestamp(at).tz_convert("UTC").date())}
         if whose.get(url) in ("", entity):
-            return decode_page(json.loads(headers), gzip.decompress(body)), at
+            return decode_body(gzip.decompress(body), json.loads(headers).get("content-type", "")), at
     return None
 
 

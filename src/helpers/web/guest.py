@@ -16,12 +16,11 @@ from urllib.parse import urljoin, urlsplit
 import pandas as pd
 import requests
 from protego import Protego
-from requests.utils import get_encoding_from_headers, get_environ_proxies, select_proxy
+from requests.utils import get_environ_proxies, select_proxy
 from urllib3.exceptions import HTTPError
 
 from helpers.calendar import stamp_moment
 from helpers.limits import call_within
-from helpers.web.pages import decode_body
 
 NAME = "daybefore"
 USER_AGENT = f"{NAME}/0.1 (research on forecasting; contact: the operator of this copy)"
@@ -193,10 +192,3 @@ def check_outside(url):
         is_inside = False
     if is_inside or not all(number.is_global for number in numbers):
         raise FetchError("inside", f"{host}: an address inside this machine or network is not asked")
-
-
-def decode_page(kept, body):
-    """Return the text of a body, by the charset that its headers declare, if any."""
-    content_type = kept.get("content-type", "")
-    is_told = "charset" in content_type.lower()
-    return decode_body(body, get_encoding_from_headers({"content-type": content_type}) if is_told else None)

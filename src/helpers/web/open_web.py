@@ -27,8 +27,8 @@ from helpers.models.failures import LlmError
 from helpers.models.llm import recall
 from helpers.store import hash_text, parse_json
 from helpers.tables import HELD
-from helpers.web.guest import USER_AGENT, FetchError, Guest, check_outside, decode_page
-from helpers.web.pages import GatewayError, Page, keep_page, read_title
+from helpers.web.guest import USER_AGENT, FetchError, Guest, check_outside
+from helpers.web.pages import GatewayError, Page, decode_body, keep_page, read_title
 from helpers.web.providers import MAX_TEXT, is_current, price_search, search_provider, tell
 from helpers.web.search import MAX_OPENED, Hit, SearchIndex
 
@@ -240,7 +240,7 @@ def read_article(url, kept, body):
 
     Raises GatewayError where no text can be read.
     """
-    kind, text = kept.get("content-type", ""), decode_page(kept, body)
+    text = decode_body(body, kind := kept.get("content-type", ""))
     title, dates = read_title(text, kind) or "", (None, None)
     if "html" in kind:
         import htmldate

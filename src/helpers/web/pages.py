@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from html import unescape
 
 from charset_normalizer import from_bytes
+from requests.utils import get_encoding_from_headers
 
 from helpers.store import dump_json, locate_input, locate_output, parse_json
 
@@ -45,12 +46,14 @@ class Page:
     text: str
 
 
-def decode_body(body, declared):
-    """Return a body's text: strict UTF-8 first, then the declared charset, then a detector for what else it may be.
+def decode_body(body, content_type=""):
+    """Return a body's text: strict UTF-8 first, then the charset that its type declares, then a detector's guess.
 
-    >>> decode_body("12 °C und über 7 Grad, also kühl für Oktober".encode("cp1252"), "utf-8")
+    >>> decode_body("12 °C und über 7 Grad, also kühl für Oktober".encode("cp1252"), "text/html; charset=utf-8")
     '12 °C und über 7 Grad, also kühl für Oktober'
     """
+    is_told = "charset" in content_type.lower()
+    declared = get_encoding_from_headers({"content-type": content_type}) if is_told else None
     for charset in ("utf-8", declared):
         with contextlib.suppress(UnicodeDecodeError, LookupError):
             if charset and (charset == "utf-8" or CHARSETS.fullmatch(charset.lower())):

@@ -123,7 +123,7 @@ class Web:
     def _record(self, url, moment, answer):
         """Return the page that was answered, and enter it in `pages`."""
         body = answer.body.encode() if isinstance(answer.body, str) else answer.body
-        digest, text = hashlib.sha256(body).hexdigest(), decode_body(body, None)
+        digest, text = hashlib.sha256(body).hexdigest(), decode_body(body)
         page_id = getattr(self.adapter, "name_page", name_page)(url, text, digest, answer.is_held)
         retrieved_at, known = stamp_moment(moment), self.pages.get(page_id, {})
         row = {

@@ -6,6 +6,7 @@ import pandas as pd
 from helpers.stats.means import summarize_clustered
 from helpers.store import parse_json
 
+COLUMNS = ["agent_id", "bin", "said", "share", "low", "high", "n", "n_clusters"]
 N_BINS = 10
 """Bins of a reliability diagram."""
 
@@ -37,6 +38,8 @@ def bin_chances(chances, clusters, n_bins=N_BINS):
     Columns: agent_id, bin (its lower end), said (the mean probability in it), share, low, high (95% by cluster; blank
     below ten clusters), n, n_clusters. `chances` as of `list_chances`.
     """
+    if chances.empty:
+        return pd.DataFrame(columns=COLUMNS)
     tables, bins = [], (np.asarray(chances["said"]) * n_bins + 1e-9).astype(int).clip(0, n_bins - 1)  # an edge is above
     for at, part in chances.groupby(bins):
         part = part.assign(row=part.groupby(["agent_id", "event_id"]).cumcount())
@@ -47,4 +50,4 @@ def bin_chances(chances, clusters, n_bins=N_BINS):
         tables.append(table.assign(bin=at / n_bins, said=table["agent_id"].map(said)))
     table = pd.concat(tables, ignore_index=True).sort_values(["agent_id", "bin"], ignore_index=True)
     table[["low", "high"]] = table[["low", "high"]].clip(0, 1)
-    return table[["agent_id", "bin", "said", "share", "low", "high", "n", "n_clusters"]]
+    return table[COLUMNS]

@@ -14,6 +14,7 @@ from helpers.cli.report import (
     open_folder,
     tabulate_leads,
     tabulate_scores,
+    take_whole,
     write_difference,
     write_interval,
     write_page,
@@ -24,10 +25,9 @@ from helpers.futurex.past import PRICED, read_window
 from helpers.models.costs import write_usd
 from helpers.question_sets import find_set
 from helpers.scoring.runs import find_run, list_runs, read_predictions, read_rows
-from helpers.scoring.scores import build_matrix, score_predictions, select_headline
+from helpers.scoring.scores import score_predictions, select_headline
 from helpers.stats.calibration import bin_chances, list_chances
 from helpers.stats.means import MIN_CLUSTERS, find_clusters, measure_share, tabulate_groups
-from helpers.stats.paired import compare_pairs
 from helpers.worldreasoner.own_runs import judge_runs, price_runs
 
 FOLDER = "results/report"
@@ -58,17 +58,10 @@ def tell_futurex(run, scores, events, baselines):
     shown, notes = list_means(own, "score"), [f"Overall: {note}." for note in own["note"].unique() if note]
     if run.label not in leads.index:
         return [*notes, "No lead: no run of a baseline on these questions under the same condition is kept."], shown
-    best = leads.loc[run.label, "baseline"]
-    rows = select_headline(scores, events)
-    cells, clusters, names = [], find_clusters(events)[0], [run.label, best]
-    beside = table[table["agent_id"] == best].set_index(["group", "name"])["mean"]
-    for group, name in own[["group", "name"]].itertuples(index=False):
-        part = rows[rows["level"].astype(str) == name] if group == "level" else rows
-        pair = compare_pairs(build_matrix(part, names), clusters).iloc[0]
-        cells.append((beside.get((group, name)), "not paired, see all" if group == "overall" else tell_pair(pair)))
-    shown[best] = ["none is due" if pd.isna(value) else f"{value:.3f}" for value, _ in cells]
-    shown["lead (95%)"] = [told for _, told in cells]
-    return [*notes, f"Lead: the score minus that of {best}, the best baseline here, over what both answered."], shown
+    lead = leads.loc[run.label]
+    beside = take_whole(table).loc[lead["baseline"], "mean"]
+    told = f"Lead over {lead['baseline']}, the best baseline here ({beside:.3f}), over what both answered"
+    return [*notes, f"{told}: {tell_pair(lead)}."], shown
 
 
 def tell_pair(pair):

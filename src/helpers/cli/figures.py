@@ -36,7 +36,7 @@ from helpers.futurex.past import PRICED, read_window
 from helpers.question_sets import find_set
 from helpers.scoring.runs import Scored, find_run, list_names, list_runs, load_scores, read_predictions, read_rows
 from helpers.scoring.scores import build_matrix, score_predictions, select_headline
-from helpers.stats.calibration import bin_chances, list_chances
+from helpers.stats.calibration import list_chances
 from helpers.stats.means import find_clusters
 from helpers.stats.two_way import fit_two_way, tabulate_adjusted
 from helpers.store import ROOT, STORE, locate_output, write_under
@@ -143,7 +143,7 @@ def draw_stated(scored, shown, question_set, folder, means):
     about = {"source": "runs, answers", "window": window, "status": "as given"}
     with write_under(folder):
         use_style()
-        draw_probabilities(means[means["agent_id"].isin(shown)], bin_chances(chances, clusters), about)
+        draw_probabilities(means[means["agent_id"].isin(shown)], chances, clusters, about)
     if window not in PRICED:
         return {}
     own = scored.runs[scored.runs["is_own"] & scored.runs["agent_id"].isin(shown)]

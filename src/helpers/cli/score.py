@@ -98,8 +98,8 @@ def draw_folder(folder, status=None):
             notes.append(f"no domain figure: {n_blank} events have no domain in events.csv")
         else:
             draw_means(told, "domains", "domain", "Mean scores by domain")
-        chances = bin_chances(list_chances(told.events, answers, predictions), told.clusters)
-        notes.append(draw_probabilities(told.means, chances, told.about, told.widths))
+        chances = list_chances(told.events, answers, predictions)
+        notes.append(draw_probabilities(told.means, chances, told.clusters, told.about, told.widths))
         write_index()
     notes, shown = [*filter(None, notes)], summarize_agents(told.means)
     table = shown.reset_index().assign(agent=shorten_names(shown.index))
@@ -176,15 +176,15 @@ def draw_means(told, name, by, title):
     save(fig, name, table, title=title, n=told.rows["event_id"].nunique(), about=told.about)
 
 
-def draw_probabilities(means, bins, about, widths="95%, by source"):
+def draw_probabilities(means, chances, clusters, about, widths="95%, by source"):
     """Draw Brier errors of one-choice events (of `means`), and how often what was given a probability came true.
 
-    `bins` as of `bin_chances`. Returns a sentence where there is no such event, else "".
+    `chances` as of `list_chances`. Returns a sentence where there is no such event, else "".
     """
     brier = take_whole(means, "brier").reset_index().sort_values(["mean", "agent_id"], ignore_index=True)
     if brier.empty:
         return "no figure of probabilities: no prediction of one choice has one (columns probability, or distribution)"
-    best = brier.loc[0]
+    best, bins = brier.loc[0], bin_chances(chances, clusters)
     title = f"{best['agent_id']} has the lowest Brier error, {best['mean']:.3f}; on a diagonal what is said comes true"
     fig = draw_chances(brier, bins, title=f"{title} ({widths})")
     shown = pd.concat([brier.assign(part="brier"), bins.assign(part="reliability")])

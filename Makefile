@@ -29,10 +29,10 @@ HOUSE = JUPYTER_PATH="$(CURDIR)/.ci/jupyter" JUPYTER_PREFER_ENV_PATH=1 JUPYTER_C
   MPLCONFIGDIR="$(if $(filter /%,$(firstword $(VENV))),,$(CURDIR)/)$(VENV)/matplotlib"
 # Three at a time even under plain `make`, as each waits now and then; a caller's own -j is kept. Output stays whole where make can
 # do that (GNU make 4).
-PAIR = +@case "$$MAKEFLAGS" in *jobserver*) turns=;; *) turns="--turns 3 $(LONG) --";; esac; $(HOUSE) $(BIN)/python \
-  .ci/warm.py with $$turns $(MAKE) --no-print-directory $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) \
+PAIR = +@case "$$MAKEFLAGS" in *jobserver*) jobs=;; *) jobs=-j3;; esac; $(HOUSE) $(BIN)/python \
+  .ci/warm.py with $(MAKE) --no-print-directory $$jobs $(if $(filter output-sync,$(.FEATURES)),--output-sync=target) \
   $(if $(findstring k,$(firstword -$(MAKEFLAGS))),--keep-going)
-WARM = DAYBEFORE_TURN=$* $(BIN)/python -S .ci/warm.py
+WARM = $(BIN)/python -S .ci/warm.py
 
 # What a caller may set; anything else on the command line is a typing mistake, told before anything runs.
 KNOWN := AGENT AGENTS ARGS ARM CEILING EXECUTOR FIX FROM KIT_DATA_MIRROR LIMIT LOCAL MINUTES MODEL NOTEBOOK OUT PYTHON QUESTIONS RETRY RUN RUNS SAMPLES SCHEDULER SET SHARDS \
@@ -144,10 +144,11 @@ FORCE:
 
 # --- Notebooks ----------------------------------------------------------------------------------------------------------
 
-# What others wait for, then the longest: in this order all end together.
+# What others wait for, then the longest: begun in this order all end together.
 LONG := 01_building_questions 02_running_agents 20_printed_results_and_dataset 03_collecting_answers 04_scores_by_level \
   31_liveagentbench 09_plans 08_past_vs_future 12_real_time 07_domains_and_factors 11_planted_pages 24_conditions_and_horizons 40_instances 41_solvers 13_reasons
 NOTEBOOKS := $(sort $(basename $(notdir $(wildcard notebooks/[0-9]*.ipynb))))
+NOTEBOOKS := $(filter $(NOTEBOOKS),$(LONG)) $(filter-out $(LONG),$(NOTEBOOKS))
 
 # A notebook runs after those whose tables or figures it reads: the one thing that is said by hand.
 .make/02_running_agents .make/14_people .make/20_printed_results_and_dataset: | .make/01_building_questions

@@ -18,10 +18,9 @@ from importlib.util import source_from_cache
 from pathlib import Path
 
 import nbformat
-import papermill
 from form import put_in_form
-from papermill.engines import NBClientEngine, papermill_engines
-from papermill.exceptions import PapermillExecutionError
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
 from traitlets.config import Config
 
 ROOMS = ("data", "figures")
@@ -29,18 +28,6 @@ ROOMS = ("data", "figures")
 WRITTEN = re.compile(r"data/tables/|figures/")
 """What only notebooks write."""
 WATCH = Path(__file__).parent / "watch"
-
-
-class WriteOnce(NBClientEngine):
-    """Papermill's own way to run a notebook, but for the file: checked and written at the end, not twice a cell."""
-
-    @classmethod
-    def execute_notebook(cls, nb, kernel_name, output_path=None, **options):
-        """Run a notebook; `output_path` is for papermill itself, which writes there when a cell failed or all ran."""
-        return super().execute_notebook(nb, kernel_name, **options)
-
-
-papermill_engines.register("write_once", WriteOnce)
 
 
 def run_notebook(name, follows=None, work=Path(".make")):
@@ -54,10 +41,12 @@ def run_notebook(name, follows=None, work=Path(".make")):
     staged.mkdir(parents=True)
     notes = work / f"{name}.reads"
     notes.write_text("", encoding="utf-8")
+    notebook = nbformat.read(source, as_version=4)
     try:
-        notebook = execute(source, partial, DAYBEFORE_OUT=str(staged.resolve()), DAYBEFORE_READS=str(notes.resolve()))
-    except PapermillExecutionError as error:
-        sys.exit(describe_failure(source, partial, error))
+        execute(notebook, DAYBEFORE_OUT=str(staged.resolve()), DAYBEFORE_READS=str(notes.resolve()))
+    except CellExecutionError:
+        nbformat.write(notebook, partial)
+        sys.exit(describe_failure(source, partial))
     put_in_form(notebook)
     nbformat.write(notebook, partial)
     written, reads = list_outputs(staged), list_reads(notes)
@@ -82,25 +71,26 @@ def check_notebook(source):
         sys.exit(f"{source} cannot be read as a notebook ({said}); restore it, by `git checkout {source}` for one")
 
 
-def execute(source, partial, **environment):
-    """Run a notebook in a kernel with some environment variables, watched; return it with its outputs."""
+def execute(notebook, **environment):
+    """Run a notebook in a kernel with some environment variables, watched; its outputs are put into it."""
     os.environ.update(environment, PYTHONPATH=os.pathsep.join([str(WATCH.resolve()), os.environ.get("PYTHONPATH", "")]))
     with tempfile.TemporaryDirectory() as sockets:
         # A kernel of its own socket files: two kernels that start together can take each other's port.
         config = Config({"KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"}})
-        options = {"cwd": "notebooks", "kernel_name": "python3", "progress_bar": False, "config": config}
-        options["engine_name"] = "write_once"
+        options = {"kernel_name": "python3", "timeout": None, "resources": {"metadata": {"path": "notebooks"}}}
         options["coalesce_streams"] = True  # where a slow cell's text is cut differs from run to run
-        return papermill.execute_notebook(source, partial, **options)
+        NotebookClient(notebook, config=config, **options).execute()
 
 
-def describe_failure(source, partial, error):
-    """Return the failing cell, its last traceback lines without colours, and where to look."""
+def describe_failure(source, partial):
+    """Return the failing cell of a run, its last traceback lines without colours, and where to look."""
+    outputs = [(cell, one) for cell in nbformat.read(partial, as_version=4)["cells"] for one in cell.get("outputs", ())]
+    cell, error = next(pair for pair in outputs if pair[1].output_type == "error")
     trace = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error.traceback)).splitlines()
-    code = "".join(f"    {line}\n" for line in error.source.splitlines())
+    code = "".join(f"    {line}\n" for line in cell.source.splitlines())
     shown = "".join(f"  {line}\n" for line in trace[-12:])
     return (
-        f"\n{source}: cell [{error.exec_count}] failed with {error.ename}: {error.evalue}\n{code}{shown}"
+        f"\n{source}: cell [{cell.execution_count}] failed with {error.ename}: {error.evalue}\n{code}{shown}"
         f"Nothing committed was changed; the run as far as it came is {partial}"
     )
 

@@ -96,8 +96,8 @@ def run_study(name, settings, folder, is_own):
     os.environ["DAYBEFORE_OUT"] = str(folder.resolve())
     try:
         execute_notebook(source, partial, settings, cwd="notebooks", log_output=True, progress_bar=False)
-    except PapermillExecutionError as error:
-        sys.exit(f"{describe_failure(source, partial, error)}; what was recorded is kept")
+    except PapermillExecutionError:
+        sys.exit(f"{describe_failure(source, partial)}; what was recorded is kept")
     for path in list_outputs(folder) if is_own else ():
         if not path.is_relative_to("data/runs"):
             move(folder / path, path)

@@ -3,8 +3,7 @@
 How it answers is the request's last message: "429", "hang", "drip", ... (FAULTS), anything else is answered, by the
 server's `answer(asked)` where it has one (a message, a fault's name, or a whole body in another provider's form). A job
 (POST /v1/responses or Gemini's /v1beta/interactions, with background) is at work for as many polls as a number in its
-prompt says, two without, then as JOBS says. As a program,
-`python mock_provider.py SECONDS` answers after so many seconds and prints its address.
+prompt says, two without, then as JOBS says.
 """
 
 import contextlib
@@ -341,9 +340,3 @@ class Server(ThreadingHTTPServer):
     @property
     def address(self):
         return f"http://127.0.0.1:{self.server_address[1]}/v1"
-
-
-if __name__ == "__main__":
-    server = Server(latency_s=float(sys.argv[1]))
-    print(server.address, flush=True)
-    server.serve_forever()

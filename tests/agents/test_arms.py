@@ -1,6 +1,5 @@
 """Arms: samples that nest, moments that move, and replays that are what was recorded."""
 
-import bench_llm
 import pandas as pd
 import pytest
 
@@ -9,7 +8,7 @@ from helpers.agents.arms import list_recorded, load_arms, move_moments, read_run
 from helpers.agents.registry import connect_agent
 from helpers.models.llm import open_door
 from helpers.models.recordings import pack_recordings
-from helpers.store import parse_json, read_table
+from helpers.store import parse_json, read_runs, read_table
 
 ENTRY = {"category": "think_search", "framework": "x", "method": "search_prompt", "model": "openai/mock-1"}
 ARM = {"agent": "mock", "window": "A", "n": 2, "kinds": ["single"], "levels": [1]}
@@ -96,7 +95,7 @@ def arm(provider, reach, monkeypatch, world, events):
 
 def replay(path, world, events):
     ids = replay_arms(["mock-A", "never-A"], world, path, events={"A": events})
-    tables = {name: bench_llm.read_runs(path, name) for name in ("runs", "replies", "predictions", "traces")}
+    tables = {name: read_runs(path, name) for name in ("runs", "replies", "predictions", "traces")}
     return ids, tables
 
 

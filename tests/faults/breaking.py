@@ -1,7 +1,6 @@
 """Disks that fill, a clock that goes back, damaged files: a sentence that names the file, and nothing is lost."""
 
 import datetime
-import json
 import os
 import random
 import re
@@ -12,7 +11,6 @@ import time
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-import nbformat
 from builders import PRICED
 from faults.lying import ask_or_fail, open_to
 from mock_provider import Server
@@ -117,22 +115,6 @@ def fill_run(folder):
             f"{n_kb} kB: rows differ": not wanted.equals(found),
         }
     return judge(3, faults)
-
-
-def make_kit(folder, code):
-    """Write a folder with one notebook of one cell, notebooks/40_only.ipynb."""
-    (folder / "notebooks").mkdir(parents=True)
-    (folder / ".make").mkdir()
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code, id="only")])
-    nbformat.write(notebook, folder / "notebooks/40_only.ipynb")
-    return folder
-
-
-def read_files(folder):
-    """Return {path: bytes} of all files below a folder."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes() for path in sorted(Path(folder).rglob("*")) if path.is_file()
-    }
 
 
 # --- a clock that goes back -------------------------------------------------------------------------------------------
@@ -251,28 +233,6 @@ def damage_recording(folder, n=100):
     return try_damaged(path, body, lambda: list(read_base(folder, "run")), words, n)
 
 
-def damage_notebook(folder):
-    """Run notebooks that are none."""
-    kit, faults = make_kit(Path(folder) / "kit", "1"), {}
-    path = kit / "notebooks/40_only.ipynb"
-    whole = path.read_bytes()
-    cases = {"cut": whole[:100], "empty": b"", "a page": b"<html>", "a list": b"[1]", "no UTF-8": b"\xff\xfe" + whole}
-    cases |= {
-        "no cells": b'{"nbformat": 4, "nbformat_minor": 5, "metadata": {}}',
-        "a conflict": b"<<<<<<< HEAD\n" + whole,
-    }
-    cases |= {"a cell of text": json.dumps(json.loads(whole) | {"cells": ["1"]}).encode()}
-    for how, changed in cases.items():
-        path.write_bytes(changed)
-        code, said = call_kit(str(ROOT / ".ci/notebook.py"), "40_only", out=folder, folder=kit)
-        is_told = "notebooks/40_only.ipynb" in said and "restore" in said and "Traceback" not in said
-        faults |= {
-            f"{how}: {said[-200:]}": code == 0 or not is_told,
-            f"{how}: overwritten": path.read_bytes() != changed,
-        }
-    return judge(len(cases), faults)
-
-
 ROOM = "a sentence; what stood there stands; with room, the same command goes on"
 NAMED = "the file is named, what to do is said, nothing is overwritten"
 PLAYS = {
@@ -281,5 +241,4 @@ PLAYS = {
     "the clock goes back": ("all answered once, deadlines hold", turn_clock_back),
     "ledger damaged": (NAMED, damage_ledger),
     "recordings damaged": (NAMED, damage_recording),
-    "notebook damaged": (NAMED, damage_notebook),
 }

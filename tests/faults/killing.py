@@ -1,4 +1,4 @@
-"""Runs killed at 80 seeded moments; ledgers that eight processes write at once."""
+"""A run killed at 60 seeded moments."""
 
 import os
 import random
@@ -6,7 +6,7 @@ import signal
 import sqlite3
 import time
 from contextlib import closing, suppress
-from functools import lru_cache, partial
+from functools import partial
 from pathlib import Path
 
 from builders import PRICED
@@ -15,15 +15,11 @@ from faults.table import FORK
 from mock_provider import Server
 from serving import run_server
 
-from helpers.agents.registry import load_agents
 from helpers.agents.runs import run_agents
 from helpers.models.llm import ask
-from helpers.store import KEPT, list_done, open_store, read_runs, read_table, save_questions, save_run
-from helpers.web.replay import open_world
+from helpers.store import read_runs, read_table
 
 SEED, WORKERS = 15, 4
-BASELINES, SLOW_S = ("last_value", "mean_of_7"), 0.1
-"""The baselines that are killed; each takes a while more for a question, so that 20 kills find them at work."""
 
 
 def ask_model(door, event, world):
@@ -42,25 +38,6 @@ def run_model(path, address, events):
 
     agents = {"mock": {"forecast": forecast, "category": "base_model"}}
     run_agents(agents, events, dict, path, window="A", workers=WORKERS)
-
-
-def forecast_slowly(name, event, world):
-    """Answer as a baseline does, after a while."""
-    time.sleep(float(os.environ.get("SLOW_S", SLOW_S)))
-    return load_baselines()[name]["forecast"](event, world)
-
-
-@lru_cache(maxsize=1)
-def load_baselines():
-    """Return the baselines that are killed."""
-    return {name: agent for name, agent in load_agents(wanted=()).items() if name in BASELINES}
-
-
-def run_baselines(path, opener, events, slow_s=SLOW_S):
-    """Put two baselines to events."""
-    os.environ["SLOW_S"] = str(slow_s)
-    agents = {name: agent | {"forecast": partial(forecast_slowly, name)} for name, agent in load_baselines().items()}
-    run_agents(agents, events, opener, path, window="A", workers=WORKERS)
 
 
 def kill_often(run, n_kills, least_s, most_s):
@@ -149,68 +126,10 @@ def serve_counting(pipe):
         pipe.send(sum(server.counts.values()))
 
 
-def kill_baselines(n_kills, least_s, most_s, folder):
-    """Kill runs of two baselines; what is stored at the end equals a run that nobody killed."""
-    events, path, quiet = read_table("events", "A"), Path(folder) / "ledger.sqlite", Path(folder) / "quiet.sqlite"
-    with open_world() as opener:
-        kill_often(partial(run_baselines, path, opener, events), n_kills, least_s, most_s)
-        n_left = len(BASELINES) * len(events) - len(read_runs(path, "replies"))
-        for ledger in (path, quiet):
-            finish(partial(run_baselines, ledger, opener, events, slow_s=0))
-    differ = {f"{table} differ": int(not read_runs(path, table).equals(read_runs(quiet, table))) for table in KEPT}
-    differ["runs over before the last kill"] = int(not n_left)
-    faults = count_faults(path, len(events), len(BASELINES)) | differ
-    return n_kills, *tell_faults(faults), {"n_left_at_last_kill": n_left}
-
-
-# --- eight writers ----------------------------------------------------------------------------------------------------
-
-N_WRITERS, N_ROUNDS = 8, 50
-
-
-def write_questions(path, name, start_at, n):
-    """Open a ledger at a moment and store questions, some of which another writer stores too."""
-    time.sleep(max(0.0, start_at - time.time()))
-    with closing(open_store(path)) as ledger:
-        for run_id in (name, "shared"):
-            save_run(ledger, {"run_id": run_id, "agent_id": "a"})
-            for i in range(n):
-                key = {"run_id": run_id, "event_id": f"e{i}", "sample": 0}
-                steps = [key | {"step": 0}, key | {"step": 1}]
-                save_questions(ledger, [(key | {"status": "ok"}, key | {"value": "1"}, steps)])
-        assert len(list_done(ledger, "shared")) == n
-
-
-def write_at_once(folder, n=2):
-    """Let eight processes open and write a ledger in the same moment, again and again."""
-    faults = dict.fromkeys(("writers refused", "rows lost", "rows twice"), 0)
-    for i in range(N_ROUNDS):
-        path = Path(folder) / f"{i}.sqlite"
-        start_at = time.time() + 0.05
-        jobs = [FORK.Process(target=write_questions, args=(path, f"r{j}", start_at, n)) for j in range(N_WRITERS)]
-        for job in jobs:
-            job.start()
-        for job in jobs:
-            job.join()
-        faults["writers refused"] += sum(job.exitcode != 0 for job in jobs)
-        wanted = {"runs": N_WRITERS + 1, "replies": n * (N_WRITERS + 1), "traces": 2 * n * (N_WRITERS + 1)}
-        for table, rows in wanted.items():
-            found = len(read_runs(path, table))
-            faults["rows lost"] += max(0, rows - found)
-            faults["rows twice"] += max(0, found - rows)
-        path.unlink()
-    return N_ROUNDS, *tell_faults(faults)
-
-
 NOTHING = "0 lost, 0 twice, 0 without a trace"
 PLAYS = {
     "kill -9, a model, four questions under way": (
         f"{NOTHING}, at most one repeated request a worker a kill",
         partial(kill_model, 60, 1000),
     ),
-    "kill -9, baselines": (
-        f"{NOTHING}, the rows of a run that nobody killed",
-        partial(kill_baselines, 20, 0.5, 5.0),
-    ),
-    "eight writers on a new ledger": ("nobody is refused, 0 lost, 0 twice", write_at_once),
 }

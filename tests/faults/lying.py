@@ -71,22 +71,11 @@ def change_message(message):
     return change(choices=[json.loads(write_body())["choices"][0] | {"message": message}])
 
 
-def chunk(*parts, end=b"0\r\n\r\n"):
-    return b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in parts) + end
-
-
 def reset(handler):
     """Send half of a body and reset the connection."""
     write_raw(handler, ["content-length: 500"], b'{"choices": ')
     handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
     handler.connection.close()
-
-
-def close_half(handler):
-    """Send the head, close this side, and go on listening."""
-    write_raw(handler, ["content-length: 500"])
-    handler.connection.shutdown(socket.SHUT_WR)
-    time.sleep(handler.server.patience)
 
 
 def stall(handler):
@@ -171,61 +160,31 @@ CODES = {
 LIES = CONNECTIONS | LENGTHS | REPLIES | CODES
 
 ENDS = {
-    "429": ("error", f"RateLimitError 429: slow down; {TOO_FAST} (requests: 3)", 3),
-    "429 for long": (
-        "error",
-        f"RateLimitError 429: slow down; {TOO_FAST} (requests: 1; no time left to try again)",
-        1,
-    ),
-    "500": ("error", "InternalServerError 500: oops (requests: 3)", 3),
-    "401": ("error", "AuthenticationError 401: Incorrect API key: Bearer <secret> (requests: 1)", 1),
-    "404": (
-        "error",
-        "not found (404): no such model; most likely there is no model 'mock-1' there, or api_base is not where the "
-        "chat completions are (as a rule it ends in /v1) (requests: 1)",
-        1,
-    ),
-    "no credit": ("over_budget", "the provider's quota or credit is spent: You exceeded your quota. (requests: 1)", 1),
-    "hang": ("timeout", "no whole reply within 1.5 s (requests: 1)", 1),
-    "drip": ("timeout", "no whole reply within 1.5 s (requests: 1)", 1),
-    "drip in the head": ("timeout", "no whole reply within 1.5 s (requests: 1)", 1),
-    "drop": (
-        "error",
-        "the connection failed, RemoteProtocolError: Server disconnected without sending a response. (requests: 3)",
-        3,
-    ),
-    "cut": (
-        "error",
-        "the connection failed, RemoteProtocolError: peer closed connection without sending complete message body "
-        "(received 80 bytes, expected 580) (requests: 3)",
-        3,
-    ),
-    "malformed": ("unreadable", 'the reply is not JSON: \'{"choices": [{"message":\' (requests: 1)', 1),
-    "html": ("unreadable", f"the reply is not JSON: {SIGN_IN!r}; {NO_PAGE} (requests: 1)", 1),
-    "empty": ("unreadable", "the reply is not JSON: '' (requests: 1)", 1),
-    "list": ("unreadable", "the reply is no JSON object: '[1]' (requests: 1)", 1),
-    "deep": ("unreadable", 'the reply is not JSON: \'{"a":' + "[" * 75 + "' (requests: 1)", 1),
-    "no choice": ("unreadable", "the reply holds no choice (requests: 1)", 1),
-    "error in a 200": ("unreadable", "the reply holds no choice; its error: out of memory (requests: 1)", 1),
-    "no message": ("unreadable", "the reply's first choice holds no message (requests: 1)", 1),
-    "endless": ("unreadable", "the reply is larger than 10,000,000 bytes (requests: 1)", 1),
-    "bomb": ("unreadable", "the reply is larger than 10,000,000 bytes (requests: 1)", 1),
-    "50 MB": ("unreadable", "the reply is larger than 10,000,000 bytes (requests: 1)", 1),
-    "brotli": ("unreadable", "the reply is not JSON: '\\x02\ufffd{}\\x03' (requests: 1)", 1),
-    "no gzip": (
-        "unreadable",
-        "the reply cannot be decompressed: Error -3 while decompressing data: incorrect header check (requests: 1)",
-        1,
-    ),
-    "redirect": (
-        "error",
-        "the server redirects (307) to http://127.0.0.1:9/chat/completions; set api_base to where it is (requests: 1)",
-        1,
-    ),
+    "429": ("error", f"RateLimitError 429: slow down; {TOO_FAST}", 3),
+    "429 for long": ("error", "no time left to try again", 1),
+    "500": ("error", "InternalServerError 500: oops", 3),
+    "401": ("error", "AuthenticationError 401: Incorrect API key: Bearer <secret>", 1),
+    "404": ("error", "there is no model 'mock-1' there, or api_base is not where the chat completions are", 1),
+    "no credit": ("over_budget", "the provider's quota or credit is spent: You exceeded your quota.", 1),
+    **dict.fromkeys(("hang", "drip", "drip in the head"), LATE),
+    "drop": ("error", "the connection failed, RemoteProtocolError: Server disconnected", 3),
+    "cut": ("error", "complete message body (received 80 bytes, expected 580)", 3),
+    "malformed": ("unreadable", 'the reply is not JSON: \'{"choices": [{"message":\'', 1),
+    "html": ("unreadable", f"the reply is not JSON: {SIGN_IN!r}; {NO_PAGE}", 1),
+    "empty": ("unreadable", "the reply is not JSON: ''", 1),
+    "list": ("unreadable", "the reply is no JSON object: '[1]'", 1),
+    "deep": ("unreadable", "the reply is not JSON: ", 1),
+    "no choice": ("unreadable", "the reply holds no choice", 1),
+    "error in a 200": ("unreadable", "the reply holds no choice; its error: out of memory", 1),
+    "no message": ("unreadable", "the reply's first choice holds no message", 1),
+    **dict.fromkeys(("endless", "bomb", "50 MB"), ("unreadable", "the reply is larger than 10,000,000 bytes", 1)),
+    "brotli": ("unreadable", "the reply is not JSON: ", 1),
+    "no gzip": ("unreadable", "the reply cannot be decompressed", 1),
+    "redirect": ("error", "the server redirects (307) to http://127.0.0.1:9/chat/completions; set api_base", 1),
     "refusal": ("refusal", "I will not bet.", 1),
-    "filter": ("refusal", "BadRequestError 400: content_policy_violation (requests: 1)", 1),
+    "filter": ("refusal", "BadRequestError 400: content_policy_violation", 1),
 }
-"""How each of the mock provider's own faults has to end: (status, reason, requests)."""
+"""How each of the mock provider's own faults has to end: (status, words of the reason, requests)."""
 
 
 # --- played -----------------------------------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""`make figures` stopped by Ctrl-C, killed, started twice at once, in a copy of the kit with two quick notebooks."""
+"""`make figures` stopped by Ctrl-C or killed, in a copy of the kit with two quick notebooks."""
 
 import os
 import random
@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from faults.breaking import judge, read_files
+from faults.breaking import judge
 
 from helpers.store import ROOT
 
@@ -40,6 +40,13 @@ def start_make(kit):
     command = ["make", "--no-print-directory", "figures", f"VENV={Path(sys.prefix).resolve()}"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     return subprocess.Popen(command, cwd=kit, env=kept, start_new_session=True, **pipes)
+
+
+def read_files(folder):
+    """Return {path: bytes} of all files below a folder."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes() for path in sorted(Path(folder).rglob("*")) if path.is_file()
+    }
 
 
 def read_results(kit):
@@ -117,22 +124,8 @@ def wait_for_end(pid, seconds=2):
     return left
 
 
-def make_twice(folder):
-    """Run make twice at once in one kit, everything being out of date."""
-    kit, _ = draw_quietly(folder)
-    drawn = read_results(kit)
-    shutil.rmtree(kit / ".make")
-    both = [start_make(kit) for _ in range(2)]
-    said = [process.communicate()[0] for process in both]
-    return judge(2, {
-        **{f"{i} failed: {said[i][-500:]}": process.returncode != 0 for i, process in enumerate(both)},
-        "results differ": read_results(kit) != drawn,
-    })  # fmt: skip
-
-
 WHOLE = "what stood there stands, no process is left, then make ends with the bytes of an undisturbed one"
 PLAYS = {
     "Ctrl-C in make figures": (WHOLE, partial(stop_make, signal.SIGINT, 4)),
     "kill -9 of make figures": (WHOLE, partial(stop_make, signal.SIGKILL, 3)),
-    "make figures twice at once": ("both end well, with the bytes of one by itself", make_twice),
 }

@@ -1,7 +1,7 @@
 """Planted truths: each verdict of the kit in 1,000 worlds where it must agree, disagree, or cannot tell; all synthetic.
 
-    PYTHONPATH=tools python tests/planted_verdicts.py  some minutes: data/planted.csv and data/planted_coverage.csv
-    PYTHONPATH=tools python tests/planted_verdicts.py pair    one study's rows anew
+    python tools/planted_verdicts.py  some minutes: data/planted.csv and data/planted_coverage.csv
+    python tools/planted_verdicts.py pair    one study's rows anew
 
 A world plants means; 20 to 49 sources share luck of their own by agent. An error is a verdict against the truth: the
 opposite one where something is planted, any where nothing is (5% of these are due). Its tests read the tables, and play

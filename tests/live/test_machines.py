@@ -14,7 +14,7 @@ from helpers.cli.main import carry_out
 from helpers.live.machines import merge_store
 from helpers.store import STORE, open_store, read_runs
 
-KEY = "sk-planted-0123456789abcdef"
+KEY = "sk-planted-0123456789"
 TABLES = ("replies", "predictions", "traces", "runs")
 N = 12
 

@@ -5,7 +5,7 @@ import re
 import pandas as pd
 import pytest
 
-from helpers.store import ROOT, locate_output, read_table, write_table
+from helpers.store import ROOT, locate_output, name_problem, read_table, write_table
 from helpers.tables import TABLES, check_table, list_columns
 
 FIRST, SECOND = "2016-10-17T14:00:00+08:00", "2016-10-18T14:00:00+08:00"
@@ -25,6 +25,11 @@ def test_every_column_stands_in_the_data_dictionary():
 def test_a_repeated_key_is_named():
     with pytest.raises(ValueError, match="repeat a key.*2016-10-17"):
         check_table("acquisitions", make_acquisitions(FIRST, FIRST))
+
+
+def test_damage_in_sqlites_own_words_names_the_store():
+    with pytest.raises(ValueError, match="^store.sqlite cannot be read .*; move it away"), name_problem("store.sqlite"):
+        b"\x91".decode()
 
 
 def test_a_table_reads_as_written_and_twice_the_same_bytes(tmp_path, monkeypatch):

@@ -240,7 +240,7 @@ def name_problem(path):
     """
     try:
         yield
-    except sqlite3.DatabaseError as error:
+    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # also where damage stands in SQLite's own words
         name = Path(path).name
         if "locked" in str(error) or isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
             raise

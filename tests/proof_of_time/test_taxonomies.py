@@ -55,11 +55,3 @@ def test_a_judges_verdict_becomes_a_label_a_blank_or_unlabelled():
     rows = rubrics.judge_runs(lambda *_: next(replies), [(str(at), "wrong", "p") for at in range(3)], "m")
     assert rows["label"].fillna("").tolist() == ["misread", "", UNLABELLED]
     assert rows["bottleneck"][0] == "parsing"
-
-
-@pytest.mark.parametrize(
-    ("text", "flags"),
-    [("it did verify; no lucky step", ["verification"]), ("repeated steps, a guess", ["luck", "redundancy"]), ("", [])],
-)
-def test_flags_stand_in_the_judges_words(text, flags):
-    assert [name for name, is_on in rubrics.find_flags({"a": text}).items() if is_on] == flags

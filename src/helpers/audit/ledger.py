@@ -256,17 +256,17 @@ def show_value(value):
 # --- both sides in the paper's own words -----------------------------------------------------------------------------
 
 
-def quote_ledger(ledger, folder=papers.FOLDER):
+def quote_ledger(ledger):
     """Return a ledger's claims with both sides quoted: id, printed, against.
 
     What the kit keeps of a paper is a phrase around each number, twelve words at most.
     """
-    claims = pd.concat([load_claims(paper, folder) for paper in ledger["paper"].unique()]).set_index("id")
-    rows = [(row.id, *quote_claim(claims.loc[row.id], row.paper, folder)) for row in ledger.itertuples()]
+    claims = pd.concat([load_claims(paper) for paper in ledger["paper"].unique()]).set_index("id")
+    rows = [(row.id, *quote_claim(claims.loc[row.id], row.paper)) for row in ledger.itertuples()]
     return pd.DataFrame(rows, columns=["id", "printed", "against"])
 
 
-def quote_claim(claim, paper, folder=papers.FOLDER):
+def quote_claim(claim, paper):
     """Return the two sides of a claim as texts: what is printed, and what it is held against, each with its place.
 
     Where nothing is published, the first operand is held against the others.
@@ -274,13 +274,11 @@ def quote_claim(claim, paper, folder=papers.FOLDER):
     operands = dict.fromkeys(reference.strip() for reference in claim["operands"].split(";") if reference.strip())
     published = [claim["published"]] if claim["published"] else list(operands)[:1]
     against = [name for name in operands if name not in published]
-    sides = [
-        "; ".join(quote_reference(name, paper, folder) for name in part) for part in (published, against[:N_SIDES])
-    ]
+    sides = ["; ".join(quote_reference(name, paper) for name in part) for part in (published, against[:N_SIDES])]
     return sides[0], sides[1] + f"; and {len(against) - N_SIDES} more" * (len(against) > N_SIDES)
 
 
-def quote_reference(reference, paper, folder=papers.FOLDER):
+def quote_reference(reference, paper):
     """Return what a reference names as a quote: "..." with its section, or table, row, column and value.
 
     >>> quote_reference("models_abstract", "futurex")
@@ -294,20 +292,20 @@ def quote_reference(reference, paper, folder=papers.FOLDER):
         return reference
     kind, parts = split_reference(reference)
     if kind:
-        inner = [quote_reference(part, paper, folder) for part in parts]
+        inner = [quote_reference(part, paper) for part in parts]
         inner = [f"({text})" if split_reference(part)[0] else text for part, text in zip(parts, inner, strict=True)]
         return f"{kind} of {' and '.join(inner)}"
     if reference.startswith("@"):
-        entry = papers.list_constants(paper, folder).set_index("name").loc[reference[1:].partition(".")[0]]
-        values = ", ".join(str(value) for value in resolve_reference(reference, paper, folder))
+        entry = papers.list_constants(paper).set_index("name").loc[reference[1:].partition(".")[0]]
+        values = ", ".join(str(value) for value in resolve_reference(reference, paper))
         return f"{values} ({entry['section']}{', assumed' * (entry['status'] == 'assumed')})"
-    return _quote_cells(find_cells(reference, paper, folder), paper, folder)
+    return _quote_cells(find_cells(reference, paper), paper)
 
 
-def _quote_cells(cells, paper, folder):
+def _quote_cells(cells, paper):
     """A statement's phrase, or the cells of a table with their row's name where there is one row."""
     name = cells[0][0]
-    table = papers.load_published(paper, name, folder, dtype=str, keep_default_na=False)
+    table = papers.load_published(paper, name, dtype=str, keep_default_na=False)
     if name == "statements":
         row = table.loc[cells[0][1]]
         return f'"{row["printed"]}" ({row["section"]})'

@@ -137,30 +137,30 @@ def write_page(ledger, matters, benchmarks, quotes):
 # --- benchmarks -------------------------------------------------------------------------------------------------------
 
 
-def merge_benchmarks(folder=papers.FOLDER):
+def merge_benchmarks():
     """Return what the four papers print of benchmarks: benchmark, property, value, paper, section, a row a cell.
 
     From Tables 1 of FutureX and LiveAgentBench (what a paper says of another's benchmark is its reading), and what the
     others print of themselves, as references to their numbers (benchmarks.csv).
     """
-    first = papers.load_published("futurex", "table1_benchmarks", folder, dtype=str, keep_default_na=False)
+    first = papers.load_published("futurex", "table1_benchmarks", dtype=str, keep_default_na=False)
     parts = [first.melt(["benchmark", "section"], list(PROPERTIES), "property").replace({"property": PROPERTIES})]
-    second = papers.load_published("liveagentbench", "table1", folder, dtype=str, keep_default_na=False)
+    second = papers.load_published("liveagentbench", "table1", dtype=str, keep_default_na=False)
     named = (second["category"] + ": " + second["subcategory"]).str.lower()
     second = second.assign(property=named).melt(["property", "section"], list(BENCHMARKS), "benchmark")
     parts.append(second.replace({"benchmark": BENCHMARKS}))
     parts = [part.assign(paper=key) for part, key in zip(parts, BENCHMARK_KEYS, strict=True)]
-    table = pd.concat([*parts, read_own(folder)], ignore_index=True)
+    table = pd.concat([*parts, read_own()], ignore_index=True)
     table = table[table["value"] != ""].reset_index(drop=True)
     return table[["benchmark", "property", "value", "paper", "section"]]
 
 
-def read_own(folder=papers.FOLDER):
+def read_own():
     """Return what papers print of their own benchmark; where a reference of benchmarks.csv names several, their sum."""
     rows = []
     needs = ("benchmark", "property", "paper", "reference", "section")
-    for row in read_sheet(folder / "benchmarks.csv", needs).to_dict("records"):
-        values = resolve_reference(row["reference"], row["paper"], folder)
+    for row in read_sheet(papers.FOLDER / "benchmarks.csv", needs).to_dict("records"):
+        values = resolve_reference(row["reference"], row["paper"])
         rows.append(row | {"value": show_value(sum(values)) + " (a sum)" * (len(values) > 1)})
     return pd.DataFrame(rows).drop(columns="reference")
 

@@ -1,11 +1,9 @@
 """A judge of runs: three rubrics, one a stratum, with the paper's JSON keys and a closed label (6, F, Figure 13).
 
 A case shows the judge the run's steps as lines; of a public log they name the tool, the kind of file and the kind of
-result, and no text (tools/public/proof_of_time_logs.py). Flags of right runs are found by fixed words in the judge's
-text, as for the paper's Table 11.
+result, and no text (tools/public/proof_of_time_logs.py).
 """
 
-import re
 import tomllib
 
 import pandas as pd
@@ -16,16 +14,13 @@ from helpers.prompts import read_prompt
 from helpers.store import ROOT, dump_json
 
 TABLES = tomllib.loads((ROOT / "data/proof_of_time/failures.toml").read_text(encoding="utf-8"))
-FAILURES, ENDLESS, BOTTLENECKS, FLAGS = (TABLES[name] for name in ("failures", "endless", "bottlenecks", "flags"))
-"""Our labels -> the paper's (Tables 4, 5, 10 and 11)."""
+FAILURES, ENDLESS, BOTTLENECKS = (TABLES[name] for name in ("failures", "endless", "bottlenecks"))
+"""Our labels -> the paper's (Tables 4, 5 and 10)."""
 UNLABELLED = "unlabelled"
-RUBRICS, FLAG_WORDS = TABLES["rubrics"], TABLES["flag_words"]
-"""Stratum -> the paper's keys, and what each asks in our words; flag -> the words that tell it."""
+RUBRICS = TABLES["rubrics"]
+"""Stratum -> the paper's keys, and what each asks in our words."""
 LABELS = {"correct": {}, "wrong": FAILURES, "incomplete": ENDLESS}
 OUTCOMES = {"correct": "answered rightly", "wrong": "answered wrongly", "incomplete": "was stopped before it answered"}
-DENIED = r"(?:no|not|without|never|nothing|none|free of)\s+(?:\w+\s+){0,2}"
-"""What turns a word into its opposite when it stands before it."""
-
 MAX_WORDS, N_STEPS = 60, 16
 """Longest text of a key; most steps of a case that are shown, the first and the last."""
 
@@ -43,14 +38,14 @@ def make_form(stratum):
     return make_schema(**texts, label=label, bottleneck={"type": "string", "enum": [*BOTTLENECKS, UNLABELLED]})
 
 
-def write_case(lines, stratum, *, question="not shown", answer="not shown"):
-    """Return a judge's prompt on a run: its steps as lines, the middle of many left out, its question and answer."""
+def write_case(lines, stratum, *, answer="not shown"):
+    """Return a judge's prompt on a run: its steps as lines, the middle of many left out, and its answer."""
     labels = LABELS[stratum]
     choice = f"As label choose one of: {'; '.join(f'{name} ({text})' for name, text in labels.items())}; {UNLABELLED}."
     choice += f" As bottleneck one of: {', '.join(BOTTLENECKS)}, {UNLABELLED}."
     return read_prompt("judge_run").format(
         outcome=OUTCOMES[stratum],
-        question=question,
+        question="not shown",
         steps="\n".join(cut_list(lines)) or "nothing",
         answer=answer,
         keys="\n".join(f"{key}: {text}" for key, text in RUBRICS[stratum].items()),
@@ -67,20 +62,8 @@ def cut_list(lines, n=N_STEPS):
     return lines if len(lines) <= n else [*lines[: n // 2], f"... {len(lines) - n} more ...", *lines[-(n // 2) :]]
 
 
-def find_flags(value):
-    """Return the flags that a judge's text on a right run names, what it denies left out.
-
-    >>> said = {"grounding_audit": "no unsupported claims", "reasoning_robustness": "a lucky guess"}
-    >>> [name for name, is_on in find_flags(said).items() if is_on]
-    ['luck']
-    """
-    text = " ; ".join(str(part) for part in value.values()).casefold()
-    plain = {name: re.sub(rf"\b{DENIED}(?:{words})", "", text) for name, words in FLAG_WORDS.items()}
-    return {name: bool(re.search(rf"\b(?:{words})", plain[name])) for name, words in FLAG_WORDS.items()}
-
-
 def judge_runs(consult, cases, judge, repeat=0):
-    """Return a judge's verdicts on cases (target_id, stratum, prompt) as rows of the judgements table, and flags.
+    """Return a judge's verdicts on cases (target_id, stratum, prompt) as rows of the judgements table.
 
     A verdict that is missing has a blank label and its reason; any other that cannot be read is "unlabelled".
     """
@@ -91,5 +74,5 @@ def judge_runs(consult, cases, judge, repeat=0):
         row = {"target_type": "run", "target_id": target_id, "judge": judge, "rubric": stratum, "repeat": repeat}
         row |= {"label": None if verdict.status == "missing" else value.get("label", UNLABELLED), "score": None}
         row |= {"reason": dump_json(value) if value else verdict.reason, "bottleneck": value.get("bottleneck")}
-        rows.append(row | {"flags": find_flags(value) if value and stratum == "correct" else None})
+        rows.append(row)
     return pd.DataFrame(rows)

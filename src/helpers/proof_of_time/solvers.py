@@ -28,9 +28,6 @@ from helpers.store import parse_object
 METHODS = {"zero_shot": None, "agentic": "desk_agent", "structured": "desk_structured"}
 """Method -> the prompt that comes before an instance's."""
 
-COUNTS = ("messages", "turns")
-"""What a limit counts: all messages, as the authors' harness does, or the model's turns (4.3 read literally)."""
-
 ACTIONS = {"bash": "script", "python": "program"}
 """What a local model may call, one action a turn, and the argument its input becomes."""
 
@@ -70,21 +67,21 @@ def set_door(method):
     return {"deadline_s": 60 * minutes, "n_requests": 1 + get_constant("proof_of_time", "max_retries")}
 
 
-def solve(client, event, desk, *, method="structured", limit=None, count="messages"):
+def solve(client, event, desk, *, method="structured", limit=None):
     """Return the outcome of an instance, as `agents.runs` stores it; `limit` by default the paper's primary one (C.6).
 
-    At the limit the status is message_limit. Raises ValueError for an unknown method or count, SandboxError for an
+    At the limit the status is message_limit. Raises ValueError for an unknown method, SandboxError for an
     agent where no sandbox can be had.
     """
-    if method not in METHODS or count not in COUNTS:
-        raise ValueError(f"the methods are {', '.join(METHODS)}; a limit counts {' or '.join(COUNTS)}")
+    if method not in METHODS:
+        raise ValueError(f"the methods are {', '.join(METHODS)}")
     if method == "zero_shot":
         return forecast(ask_directly, client, event, desk)
     limit = limit or get_constant("proof_of_time", "primary_limit")
-    return forecast(partial(ask_at_desk, prompt=METHODS[method], limit=limit, count=count), client, event, desk)
+    return forecast(partial(ask_at_desk, prompt=METHODS[method], limit=limit), client, event, desk)
 
 
-def ask_at_desk(transcript, event, desk, *, prompt, limit, count):
+def ask_at_desk(transcript, event, desk, *, prompt, limit):
     """Let the model work with the tools until it answers (ReAct); raises LlmError when a limit ends it."""
     messages = [
         {"role": "system", "content": read_system(transcript.client, prompt)},
@@ -96,19 +93,19 @@ def ask_at_desk(transcript, event, desk, *, prompt, limit, count):
         box = cache(lambda: stack.enter_context(open_sandbox(*desk)))
         try:
             while True:
-                check_limit(messages, limit, count)
+                check_limit(messages, limit)
                 set_clock(transcript)
                 reply, calls = take_turn(transcript, event, messages)
                 if not calls:
                     return reply
-                check_limit(messages, limit, count, n_more=len(calls))
+                check_limit(messages, limit, n_more=len(calls))
                 for n, call in enumerate(calls):
                     messages.append(use_tool(transcript, box, reply, n, call, replayed))
         except LlmError as error:
             status = CONTEXT_LIMIT if "ContextWindow" in error.reason else error.status
             raise
         finally:
-            told = {"limit": limit, "count": count, "status": status, "n_messages": len(messages)}
+            told = {"limit": limit, "count": "messages", "status": status, "n_messages": len(messages)}
             transcript.add("count", content=json.dumps(told | {"n_turns": count_turns(messages)}))
 
 
@@ -122,21 +119,18 @@ def count_turns(messages):
     return sum(message["role"] == "assistant" for message in messages)
 
 
-def check_limit(messages, limit, count, n_more=0):
+def check_limit(messages, limit, n_more=0):
     """Raise LlmError when a limit leaves no room: for the model's next message, or for `n_more` results of tools.
 
-    The authors' harness ends a run before a reply for which there is no room, and at results that pass the limit.
+    All messages count, and a run ends before a reply for which there is no room, as in the authors' harness.
 
-    >>> talk = [{"role": role} for role in ["system", "user"] + 14 * ["assistant", "tool"]]
-    >>> check_limit(talk, 30, "turns")
-    >>> check_limit(talk, 30, "messages")
+    >>> check_limit([{"role": "user"}] * 30, 30)
     Traceback (most recent call last):
         ...
     helpers.models.failures.LlmError: the limit of 30 messages was reached without an answer
     """
-    n = len(messages) + max(n_more, 1) if count == "messages" else count_turns(messages) + (n_more == 0)
-    if n > limit:
-        raise LlmError("message_limit", f"the limit of {limit} {count} was reached without an answer")
+    if len(messages) + max(n_more, 1) > limit:
+        raise LlmError("message_limit", f"the limit of {limit} messages was reached without an answer")
 
 
 def take_turn(transcript, event, messages):

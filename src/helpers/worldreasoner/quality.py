@@ -209,16 +209,16 @@ def count_parts(questions):
     return table.assign(share=table["hits"] / table["n"])
 
 
-def bound_days(counts, mean, ends=BANDS, least=1):
+def bound_days(counts, mean):
     """Return the smallest and largest mean that the last of three bands can have, from the mean of all (days).
 
-    `counts` are the bands' numbers of questions; `ends` the last days of the first two, `least` the first day of the
-    first. What lies in the first two can take from the sum only what their ends allow.
+    `counts` are the numbers of questions of Table 5's bands. What lies in the first two can take from the sum only what
+    their ends (BANDS, and one day) allow.
 
     >>> [round(days) for days in bound_days((142, 32, 171), 174)]
     [309, 344]
     """
     total = sum(counts) * mean
-    starts = (least, ends[0] + 1)
-    sums = [sum(n * day for n, day in zip(counts, days, strict=False)) for days in (ends, starts)]
+    starts = (1, BANDS[0] + 1)
+    sums = [sum(n * day for n, day in zip(counts, days, strict=False)) for days in (BANDS, starts)]
     return tuple((total - taken) / counts[2] for taken in sums)

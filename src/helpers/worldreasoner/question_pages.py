@@ -15,6 +15,7 @@ from helpers.worldreasoner.prices import find_turning_points
 from helpers.worldreasoner.submissions import read_graph
 
 SIDES = {"Positive": "up", "Negative": "down"}
+LANE_DAYS = 6.0
 NOTHING = {"nodes": [], "drawn": [], "prices": [], "turns": []}
 EMPTY = pd.DataFrame(columns=["question_id", "day", "price"])
 
@@ -103,8 +104,8 @@ def draw_graph(hindsight, matched):
     return NOTHING | {"nodes": nodes, "drawn": drawn, "check": check_graph(graph)} | about
 
 
-def place_nodes(graph, gap=6.0):
-    """Return where the nodes of kept edges stand: {node_id: (day, lane)}, no two nearer than `gap` days in a lane.
+def place_nodes(graph):
+    """Return where the nodes of kept edges stand: {node_id: (day, lane)}, no two nearer than LANE_DAYS in a lane.
 
     >>> nodes = [{"node_id": name, "occurred_at": f"2026-01-0{at}"} for at, name in enumerate("abc", 1)]
     >>> [lane for _, lane in place_nodes({"nodes": nodes, "edges": [{"cause": "a", "effect": "b"}]}).values()]
@@ -113,7 +114,7 @@ def place_nodes(graph, gap=6.0):
     joined, days, ends, places = join_edges(graph), date_nodes(graph), [], {}
     named = [name for name in nx.subgraph_view(joined) if joined.degree(name) and not math.isnan(days[name])]
     for name in sorted(named, key=lambda name: (days[name], name)):
-        lane = next((at for at, end in enumerate(ends) if days[name] - end >= gap), len(ends))
+        lane = next((at for at, end in enumerate(ends) if days[name] - end >= LANE_DAYS), len(ends))
         ends[lane:] = [days[name], *ends[lane + 1 :]]
         places[name] = (float(days[name]), lane)
     return places

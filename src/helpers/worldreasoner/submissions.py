@@ -21,7 +21,7 @@ from helpers.worldreasoner.conditions import NAMES
 from helpers.worldreasoner.hindsight.builder import build_hindsight, word_answer
 from helpers.worldreasoner.hindsight.drafts import Draft
 from helpers.worldreasoner.hindsight.graphs import check_form, tabulate_nodes
-from helpers.worldreasoner.hindsight.matching import PRINTED, match_events, pick_key_events, score_recall
+from helpers.worldreasoner.hindsight.matching import match_events, pick_key_events, score_recall
 from helpers.worldreasoner.scores import score_sources, score_table, split_correct, summarize_outcomes, take_clusters
 
 FIRST_YEAR = 1678
@@ -106,7 +106,7 @@ def read_submitted(replies, events):
     return graphs, pd.DataFrame(left, columns=["run_id", "event_id", "part", "what", "reason"])
 
 
-def recall_events(graphs, references, rules=PRINTED):
+def recall_events(graphs, references):
     """Return key-event recall of submissions (`matching.score_recall`): a row a run and question with a key event.
 
     Columns run_id, event_id, n_key, recall and bound (0 where no graph was submitted), recall_graphs (blank there).
@@ -119,7 +119,7 @@ def recall_events(graphs, references, rules=PRINTED):
     hindsight = tabulate_nodes(references)
     said = tabulate_nodes([graph for graph in graphs.values() if graph])
     said["run_id"] = [run for (run, _), graph in graphs.items() if graph for _ in graph["nodes"]]
-    pairs = match_events(hindsight, said[~said["is_outcome"].astype(bool)], rules)
+    pairs = match_events(hindsight, said[~said["is_outcome"].astype(bool)])
     table = score_recall(pick_key_events(hindsight), pairs, rows).rename(columns={"question_id": "event_id"})
     table["recall_graphs"] = table["recall"]
     return table.fillna({"recall": 0.0, "bound": 0.0}).drop(columns="has_graph")

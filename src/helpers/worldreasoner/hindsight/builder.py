@@ -57,10 +57,10 @@ def find_changes(values, thresholds=None):
     return table.sort_values(["day", "series", "rule"], kind="stable", ignore_index=True)
 
 
-def judge_lags(values, pairs, n_lags=N_LAGS):
+def judge_lags(values, pairs):
     """Return whether a series' changes help to foretell another's: cause, effect, p, p_holm, strength, is_causal.
 
-    For each of `pairs`, named beforehand: an F test that the cause's last `n_lags` daily changes add to the effect's
+    For each of `pairs`, named beforehand: an F test that the cause's last N_LAGS daily changes add to the effect's
     own (Granger 1969), on differences. `strength` is the root of the share of variance they explain of what is left,
     with the sign of their sum; 0, with a p of 1, where the effect does not vary or there are too few days. Holm over
     all pairs.
@@ -68,35 +68,35 @@ def judge_lags(values, pairs, n_lags=N_LAGS):
     rows, steps = [], {name: column.to_numpy(float) for name, column in values.diff().items()}
     for cause, effect in pairs:
         both = np.column_stack([steps[cause], steps[effect]])
-        rows.append((cause, effect, *_judge_pair(both[np.isfinite(both).all(axis=1)], n_lags)))
+        rows.append((cause, effect, *_judge_pair(both[np.isfinite(both).all(axis=1)])))
     table = pd.DataFrame(rows, columns=["cause", "effect", "p", "strength"])
     table.insert(3, "p_holm", correct_holm(table["p"]))
     return table.assign(is_causal=table["p_holm"] < ALPHA)
 
 
-def _judge_pair(steps, n_lags):
+def _judge_pair(steps):
     """(p, strength) of the changes of a cause and an effect (two columns)."""
-    n_free = len(steps) - n_lags - 1 - 2 * n_lags
+    n_free = len(steps) - N_LAGS - 1 - 2 * N_LAGS
     if n_free < 1 or not np.ptp(steps[:, 1]) > 0:
         return 1.0, 0.0
-    lags = [lagmat(steps[:, side], n_lags)[n_lags:] for side in (0, 1)]
-    own, outcome, squares = np.column_stack([np.ones(len(lags[1])), lags[1]]), steps[n_lags:, 1], []
+    lags = [lagmat(steps[:, side], N_LAGS)[N_LAGS:] for side in (0, 1)]
+    own, outcome, squares = np.column_stack([np.ones(len(lags[1])), lags[1]]), steps[N_LAGS:, 1], []
     for design in (own, np.column_stack([own, lags[0]])):
         params = np.linalg.lstsq(design, outcome, rcond=None)[0]
         squares.append(float(((outcome - design @ params) ** 2).sum()))
     left, whole = squares
     if not left > 0:
         return 1.0, 0.0
-    ratio = (left - whole) / n_lags / (whole / n_free) if whole > 0 else np.inf
+    ratio = (left - whole) / N_LAGS / (whole / n_free) if whole > 0 else np.inf
     strength = np.sqrt(max(0.0, 1 - whole / left)) * np.sign(params[own.shape[1] :].sum())
-    return float(stats.f.sf(ratio, n_lags, n_free)), float(strength)
+    return float(stats.f.sf(ratio, N_LAGS, n_free)), float(strength)
 
 
-def build_graph(question_id, values, tests, outcome, thresholds=None, n_lags=N_LAGS):
+def build_graph(question_id, values, tests, outcome, thresholds=None):
     """Return a graph (`graphs.check_form`) of the changes of series, their edges, and their impacts on an outcome.
 
     `outcome` has series, title, day and opens_at, from which on changes count; `tests` as of `judge_lags`. An edge
-    joins a change to those of another series one to `n_lags` rows later, if their pair was tested: Causes (Inhibits,
+    joins a change to those of another series one to N_LAGS rows later, if their pair was tested: Causes (Inhibits,
     where its strength is negative) if the test says so and the directions fit, else Correlates; strength is the test's,
     confidence 1 - p. The outcome correlates with the last change of its own series. An impact is that of a change in
     the outcome's series, or in one tested to cause it. A change is documented by its series' pages of the day and the
@@ -117,7 +117,7 @@ def build_graph(question_id, values, tests, outcome, thresholds=None, n_lags=N_L
         for other_id, other in zip(ids, changes, strict=True):
             gap = places[other["day"]] - places[change["day"]]
             if (
-                1 <= gap <= n_lags
+                1 <= gap <= N_LAGS
                 and other["series"] != change["series"]
                 and (change["series"], other["series"]) in known
             ):

@@ -28,7 +28,6 @@ N_CANDIDATES = get_constant("worldreasoner", "bm25_candidates")
 MIN_LENGTH = get_constant("worldreasoner", "min_token_length")
 STOP_WORDS = frozenset(word.encode() for word in get_constant("worldreasoner", "stop_words"))
 N_KEYS = get_constant("worldreasoner", "n_key_events")
-MIN_IMPACT = get_constant("worldreasoner", "key_event_min_impact")
 
 LETTERS = bytes(at if chr(at) in "0123456789abcdefghijklmnopqrstuvwxyz" else ord(" ") for at in range(256))
 NONE = -1e9
@@ -236,16 +235,16 @@ def choose_pairs(pairs):
     return table.assign(is_kept=kept)[[*keys, *sides, "similarity", "gap", "is_kept"]]
 
 
-def pick_key_events(hindsight, n=N_KEYS, min_impact=0.0):
-    """Return the key events of each question: those of largest impact, at most `n` (B.4); the outcome is none.
+def pick_key_events(hindsight):
+    """Return the key events of each question: those of largest impact, at most N_KEYS (B.4); the outcome is none.
 
     `hindsight` has question_id, node_id, impact (magnitude times confidence, NaN without a record), day, is_outcome. Of
-    equal impacts the earlier counts, then the id. The authors' code asks for an impact of `MIN_IMPACT`: a switch.
+    equal impacts the earlier counts, then the id.
     """
-    known = hindsight[(hindsight["impact"] >= min_impact) & ~hindsight["is_outcome"].astype(bool)]
+    known = hindsight[(hindsight["impact"] >= 0) & ~hindsight["is_outcome"].astype(bool)]
     known = known.assign(rank=-known["impact"].round(12))
     order = known.sort_values(["question_id", "rank", "day", "node_id"], kind="stable", na_position="last")
-    return order.groupby("question_id", sort=False).head(n).drop(columns="rank").reset_index(drop=True)
+    return order.groupby("question_id", sort=False).head(N_KEYS).drop(columns="rank").reset_index(drop=True)
 
 
 def score_recall(keys, pairs, submissions):

@@ -24,12 +24,13 @@ from helpers.cli.report import (
 )
 from helpers.faults import Problems, describe_problem, escape_cells
 from helpers.figures import STATUSES, save_figure, use_style, write_index
-from helpers.formats.drawings import MOST_DRAWN, draw_chances, draw_panels, shorten_names
+from helpers.formats.drawings import MOST_DRAWN, draw_chances, draw_effects, draw_panels, shorten_names
 from helpers.formats.folder import read_folder
 from helpers.scoring.scores import HEADLINE, build_matrix, select_headline
 from helpers.stats.calibration import bin_chances, list_chances
 from helpers.stats.means import CLUSTER_COLUMNS, MIN_CLUSTERS, find_clusters, tabulate_groups
 from helpers.stats.paired import score
+from helpers.stats.regression import FACTORS, fit_factors, select_rows, tabulate_sources
 from helpers.store import locate_output, write_under
 
 MOST_PAIRED, MOST_LISTED = 200, 15
@@ -99,7 +100,7 @@ def draw_folder(folder, status=None):
         else:
             draw_means(told, "domains", "domain", "Mean scores by domain")
         chances = list_chances(told.events, answers, predictions)
-        notes.append(draw_probabilities(told.means, chances, told.clusters, told.about, told.widths))
+        notes += [draw_probabilities(told.means, chances, told.clusters, told.about, told.widths), draw_factors(told)]
         write_index()
     notes, shown = [*filter(None, notes)], summarize_agents(told.means)
     table = shown.reset_index().assign(agent=shorten_names(shown.index))
@@ -191,6 +192,32 @@ def draw_probabilities(means, chances, clusters, about, widths="95%, by source")
     columns = "part agent_id mean bin said share low high low_by_event high_by_event n n_clusters".split()
     save(fig, "probabilities", shown[columns], title=title, n=brier["n"].max(), about=about)
     return ""
+
+
+def draw_factors(told):
+    """Draw the effects of agent, domain and level on the score, with intervals by cluster (Figure 11)."""
+    rows = select_rows(told.scores, told.events)
+    rows = rows[rows["agent_id"].isin(told.names[:MOST_DRAWN])].assign(cluster=rows["event_id"].map(told.clusters))
+    factors = [name for name in FACTORS if rows[name].notna().all() and rows[name].nunique() > 1]
+    left = [name for name in FACTORS if name not in factors]
+    why = f"; without {', '.join(left)} (blank, or all the same)" if left else ""
+    if not factors:
+        return f"no factor figure{why}"
+    if rows["cluster"].nunique() < MIN_CLUSTERS:
+        return f"no factor figure: {rows['cluster'].nunique()} sources are too few, it needs {MIN_CLUSTERS}"
+    try:
+        fit = fit_factors(rows, factors, coding="sum", cluster="cluster")
+    except ValueError as problem:
+        return f"no factor figure: {problem}"
+    table = tabulate_sources(rows, factors, coding="sum").query("factor != 'intercept'").reset_index(drop=True)
+    names = table["category"].astype(str)
+    table["label"] = names.where(table["factor"] != "level", "level " + names)
+    table = table[["factor", "category", "label", "effect", *table.filter(like="clustered_"), "n_sources"]]
+    table = table.rename(columns=lambda name: name.removeprefix("clustered_").replace("n_sources", "n_clusters"))
+    by = f"{(by := find_clusters(told.events)[1])}; hollow: fewer than {MIN_CLUSTERS} {by}s, inconclusive"
+    fig = draw_effects(table, title=f"Factors of the score, R² = {fit.r2:.3f} (95%, by {by})")
+    save(fig, "factors", table, title="Effects of agent, domain and level", n=fit.n, about=told.about)
+    return f"factors: R2 {fit.r2:.3f} from {fit.n} scores{why}"
 
 
 def main(folder, status=None):

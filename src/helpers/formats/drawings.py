@@ -114,3 +114,20 @@ def draw_reliability(bins, ax, *, title):
     ax.tick_params(labelsize=8)
     ax.set_title(title, fontsize=9)
     return write_plain(ax)
+
+
+def draw_effects(table, *, title):
+    """Return a figure of a regression's effects, a panel a factor, the largest effect first in each.
+
+    `table` has factor, label, effect, low and high.
+    """
+    parts = [part for _, part in table.groupby("factor", sort=False)]
+    sizes = [max(len(part), 2) for part in parts]
+    size = 7, 1.2 + 0.4 * len(parts) + 0.2 * sum(sizes)
+    fig, axes = plt.subplots(len(parts), 1, figsize=size, height_ratios=sizes, sharex=True, squeeze=False)
+    for ax, part in zip(axes[:, 0], parts, strict=True):
+        part = part.sort_values("effect", ascending=False)
+        draw_dots(part.assign(label=shorten_names(part["label"])), ax, label="label", value="effect")
+        ax.set_title(part["factor"].iloc[0].replace("_id", ""), fontsize=9)
+    axes[-1, 0].set_xlabel("effect on the score (sum coding)")
+    return head(fig, title)

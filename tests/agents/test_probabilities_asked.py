@@ -67,4 +67,4 @@ def test_of_a_public_question_the_line_is_kept_and_no_word(reach, provider):
     request = {"model": "m", "messages": [], "sample": 0, "options": {}}
     row = {"key": "1f", "status": "ok", "content": f"Since it rains.\n{LINE}\n{FINAL}", "request": request}
     kept = keep_values(event, row)
-    assert "rains" not in dump_json(kept) and read_reply(event, kept) == read_reply(event, row)
+    assert "rains" not in dump_json(kept) and kept["read"] == read_reply(event, row)

@@ -17,8 +17,8 @@ from helpers.models.local import SEED
 from helpers.question_sets import PUBLIC_WINDOWS
 from helpers.replies import PARSER_VERSION
 from helpers.replies.parse import parse_prediction
-from helpers.replies.probabilities import GO_ON, find_letters, read_stated, weigh_reply
-from helpers.store import parse_json
+from helpers.replies.probabilities import read_stated, weigh_reply
+from helpers.store import dump_json, parse_json
 
 USAGE = ("n_input_tokens", "n_output_tokens", "n_cached_tokens", "cost_usd", "model_s")
 """What a request's recording says about its cost; a transcript adds them up."""
@@ -143,7 +143,7 @@ def forecast(answer, client, event, world):
         transcript.count(error.recording or {})
         transcript.add("end", error=error.reason)
         return fail(error.status, error.reason) | transcript.close({"value": None}, None)
-    prediction = read_reply(event, reply)
+    prediction = reply.get("read") or read_reply(event, reply)
     transcript.add("answer", content=reply["content"], error=prediction.get("reason"))
     seen = sorted({page for step in transcript.steps for page in step.get("page_ids") or []})
     cited = [step["content"].splitlines() for step in transcript.steps if step.get("tool") == "cite"]
@@ -170,52 +170,23 @@ def read_reply(event, reply):
 
 
 def keep_values(event, row):
-    r"""Return a recording of an event's answer as it is kept where words may not be: no prompt, no reply's prose.
+    """Return a recording of an event's answer as it is kept where words may not be: no prompt, no reply's prose.
 
-    Digest (`key`), model, seconds, tokens and cost stay; the reply is written anew from the options that were read, so
-    that the same prediction and probabilities are read from it. Of the log probabilities those of the letters stay.
+    Digest (`key`), model, seconds, tokens and cost stay; in place of the reply stands, as `read`, what was read of it.
     """
-    options = {
-        name: value for name, value in row["request"]["options"].items() if isinstance(value, bool | int | float)
-    }
-    request = {"model": row["request"]["model"], "sample": row["request"]["sample"], "options": options}
+    given = row["request"]
+    options = {name: value for name, value in given["options"].items() if isinstance(value, bool | int | float)}
     kept = {name: value for name, value in row.items() if name not in ("queries", "citations")}
-    kept |= {"request": request, "keeps": "values"}
+    kept |= {"request": {"model": given["model"], "sample": given["sample"], "options": options}, "keeps": "values"}
     if not is_final(row):
         return kept
     kept |= {"reason": row.get("reason") and "its words are not kept", "reasoning": None, "tool_calls": []}
+    kept |= {"content": None, "logprobs": None}
     if row["status"] != "ok":
-        return kept | {"content": None, "logprobs": None}
-    prediction = read_reply(event, row)
-    value = prediction["value"]
-    is_number = isinstance(value, int | float)
-    letters = [] if is_number else [value] if isinstance(value, str) else value or []
-    said = [f"{value:.12g}"] if is_number else letters
-    content = r"Final answer: \boxed{" + ", ".join(said) + "}" if said else ""
-    if prediction.get("status") == "refusal":
-        content = r"Final answer: \boxed{n/a}"
-    if asks_probabilities(event) and (chances := prediction.get("distribution")):
-        content = f"Probabilities: {'; '.join(f'{name}={share}' for name, share in chances.items())}\n{content}"
-    return kept | {"content": content, "logprobs": keep_letters(row.get("logprobs") or [], event, letters)}
-
-
-def keep_letters(logprobs, event, letters):
-    """Return the log probabilities of the letters in a reply and of what comes next, other tokens made blank."""
-    options, kept = parse_json(event["options"]), []
-    for place in sorted({at for n in find_letters(letters, logprobs) for at in (n, n + 1) if at < len(logprobs)}):
-        part = logprobs[place]
-        top = [[token, logprob] for token, logprob in part["top"] if is_mark(token, options)]
-        kept.append(part | {"token": part["token"] if is_mark(part["token"], options) else "", "top": top})
-    return kept or None
-
-
-def is_mark(token, options):
-    """Say whether a token is an option's letter or no word: a comma, a bracket, "and".
-
-    >>> [is_mark(token, {"A": "Oslo"}) for token in (" A", "},", " and", " Oslo", "B")]
-    [True, True, True, False, False]
-    """
-    return token.strip() in (*options, *GO_ON) or not any(char.isalnum() for char in token)
+        return kept
+    read = read_reply(event, row)
+    read |= {"reason": read["reason"].partition(":")[0]} if "reason" in read else {}
+    return kept | {"content": dump_json(read["value"]) or "", "read": read}
 
 
 def constrain_json(client, name, schema, grammar, max_tokens):

@@ -226,15 +226,9 @@ def run_agents(
 def combine_values(values, kind):
     """Return one value for several answers to a question: of numbers the median, else the first most frequent one.
 
-    An interval's ends have a median each.
-
     >>> combine_values([3, 1, 8], "number"), combine_values(["B", "A", "A"], "single")
     (3, 'A')
-    >>> combine_values([["a", "b"], ["b", "a"]], "ranking"), combine_values([[1, 5], [2, 9]], "interval")
-    (['a', 'b'], [1.5, 7.0])
     """
-    if kind == "interval":
-        return [statistics.median(ends) for ends in zip(*values, strict=True)]
     if kind in ("number", "percent"):
         return statistics.median(values)
     return parse_json(Counter(map(dump_json, values)).most_common(1)[0][0])

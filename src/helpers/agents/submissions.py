@@ -307,4 +307,4 @@ def keep_facts(event, row):
     kept_pairs = [pair for pair in submission.get("distribution", ()) if pair["of"] in options]
     facts = {"distribution": kept_pairs} if kept_pairs else {}
     facts |= {"events": events, "rationale": hash_text(submission["rationale"], 12)}
-    return kept | {"content": dump_json(submission | facts)}
+    return kept | {"content": dump_json(submission | facts), "read": None}

@@ -25,7 +25,7 @@ from helpers.web.news import describe_articles
 
 COMMAND = "make record ARM="
 
-KEEPS = "replies are reduced: each is the answer that was read of it, written anew, without prompt or prose"
+KEEPS = "replies are reduced: of each stands what was read of it, without prompt or prose"
 
 
 def describe_arm(arm_id, arm, entry, seconds, whole, articles=()):

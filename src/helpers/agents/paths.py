@@ -6,13 +6,11 @@ that never looks again after the question's opening: what a later look adds is m
 answer's form alone.
 """
 
-from functools import lru_cache
-
 import numpy as np
 import pandas as pd
 
 from helpers.agents.forecasters import QUANTILES, list_baselines, seed_draws, state_number
-from helpers.events.horizons import load_series, name_month, read_series, step_dates
+from helpers.events.horizons import cut_series, load_series, name_month, step_dates
 from helpers.store import dump_json, hash_text, parse_json
 
 N_PATHS = 104
@@ -37,8 +35,8 @@ def forecast_from_paths(method, event, world=None):
     variables, options = parse_json(event["variables"]), parse_json(event["options"])
     names = tuple(sorted(variables["reference"])) if variables["ask"] == "leader" else (variables["entity"],)
     as_of = event["opens_at"] if method == "opening" else event["as_of"]
-    known, values = cut_values(event["source_id"], variables["variable"], names, as_of)
-    source = load_series()[event["source_id"]]
+    table = cut_series(event["source_id"], variables["variable"], as_of)[list(names)].dropna()
+    known, values, source = tuple(table.index), table.to_numpy(dtype=float), load_series()[event["source_id"]]
     ahead = step_dates(source.update_frequency, known[-1], variables["date"])
     if not ahead:
         raise ValueError(f"{event['event_id']}: its answer was public by {as_of}")
@@ -61,22 +59,6 @@ def forecast_from_paths(method, event, world=None):
         prediction = {"value": value, "probability": distribution[value], "distribution": distribution}
     note = f"{method}: {len(paths)} futures from {len(known)} past values, the last of {known[-1]}"
     return {"prediction": prediction | {"source_ids": []}, "trace": [{"step_type": "answer", "content": note}]}
-
-
-@lru_cache(maxsize=512)
-def read_values(source_id, variable, names):
-    """Return (dates, values by date and name, moments of publication in seconds) where all the named have one."""
-    table, moments = read_series(source_id, variable)
-    is_whole = table[list(names)].notna().all(axis=1).to_numpy()
-    seconds = moments.as_unit("s").asi8[is_whole]
-    return tuple(table.index[is_whole]), table.loc[is_whole, list(names)].to_numpy(dtype=float), seconds
-
-
-def cut_values(source_id, variable, names, as_of):
-    """Return (dates, values) that were public before a moment, strictly: `horizons.cut_series` without its cost."""
-    dates, values, seconds = read_values(source_id, variable, names)
-    n = int(np.searchsorted(seconds, pd.Timestamp(as_of).timestamp()))
-    return dates[:n], values[:n]
 
 
 def draw_paths(method, values, days, n_steps):

@@ -75,7 +75,7 @@ def test_agents_asked_different_questions_are_adjusted_or_refused(tmp_path, monk
     with pytest.raises(SystemExit, match="add --adjust"):
         carry_out(["compare", "first", "second"])
     found = carry_out(["compare", "first", "second", "--adjust"])
-    assert {row["agent_id"] for row in found["leaderboard"]} == {"first", "second"}
+    assert {row["agent_id"] for row in found["leaderboard"]} == {"first", "second"} and len(found["pairs"]) == 1
     assert "adjustment, not a test in pairs" in capsys.readouterr().out
     assert "| first |" in (tmp_path / compare.FOLDER / "first+second+adjusted/leaderboard.md").read_text()
     assert all(row["low"] < row["difference"] < row["high"] and row["n_clusters"] == 24 for row in found["pairs"])

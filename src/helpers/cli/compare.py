@@ -26,7 +26,7 @@ from helpers.question_sets import find_set
 from helpers.scoring.runs import list_runs, read_predictions
 from helpers.scoring.scores import build_matrix, score_predictions, select_headline
 from helpers.stats.means import find_clusters
-from helpers.stats.paired import ALPHA, judge_pair
+from helpers.stats.paired import ALPHA, judge_pair, list_pairs
 from helpers.stats.two_way import compare_adjusted, fit_two_way, tabulate_adjusted
 
 FOLDER = "results/compare"
@@ -98,18 +98,19 @@ def write_three(folder, events, answers, predictions):
     return [f"{name}.csv" for name in tables]
 
 
-def adjust_runs(runs, scores, events):
+def adjust_runs(runs, scores, events, shown):
     """Return (a row an agent as texts, differences) of runs that were asked different events: two-way fixed effects.
 
-    Raises ValueError as `two_way.fit_two_way`.
+    All `runs` join the questions; differences are between those whose labels are `shown`. Raises ValueError as
+    `two_way.fit_two_way`.
     """
     matrix = build_matrix(select_headline(scores, events), [run.label for run in runs], "score_imputed")
     fit = fit_two_way(matrix, find_clusters(events)[0])
     means = tabulate_adjusted(fit).sort_values("mean", ascending=False)
     adjusted = [write_interval(*row, digits=3) for row in means[["mean", "low", "high"]].to_numpy()]
-    named = list(means.index)
-    pairs = compare_adjusted(fit, None if len(named) <= MANY else [(named[0], named[1:])])
-    return pd.DataFrame({"agent": named, "adjusted": adjusted}), judge_pairs(pairs)
+    named = [name for name in means.index if name in shown]
+    pairs = compare_adjusted(fit, list_pairs(named) if len(named) <= MANY else [(named[0], named[1:])])
+    return pd.DataFrame({"agent": means.index, "adjusted": adjusted}), judge_pairs(pairs)
 
 
 def main(names=(), window="A", out=None, adjust=False, explain=False):
@@ -136,12 +137,13 @@ def main(names=(), window="A", out=None, adjust=False, explain=False):
     n, folder = select_headline(scores, events)["event_id"].nunique(), list(names) or [question_set.name]
     folder = open_folder(out, FOLDER, folder + ["adjusted"] * adjust)
     means, texts = write_board(folder, scores, events, [run.label for run in kept if run.category == "baseline"])
-    texts = texts[texts["agent"].isin([run.label for run in runs] if names else labels)]
+    shown = [run.label for run in runs] if names else labels
+    texts = texts[texts["agent"].isin(shown)]
     board = take_whole(means).loc[texts["agent"]].reset_index()
     told, differing = describe_conditions(runs)
     if adjust:
-        adjusted, pairs = adjust_runs(kept, scores, events)
-        texts, told, differing = adjusted.merge(texts, "left"), "not all asked of all", ADJUSTED
+        adjusted, pairs = adjust_runs(kept, scores, events, shown)
+        texts, told, differing = adjusted.merge(texts), "not all asked of all", ADJUSTED
     else:
         pairs, told = compare_runs(scores, events, runs), ", ".join(filter(None, ["asked of all", told]))
     notes.insert(

@@ -15,15 +15,6 @@ from helpers.scoring.matching import match_answer
 from helpers.stats.means import measure_share
 from helpers.store import parse_json
 
-COLUMN_LABELS = {
-    "work_study": "Work and\nstudy",
-    "daily_life": "Daily\nlife",
-    "info_access_processing": "Information\naccess",
-    "humanities_social_science": "Humanities",
-    "social_production": "Social\nproduction",
-}
-"""The paper's groups of scenarios (GROUPS), short enough to stand side by side under a figure."""
-
 
 def score_runs(runs, answers):
     """Return runs with extracted, is_match, is_equal, is_strict, and score, strict, failed (0 or 1, blank if missing).
@@ -77,7 +68,7 @@ def draw_shares(wide, sizes, ax, digits):
     """
     look = {"cmap": "crest", "vmin": 0, "vmax": 100, "annot": True, "fmt": f".{digits}f", "linewidths": 0.5}
     sns.heatmap(wide, ax=ax, annot_kws={"size": 9}, cbar=False, **look)
-    names = [COLUMN_LABELS.get(name, name.replace("_", "\n")).capitalize() for name in wide]
+    names = [GROUPS.get(name, name.replace("_", "\n")).capitalize() for name in wide]
     labels = [f"{name}\nn = {sizes[column]}" for column, name in zip(wide, names, strict=True)]
     ax.set_xticks(np.arange(len(labels)) + 0.5, labels, rotation=0, fontsize=8.5)
     ax.set_yticks(np.arange(len(wide)) + 0.5, wide.index, rotation=0)

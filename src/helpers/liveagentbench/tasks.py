@@ -15,13 +15,13 @@ from helpers.store import ROOT, parse_json, read_table
 AS_OF = "2016-10-24T00:00:00+08:00"
 """The moment at which every task is asked; nothing in its files was published later."""
 GROUPS = {
-    "work_study": "Work and Study",
-    "daily_life": "Daily Life",
-    "info_access_processing": "Information Access and Processing",
-    "humanities_social_science": "Humanities and Social Science",
-    "social_production": "Social Production",
+    "work_study": "Work and\nstudy",
+    "daily_life": "Daily\nlife",
+    "info_access_processing": "Information\naccess",
+    "humanities_social_science": "Humanities",
+    "social_production": "Social\nproduction",
 }
-"""The paper's five groups of scenarios (its Table 2), by the names of data/papers/liveagentbench_table2.csv."""
+"""The five groups of scenarios, named as in data/papers/liveagentbench_table2.csv, with their labels in figures."""
 FORMS = {
     "csv": ("text_file", "spreadsheet"),
     "html": ("text_file", "saved page"),

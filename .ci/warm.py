@@ -71,8 +71,7 @@ def serve(command):
         load_libraries()
         if not (minder := os.fork()):
             door.close()
-            os.close(end)
-            return mind(line)
+            return mind(line, end)
         line.close()
         minders = [minder] + [pid for pid in minders if os.waitpid(pid, os.WNOHANG) == (0, 0)]
     for pid in minders:
@@ -96,10 +95,10 @@ def load_libraries():
     gc.freeze()
 
 
-def mind(line):
+def mind(line, command_end):
     """Fork for the program that a caller asks for, whose arguments return in that fork; tell the caller how it ended.
 
-    A program whose caller is gone is ended, with all that it started.
+    A program whose caller is gone, or that outlives the command, is ended with all that it started.
     """
     import json
     import select
@@ -110,13 +109,14 @@ def mind(line):
     request = json.loads(line.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL))
     if not (job := os.fork()):
         line.close()
+        os.close(command_end)
         return become(*request, streams)
     with contextlib.suppress(OSError):  # it does so itself, later; until then it could not be ended as a group
         os.setpgid(job, job)
     for stream in streams:
         os.close(stream)
     end = os.pidfd_open(job)
-    if end not in select.select([line, end], [], [])[0]:
+    if end not in select.select([line, end, command_end], [], [])[0]:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(job, signal.SIGKILL)
     status = os.waitstatus_to_exitcode(os.waitpid(job, 0)[1])

@@ -229,3 +229,12 @@ def test_an_old_or_absent_python_is_said_in_a_sentence(tmp_path):
         assert done.returncode != 0
         assert f"Python 3.11 or newer is needed and this machine offers {offer}." in done.stderr
         assert "Traceback" not in done.stderr + done.stdout
+
+
+def test_what_outlives_the_command_ends_with_it(tmp_path):
+    """As a kernel does, in a session of its own, when Ctrl-C has ended make and the notebook that started it."""
+    (tmp_path / "nap.py").write_text("import time\n\nopen('begun', 'w').close()\ntime.sleep(600)")
+    (tmp_path / "warm.py").symlink_to(ROOT / ".ci/warm.py")
+    line = f"setsid '{sys.executable}' -S warm.py nap.py & while [ ! -e begun ]; do sleep 0.1; done"
+    command = [sys.executable, "warm.py", "with", "sh", "-c", line]
+    assert subprocess.run(command, cwd=tmp_path, timeout=150, check=False).returncode == 0

@@ -136,14 +136,14 @@ def draw_stated(scored, shown, question_set, folder, means):
     `shown` are the agents that stand on the figure. Where the set has prices the skill against them is a section.
     """
     window, rows = find_set(question_set).window, scored.predictions[scored.predictions["agent_id"].isin(shown)]
-    answers, clusters = read_window("answers", window), find_clusters(scored.events)[0]
+    answers, (clusters, by) = read_window("answers", window), find_clusters(scored.events)
     chances = list_chances(scored.events, answers, rows)
     if chances.empty:
         return {"Probabilities": (["none was given: probabilities = true in an agent's table asks for them"], None)}
     about = {"source": "runs, answers", "window": window, "status": "as given"}
     with write_under(folder):
         use_style()
-        draw_probabilities(means[means["agent_id"].isin(shown)], chances, clusters, about)
+        draw_probabilities(means[means["agent_id"].isin(shown)], chances, clusters, about, f"95%, by {by}")
     if window not in PRICED:
         return {}
     own = scored.runs[scored.runs["is_own"] & scored.runs["agent_id"].isin(shown)]

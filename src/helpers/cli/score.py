@@ -177,7 +177,7 @@ def draw_means(told, name, by, title):
     save(fig, name, table, title=title, n=told.rows["event_id"].nunique(), about=told.about)
 
 
-def draw_probabilities(means, chances, clusters, about, widths="95%, by source"):
+def draw_probabilities(means, chances, clusters, about, widths):
     """Draw Brier errors of one-choice events (of `means`), and how often what was given a probability came true.
 
     `chances` as of `list_chances`. Returns a sentence where there is no such event, else "".
@@ -185,8 +185,9 @@ def draw_probabilities(means, chances, clusters, about, widths="95%, by source")
     brier = take_whole(means, "brier").reset_index().sort_values(["mean", "agent_id"], ignore_index=True)
     if brier.empty:
         return "no figure of probabilities: no prediction of one choice has one (columns probability, or distribution)"
-    best, bins = brier.loc[0], bin_chances(chances, clusters)
-    title = f"{best['agent_id']} has the lowest Brier error, {best['mean']:.3f}; on a diagonal what is said comes true"
+    bins, (best, *_, worst) = bin_chances(chances, clusters), brier["agent_id"].iloc[[0, -1]]
+    ends = f"{brier['mean'].min():.3f} ({best})", f"{brier['mean'].max():.3f} ({worst})"
+    title = f"Brier errors run from {ends[0]} to {ends[1]}; on a diagonal what is said comes true"
     fig = draw_chances(brier, bins, title=f"{title} ({widths})")
     shown = pd.concat([brier.assign(part="brier"), bins.assign(part="reliability")])
     columns = "part agent_id mean bin said share low high low_by_event high_by_event n n_clusters".split()

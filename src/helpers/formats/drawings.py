@@ -86,7 +86,8 @@ def draw_chances(brier, bins, *, title):
     """
     brier = brier.head(MOST_DRAWN)
     chosen = list(brier["agent_id"])[:8]
-    n_columns, n_rows = min(4, len(chosen)), -(-len(chosen) // 4)
+    n_columns = min(len(chosen), 2 if len(chosen) < 5 else 4)
+    n_rows = -(-len(chosen) // n_columns)
     fig = plt.figure(figsize=(4.2 + 2.5 * n_columns, max(2.6 * n_rows, 1.2 + 0.19 * len(brier)) + 0.5))
     left, right = fig.subfigures(1, 2, width_ratios=[4.2, 2.5 * n_columns])
     ax = draw_dots(brier.assign(label=shorten_names(brier["agent_id"])), left.subplots(), label="label", value="mean")

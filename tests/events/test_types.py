@@ -16,33 +16,25 @@ CASES = [
     # value
     ({"ask": "value", "entity": "x"}, {"x": 12.5, "y": 1.0}, 12.5),
     ({"ask": "value", "entity": "x"}, {"x": NAN}, None),
-    ({"ask": "value", "entity": "x"}, {"y": 1.0}, None),
     # change: strictly higher
     ({"ask": "change", "entity": "x", "reference": 5.0, "letters": YES}, {"x": 5.1}, "A"),
     ({"ask": "change", "entity": "x", "reference": 5.0, "letters": YES}, {"x": 5.0}, "B"),
-    ({"ask": "change", "entity": "x", "reference": 5.0, "letters": YES}, {"x": 4.9}, "B"),
-    ({"ask": "change", "entity": "x", "reference": 5.0, "letters": YES}, {"y": 9.0}, None),
     # threshold: reached when equal
     ({"ask": "threshold", "entity": "x", "threshold": 5.0, "letters": YES}, {"x": 5.0}, "A"),
     ({"ask": "threshold", "entity": "x", "threshold": 5.0, "letters": YES}, {"x": 4.999}, "B"),
-    ({"ask": "threshold", "entity": "x", "threshold": 5.0, "letters": YES}, {"x": NAN}, None),
     # band: a cut belongs to the band above it
     ({"ask": "band", "entity": "x", "cuts": [2.0, 4.0], "letters": {"0": "A", "1": "B", "2": "C"}}, {"x": 1.9}, "A"),
     ({"ask": "band", "entity": "x", "cuts": [2.0, 4.0], "letters": {"0": "A", "1": "B", "2": "C"}}, {"x": 2.0}, "B"),
     ({"ask": "band", "entity": "x", "cuts": [2.0, 4.0], "letters": {"0": "A", "1": "B", "2": "C"}}, {"x": 4.0}, "C"),
-    ({"ask": "band", "entity": "x", "cuts": [2.0, 4.0], "letters": {"0": "A", "1": "B", "2": "C"}}, {}, None),
     # outcome: the sign of the margin
     ({"ask": "outcome", "entity": "m", "letters": {"home": "C", "draw": "A", "away": "B"}}, {"m": 2.0}, "C"),
     ({"ask": "outcome", "entity": "m", "letters": {"home": "C", "draw": "A", "away": "B"}}, {"m": 0.0}, "A"),
     ({"ask": "outcome", "entity": "m", "letters": {"home": "C", "draw": "A", "away": "B"}}, {"m": -1.0}, "B"),
-    ({"ask": "outcome", "entity": "m", "letters": {"home": "C", "draw": "A", "away": "B"}}, {"n": -1.0}, None),
     # leader: among its options only; a tie goes by name; one missing option leaves it open, unless it is out
     ({"ask": "leader", "reference": LAST, "letters": ABC}, {"x": 1, "y": 3, "z": 2, "w": 9}, "B"),
     ({"ask": "leader", "reference": LAST, "letters": ABC}, {"x": 1, "y": 3, "z": 3}, "B"),
     ({"ask": "leader", "reference": LAST, "letters": ABC}, {"x": 1, "y": 3}, None),
     ({"ask": "leader", "reference": LAST, "letters": ABC, "absent": "out"}, {"x": 1, "y": NAN}, "A"),
-    ({"ask": "leader", "reference": LAST, "letters": ABC, "absent": "out"}, {"w": 1}, None),
-    ({"ask": "leader", "reference": LAST, "letters": ABC, "order": "asc"}, {"x": 3, "y": 1, "z": 1}, "B"),
     (
         {"ask": "leader", "reference": {"x": 1.0, "y": 10.0}, "letters": {"x": "A", "y": "B"}, "by": "gain"},
         {"x": 1.5, "y": 12.0},
@@ -52,7 +44,6 @@ CASES = [
     ({"ask": "risers", "reference": LAST, "letters": WITH_NONE}, {"x": 5.0, "y": 6.0, "z": 7.0}, ["B", "C"]),
     ({"ask": "risers", "reference": LAST, "letters": WITH_NONE}, {"x": 5.0, "y": 4.0, "z": 5.0}, ["D"]),
     ({"ask": "risers", "reference": LAST, "letters": WITH_NONE}, {"x": 6.0, "y": 6.0}, None),
-    ({"ask": "risers", "reference": LAST, "letters": ABC}, {"x": 5.0, "y": 4.0, "z": 5.0}, None),
     (
         {"ask": "risers", "reference": LAST, "letters": {"x": "C", "y": "A", "z": "B"}},
         {"x": 6, "y": 6, "z": 1},
@@ -64,12 +55,10 @@ CASES = [
         {"x": 7, "y": 6.9, "z": 8},
         ["A", "C"],
     ),
-    ({"ask": "above", "reference": LAST, "threshold": 7.0, "letters": WITH_NONE}, {"x": 1, "y": 1, "z": 1}, ["D"]),
     ({"ask": "above", "reference": LAST, "threshold": 7.0, "letters": WITH_NONE}, {"x": NAN, "y": 8, "z": 8}, None),
     # top: in order, ties by name; too few leave it open; only those who compete
     ({"ask": "top", "k": 2}, {"c": 2.0, "b": 2.0, "a": 1.0}, ["b", "c"]),
     ({"ask": "top", "k": 2, "order": "asc"}, {"c": 2.0, "b": 2.0, "a": 1.0}, ["a", "b"]),
-    ({"ask": "top", "k": 2}, {"c": 2.0, "b": NAN}, None),
     ({"ask": "top", "k": 2, "among": ["a", "b"]}, {"c": 9.0, "b": 2.0, "a": 1.0}, ["b", "a"]),
     ({"ask": "top", "k": 1, "by": "gain", "reference": {"a": 1.0, "b": 4.0}}, {"a": 1.2, "b": 4.4, "c": 99.0}, ["a"]),
     (
@@ -79,10 +68,8 @@ CASES = [
     ),
     # rank: one place
     ({"ask": "rank", "k": 1, "rank": 2}, {"a": 3.0, "b": 2.0, "c": 1.0}, ["b"]),
-    ({"ask": "rank", "k": 1, "rank": 2}, {"b": 3.0, "a": 3.0, "c": 1.0}, ["b"]),
     ({"ask": "rank", "k": 1, "rank": 1, "order": "asc"}, {"a": 3.0, "b": 2.0, "c": 1.0}, ["c"]),
     ({"ask": "rank", "k": 1, "rank": 4}, {"a": 3.0, "b": 2.0, "c": 1.0}, None),
-    ({"ask": "rank", "k": 1, "rank": 1, "among": ["b", "c"]}, {"a": 3.0, "b": 2.0, "c": 1.0}, ["b"]),
 ]
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.calendar import ZONE
-from helpers.events.pose import HORIZON_DAYS, Unanswerable, open_deck, pose_event
+from helpers.events.pose import HORIZON_DAYS, Deck, Unanswerable, pose_event, seed_by_name
 from helpers.events.types import resolve_event
 from helpers.question_sets import WINDOWS
 from helpers.store import dump_json
@@ -46,7 +46,7 @@ def pose_market(market, sources):
     for spec in market.page["questions"]:
         source = sources[spec["source"]]
         rows = read_rows(source)
-        deck = open_deck(SEED, spec["id"])
+        deck = Deck(seed_by_name(SEED, spec["id"]))
         for window, lead in LEADS.items():
             first, last = pd.to_datetime(WINDOWS[window])
             for day in pd.date_range(first - pd.Timedelta(days=lead), last, tz=ZONE):

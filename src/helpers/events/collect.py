@@ -13,7 +13,7 @@ import pandas as pd
 from helpers.calendar import ZONE, stamp_moment
 from helpers.events.filters import JUDGES, draw_kept, screen_event
 from helpers.events.levels import assign_level, classify_volatility
-from helpers.events.pose import HORIZON_DAYS, Unanswerable, letter_options, open_deck, pose_event, seed_by_name
+from helpers.events.pose import HORIZON_DAYS, Deck, Unanswerable, letter_options, pose_event, seed_by_name
 from helpers.papers import get_constant
 from helpers.question_sets import list_days
 from helpers.store import dump_json
@@ -33,15 +33,6 @@ N_DISTRACTORS = 2
 def covers_window(source, window):
     """Tell whether a source has rows for a window; "C" stands for both of C1 and C2."""
     return window in source.windows or window[0] in source.windows
-
-
-def is_due(template, source, day):
-    """Tell whether a template is asked on a day: daily ones each day (weekdays where the source rests at weekends),
-    weekly ones on a weekday of their own, spread by their name."""
-    n_days = 5 if source.update_frequency == "weekdays" else 7
-    if template["period"] == "daily":
-        return day.day_of_week < n_days
-    return day.day_of_week == zlib.crc32(template["id"].encode()) % n_days
 
 
 def collect_events(sources, crawler, window, *, seed, keep_binary, horizon_days=HORIZON_DAYS, days=None):
@@ -67,7 +58,11 @@ def collect_events(sources, crawler, window, *, seed, keep_binary, horizon_days=
 
 
 def collect_day(source, crawler, window, day, decks, seed, horizon_days):
-    """Return (candidates, screenings) of one source on one start day; a screening says why none can be asked."""
+    """Return (candidates, screenings) of one source on one start day; a screening says why none can be asked.
+
+    Daily templates are asked each day (weekdays where the source rests at weekends), weekly ones on a weekday of their
+    own, spread by their name.
+    """
     as_of, candidates, screenings = stamp_moment(day.tz_localize(ZONE)), [], []
     if source.form == "market":
         try:
@@ -78,8 +73,12 @@ def collect_day(source, crawler, window, day, decks, seed, horizon_days):
     def select(variable, hour):
         return crawler.select(source.id, as_of, variable, hour)[0]
 
-    for template in [template for template in source.templates if is_due(template, source, day)]:
-        deck = decks.setdefault(template["id"], open_deck(seed, template["id"]))
+    n_days = 5 if source.update_frequency == "weekdays" else 7
+    for template in source.templates:
+        is_daily, weekday = template["period"] == "daily", zlib.crc32(template["id"].encode()) % n_days
+        if day.day_of_week >= n_days if is_daily else day.day_of_week != weekday:
+            continue
+        deck = decks.setdefault(template["id"], Deck(seed_by_name(seed, template["id"])))
         event_id = name_event(window, as_of, template["id"])
         try:
             observations, page_id = crawler.observe(source.id, as_of)

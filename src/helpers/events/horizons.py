@@ -14,7 +14,7 @@ import pandas as pd
 
 from helpers.calendar import ZONE, stamp_moment
 from helpers.events.levels import VOLATILITY_CUT, assign_level, measure_number_volatility
-from helpers.events.pose import ADDERS, Unanswerable, open_deck, seed_by_name, word_event
+from helpers.events.pose import ADDERS, Deck, Unanswerable, seed_by_name, word_event
 from helpers.events.types import resolve_event
 from helpers.papers import get_constant
 from helpers.question_sets import WINDOWS
@@ -121,7 +121,7 @@ def pose_questions(sources=None, starts=None, seed=SEED):
     events, dropped = [], []
     for source in (sources or load_series()).values():
         for template in source.templates:
-            deck = open_deck(seed, template["id"])
+            deck = Deck(seed_by_name(seed, template["id"]))
             for start in starts or list_starts():
                 event_id = f"L-{start.replace('-', '')}-{template['id']}"
                 rng = seed_by_name(seed, event_id)

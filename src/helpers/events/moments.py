@@ -19,8 +19,6 @@ WINDOWS = {
 POINTS = dict(zip(WINDOWS, get_constant("worldreasoner", "window_points"), strict=True))
 """Horizon -> the fraction at which its forecast is made."""
 
-NEAR = {"near resolution": "Near"}
-
 
 def number_days(moments):
     """Return moments (UTC without an offset; a column or one) as numbers of days since 1970.
@@ -62,8 +60,10 @@ def place_moments(questions):
     rows = []
     for row in questions.to_dict("records"):
         ends = [pd.Timestamp(row[name]) for name in ("opens_at", "resolves_at")]
-        days = {name: place_forecast(*ends, name) for name in ("Early", "Mid", "Late", "near resolution")}
-        moments = {NEAR.get(name, name): stamp_moment(day) for name, day in days.items() if day is not None}
+        days = {name: place_forecast(*ends, name) for name in WINDOWS} | {
+            "Near": place_forecast(*ends, "near resolution")
+        }
+        moments = {name: stamp_moment(day) for name, day in days.items() if day is not None}
         if "Mid" in moments:
             metadata = parse_json(row["metadata"]) | {"moments": moments}
             rows.append(row | {"as_of": moments["Mid"], "metadata": dump_json(metadata)})

@@ -29,6 +29,7 @@ class Unanswerable(Exception):
 class Deck:
     """Values of a template's variables in seeded random order; none comes again before all have come.
 
+    The seed is the template's own (`seed_by_name`), so that another template's draws never move it.
     `asked` holds what was asked for which date, so that no question recurs (FutureX 3.2.2).
     """
 
@@ -63,11 +64,6 @@ class Deck:
 def seed_by_name(seed, name):
     """Return a generator for what has this name, which no other name's draws move."""
     return np.random.default_rng([seed, zlib.crc32(name.encode())])
-
-
-def open_deck(seed, name):
-    """Return a template's own deck, seeded by its name, so that another template's draws never move it."""
-    return Deck(seed_by_name(seed, name))
 
 
 def pose_event(template, source, observations, as_of, deck, *, select=None, horizon_days=HORIZON_DAYS, not_before=""):

@@ -39,8 +39,8 @@ DIGITS = re.compile(r"\s*\d+(?:\.\d+)?\s*")
 READERS = (".parquet", ".csv", ".json", ".jsonl")
 LISTED, ORDERED = ("single", "multi"), ("ranking", "list")
 LETTERS = string.ascii_uppercase
-AMOUNTS = dict.fromkeys(("level", "spread", "price"), lambda cell: float(cell) if DIGITS.fullmatch(cell) else cell)
-"""How a csv's columns of numbers are read; of all others a cell is what it says."""
+AMOUNTS = ("level", "spread", "price")
+"""Columns of numbers, which a csv holds as text."""
 
 
 def read_options(given):
@@ -177,7 +177,7 @@ def read_rows(path, name):
         if path.suffix in (".parquet", ""):
             rows = pd.read_parquet(path).to_dict("records")
         elif path.suffix == ".csv":
-            rows = pd.read_csv(path, dtype=str, keep_default_na=False, converters=AMOUNTS).to_dict("records")
+            rows = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
         elif path.suffix == ".json":
             rows = parse_text(read_text(path), name)
         else:
@@ -195,6 +195,8 @@ def clean_row(row):
     """Return a row of plain values without blank cells: numpy's numbers as Python's, moments as text."""
     cells = {str(name): value.item() if hasattr(value, "item") else value for name, value in row.items()}
     cells = {name: value for name, value in cells.items() if value is not None and value != "" and value == value}
+    found = {name: cells[name] for name in AMOUNTS if isinstance(cells.get(name), str)}
+    cells |= {name: float(cell) for name, cell in found.items() if DIGITS.fullmatch(cell)}
     if isinstance(cells.get("level"), float) and cells["level"].is_integer():
         cells["level"] = int(cells["level"])
     if hasattr(cells.get("end_time"), "isoformat"):

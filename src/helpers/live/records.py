@@ -17,7 +17,6 @@ from helpers.web.sources import compute_published_at
 LOOK_BACK_DAYS = 30
 """How far back an address with a first day asks."""
 EPOCHS = {"seconds": "s", "milliseconds": "ms"}
-SUMMARIES = ("count", "mean", "max", "min", "sum", "last")
 MAX_ROWS = 50_000
 
 
@@ -48,7 +47,7 @@ def read_records(source, body, fetched_at, entity=""):
     for a body that the rule does not fit, with what was looked for.
     """
     rule, zone = source.live, source.publication["timezone"]
-    table = FORMS[rule["body"]](rule, body)
+    table = (read_json_body if rule["body"] == "json" else read_text_body)(rule, body)
     if not 0 < len(table) <= MAX_ROWS:
         raise ValueError(f"it holds {len(table)} rows; wanted are 1 to {MAX_ROWS}")
     codes = {str(code): name for name, code in rule.get("codes", {}).items()}
@@ -80,37 +79,26 @@ def read_records(source, body, fetched_at, entity=""):
 def read_json_body(rule, body):
     """Return the table of a JSON body: `rows` is a jmespath; `zipped` lists side by side, `keyed` an object by key."""
     found = jmespath.search(rule["rows"], parse_json(body))
-    if rule.get("keyed") and isinstance(found, dict):
-        found = [
-            {rule["keyed"]: key} | (value if isinstance(value, dict) else {"value": value})
-            for key, value in found.items()
-        ]
-    elif rule.get("zipped") and isinstance(found, dict):
-        if len({len(column) for column in found.values()}) != 1:
-            raise ValueError("its columns are of several lengths")
-        found = [dict(zip(found, cells, strict=True)) for cells in zip(*found.values(), strict=True)]
-    if not isinstance(found, list) or not found:
+    if isinstance(found, dict) and "keyed" in rule:
+        found = [{rule["keyed"]: key} | value for key, value in found.items()]
+    if not isinstance(found, dict if rule.get("zipped") else list) or not found:
         raise ValueError(f"{rule['rows']!r} finds no rows in it")
-    table = pd.DataFrame(found[rule.get("skip", 0) :])
-    return table.set_axis([str(name) for name in table.columns], axis="columns")
+    table = pd.DataFrame(found)  # ValueError where zipped lists are of several lengths
+    return table.iloc[rule.get("skip", 0) :].rename(columns=str).reset_index(drop=True)
 
 
-def read_csv_body(rule, body):
-    """Return the table of a CSV body: `sep` (a blank: any), `comment`, `skip` lines after the header, or `header`."""
+def read_text_body(rule, body):
+    """Return the table of a CSV body: `sep` (a blank: any), `comment`, `skip` lines after the header, or `header`.
+
+    Of a page it is the first table that has the column `date`.
+    """
     check_size(body)
+    if rule["body"] == "page":
+        return pd.read_html(io.StringIO(body), match=rule["date"], flavor="lxml")[0].astype(str)
     form = {"sep": r"\s+" if rule.get("sep") == " " else rule.get("sep", ","), "comment": rule.get("comment")}
     form |= {"names": rule["header"], "header": None} if "header" in rule else {}
     table = pd.read_csv(io.StringIO(body), dtype=str, keep_default_na=False, skipinitialspace=True, **form)
     return table.rename(columns=str.strip).iloc[rule.get("skip", 0) :].reset_index(drop=True)
-
-
-def read_page_body(rule, body):
-    """Return the table of a page: the first that has the column `date`."""
-    check_size(body)
-    return pd.read_html(io.StringIO(body), match=rule["date"], flavor="lxml")[0].astype(str)
-
-
-FORMS = {"json": read_json_body, "csv": read_csv_body, "page": read_page_body}
 
 
 def need(table, column):
@@ -130,38 +118,30 @@ def read_dates(rule, table, zone, fetched):
     """Return the ISO dates of a body's rows, in the source's time zone; without `date` that of the fetch."""
     if "date" not in rule:
         return [fetched] * len(table)
-    form = rule.get("date_form", "")
-    if isinstance(rule["date"], list):  # year, month, day apart
-        cells = [need(table, part).astype(str).str.strip().str.zfill(2) for part in rule["date"]]
-        texts = cells[0] + "-" + cells[1] + "-" + cells[2]
-    else:
-        texts = need(table, rule["date"])
+    form, parts = rule.get("date_form", "ISO8601"), rule["date"]
+    parts = parts if isinstance(parts, list) else [parts]  # or year, month and day apart
+    texts = need(table, parts[0]).astype(str).str.strip()
+    for part in parts[1:]:
+        texts = texts + "-" + need(table, part).astype(str).str.strip().str.zfill(2)
     if form in EPOCHS:
         moments = pd.to_datetime(pd.to_numeric(texts), unit=EPOCHS[form], utc=True)
-    elif form:
-        moments = pd.to_datetime(texts.astype(str).str.strip(), format=form)
     else:
-        moments = pd.to_datetime(texts.astype(str).str.strip(), format="ISO8601")
+        moments = pd.to_datetime(texts, format=form)
     if getattr(moments.dt, "tz", None) is not None:
         moments = moments.dt.tz_convert(zone)
     return moments.dt.strftime("%Y-%m-%d").to_numpy()
 
 
 def summarize_days(rule, rows, table):
-    """Return one row a day and entity where the rule says how a day's many become one (`per_day`, `SUMMARIES`)."""
+    """Return one row a day and entity where the rule says how a day's many become one (`per_day`)."""
     if "per_day" not in rule:
         return rows
-    rows = rows.reset_index(drop=True)
-    groups = rows.groupby(["occurred_at", "entity"], sort=True)
-    found = {}
+    key, found = ["occurred_at", "entity"], {}
     for variable, words in rule["per_day"].items():
         how, _, column = words.partition(" ")
-        if how == "count":
-            found[variable] = groups.size().astype(float)
-        else:
-            cells = need(table.reset_index(drop=True), column).map(read_cell)
-            found[variable] = getattr(cells.groupby([rows["occurred_at"], rows["entity"]], sort=True), how)()
-    return pd.DataFrame(found).reset_index()
+        cells = need(table, column).map(read_cell).to_numpy() if column else 1.0
+        found[variable] = rows[key].assign(cell=cells).groupby(key)["cell"].agg(how)
+    return pd.DataFrame(found).astype(float).reset_index()
 
 
 def keep_settled(source, rows, fetched_at):

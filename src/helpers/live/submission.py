@@ -47,22 +47,13 @@ def write_prediction(value, event):
         return ""
     if event["kind"] in ("number", "percent"):
         unit = event["unit"] if isinstance(event["unit"], str) else "%" if event["kind"] == "percent" else ""
-        return f"{write_number(value)}{' ' * (unit not in ('', '%'))}{unit}"
+        digits = format(Decimal(repr(float(value))).normalize(), "f")  # as many as it has, and no exponent
+        return f"{digits}{' ' * (unit not in ('', '%'))}{unit}"
     items = value if isinstance(value, list) else [value]
     if parse_json(event["metadata"]).get("writes") == "text":
         options = parse_json(event["options"])
         items = [options[letter] for letter in items]
     return ("; " if any(", " in item for item in items) else ", ").join(items)
-
-
-def write_number(value):
-    """Return a number in digits, as many as it has and no exponent.
-
-    >>> write_number(0.1), write_number(1e15), write_number(3.0)
-    ('0.1', '1000000000000000', '3')
-    """
-    text = format(Decimal(repr(float(value))), "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 # --- answers and their revision --------------------------------------------------------------------------------------

@@ -151,12 +151,12 @@ def score_round(chances):
 
     Overall is the mean of the two parts, markets and series, as ForecastBench has it; blank where one is empty.
     """
+    part = chances["source_id"].isin(MARKETS).map({True: "market", False: "dataset"})
     errors = (chances["forecast"].fillna(MISSING) - chances["outcome"]) ** 2
-    is_market, rows = chances["source_id"].isin(MARKETS), []
-    for name, there in (("market", is_market), ("dataset", ~is_market)):
-        missing = int(chances.loc[there, "forecast"].isna().sum())
-        rows.append({"part": name, "n": int(there.sum()), "missing": missing, "brier": errors[there].mean()})
-    table = pd.DataFrame(rows)
+    by = pd.DataFrame({"missing": chances["forecast"].isna(), "brier": errors}).groupby(part)
+    table = by.agg(n=("brier", "size"), missing=("missing", "sum"), brier=("brier", "mean"))
+    table = table.reindex(["market", "dataset"]).fillna({"n": 0, "missing": 0}).astype({"n": int, "missing": int})
+    table = table.rename_axis("part").reset_index()
     whole = {"part": "overall", "n": len(chances), "missing": table["missing"].sum()}
     whole["brier"] = table["brier"].mean(skipna=False)
     return pd.concat([table, pd.DataFrame([whole])], ignore_index=True)

@@ -14,6 +14,7 @@ import pandas as pd
 from pydantic import AfterValidator, StringConstraints
 
 from helpers.calendar import ZONE, stamp_moment
+from helpers.events.levels import assign_level
 from helpers.faults import Problems, find_faults, name_field, parse_text, read_lines, read_text
 from helpers.formats.forecastbench import list_resolutions, list_rows
 from helpers.formats.markets import YEARS
@@ -281,17 +282,12 @@ def build_event(row, shape, batch, as_of):
         "unit": shape.unit,
         "as_of": as_of,
         "resolves_at": end,
-        "level": row.get("level") or guess_level(shape),
+        "level": row.get("level") or assign_level(shape.kind, len(shape.options or ()), "low"),
         "resolution_criteria": told or f"{closes} is settled by what is published by then.",
         "provenance": f"{batch.source}@{batch.commit[:N_COMMIT]}",
         "is_synthetic": False,
         "metadata": dump_json(about | {name: row[name] for name in TOLD if name in row}),
     }
-
-
-def guess_level(shape):
-    """Return the level of a question that states none: 1 and 2 by its options (FutureX 3.3), 3 without."""
-    return 3 if not shape.options else 1 if shape.kind == "single" and len(shape.options) < 4 else 2
 
 
 def name_window(batch):

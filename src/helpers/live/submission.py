@@ -117,8 +117,8 @@ def revise_all(state, answers, as_of):
         state["standing"][event_id], why = revise(standing, new)
         if why:
             change = {"id": event_id, "as_of": as_of, "why": why}
-            if change not in state["revisions"]:
-                state["revisions"].append(change | {"from": standing["prediction"], "to": new["prediction"]})
+            change |= {"from": standing["prediction"], "to": new["prediction"]}
+            state["revisions"] += [change] if change not in state["revisions"] else []
             told.append(f"{event_id} ({standing['prediction'] or 'none'}): {why}")
     return told
 

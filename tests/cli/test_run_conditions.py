@@ -9,6 +9,7 @@ import pytest
 from helpers.cli.main import carry_out
 from helpers.store import STORE, read_runs, read_table
 from helpers.worldreasoner.conditions import NAMES
+from helpers.worldreasoner.hindsight.reviews import keep_review
 
 RISE = {"title": "the index reaches its highest", "date": "2023-02-10", "direction": "Positive", "magnitude": 0.8}
 SAID = {"events": [RISE | {"confidence": 0.7}], "edges": [], "rationale": "So."}
@@ -175,6 +176,28 @@ def test_an_agent_that_works_by_turns_adds_its_events_so_in_the_steps_of_the_con
         )
         ask("--condition", name, "--limit", "1", method="react")
         assert len(provider.asked) == n_steps + 1, "and it is asked for its answer where it does not end by itself"
+
+
+def test_a_file_of_hindsight_graphs_is_the_reference_and_a_rejected_card_leaves_it(ask, provider, tmp_path, capsys):
+    path, events = tmp_path / "graphs.json", read_table("events", "L")
+    ask("--condition", "causal")
+    named = read_runs(tmp_path / STORE, "predictions")["event_id"].unique()[:2]
+    told = {"node_id": "e1", "title": RISE["title"], "occurred_at": RISE["date"], "source_ids": ["a"]}
+    other = told | {"node_id": "e2", "title": "quiet weeks go on"}
+    impacts = [{"node_id": one, "direction": "Positive", "magnitude": 0.5, "confidence": 0.5} for one in ("e1", "e2")]
+    made = {"outcome_id": None, "nodes": [told, other], "edges": [], "impacts": impacts}
+    path.write_text(json.dumps([made | {"question_id": name} for name in named]))
+    mine = ask("--condition", "causal", "--references", str(path))["mine"]
+    recall = take(mine, "worldreasoner_recall")[""]
+    assert (recall["mean"], recall["n"], mine["worldreasoner"]["n_references"]) == (0.5, 2, 2)
+    assert "against 2 hindsight graphs of a file, 0 of them valid" in capsys.readouterr().out
+    keep_review(tmp_path / "reviews.sqlite", "ada", named[0], "e2", "Noise", "bears on nothing")
+    mine = ask("--condition", "causal", "--references", str(path))["mine"]
+    assert take(mine, "worldreasoner_recall")[""]["mean"] == 0.75, "of the first question one key event is left"
+    path.write_text(json.dumps([made | {"question_id": "elsewhere"}]))
+    with pytest.raises(SystemExit, match="has a graph of none of the questions asked"):
+        ask("--condition", "causal", "--references", str(path))
+    assert len(provider.asked) == 6 and set(named) <= set(events["event_id"])
 
 
 WRONG = [

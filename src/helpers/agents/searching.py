@@ -36,6 +36,7 @@ OWN_TOOLS = ("gemini/", "perplexity/")
 
 N_HITS = 2
 """Passages that a search shows an agent that can search again."""
+AGAIN = "This was searched before; choose other words."
 
 
 def write_schema(name, description, properties):
@@ -70,7 +71,7 @@ def search_web(transcript, world, query, as_of, *, actor=None, n=N_HITS):
     again = any(step.get("arguments") == {"query": query} for step in transcript.steps)
     hits = [] if again else world.search(query, as_of, n)
     text = "\n\n".join(describe_hit(hit) for hit in hits) or "Nothing was found."
-    text = "This was searched before; choose other words." if again else text
+    text = AGAIN if again else text
     pages = sorted({hit.page_id for hit in hits})
     add_search(transcript, hits, actor=actor, arguments={"query": query}, content=text, page_ids=pages)
     return text

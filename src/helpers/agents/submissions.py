@@ -12,7 +12,7 @@ from jsonschema import Draft202012Validator
 
 from helpers.agents.prompted import constrain_json, forecast, keep_values
 from helpers.agents.prompts import asks_probabilities, describe_answer, list_options, split_question
-from helpers.agents.searching import MAX_STEP, N_FOUND, N_HITS, add_search, ask_last, describe_hit, open_page
+from helpers.agents.searching import AGAIN, MAX_STEP, N_FOUND, N_HITS, add_search, ask_last, describe_hit, open_page
 from helpers.models.grammars import (
     build_grammar,
     demand_json,
@@ -201,6 +201,8 @@ def take_turn(transcript, event, world, turn):
     """Return what a model sees of its turn, as text; adds the step, or a step an event."""
     given = str(turn.get("input") or "").strip()
     if turn["action"] == "search" and given:
+        if any(step.get("arguments") == {"query": given} for step in transcript.steps):
+            return AGAIN
         return search_numbered(transcript, world, given, event["as_of"], N_HITS)
     if turn["action"] == "open" and given:
         number = 1 + count_pages(transcript.steps)

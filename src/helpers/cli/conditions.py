@@ -34,11 +34,12 @@ class Beside(NamedTuple):
     note: str
 
 
-def judge_run(asked, run_ids, cutoffs):
+def judge_run(asked, run_ids, cutoffs, graphs=None):
     """Return what WorldReasoner's scores and the market's prices say of some runs (`Beside`), nothing on other sets.
 
     `asked` is the run's (`run.Asked`), `run_ids` maps agents to runs of its store, `cutoffs` are the knowledge cutoffs
-    of the agents asked for; a majority has its model's. Where nothing can be scored the text says why.
+    of the agents asked for; a majority has its model's. `graphs` ({event_id: graph}) are the reference in place of the
+    set's own. Where nothing can be scored the text says why.
     """
     window, events, moment = asked.window, asked.events, asked.plan.moment
     note = f"{OPEN} is no forecast: asked after the resolution" * (moment == OPEN)
@@ -53,11 +54,10 @@ def judge_run(asked, run_ids, cutoffs):
                 runs = read_runs(asked.path, "runs", run_ids.values())
                 named = {name: name.removesuffix("-majority") for name in run_ids}
                 own = {name: cutoffs[agent] for name, agent in named.items() if agent in cutoffs}
-                references = refer_to_cards(tables["traces"]) if window == "W" else {}
+                references = refer_to_cards(tables["traces"], graphs) if graphs or window == "W" else {}
+                kind = "hindsight graphs of a file" if graphs else KINDS[window]
                 rows, facts = judge_runs(events, answers, runs, *tables.values(), own, **references)
-                told = [
-                    line for agent, own in facts.items() for line in describe_facts(agent, own, rows, KINDS[window])
-                ]
+                told = [line for agent, own in facts.items() for line in describe_facts(agent, own, rows, kind)]
                 parts.append((rows, facts, "\n".join([write_scores(rows, list(facts)), *told])))
             if window in PRICED:
                 prices = price_runs(events, answers, tables["predictions"], PRICED[window]()[2], moment)
@@ -72,12 +72,12 @@ def judge_run(asked, run_ids, cutoffs):
     return Beside(rows, facts, "\n".join(text for _, _, text in parts), note)
 
 
-def refer_to_cards(traces):
-    """Return the references of window W (of `score_submissions`): its event cards, and addresses of the pages shown."""
+def refer_to_cards(traces, graphs=None):
+    """Return references of `score_submissions`: graphs, else window W's cards, and addresses of the pages shown."""
     shown = {page for cell in traces["page_ids"].dropna() for page in parse_json(cell)}
     found = {name: CANONICAL.search(page["text"]) for name, page in read_kept(sorted(shown)).items()}
     addresses = {name: unescape(place[1]) for name, place in found.items() if place}
-    return {"cards": build_references(build_cards()[3]), "addresses": addresses}
+    return {"cards": graphs or build_references(build_cards()[3]), "addresses": addresses}
 
 
 def write_scores(rows, agents):

@@ -173,7 +173,8 @@ question_set = option("--set", "window", callback=find_windows, metavar="NAME", 
 @option("--agent", "names", multiple=True, help="A name in data/agents.toml; may be given several times.")
 @question_set
 @option("--horizon", help="Of long or markets: when in a question's life: Early, Mid (default), Late or Near.")
-@option("--condition", help="Of the set long: one of WorldReasoner's six, such as Near-Resolution.")
+@option("--condition", help="Of long or worldreasoner: one of WorldReasoner's six, such as Near-Resolution.")
+@option("--references", metavar="FILE", help="Hindsight graphs that are the reference in place of the set's own.")
 @option("--limit", type=COUNT, help="Number of events, shared by the levels (default: all).")
 @explained
 @asking

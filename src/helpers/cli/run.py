@@ -35,6 +35,7 @@ from helpers.tables import HORIZONS
 from helpers.web.sources import load_sources
 from helpers.worldreasoner.asking import Plan, plan_run, read_cutoffs, take_condition
 from helpers.worldreasoner.conditions import OPEN
+from helpers.worldreasoner.hindsight.reviews import read_references
 
 MAX_ACCIDENTS = 10
 """Accidents in a row after which an agent is not asked on: its server is gone, or its key."""
@@ -206,6 +207,7 @@ def main(
     press=(),
     horizon=None,
     condition=None,
+    references=None,
     executor=None,
     scheduler=None,
     n_shards=4,
@@ -215,7 +217,8 @@ def main(
 
     `press` are folders of dated articles that the agents asked for may search beside what the window publishes;
     `horizon` is a point of the questions' life, where they name some, other than the usual one (Early, Late, Near);
-    `condition` one of WorldReasoner's six, for agents of window L. With an `executor` (local, slurm, dask) workers ask
+    `condition` one of WorldReasoner's six, for agents of windows L and W, `references` a file of hindsight graphs that
+    are their reference. With an `executor` (local, slurm, dask) workers ask
     the questions in `n_shards` parts, of Dask those of a `scheduler` (`live.machines`).
     With `explain` all columns of the scores are printed, and what they mean.
     Raises ValueError before anything is asked, PartWay with the results where an agent was stopped.
@@ -228,6 +231,11 @@ def main(
     names = list(names) or [name_default(window)]
     entries, agents = gather_agents(names, window, plan)
     asked = draw_events(window, limit, plan)
+    graphs = read_references(references) if references else None
+    if graphs and not set(graphs) & set(asked.events["event_id"]):
+        raise ValueError(
+            f"{references} has a graph of none of the questions asked; their ids are {find_set(window).name}'s"
+        )
     cutoffs = read_cutoffs([name for name in names if entries[name]["category"] != "baseline"], entries)
     press = [*list_articles(window), *press]
     told = "; ".join(filter(None, [plan.label, announce_articles(press)]))
@@ -256,7 +264,7 @@ def main(
         if n_samples > 1:
             run_ids |= ask_majorities(ready, run_ids, asked, n_samples, **options)
         run_ids |= run_agents(others, asked.events, opener, asked.path, **options)
-    beside = judge_run(asked, run_ids, cutoffs)
+    beside = judge_run(asked, run_ids, cutoffs, graphs)
     today = [f"{name} {TODAY}" for name in ready if sees_today(ready[name])]
     beside = beside._replace(note="; ".join(filter(None, [beside.note, *today])))
     unanswered = {name: door.at_most_usd for name, (_, door) in prepared.items()}

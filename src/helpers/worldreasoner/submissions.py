@@ -20,7 +20,7 @@ from helpers.worldreasoner.cards import list_sources, name_pages
 from helpers.worldreasoner.conditions import NAMES
 from helpers.worldreasoner.hindsight.builder import build_hindsight, word_answer
 from helpers.worldreasoner.hindsight.drafts import Draft
-from helpers.worldreasoner.hindsight.graphs import check_form, tabulate_nodes
+from helpers.worldreasoner.hindsight.graphs import check_form, check_graph, tabulate_nodes
 from helpers.worldreasoner.hindsight.matching import match_events, pick_key_events, score_recall
 from helpers.worldreasoner.scores import score_sources, score_table, split_correct, summarize_outcomes, take_clusters
 
@@ -155,10 +155,11 @@ def score_submissions(events, answers, predictions, replies, traces, cards=None,
         parts.append(precise_sources(events, built, predictions, replies, traces))
     else:
         evidence = name_pages(list_evidence(traces, replies), addresses or {})
+        evidence = evidence[evidence["owner_id"].str.split("|").str[1].isin(cards)]
         parts.append(score_evidence(evidence, list_sources(cards)))
     for part in parts:
         scores = scores.merge(part, how="left", on=["run_id", "event_id"])
-    valid = {name for name, one in built.items() if one.check["is_valid"]}
+    valid = {name for name, graph in known.items() if check_graph(graph)["is_valid"]}
     scores["recall_valid"] = scores["recall"].where(scores["event_id"].isin(valid))
     for name in ("srcp_cited", "srcp_accessed"):  # nothing found and nothing cited is 0 where there is a gateway
         scores[name] = scores[name].astype(float).fillna(0.0).where(scores["has_sources"].astype(bool))

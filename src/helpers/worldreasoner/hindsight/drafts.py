@@ -33,6 +33,8 @@ N_ARTICLES = 12
 """Articles shown in one request: those that no event rests on yet come first."""
 N_EVENTS, N_EDGES, N_IMPACTS = 3, 4, 5
 """Things asked for in one request: a judge's reply has few tokens."""
+N_EVIDENCE = 40
+"""Articles gathered for a graph, at most: twice those that it must rest on."""
 OUTCOME = "outcome"
 SHARE = {"type": "number", "minimum": 0, "maximum": 1}
 
@@ -150,6 +152,12 @@ def draft_graph(question, articles, consult, n_rounds=ROUNDS):
             break
     draft.left_out = pd.DataFrame(left, columns=["round", "part", "what", "reason"])
     return draft
+
+
+def gather_articles(event, world, n=N_EVIDENCE):
+    """Return what a search finds on an event until its resolution, as articles that `draft_graph` takes (B.2)."""
+    hits = world.search(event["prompt"].splitlines()[0], event["resolves_at"], n)
+    return [{"id": hit.url, "day": hit.published_at[:10], "text": f"{hit.title}: {hit.text}"} for hit in hits]
 
 
 def read_day(given, whose):

@@ -85,6 +85,31 @@ def read_reviewed(path):
     return graphs
 
 
+def read_references(path):
+    """Return {question_id: graph} of a file of graphs, without the cards that reviewers rejected.
+
+    The reviews are those of reviews.sqlite in the file's folder; a card that nobody has seen stays. Raises ValueError
+    as `read_reviewed`.
+    """
+    graphs, beside, rejected = read_reviewed(path), Path(path).with_name("reviews.sqlite"), {}
+    if beside.exists():
+        cards = decide_cards(read_reviews(beside))
+        rejected = cards[cards["label"] != APPROVED].groupby("question_id")["node_id"].agg(set).to_dict()
+    return {one["question_id"]: drop_nodes(one, rejected.get(one["question_id"], set())) for one in graphs}
+
+
+def drop_nodes(graph, names):
+    """Return a graph without some nodes, nor their edges and impacts.
+
+    >>> graph = {"nodes": [{"node_id": "a"}], "edges": [{"cause": "a", "effect": "o"}], "impacts": [{"node_id": "a"}]}
+    >>> drop_nodes(graph, {"a"})
+    {'nodes': [], 'edges': [], 'impacts': []}
+    """
+    ends = ("node_id", "cause", "effect")
+    parts = ("nodes", "edges", "impacts")
+    return graph | {part: [one for one in graph[part] if not names & {one.get(end) for end in ends}] for part in parts}
+
+
 def list_cards(graphs):
     """Return the cards of graphs as they are reviewed, by question, then date, each with `question`, its outcome."""
     cards = []

@@ -35,16 +35,16 @@ def run_funnel(views, stages=STAGES):
 def rate_model(views, seed, n_boot):
     """Return how the model's views agree with the labels', a row a stage (`agreement.compare_judges`).
 
-    A question is flagged where the model would drop it; `n_true` are those that the labels drop.
+    A question is flagged where the model would drop it; `n_true` are those that the labels drop. No row without labels.
     """
     wide = views.pivot(index="question_id", columns=["stage", "judge"], values="is_kept").astype(object)
     rows = []
-    for stage in [name for name in JUDGED if name in wide]:
+    for stage in [name for name in JUDGED if name in wide and wide[name]["labels"].notna().any()]:
         pair = wide[stage].dropna(subset=["labels"])
         flags = pair["model"].map(lambda kept: None if pd.isna(kept) else not kept)
         rated = compare_judges(pd.DataFrame({stage: flags}, dtype=object), ~pair["labels"].astype(bool), seed, n_boot)
         rows.append(rated.rename(columns={"judge": "stage"}))
-    return pd.concat(rows, ignore_index=True)
+    return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=["stage", "n", "n_true", "verdict"])
 
 
 def draw_stages(stages, agreement, n, title):

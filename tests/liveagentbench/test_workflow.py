@@ -7,10 +7,12 @@ import pytest
 
 from helpers.liveagentbench import workflow as study
 from helpers.liveagentbench.asks import list_truths
-from helpers.liveagentbench.cases import load_cases, load_questions
+from helpers.liveagentbench.cases import JUDGES, STAGES, load_cases, load_questions
 from helpers.liveagentbench.funnel import (
     catch_planted,
+    draw_stages,
     list_kept,
+    rate_model,
     run_funnel,
 )
 from helpers.liveagentbench.portal import Portal
@@ -156,3 +158,12 @@ def test_the_funnel_counts_each_question_once():
     assert funnel[["n_in", "n_out", "n_unknown"]].to_numpy().tolist() == [[3, 2, 0], [2, 1, 1]]
     assert funnel["reasons"].tolist() == ["gone (1)", ""]
     assert list_kept(pd.DataFrame(rows), "model", stages) == ["a"]
+
+
+def test_questions_that_nobody_labelled_have_no_agreement_and_are_drawn():
+    kept = {"labels": None, "model": True}
+    keys = [(name, stage, judge) for name in "ab" for stage in STAGES for judge in JUDGES]
+    views = [dict(zip(("question_id", "stage", "judge"), key, strict=True)) | {"is_kept": kept[key[2]]} for key in keys]
+    views = pd.DataFrame(views).assign(note="").astype({"is_kept": object})
+    agreement = rate_model(views, 0, 10)
+    assert agreement.empty and len(draw_stages(run_funnel(views), agreement, 2, "none is labelled").axes) == 2

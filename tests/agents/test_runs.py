@@ -96,7 +96,7 @@ def is_alive(file):
         return False
 
 
-def wait_until(check, seconds=60):
+def wait_until(check, seconds=300):
     end = time.monotonic() + seconds
     while not check():
         assert time.monotonic() < end, "waited in vain"

@@ -21,7 +21,7 @@ from builders import KEY, scan
 from helpers.store import ROOT
 
 FORK = multiprocessing.get_context("fork")
-LIMIT_S = 400
+LIMIT_S = 900
 """Seconds after which a fault is given up, and has not held."""
 
 

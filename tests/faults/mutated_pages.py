@@ -152,7 +152,7 @@ def mutate_pages(n_mutations, seed=SEED):
         source, mutation = sources[names[n % len(names)]], rng.choice(list(MUTATIONS))
         page = pages[source.id][2]
         body = MUTATIONS[mutation](rng, page.text.encode())
-        mutated = Page(f"m{n}", page.url, page.published_at, page.content_type, decode_body(body[:5_000_000], None))
+        mutated = Page(f"m{n}", page.url, page.published_at, page.content_type, decode_body(body[:5_000_000]))
         begun = time.perf_counter()
         with redirect_stderr(StringIO()):
             outcome = try_page(source, mutated, pages, sources)

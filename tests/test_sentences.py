@@ -36,12 +36,12 @@ def test_examples():
 
 
 def test_a_number_that_its_cell_does_not_have(texts):
-    (fault,) = find_faults(change(texts, "51 sources of autumn 2016", "52 sources of autumn 2016"))
+    (fault,) = find_faults(change(texts, "51 sources from autumn 2016", "52 sources from autumn 2016"))
     assert "52" in fault and "figures/futurex_fig2.csv" in fault and "has 51" in fault
 
 
 def test_a_reworded_sentence_keeps_its_row(texts):
-    changed = change(texts, "51 sources of autumn 2016", "51 good sources of autumn 2016")
+    changed = change(texts, "51 sources from autumn 2016", "51 good sources from autumn 2016")
     assert find_faults(changed)
     joined, lost = script.join_map(script.list_numbers(changed))
     assert not script.find_faults(script.follow_rows(joined, lost), lost.iloc[:0])

@@ -68,7 +68,7 @@ def test_a_list_without_dates_is_of_the_day_it_was_looked_at():
         ("sofr", '{"refRates": []}', "finds no rows"),
         ("sofr", '{"refRates": [{"effectiveDate": "soon", "type": "SOFR", "percentRate": 1}]}', "soon"),
         ("power_prices", '{"unix_seconds": [1, 2], "price": [1]}', "same length"),
-        ("boc_rates", "[" * 100_000, ""),
+        ("boc_rates", "[" * 100_000, "recursion"),
         ("tube", '[{"name": null, "lineStatuses": [{"statusSeverity": "good"}]}]', "no value"),
     ],
 )

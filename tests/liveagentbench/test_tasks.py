@@ -120,7 +120,7 @@ def test_every_answer_is_what_a_second_path_finds(made, tasks):
         ({"at": "2016-10-26"}, "no row"),  # published after the moment of the task
         ({"of": "Atlantis"}, "Atlantis"),
         ({"ask": "highest", "of": "", "at": "2016-10-03..2016-10-04"}, "one moment"),
-        ({"ask": "value", "of": ""}, "rows where one"),
+        ({"ask": "value", "of": ""}, "size 1"),
         ({"parts": "papyrus"}, "no form"),
     ],
 )
@@ -298,7 +298,7 @@ def test_a_model_is_asked_both_ways_and_its_guess_without_the_file_earns_nothing
         return Verdict("ok", {"answer": "5"})
 
     lost = [tmp_path / "b.png"]
-    runs = running.run_model(consult, make_events().assign(as_of=AS_OF), {"a": [path], "b": lost, "c": lost}, None)
+    runs = running.run_model(consult, make_events().assign(as_of=AS_OF), {"a": [path], "b": lost, "c": lost}, None, {})
     scored = study.score_runs(runs, ANSWERS).set_index(["agent", "event_id"])
     assert len(asked) == 2 and "Iowa,7" in asked[0] and "Ohio,5" not in asked[1]
     assert scored.loc[(running.WITH_TEXT, "a"), "score"] == 1
@@ -320,17 +320,17 @@ def play(turns, prompts):
 def test_a_model_with_tools_sees_pages_and_files_and_what_it_cannot_do(small, made, tmp_path):
     path, prompts = tmp_path / "a.csv", []
     path.write_text("Date,State,Lead\n2016-10-05,Ohio,5\n")
-    event, fetch = made[0].set_index("event_id").loc["crude_2"], Web(Portal(small)).fetch
+    event, fetch = made[0].set_index("event_id", drop=False).loc["crude_2"], Web(Portal(small)).fetch
     turns = [("page", PORTAL), ("page", small["oil_wti"].address), ("file", "a.csv"), ("file", "b.csv")]
     turns += [("page", "http://nowhere.replay/")]
-    assert work_by_turns(play(turns, prompts), event, [path, PORTAL], fetch) == ("ok", "42", None)
+    assert work_by_turns(play(turns, prompts), event, [path, PORTAL], fetch, {}) == ("ok", "42", None)
     assert "12 are left" in prompts[0] and "7 are left" in prompts[5] and "a.csv" in prompts[0]
     assert "Business: http://directory.replay/business" in prompts[1] and "2016-10-03,WTI,48.80" in prompts[2]
     assert "2016-10-05,Ohio,5" in prompts[3] and "It was not done: KeyError" in prompts[4]
     assert "no page" in prompts[5] and prompts[5].count("It was not done") == 2
-    endless = work_by_turns(play([("file", "a.csv")] * 99, []), event, [path], fetch)
+    endless = work_by_turns(play([("file", "a.csv")] * 99, []), event, [path], fetch, {})
     assert endless == ("ok", None, "no answer in 12 turns")
-    assert work_by_turns(None, event, [tmp_path / "b.png"], fetch)[0] == "lacking"
+    assert work_by_turns(None, event, [tmp_path / "b.png"], fetch, {})[0] == "lacking"
 
 
 def test_scripts_run_in_the_sandbox_on_the_files_alone(made, tmp_path):
@@ -338,6 +338,10 @@ def test_scripts_run_in_the_sandbox_on_the_files_alone(made, tmp_path):
     path, prompts = tmp_path / "a.csv", []
     path.write_text("Date,State,Lead\n2016-10-05,Ohio,5\n")
     turns = [("shell", "cd /evidence; ls; wc -l < a.csv; touch b; echo x > /workdir/note"), ("shell", "cat note")]
-    event = made[0].set_index("event_id").loc["crude_2"]
-    assert work_by_turns(play(turns, prompts), event, [path], None)[1] == "42"
+    event, shells = made[0].set_index("event_id", drop=False).loc["crude_2"], {}
+    assert work_by_turns(play(turns, prompts), event, [path], None, shells)[1] == "42"
     assert "a.csv\n2\n" in prompts[1] and "Read-only file system" in prompts[1] and prompts[2].endswith("cat note\nx\n")
+    seen, kept = list(prompts), {key: shown + " (kept)" for key, shown in shells.items()}
+    prompts.clear()
+    work_by_turns(play(turns, prompts), event, [path], None, kept)
+    assert len(kept) == 2 and prompts[2] != seen[2] and prompts[2].count("(kept)") == 2

@@ -16,17 +16,16 @@ from helpers.web.passages import read_page
 
 N_TURNS = 12
 """Turns that a task may take, the answer among them."""
-TURN = make_schema(
-    action={"enum": ["page", "file", "shell", "answer"]}, input={"type": "string", "maxLength": 1000}
-)  # fmt: skip
+TURN = make_schema(action={"enum": ["page", "file", "shell", "answer"]}, input={"type": "string", "maxLength": 1000})
 
 
-def work_by_turns(consult, event, places, fetch):
+def work_by_turns(consult, event, places, fetch, shells):
     """Return (status, reply, reason) of a model that works on a task with its tools until it answers.
 
     "lacking": a file of the task is not made; "missing": a turn is not recorded; "failed": a request failed. What a
     tool cannot do is said to the model. `places` and `fetch` are as of `program.solve_task`; scripts run in the sandbox
-    (`agents.sandbox`), the files in /evidence.
+    (`agents.sandbox`), the files in /evidence. What a script printed is kept in `shells` (a dict of (event_id, script))
+    and not run again: recorded turns replay where there is no sandbox, too.
     """
     files = {place.name: place for place in places if not isinstance(place, str)}
     if not all(path.exists() for path in files.values()):
@@ -38,7 +37,9 @@ def work_by_turns(consult, event, places, fetch):
         tools = {
             "page": lambda address: show_page(fetch(address.strip(), event["as_of"])),
             "file": lambda name: extract_text([files[name.strip().removeprefix("/evidence/")]]),
-            "shell": lambda script: describe_result(box().exec(["bash", "-c", script])),
+            "shell": lambda script: (
+                shells.get((event["event_id"], script)) or describe_result(box().exec(["bash", "-c", script]))
+            ),
         }
         for n_left in range(N_TURNS, 0, -1):
             prompt = read_prompt("taskset_turn").format(**about, n_left=n_left, said="\n\n".join(said))
@@ -53,6 +54,8 @@ def work_by_turns(consult, event, places, fetch):
                 shown = cut_middle(tools[action](given))
             except (GatewayError, OSError, SandboxError, Unread, *FAULTS) as fault:
                 shown = f"It was not done: {type(fault).__name__}: {fault}"
+            if action == "shell":
+                shells[event["event_id"], given] = shown
             said.append(f"{action}: {given}\n{shown}")
     return "ok", None, f"no answer in {N_TURNS} turns"
 

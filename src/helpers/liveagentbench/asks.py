@@ -42,13 +42,6 @@ def find_mover(rows, arg):
     return take_extreme(wide.iloc[-1] - wide.iloc[0], 1)
 
 
-def take_single(rows, arg):
-    """Return the value of the one row there is. Raises ValueError for more."""
-    if len(rows) != 1:
-        raise ValueError(f"{len(rows)} rows where one is asked for")
-    return rows["value"].iloc[0]
-
-
 def find_gap(rows, arg):
     """Return the first entity's value less the second's, in the order in which `arg` (or the rows) names them."""
     values = index_values(rows, "entity")
@@ -57,7 +50,7 @@ def find_gap(rows, arg):
 
 
 ASKS = {
-    "value": take_single,
+    "value": lambda rows, arg: rows["value"].item(),  # ValueError for several rows
     "highest": lambda rows, arg: take_extreme(index_values(rows, "entity"), 1),
     "lowest": lambda rows, arg: take_extreme(index_values(rows, "entity"), -1),
     "rank": lambda rows, arg: take_extreme(index_values(rows, "entity"), 1, int(arg)),
@@ -106,5 +99,4 @@ def list_truths(answers):
     >>> list(list_truths(pd.DataFrame({"event_id": ["a", "b"], "value": ["12.50", '"Oslo"']})))
     ['12.50', 'Oslo']
     """
-    cells = answers.set_index("event_id")["value"]
-    return cells.map(lambda cell: parse_json(cell) if cell.startswith('"') else cell)
+    return answers.set_index("event_id")["value"].map(lambda cell: parse_json(cell) if cell[0] == '"' else cell)

@@ -12,7 +12,7 @@ from helpers.liveagentbench.readers import Unread, extract_text
 from helpers.liveagentbench.tasks import load_taskset, open_files
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
-from helpers.store import parse_json
+from helpers.store import ROOT, parse_json, write_whole
 from helpers.web.session import Web
 from helpers.web.sources import load_sources
 
@@ -22,6 +22,8 @@ FORM = make_schema(answer={"type": "string", "maxLength": 40})
 PROGRAMS = {"program of rules": reply_by_rules, "reciter": recite}
 ALONE, WITH_TEXT, WITH_TOOLS = "model, question alone", "model, with the text", "model, with tools"
 COLUMNS = ["agent", "event_id", "status", "reply", "reason"]
+SHELLS = ROOT / "data/taskset/shells.csv"
+"""What the recorded model's scripts printed (event_id, script, shown); a live run adds to it."""
 
 
 def run_taskset(agent, **settings):
@@ -30,6 +32,7 @@ def run_taskset(agent, **settings):
     `agent` is a name of data/agents.toml; `settings` are those of `registry.open_agent` (live, minutes).
     """
     events, answers = load_taskset()
+    shells = pd.read_csv(SHELLS, index_col=["event_id", "script"], keep_default_na=False)["shown"].to_dict()
     fetch, rows = cache(Web(Portal(load_sources())).fetch), []
     with open_files(events) as places:
         for name, reply in PROGRAMS.items():
@@ -37,12 +40,15 @@ def run_taskset(agent, **settings):
                 about = {"agent": name, "event_id": event["event_id"]}
                 rows.append(about | solve_task(event, places[event["event_id"]], fetch, reply))
         with open_consult(agent, RUN_ID, about="answers tasks", **settings) as consult:
-            asked = run_model(consult, events, places, fetch)
+            asked = run_model(consult, events, places, fetch, shells)
+    if settings.get("live"):
+        kept = pd.Series(shells, name="shown").rename_axis(["event_id", "script"]).sort_index()
+        write_whole(SHELLS, kept.to_csv(lineterminator="\n"))
     is_recorded = asked.groupby("agent")["reply"].transform("count") > 0
     return events, answers, pd.concat([pd.DataFrame(rows, columns=COLUMNS), asked[is_recorded]], ignore_index=True)
 
 
-def run_model(consult, events, places, fetch):
+def run_model(consult, events, places, fetch, shells):
     """Return the runs of a model on the tasks, columns COLUMNS: with tools, with the text of the files, and without.
 
     Without tools the tasks are asked whose files all are text; another is "lacking". Without the text every task is:
@@ -56,7 +62,7 @@ def run_model(consult, events, places, fetch):
             row = ask_task(consult, event, places[event["event_id"]], agent) if is_asked else ("lacking", None, "")
             rows.append((agent, event["event_id"], *row))
     for event in events.to_dict("records"):
-        row = work_by_turns(consult, event, places[event["event_id"]], fetch)
+        row = work_by_turns(consult, event, places[event["event_id"]], fetch, shells)
         rows.append((WITH_TOOLS, event["event_id"], *row))
     return pd.DataFrame(rows, columns=COLUMNS)
 

@@ -62,7 +62,7 @@ def tabulate_scores(scored, events, value="score"):
 
 
 def draw_shares(wide, sizes, ax, digits):
-    """Draw percentages as a heat map, systems by columns (`sizes`: column -> number of tasks); returns the Axes.
+    """Draw percentages as a heat map, systems by columns (`sizes`: column -> number of tasks).
 
     Lines part the columns: all tasks, groups of scenarios, capabilities.
     """
@@ -74,4 +74,3 @@ def draw_shares(wide, sizes, ax, digits):
     ax.set_yticks(np.arange(len(wide)) + 0.5, wide.index, rotation=0)
     ax.vlines([1, 1 + len(GROUPS)], 0, len(wide), color="white", lw=6, zorder=2)
     ax.set(xlabel="", ylabel="")
-    return ax

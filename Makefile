@@ -88,7 +88,7 @@ day: $(VENV)/.ready ## a benchmark of your own on the open web, what is due toda
 	@$(SHOW) daybefore day $(AGENT:%=--agent %) $(LIMIT:%=--limit %) $(SOURCE:%=--source %) $(CEILING:%=--ceiling %) \
 	  $(if $(YES),--yes) $(ARGS)
 
-view: $(VENV)/.ready ## write all runs' questions as a page that opens from disk (AGENT=..., SET=long; ARGS="--event ID": print one)
+view: $(VENV)/.ready ## write all runs' questions as a page that opens from disk (AGENT=..., SET=long)
 	@$(BIN)/python -m daybefore view $(AGENT:%=--agent %) $(SET:%=--set %) $(ARGS)
 
 compare: $(VENV)/.ready ## runs beside each other on the events all were asked: make compare RUNS="my_agent arima" (none: all local runs)

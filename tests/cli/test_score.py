@@ -5,6 +5,7 @@ import json
 import time
 import warnings
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -78,9 +79,7 @@ def list_files(path):
 def shown(monkeypatch):
     """The numbers of the figures, by name; the figures themselves are not drawn."""
     kept = {}
-    for name in ("draw_panels", "draw_chances", "draw_effects"):
-        monkeypatch.setattr(own, name, lambda *arguments, **options: None)
-    monkeypatch.setattr(own, "save", lambda fig, name, table, **facts: kept.update({name: table}) or name)
+    monkeypatch.setattr(own, "save", lambda fig, name, table, **facts: plt.close(fig) or kept.update({name: table}))
     return kept
 
 
@@ -100,11 +99,10 @@ def test_the_folder_goes_through_in_time_and_writes_under_itself_only(drawn):
     assert {p.name for p in (path / "figures").glob("*.png")} == {
         "scores.png",
         "domains.png",
-        "factors.png",
         "probabilities.png",
     }
     text = "\n".join(notes)
-    assert "10 agents on 50 events: " in text and "tables/scores.csv" in text
+    assert "10 agents on 50 scored events: " in text and "tables/scores.csv" in text
 
 
 def test_the_scores_are_those_of_the_files(drawn):
@@ -187,8 +185,8 @@ def test_only_the_needed_columns_and_levels_left_out(tmp_path):
     notes = "\n".join(own.draw_folder(path)[1])
     assert "levels are left out: 50 events have none" in notes
     assert "no domain figure: 50 events have no domain" in notes
-    assert "no figure of probabilities" in notes and "without domain, level" in notes
-    assert {p.name for p in (path / "figures").glob("*.png")} == {"scores.png", "factors.png"}
+    assert "no figure of probabilities" in notes
+    assert {p.name for p in (path / "figures").glob("*.png")} == {"scores.png"}
     assert "95%, by event (50)" in notes and "no source_id or cluster_id" in notes
     assert set(pd.read_csv(path / "figures/index.csv")["status"]) == {"as given"}, "nobody said that they are real"
 
@@ -215,9 +213,10 @@ def test_values_as_text_and_as_json_are_the_same(tmp_path):
     assert read["plain"][0]["level"].tolist()[:2] == [1, 2]
 
 
-def test_the_command_says_what_is_wrong_and_what_to_do(tmp_path):
-    with pytest.raises(SystemExit, match="is not a folder; name one with"):
+def test_the_command_says_what_is_wrong_and_what_to_do(tmp_path, capsys):
+    with pytest.raises(SystemExit, match="2"):
         carry_out(["score", str(tmp_path / "nowhere")])
+    assert "nowhere' does not exist" in capsys.readouterr().err
     change_cell(make_folder(tmp_path / "mine"), "events", 5, "kind", "essay")
     with pytest.raises(SystemExit, match="events.csv, row 5, column kind: .*\nNothing was written"):
         carry_out(["score", str(tmp_path / "mine")])
@@ -280,27 +279,10 @@ def test_intervals_are_by_the_source_that_the_folder_names(tmp_path, shown):
         assert said in notes and "the column source_id of events.csv" in notes
         row = pd.read_csv(path / "tables/agents.csv").query("metric == 'score' and group == 'all'").iloc[0]
         assert row["n_clusters"] == n and np.isfinite(row["low"]) == (n == 12) and np.isfinite(row["low_by_event"])
-    assert not (path / "figures/factors.png").exists() or "no factor figure: 4 sources" in notes
     events.assign(cluster_id=[f"c{at % 20}" for at in range(50)], source_id="s").to_csv(
         path / "events.csv", index=False
     )
     assert "95%, by cluster (20)" in "\n".join(own.draw_folder(path)[1])
-
-
-@pytest.mark.parametrize("by_source", [False, True])
-def test_a_category_of_few_clusters_has_an_effect_without_interval_or_star(by_source, tmp_path, shown):
-    path = make_folder(tmp_path / "mine", n_agents=3)
-    events = pd.read_csv(path / "events.csv", dtype=str, keep_default_na=False)
-    domains = ["Lone", "Pair", "Pair", *(["Sports"] * 20), *(["Weather"] * 27)]
-    events = events.assign(domain=domains, **({"source_id": [f"s{at % 25}" for at in range(50)]} if by_source else {}))
-    events.to_csv(path / "events.csv", index=False)
-    own.draw_folder(path)
-    table = shown["factors"].query("factor == 'domain'").set_index("category")
-    assert table["n_clusters"].to_dict() == {"Lone": 1, "Pair": 2, "Sports": 20, "Weather": 25 if by_source else 27}
-    ends = table[["se", "p", "low", "high"]].notna()
-    assert ends.loc[["Sports", "Weather"]].all(axis=None) and not ends.loc[["Lone", "Pair"]].any(axis=None)
-    assert table["effect"].notna().all() and set(table.loc[["Lone", "Pair"], "stars"]) == {""}
-    assert not [name for name in shown["factors"] if name.startswith(("plain", "event"))]
 
 
 def make_chances(share, n=400, n_sources=20):

@@ -11,7 +11,7 @@ from markupsafe import escape
 
 from helpers.cli import view as viewer
 from helpers.cli.main import main as run_command
-from helpers.cli.questions import fetch_again, list_questions, read_known, read_pages
+from helpers.cli.view import fetch_again, list_questions, read_known, read_pages, tell_events
 from helpers.store import STORE, locate_output, open_store, save_questions, save_run
 from helpers.web.pages import keep_page
 from helpers.worldreasoner.question_pages import tell_hindsight
@@ -30,16 +30,12 @@ def live(tmp_path, monkeypatch):
     """A live ledger of one synthetic run whose every word is hostile; returns its run_id."""
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     monkeypatch.setenv("MY_SERVER_KEY", SECRET)
-    run_id = "strange-A-0123abcd"
-    batch = []
+    run_id, batch = "strange-A-0123abcd", []
     for event_id, value in [*EVENTS.items(), ("A-0101-long_gone", '"A"')]:
         key = {"run_id": run_id, "event_id": event_id, "sample": 0}
         reply = key | {"status": "ok", "reply": f"{HOSTILE} {SECRET} \\boxed{{?}}", "duration_s": 1.5}
-        said = {
-            "value": value,
-            "status": "ok" if value else "unparsable",
-            "reason": None if value else f"{SECRET} {HOSTILE}",
-        }
+        said = {"value": value, "status": "ok" if value else "unparsable"}
+        said["reason"] = None if value else f"{SECRET} {HOSTILE}"
         prediction = key | {"agent_id": "strange", "as_of": "2016-10-10T00:00:00+08:00"} | said
         step = key | {"step": 0, "step_type": "tool", "tool": HOSTILE, "arguments": json.dumps({"query": HOSTILE})}
         batch.append((reply, prediction, [step | {"content": HOSTILE, "page_ids": '["../../p1"]', "error": HOSTILE}]))
@@ -50,29 +46,23 @@ def live(tmp_path, monkeypatch):
     return run_id
 
 
-def write(folder, agents):
-    known = read_known(["A"], agents)
-    viewer.write_pages(folder, known, list_questions(known), viewer.list_keys())
-    return {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*.*")}
-
-
-def test_a_recorded_question_is_told_from_its_prompt_to_its_score(monkeypatch, tmp_path, capsys):
+def test_a_recorded_question_is_told_from_its_prompt_to_its_score(monkeypatch, tmp_path):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     monkeypatch.setattr("helpers.web.pages.FOLDER", ".cache/none")  # a run on this machine may have kept the page
-    run_command(["view", "--event", "A-1010-wti_price", "--agent", "qwen_react", "--json"])
-    told = json.loads(capsys.readouterr().out)
+    known = read_known(["A"], ["qwen_react"])
+    rows = list_questions(known).query("event_id == 'A-1010-wti_price'")
+    [told] = tell_events(known, rows)
     [question] = told["questions"]
     assert told["event"]["prompt"].startswith("What will the spot price of WTI") and told["answer"]["value"] == 50.14
     assert [step["step_type"] for step in question["steps"]][:3] == ["prompt", "model", "tool"]
     assert question["reply"]["reply"].endswith("\\boxed{50.44}") and question["prediction"]["value"] == 50.44
     assert {score["metric"] for score in question["scores"]} >= {"number", "abs_error"}
     assert question["outcome"] == "partly right" and "the answer is 50.14: number 0.5" in question["why"]
-    page = told["pages"]["p4e0e198c7673"]
-    assert "shown once more by the replay as of" in page["how"] and "Energy Information" in page["text"]
-    assert page["published_at"] < question["prediction"]["as_of"], "the page is that of the start day"
-    run_command(["view", "--event", "A-1010-wti_price", "--agent", "qwen_react"])
-    text = capsys.readouterr().out
-    assert all(part in text for part in ("50.44", "WTI crude oil 12 October 2016 EIA", "answer: 50.14"))
+    viewer.write_pages(tmp_path / "page", known, rows)
+    [page] = (path.read_text() for path in (tmp_path / "page/questions").glob("*.html"))
+    assert all(part in page for part in ("50.44", "WTI crude oil 12 October 2016 EIA", "50.14"))
+    sources = [path.read_text() for path in (tmp_path / "page/pages").glob("*.html")]
+    assert any("shown once more by the replay as of" in text and "Energy Information" in text for text in sources)
 
 
 def test_a_run_in_the_store_and_in_the_tables_is_one(live):
@@ -90,7 +80,13 @@ def test_a_run_in_the_store_and_in_the_tables_is_one(live):
 
 
 def test_no_word_of_a_model_becomes_markup_no_key_is_written_and_no_escape_printed(live, tmp_path, capsys):
-    texts = write(tmp_path / "page", ["strange"])
+    run_command(["view", "--agent", "strange", "--json"])
+    out = capsys.readouterr()
+    assert SECRET not in out.out and "left out: 1 questions of october-2016" in out.err
+    [run] = json.loads(out.out)["runs"]
+    assert run["counts"] == {"right": 0, "partly right": 0, "wrong": 2, "not scored": 0, "missing": 1}
+    folder = locate_output("data/runs/view/index.html").parent
+    texts = {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*.*")}
     told = [text for name, text in texts.items() if name.startswith("questions/")]
     assert len(told) == len(EVENTS) and all(f"{escape(HOSTILE)} &lt;secret&gt;" in text for text in told)
     for name, text in texts.items():
@@ -100,9 +96,6 @@ def test_no_word_of_a_model_becomes_markup_no_key_is_written_and_no_escape_print
             assert scripts == ['<script src="table.js">', '<script src="list.js">'] * (name == "index.html"), name
             assert "<img" not in text and "default-src 'none'" in text
     assert not re.search(r"(src|href)=.?https?://", texts["index.html"])
-    run_command(["view", "--event", "A-1010-brent_band", "--agent", "strange"])
-    said = capsys.readouterr().out
-    assert SECRET not in said and "\x1b" not in said and r"\x1b[2J" in said
 
 
 def test_a_long_questions_page_has_its_hindsight(tmp_path, monkeypatch):
@@ -121,26 +114,9 @@ def test_a_price_is_drawn_with_its_days():
     assert not tell_hindsight(event | {"event_id": "r"}, None, [], prices)["prices"]
 
 
-def test_strange_numbers_and_lost_events_are_told(live, capsys):
-    run_command(["view", "--json", "--agent", "strange"])
-    out = capsys.readouterr()
-    told = {row["event_id"]: row for row in json.loads(out.out)["questions"]}
-    outcomes = {name: row["outcome"] for name, row in told.items()}
-    assert outcomes == dict(zip(EVENTS, ("wrong", "wrong", "unparsable"), strict=True))
-    assert told["A-1010-brent_price"]["value"] == "1e999"
-    assert "left out: 1 of october-2016, events that are no longer in data/tables/A/events.csv.gz" in out.err
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["--agent", "nobody"], "no run of agent 'nobody'; `make run AGENT=nobody` makes one"),
-        (["--event", "A-9"], "no run holds a question on 'A-9'"),
-    ],
-)
-def test_a_filter_that_nothing_meets_is_told(live, arguments, said):
-    with pytest.raises(SystemExit, match=re.escape(f"daybefore view: {said}")):
-        run_command(["view", "--agent", "strange", *arguments])
+def test_a_filter_that_nothing_meets_is_told(live):
+    with pytest.raises(SystemExit, match="daybefore view: no run of agent 'nobody'; `make run AGENT=nobody`"):
+        run_command(["view", "--agent", "strange", "--agent", "nobody"])
 
 
 def test_a_page_comes_from_where_it_was_kept_or_from_the_replay_or_not_at_all(live, world):

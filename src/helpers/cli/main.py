@@ -45,6 +45,7 @@ CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 """Characters of an untrusted text that a terminal would obey: escapes, and marks that turn the direction of writing."""
 
 SET_NAMES = ", ".join(one.name for one in SETS)
+STATUSES = "printed", "public", "replay", "synthetic", "as given"
 COUNT, AMOUNT = click.IntRange(min=1), click.FloatRange(min=0, min_open=True)
 
 
@@ -124,15 +125,15 @@ def command(example, module=""):
     def decorate(function):
         name = function.__name__
 
-        def call(is_json, **given):
-            given |= {"is_json": is_json} if name == "view" else {}
+        def call(**given):
             work = importlib.import_module(f"helpers.cli.{module or name}").main
             return work(**{key: value for key, value in given.items() if value not in (None, ())})
 
         call.__doc__ = function.__doc__
         call.__click_params__ = getattr(function, "__click_params__", [])
         made = daybefore.command(name, epilog=write_epilog(f"{name} {example}"))(call)
-        return click.option("--json", "is_json", is_flag=True, help="Print one JSON object, all words on stderr.")(made)
+        json_option = {"is_flag": True, "expose_value": False, "help": "Print one JSON object, all words on stderr."}
+        return click.option("--json", **json_option)(made)
 
     return decorate
 
@@ -238,9 +239,8 @@ def figures():
 @command("")
 @option("--agent", "agents", multiple=True, help="Only this agent's runs; may be given several times.")
 @option("--set", "windows", callback=find_windows, multiple=True, help="Only questions of this set; several times.")
-@option("--event", help="Print all that is known of this event instead of writing the page.")
 def view():
-    """Every question of every run on a page that opens from disk, or one of them as text."""
+    """Every question of every run on a page that opens from disk."""
 
 
 @command("--source clemson")
@@ -274,8 +274,8 @@ def export():
 
 
 @command("my_folder")
-@click.argument("folder")
-@option("--status", help="Whose data the figures show: printed, public, replay or synthetic (default: as given).")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False))
+@option("--status", type=click.Choice(STATUSES), help="Whose data the figures show (default: as given).")
 def score():
     """Score and draw predictions of your own, from three csv files in a FOLDER."""
 

@@ -1,72 +1,56 @@
-"""`daybefore view` (make view): every question of every run on pages that open from disk, or as text and JSON.
+"""`daybefore view` (make view): every question of every run, own and recorded, on pages that open from disk.
 
 The pages are HTML by Jinja2, which escapes what a model or a page said; a question's page and a source's run no script.
-The lists sort and filter by DataTables, from the package itables; nothing is loaded from elsewhere.
+The lists sort and filter by DataTables, from the package itables; nothing is loaded from elsewhere. A run that stands
+both in the store and in data/tables is one: the store's rows, which know their seconds, come first.
 """
 
+import json
 import os
 import re
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from importlib.resources import files
+from types import SimpleNamespace
 
 import pandas as pd
 
+from helpers.agents.exports import list_evidence
 from helpers.agents.registry import load_entries
 from helpers.cli.main import show, tell
-from helpers.cli.questions import (
-    list_pages,
-    list_questions,
-    open_row,
-    read_known,
-    read_pages,
-    tell_events,
-    write_value,
-)
 from helpers.cli.report import open_templates, write_interval
-from helpers.futurex.past import build_priced
+from helpers.futurex.past import build_priced, read_window
 from helpers.models.secrets import hide_secrets, list_secrets
-from helpers.question_sets import PUBLIC_WINDOWS, find_set
-from helpers.scoring.scores import build_matrix
+from helpers.question_sets import WINDOWS, find_set
+from helpers.scoring.runs import list_recorded
+from helpers.scoring.scores import HEADLINE, build_matrix, score_predictions
 from helpers.stats.means import find_clusters, summarize_clustered
-from helpers.store import dump_json, hash_text, locate_output
+from helpers.store import KEPT, STORE, hash_text, locate_input, locate_output, read_runs, read_table
+from helpers.tables import TABLES, list_columns
+from helpers.web.pages import GatewayError, read_kept
+from helpers.web.replay import open_world
 from helpers.worldreasoner.question_pages import NOTHING, tell_hindsight
 
 FOLDER = "data/runs/view"
+KEY = ["run_id", "event_id", "sample"]
+JSON_COLUMNS = {"options", "value", "distribution", "arguments", "page_ids", "metadata"}
+OUTCOMES = ("right", "partly right", "wrong", "not scored")
+N_END = 120
+"""Characters of a reply's end that are shown where it holds no prediction."""
 EXPORTS = re.compile(r"export\s*\{([^{}]*)\};?\s*(?=/\*!|$)")
 """The end of a JavaScript module, before the licences: the names that it gives away."""
-OUTCOMES = ("right", "partly right", "wrong", "not scored")
 
 
-def main(agents=None, windows=None, event=None, is_json=False):
-    """Write the pages, or print one event; with `is_json` return the list, or all of that event.
-
-    Raises ValueError for an agent or event of which there is no run.
-    """
-    secrets, known = list_keys(), read_known(windows, agents)
+def main(agents=None, windows=None):
+    """Write the pages, print where they are and return the runs. Raises ValueError for an agent that has no run."""
+    known = read_known(windows, agents)
     if agents and (strange := sorted(set(agents) - set(known.runs["agent_id"]))):
         raise ValueError(f"no run of agent {strange[0]!r}; `make run AGENT={strange[0]}` makes one")
-    questions, found = list_questions(known), None
-    if event:
-        questions = questions[questions["event_id"] == event]
-        if questions.empty:
-            raise ValueError(f"no run holds a question on {event!r}; --json lists the questions there are")
-        found = next(tell_events(known, questions))
-        found = hide_secrets(found | {"pages": read_pages(list_pages(found), known.pages)}, secrets)
-        if not is_json:
-            show(load_template("event.txt").render(found))
-    elif is_json:
-        tables = {"runs": known.runs, "questions": questions}
-        found = {name: [open_row(row) for row in rows.to_dict("records")] for name, rows in tables.items()}
-        found = hide_secrets(found, secrets)
-    else:
-        folder = locate_output(f"{FOLDER}/index.html").parent
-        write_pages(folder, known, questions, secrets, is_whole=windows is not None)
-        show(f"{len(questions):,} questions on {questions['event_id'].nunique():,} events; open in a browser:")
-        show((folder / "index.html").resolve().as_uri())
-    for name, n in known.lost.items():
-        table = f"events that are no longer in data/tables/{name}/events.csv.gz"
-        told = find_set(name).name
-        tell(f"left out: {n} of {told}, {f'which SET={told} shows' if name in PUBLIC_WINDOWS else table}")
-    return found
+    folder, questions = locate_output(f"{FOLDER}/index.html").parent, list_questions(known)
+    runs = write_pages(folder, known, questions, list_keys(), is_whole=windows is not None)
+    page = (folder / "index.html").resolve().as_uri()
+    show(f"{len(questions):,} questions on {questions['event_id'].nunique():,} events; open in a browser:\n{page}")
+    return {"page": page, "runs": runs}
 
 
 def list_keys():
@@ -75,19 +59,206 @@ def list_keys():
     return tuple(sorted({*list_secrets(os.environ), *filter(None, named)}))
 
 
-def load_template(name):
-    """Return a template of this room, which knows how values, days and pages' files are written."""
-    made = open_templates()
-    made.filters |= {"value": write_value, "json": dump_json}
-    made.filters["day"] = lambda day: str(pd.Timestamp(day, unit="D").date())
-    made.globals["name_file"] = name_file
-    return made.get_template(name)
+# --- what is known ---------------------------------------------------------------------------------------------------
+
+
+def read_known(windows=None, agents=None):
+    """Return the tables of all runs, or of those on some windows' events and of some agents, as attributes: events,
+    answers, runs (with origin: own or recorded), replies, predictions, traces, evidence by prediction, scores, pages.
+
+    Without either, events that recorded baselines alone were asked are left out. Questions whose events are in no
+    table that was read are left out and told: public windows are read when they are named.
+    """
+    (events, answers), parts = read_asked(windows), list(read_parts(windows))
+    tables = {name: join(parts, name) for name in (*KEPT, "pages")}
+    runs, predictions = tables["runs"], tables["predictions"]
+    left = predictions.loc[~predictions["event_id"].isin(events["event_id"]), "run_id"]
+    for name, n in left.str.rsplit("-", n=2).str[-2].value_counts().sort_index().items():
+        if windows is None or name in windows:
+            tell(f"left out: {n} questions of {(told := find_set(name).name)}; SET={told} shows those it still has")
+    if agents is not None:
+        predictions = predictions[predictions["agent_id"].isin(agents)]
+    elif windows is None:
+        shown = runs.loc[runs["origin"].ne("recorded") | runs["category"].ne("baseline"), "run_id"]
+        events = events[events["event_id"].isin(predictions.loc[predictions["run_id"].isin(shown), "event_id"])]
+    run_ids = predictions.loc[predictions["event_id"].isin(events["event_id"]), "run_id"]
+    tables |= {name: tables[name][tables[name]["run_id"].isin(run_ids)] for name in KEPT}
+    tables |= {name: tables[name][tables[name]["event_id"].isin(events["event_id"])] for name in KEPT[1:]}
+    evidence = list_evidence(*(tables[name] for name in ("traces", "replies", "predictions", "pages")))
+    owners = evidence["owner_id"].str.split("|", expand=True).reindex(columns=range(3)).set_axis(KEY, axis=1)
+    evidence = evidence.join(owners).astype({"sample": int})
+    scores = score_predictions(tables["predictions"][list_columns("predictions")], answers, events)
+    return SimpleNamespace(events=events, answers=answers, scores=scores, evidence=evidence, **tables)
+
+
+def read_asked(windows=None):
+    """Return (events, answers) of some question sets, by default of all whose tables are kept."""
+    parts = []
+    for window in windows or WINDOWS:
+        try:
+            parts.append([read_window(name, window) for name in ("events", "answers")])
+        except FileNotFoundError:
+            if windows:
+                raise
+    return [pd.concat(tables, ignore_index=True) for tables in zip(*parts, strict=True)]
+
+
+def read_parts(windows=None):
+    """Yield the tables of the store's runs, then those of each folder of recorded runs: {name: rows}.
+
+    A recorded run has the id that it had in its store.
+    """
+    with suppress(FileNotFoundError):
+        path = locate_input(STORE)
+        tables = {name: read_runs(path, name, timings=True) for name in KEPT}
+        yield tables | {"runs": tables["runs"].assign(origin="own")}
+    for folder in sorted({run.place for run in list_recorded()}):
+        if windows is None or folder.split("/")[0] in windows:
+            tables = {name: read_table(name, folder) for name in KEPT}
+            ids = tables["runs"].set_index("run_id")["ledger_run_id"]
+            tables = {name: rows.assign(run_id=rows["run_id"].map(ids)) for name, rows in tables.items()}
+            with suppress(FileNotFoundError):
+                tables["pages"] = read_table("pages", folder)
+            yield tables | {"runs": tables["runs"].assign(origin="recorded")}
+
+
+def join(parts, name):
+    """Return the tables of one name below each other, of equal keys the first (of runs the last: the recorded)."""
+    found = [part[name] for part in parts if len(part.get(name, ()))]
+    table = pd.concat(found) if found else pd.DataFrame(columns=[*list_columns(name), "origin", "started_at"])
+    return table.drop_duplicates(TABLES[name][0], keep="last" if name == "runs" else "first", ignore_index=True)
+
+
+def list_questions(known):
+    """Return a row a question: key, agent, condition, outcome, headline score, value, reason, seconds.
+
+    outcome: "right", "partly right", "wrong" by the score, "not scored", or the status of a missing prediction.
+    """
+    kinds = known.events.set_index("event_id")["kind"]
+    scores = known.scores[known.scores["metric"] == known.scores["event_id"].map(kinds).map(HEADLINE)]
+    rows = known.predictions[[*KEY, "agent_id", "status", "reason", "value"]]
+    rows = rows.merge(known.runs[["run_id", "condition"]], "left", "run_id")
+    rows = rows.merge(scores[[*KEY, "metric", "score", "is_scored", "reason"]], "left", KEY, suffixes=("", "_score"))
+    rows = rows.merge(known.replies.reindex(columns=[*KEY, "duration_s"]), "left", KEY)
+    rows["outcome"] = [name_outcome(*row) for row in zip(rows["status"], rows["score"], rows["is_scored"], strict=True)]
+    return rows
+
+
+def name_outcome(status, score, is_scored=True):
+    """Return what became of a prediction, in words.
+
+    >>> name_outcome("ok", 1.0), name_outcome("ok", 0.4), name_outcome("ok", 1.0, False), name_outcome("refusal", 0)
+    ('right', 'partly right', 'not scored', 'refusal')
+    """
+    if status != "ok":
+        return status
+    if is_scored is not True or score != score:
+        return "not scored"
+    return "right" if score == 1 else "partly right" if score > 0 else "wrong"
+
+
+# --- one event at a time ---------------------------------------------------------------------------------------------
+
+
+def tell_events(known, questions):
+    """Yield an event at a time as {"event", "answer", "questions"}: each question with all parts of what is known.
+
+    `questions` are the rows of `list_questions` to tell of.
+    """
+    answers, events = (group_rows(table, ["event_id"]) for table in (known.answers, known.events))
+    names = {"replies": "reply", "predictions": "prediction", "traces": "steps", "scores": "scores"}
+    parts = {told: group_rows(getattr(known, name), KEY) for name, told in (names | {"evidence": "pages"}).items()}
+    for (event_id,), rows in group_rows(questions, ["event_id"]).items():
+        event, answer = events[event_id,][0], answers.get((event_id,), [{}])[0]
+        for row in rows:
+            row |= {told: groups.get(tuple(row[column] for column in KEY), []) for told, groups in parts.items()}
+            row |= {told: next(iter(row[told]), {}) for told in ("reply", "prediction")}
+            row["why"] = explain(row, answer, event.get("options"))
+        yield {"event": event, "answer": answer, "questions": rows}
+
+
+def group_rows(table, key):
+    """Return {key's values as a tuple: its rows}, each a dict without blanks, its JSON opened, whole numbers whole."""
+    groups = {}
+    for row in table.to_dict("records"):
+        opened = {name: open_cell(cell, name) for name, cell in row.items() if cell is not None and cell == cell}
+        groups.setdefault(tuple(opened[name] for name in key), []).append(opened)
+    return groups
+
+
+def open_cell(cell, name):
+    """Return a cell as a page shows it: JSON opened, a whole number that a column of floats holds an integer again.
+
+    >>> open_cell('["A"]', "value"), open_cell(2.0, "level"), open_cell(float("inf"), "score")
+    (['A'], 2, inf)
+    """
+    if name in JSON_COLUMNS and isinstance(cell, str):
+        return json.loads(cell)
+    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
+
+
+def write_value(value, options=None):
+    """Return a prediction's or answer's value (opened JSON) as text, a letter with what it stands for.
+
+    >>> write_value("A", {"A": "Yes"}), write_value(["A", "B"]), write_value(12.5), write_value(None)
+    ('A (Yes)', 'A, B', '12.5', '')
+    """
+    if isinstance(value, str) and (options or {}).get(value):
+        return f"{value} ({options[value]})"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return f"{value:.10g}" if isinstance(value, float) else "" if value is None else str(value)
+
+
+def explain(question, answer, options):
+    """Return in one sentence why a question's score is what it is; `answer` is the answer's row, {} for none."""
+    if question["status"] != "ok":
+        reason = question.get("reason")
+        why = f": {reason}" if reason not in (None, question["status"]) else ""
+        end = " ".join(question["reply"].get("reply", "").split())[-N_END:]
+        return f"No prediction, {question['status']}{why}. " + (f"The reply ends: {end}" if end else "No reply.")
+    said = f"It said {write_value(question.get('value'), options)}"
+    if question["outcome"] == "not scored":
+        return f"{said}; not scored: {question.get('reason_score') or 'there is no answer'}."
+    sd = f", its sd is {answer['spread']:.4g}" if question["metric"] == "number" and "spread" in answer else ""
+    truth = write_value(answer.get("value"), options)
+    return f"{said}, the answer is {truth}: {question['metric']} {question['score']:.2f}{sd}."
+
+
+def read_pages(page_ids, known):
+    """Return {page_id: facts, `text` where it can be had, and `how`}.
+
+    A page that a run kept is read from the cache. One that a recorded run names (`known`, the pages table) is fetched
+    from the replay once more, as of the moment at which it was read; its id tells whether it is the same.
+    """
+    kept = {page_id: row | {"how": "as it was kept by the run"} for page_id, row in read_kept(page_ids).items()}
+    if rows := group_rows(known[known["page_id"].isin(set(page_ids) - set(kept))], ["page_id"]):
+        with open_world() as opener, ThreadPoolExecutor(8) as pool:
+            web = opener()
+            found = pool.map(lambda rows: fetch_again(web, rows[0]), rows.values())
+            kept |= zip([page_id for (page_id,) in rows], found, strict=True)
+    return {page_id: kept.get(page_id, {"how": "not kept"}) for page_id in page_ids}
+
+
+def fetch_again(web, row):
+    """Return a page's facts (a row of the table pages) and, where the replay still shows the very same, its text."""
+    try:
+        page = web.fetch(row["url"], row["retrieved_at"])
+    except GatewayError as error:
+        return row | {"how": f"not kept, and the replay does not show it: {error}"}
+    if page.page_id != row["page_id"]:
+        return row | {"how": "not kept, and the replay now shows another page at this address and moment"}
+    return row | {"text": page.text, "how": f"shown once more by the replay as of {row['retrieved_at']}: same digest"}
+
+
+# --- pages -----------------------------------------------------------------------------------------------------------
 
 
 def write_pages(folder, known, questions, secrets=(), is_whole=True):
-    """Write the pages into a folder: the lists, one of each event, one of each source; those of an earlier time go.
+    """Write the pages into a folder, the lists, one of each event, one of each source; return the runs' rows.
 
-    Hindsight graphs and prices, which take seconds, are there where the pages are to be whole.
+    Those of an earlier time go. Hindsight graphs and prices, which take seconds, are there where the pages are to be
+    whole.
     """
     for name in ("questions", "pages"):
         (folder / name).mkdir(parents=True, exist_ok=True)
@@ -101,10 +272,11 @@ def write_pages(folder, known, questions, secrets=(), is_whole=True):
     for told in tell_events(known, questions):
         for question in told["questions"]:  # a baseline's pages are the sources' whole series
             question["pages"] = [] if question["agent_id"] in baselines else question["pages"]
+            page_ids |= {page["page_id"] for page in question["pages"]}
+        page_ids |= {told["answer"].get("page_id")} - {None}
         told, event_id = hide_secrets(told, secrets), told["event"]["event_id"]
-        name, page_ids = name_file("questions", event_id), page_ids | set(list_pages(told))
         given = (raw[event_id], cells.get(event_id), told["questions"], prices)
-        hindsight = tell_hindsight(*given) if is_whole else NOTHING
+        hindsight, name = tell_hindsight(*given) if is_whole else NOTHING, name_file("questions", event_id)
         (folder / name).write_text(template.render(told=told, hindsight=hindsight), encoding="utf-8")
         about = {"file": name, "set": find_set(told["event"]["window"]).name}
         rows += [about | {"event": told["event"], "answer": told["answer"], **row} for row in told["questions"]]
@@ -114,10 +286,26 @@ def write_pages(folder, known, questions, secrets=(), is_whole=True):
         (folder / name_file("pages", page_id)).write_text(text, encoding="utf-8")
     runs = hide_secrets(count_outcomes(known, questions), secrets)
     listed = load_template("index.html").render(runs=runs, rows=rows, outcomes=OUTCOMES)
-    library = {"table.js": read_library(), "table.css": read_bundle("dt_bundle.css")}
+    bundle = files("itables") / "html"
+    library = {"table.js": read_library((bundle / "dt_bundle.js").read_text("utf-8"))}
+    library["table.css"] = (bundle / "dt_bundle.css").read_text("utf-8")
     library["list.js"] = (files(__package__) / "pages/list.js").read_text("utf-8")
     for name, text in ({"index.html": listed} | library).items():
         (folder / name).write_text(text, encoding="utf-8")
+    return runs
+
+
+def load_template(name):
+    """Return a template of this room, which knows how values, days and pages' files are written."""
+    made = open_templates()
+    made.filters |= {"value": write_value, "day": lambda day: str(pd.Timestamp(day, unit="D").date())}
+    made.globals["name_file"] = name_file
+    return made.get_template(name)
+
+
+def name_file(folder, key):
+    """Return the name of the file that tells of an event or a page, whatever letters its id has."""
+    return f"{folder}/{hash_text(key, 12)}.html"
 
 
 def count_outcomes(known, questions):
@@ -139,28 +327,16 @@ def count_outcomes(known, questions):
     order = order.sort_values("category", key=lambda category: category == "baseline", kind="stable")
     return [
         row
-        | {"counts": counts.loc[row["run_id"]].to_dict(), "seconds": facts["duration_s"][row["run_id"]]}
-        | {"score": means.get(row["run_id"], "-"), "set": find_set(facts["window"][row["run_id"]]).name}
-        for row in map(open_row, order.to_dict("records"))
+        | {"counts": counts.loc[run_id].to_dict(), "seconds": facts["duration_s"][run_id]}
+        | {"score": means.get(run_id, "-"), "set": find_set(facts["window"][run_id]).name}
+        for (run_id,), (row,) in group_rows(order, ["run_id"]).items()
     ]
 
 
-def name_file(folder, key):
-    """Return the name of the file that tells of an event or a page, whatever letters its id has."""
-    return f"{folder}/{hash_text(key, 12)}.html"
-
-
-def read_bundle(name):
-    """Return a file of the table library as the package itables carries it (DataTables and its plugins, MIT)."""
-    return (files("itables") / "html" / name).read_text("utf-8")
-
-
-def read_library():
-    """Return the table library as a plain script that sets `DataTable`; modules do not load from disk.
-
-    Raises ValueError when the bundle is not the module that it was.
+def read_library(text):
+    """Return DataTables and its plugins (MIT), as the package itables carries them, as a plain script that sets
+    `DataTable`; modules do not load from disk. Raises ValueError when the bundle is not the module that it was.
     """
-    text = read_bundle("dt_bundle.js")
     found = EXPORTS.search(text)
     default = found and re.search(r"([\w$]+) as default", found[1])
     if not default:

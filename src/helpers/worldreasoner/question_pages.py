@@ -24,7 +24,7 @@ def tell_hindsight(event, cell, questions, prices=None):
     """Return what is drawn of an event: its graph where it is one of the long questions, and its prices.
 
     `event` is a row of the events table, `cell` its answer's value as it is stored, `questions` as of
-    `cli.questions.tell_events`, `prices` a table of question_id, day, price.
+    `cli.view.tell_events`, `prices` a table of question_id, day, price.
     """
     own = (EMPTY if prices is None else prices).query("question_id == @event['event_id']").sort_values("day")
     graph = None

@@ -1,7 +1,10 @@
 """`daybefore compare`: runs on the events that all of them were asked: paired differences, and a leaderboard.
 
-A difference is over the events that both predicted. Intervals and tests are clustered by source.
+A run is named by its run_id, or by its agent's name: of a local run, else of a recorded one (data/tables). A difference
+is over the events that both predicted. Intervals and tests are clustered by source.
 """
+
+from pathlib import Path
 
 import pandas as pd
 
@@ -20,10 +23,9 @@ from helpers.cli.report import (
     write_page,
     write_table,
 )
-from helpers.cli.select_runs import add_baselines, describe_conditions, label_runs, select_runs
 from helpers.futurex.past import read_window
 from helpers.question_sets import find_set
-from helpers.scoring.runs import list_runs, read_predictions
+from helpers.scoring.runs import find_run, list_runs, read_predictions
 from helpers.scoring.scores import build_matrix, score_predictions, select_headline
 from helpers.stats.means import find_clusters
 from helpers.stats.paired import ALPHA, judge_pair, list_pairs
@@ -37,6 +39,86 @@ ADJUSTED = (
     "prediction counting 0). It takes a lead to be the same on every question: an adjustment, not a test in pairs"
 )
 FAMILY = "Holm over {} pairs; significant below {}; MDE: the smallest difference found with 80% power at this sd and n"
+
+
+# --- which runs ------------------------------------------------------------------------------------------------------
+
+
+def find_moment(condition):
+    """Return the part of a condition that says when it was asked, "" where it says nothing: at the usual moment.
+
+    >>> find_moment("asked at Near; with articles press 01234567"), find_moment("with articles press 01234567")
+    ('asked at Near', '')
+    """
+    return next((part for part in condition.split("; ") if part.startswith("asked ")), "")
+
+
+def suits(run, condition):
+    """Say whether a run was made under a condition; a baseline, which reads no articles, when its moment is that."""
+    if run.category == "baseline":
+        return find_moment(run.condition) == find_moment(condition)
+    return run.condition == condition
+
+
+def select_runs(every, names, window):
+    """Return (runs, notes, condition) for names of runs or agents; for none, a local run of every agent in a window.
+
+    Of an agent's several runs the newest is taken that was made under the condition of the one with the fewest runs.
+    Raises ValueError for an unknown name, with the nearest or all.
+    """
+    asked_for = list(dict.fromkeys(names)) or list_local_agents(every, window)
+    found, notes = {name: find_run(every, name, window) for name in asked_for}, []
+    condition = min(found.values(), key=lambda own: (own[0].category == "baseline", len(own)))[0].condition
+    chosen = {name: next((run for run in own if suits(run, condition)), own[0]) for name, own in found.items()}
+    for name, own in found.items():
+        if names and len(own) > 1:
+            others = ", ".join(f"{run.run_id} ({run.condition or 'as usual'})" for run in own if run != chosen[name])
+            notes.append(f"{name}: {chosen[name].run_id} of its runs; the others by their run_id: {others}")
+    return list(chosen.values()), notes, condition
+
+
+def list_local_agents(every, window):
+    """Return the agents that have a local run on a set. Raises ValueError, with the sets that have some, below two."""
+    local = [run for run in every if isinstance(run.place, Path)]
+    agents, name = sorted({run.agent_id for run in local if run.window == window}), find_set(window).name
+    if len(agents) > 1:
+        return agents
+    alone = f"only {agents[0]} has a local run" if agents else "there are no local runs"
+    other = ", ".join(f"SET={find_set(other).name}" for other in sorted({run.window for run in local} - {window}))
+    more = f"; there are local runs on other sets: {other}" * bool(other)
+    raise ValueError(f"{alone} on {name} yet; `make run SET={name} LIMIT=20` makes some{more}")
+
+
+def add_baselines(every, runs, condition):
+    """Return the baselines' runs that are not among some runs, asked at a condition's moment: local, else recorded."""
+    taken, found = {run.agent_id for run in runs}, {}
+    for run in every:
+        if run.category == "baseline" and run.window == runs[0].window and suits(run, condition):
+            found.setdefault(run.agent_id, run)
+    return [found[name] for name in sorted(found) if name not in taken]
+
+
+def label_runs(runs):
+    """Return runs under labels: their agent's name; where that is not enough with the condition; else the run_id.
+
+    >>> from helpers.scoring.runs import Run
+    >>> near, mid = (Run("", f"x-L-{n}", "x", "", "", f"asked at {n}", "L", "L") for n in ("Near", "Mid"))
+    >>> [run.label for run in label_runs([near, mid])], [run.label for run in label_runs([mid])]
+    (['x, asked at Near', 'x, asked at Mid'], ['x'])
+    """
+    longer = [f"{run.agent_id}, {run.condition or 'as usual'}" for run in runs]
+    choices = ([run.agent_id for run in runs], longer, [run.run_id for run in runs])
+    labels = next(labels for labels in choices if len(set(labels)) == len(runs))
+    return [run._replace(label=label) for run, label in zip(runs, labels, strict=True)]
+
+
+def describe_conditions(runs):
+    """Return (the condition that all runs share, or "", a sentence on how they differ, or "")."""
+    told = {run.condition for run in runs if run.category != "baseline"} or {run.condition for run in runs}
+    if len(told) == 1 and all(suits(run, min(told)) for run in runs):
+        return min(told), ""
+    listed = "; ".join(f"{run.agent_id} ({run.run_id}) {run.condition or 'as usual'}" for run in runs)
+    return "", f"conditions differ, and a difference between runs may be theirs: {listed}"
 
 
 def find_shared(asked, runs):

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pandas as pd
 from tqdm import tqdm
 
-from helpers.cli.compare import ADJUSTED
+from helpers.cli.compare import ADJUSTED, add_baselines, find_moment
 from helpers.cli.conditions import tell_prices
 from helpers.cli.main import show, tell
 from helpers.cli.report import (
@@ -30,7 +30,6 @@ from helpers.cli.report import (
     write_page,
 )
 from helpers.cli.score import draw_probabilities
-from helpers.cli.select_runs import add_baselines, find_moment
 from helpers.figures import use_style
 from helpers.futurex.past import PRICED, read_window
 from helpers.question_sets import find_set

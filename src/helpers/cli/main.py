@@ -166,12 +166,14 @@ def asking(function):
     return function
 
 
+agents = option("--agent", "names", multiple=True, help="A name in data/agents.toml; may be given several times.")
+out = option("--out", metavar="FOLDER", help="The folder to write to (default: named after what is asked for).")
 explained = option("--explain", is_flag=True, help="Print all columns of the scores, and what they mean.")
 question_set = option("--set", "window", callback=find_windows, metavar="NAME", help=set_help)
 
 
 @command("--agent my_agent --limit 20 --ceiling 1 --json > scores.json")
-@option("--agent", "names", multiple=True, help="A name in data/agents.toml; may be given several times.")
+@agents
 @question_set
 @option("--horizon", help="Of long or markets: when in a question's life: Early, Mid (default), Late or Near.")
 @option("--condition", help="Of long or worldreasoner: one of WorldReasoner's six, such as Near-Resolution.")
@@ -193,7 +195,7 @@ def run():
 
 
 @command("--agent my_agent --ceiling 2")
-@option("--agent", "names", multiple=True, help="A name in data/agents.toml; may be given several times.")
+@agents
 @option(
     "--questions", metavar="FILE", help="A csv, json, jsonl or parquet of id and prompt (default: the challenge's)."
 )
@@ -213,7 +215,7 @@ def week():
 @command("my_agent arima")
 @click.argument("names", nargs=-1, metavar="[RUN]...")
 @question_set
-@option("--out", metavar="FOLDER", help="The folder to write to (default results/compare/NAMES).")
+@out
 @option("--adjust", is_flag=True, help="Runs asked different questions, too: adjusted by two-way fixed effects.")
 @explained
 def compare():
@@ -223,7 +225,7 @@ def compare():
 @command("qwen_react", module="protocols")
 @click.argument("run", metavar="RUN")
 @question_set
-@option("--out", metavar="FOLDER", help="The folder to write to (default results/report/RUN_ID).")
+@out
 def report():
     """What each of the four papers' protocols says of one RUN (a run_id or an agent's name), on one page."""
 
@@ -231,7 +233,7 @@ def report():
 @command("--agents 'my_model other_model'")
 @option("--agents", required=True, metavar="NAMES", help="Names of agents that were run, with spaces between.")
 @option("--set", "question_set", callback=find_windows, help="Only this set (default: all that they were asked).")
-@option("--out", metavar="FOLDER", help="The folder to write to (default results/NAMES).")
+@out
 def figures():
     """The papers' figures with these agents beside the baselines and the recorded models."""
 
@@ -252,7 +254,7 @@ def source():
 
 
 @command("--agent my_model --ceiling 1")
-@option("--agent", "names", multiple=True, help="Who is asked today's questions; may be given several times.")
+@agents
 @option("--source", "sources", multiple=True, help="Only this live source; may be given several times.")
 @option("--panel", multiple=True, help="An agent that screens questions as harmful or subjective; several times.")
 @option("--reader", metavar="NAME", help="An agent that reads an answer from a page where no rule finds it.")
@@ -268,7 +270,7 @@ def day():
 @click.argument("name", metavar="RUN")
 @option("--to", "form", required=True, help="inspect, records (every-eval-ever), dataset (the hub), forecastbench.")
 @question_set
-@option("--out", metavar="FOLDER", help="The folder to write to (default results/export/RUN).")
+@out
 def export():
     """Write a RUN (a run_id or an agent's name) in the form that another tool reads."""
 
@@ -292,14 +294,6 @@ def record():
 # --- carrying it out -------------------------------------------------------------------------------------------------
 
 
-def describe_usage(usage):
-    """Return in one sentence what a command line lacks."""
-    path, said = usage.ctx.command_path if usage.ctx else "daybefore", usage.format_message().rstrip(".")
-    if isinstance(usage, click.exceptions.NoArgsIsHelpError):
-        said = f"name a command: {', '.join(daybefore.commands)}"
-    return f"{path}: {said[:1].lower()}{said[1:]}; {path} --help tells more"
-
-
 def carry_out(arguments):
     """Take the settings on, read the command line and do it; returns what was found, {} for nothing.
 
@@ -312,7 +306,7 @@ def carry_out(arguments):
     try:
         found = daybefore.main(list(arguments), prog_name="daybefore", standalone_mode=False)
     except click.UsageError as usage:
-        tell(describe_usage(usage))
+        usage.show()
         raise SystemExit(2) from usage
     except click.Abort as stopped:  # Ctrl-C
         tell(f"\n{name}: {stopped.__cause__ or CODES[130]}")
@@ -324,36 +318,29 @@ def carry_out(arguments):
     return found if isinstance(found, dict) else {}
 
 
-@contextlib.contextmanager
-def keep_stdout():
-    """Send what is printed, here and by processes that are started, to standard error while the block runs."""
+def main(arguments=None):
+    """Read the command line and carry it out; returns 0, or ends by SystemExit with one of `CODES`, or a sentence.
+
+    With --json all that is printed, also by processes that are started, goes to standard error.
+    """
+    arguments, ending = sys.argv[1:] if arguments is None else arguments, None
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends a command as Ctrl-C does
+    if "--json" not in arguments or "--help" in arguments:
+        carry_out(arguments)
+        return 0
     sys.stdout.flush()
     kept = os.dup(1)
     os.dup2(2, 1)
     try:
         with contextlib.redirect_stdout(sys.stderr):
-            yield
+            found = carry_out(arguments)
+    except SystemExit as stopped:
+        code, ending = stopped.code, stopped
+        told = stopped.__cause__.format_message() if code == 2 else CODES.get(code, code)
+        found = getattr(stopped, "found", {"error": told, "exit": code if code in CODES else 1})
     finally:
         os.dup2(kept, 1)
         os.close(kept)
-
-
-def main(arguments=None):
-    """Read the command line and carry it out; returns 0, or ends by SystemExit with one of `CODES`, or a sentence."""
-    arguments = sys.argv[1:] if arguments is None else arguments
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # ends a command as Ctrl-C does
-    if "--json" not in arguments or "--help" in arguments:
-        carry_out(arguments)
-        return 0
-    ending = None
-    with keep_stdout():
-        try:
-            found = carry_out(arguments)
-        except SystemExit as stopped:
-            code, ending = stopped.code, stopped
-            sentence = code if isinstance(code, str) else CODES.get(code)
-            sentence = describe_usage(stopped.__cause__) if code == 2 else sentence
-            found = getattr(stopped, "found", {"error": sentence, "exit": 1 if isinstance(code, str) else code})
     from helpers.store import clean_value  # here: it imports pandas, before which the settings are made
 
     print(json.dumps(clean_value(found), ensure_ascii=False))

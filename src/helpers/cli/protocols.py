@@ -6,6 +6,7 @@ Every number is another room's: this module chooses what a run allows and says i
 import pandas as pd
 
 from helpers.cli.apart import audit_leaks, describe_mean, tabulate_kept
+from helpers.cli.compare import add_baselines, find_moment
 from helpers.cli.conditions import KINDS, describe_facts, refer_to_cards
 from helpers.cli.main import show
 from helpers.cli.report import (
@@ -20,7 +21,6 @@ from helpers.cli.report import (
     write_page,
 )
 from helpers.cli.results import count_missing
-from helpers.cli.select_runs import add_baselines, find_moment
 from helpers.futurex.past import PRICED, read_window
 from helpers.models.costs import write_usd
 from helpers.question_sets import find_set

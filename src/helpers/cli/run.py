@@ -20,11 +20,11 @@ from helpers.agents.runs import (
     select_whole,
 )
 from helpers.agents.workers import STOPS, Stopped
+from helpers.cli.compare import find_moment
 from helpers.cli.conditions import judge_run
 from helpers.cli.main import PartWay, show, tell
 from helpers.cli.preflight import announce_articles, list_left, locate_store, prepare_agent
 from helpers.cli.results import keep_results
-from helpers.cli.select_runs import find_moment
 from helpers.futurex.past import choose_baselines, list_articles, name_default, open_window, read_window
 from helpers.live.machines import hand_out, take_in
 from helpers.models.costs import write_usd

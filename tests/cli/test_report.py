@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from helpers.agents.arms import SEED
 from helpers.cli.conditions import Beside
 from helpers.cli.report import summarize_agents, tabulate_leads, tabulate_scores
 from helpers.cli.results import count_missing, keep_results
@@ -79,7 +80,7 @@ def test_an_agents_numbers_are_the_same_in_any_company():
 def show(folder, run_ids, events, explain=True):
     asked = Asked("A", events, events, None, folder / STORE)
     beside = Beside(pd.DataFrame(), {}, "", "")
-    return keep_results(asked, run_ids, ["last_value"], 7, beside, {"mine": 0.5}, explain)[1]
+    return keep_results(asked, run_ids, ["last_value"], beside, {"mine": 0.5}, explain)[1]
 
 
 @pytest.fixture
@@ -116,7 +117,13 @@ def test_a_run_leaves_its_results_behind(kept):
     assert "Brier: sum over options, 0 (best) to 2 for one choice, half of it is the usual one of yes/no" in text
     assert "intervals: 95%, by source (12)" in text and "data/runs/<run_id> has results.json" in text
     found = json.loads((folder / "data/runs/mine-A-01/results.json").read_text())
-    assert [found[name] for name in ("agent_id", "window", "seed", "n_events", "n_asked")] == ["mine", "A", 7, 24, 24]
+    assert [found[name] for name in ("agent_id", "window", "seed", "n_events", "n_asked")] == [
+        "mine",
+        "A",
+        SEED,
+        24,
+        24,
+    ]
     n_window = len(read_table("events", "A"))
     assert [found[name] for name in ("n_answered", "n_scored", "n_window")] == [20, 20, n_window]
     assert found["status"] == f"a sample: 24 of the {n_window} events of the set were asked"

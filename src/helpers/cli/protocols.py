@@ -5,7 +5,6 @@ Every number is another room's: this module chooses what a run allows and says i
 
 import pandas as pd
 
-from helpers.cli.apart import audit_leaks, describe_mean, tabulate_kept
 from helpers.cli.compare import add_baselines, find_moment
 from helpers.cli.conditions import KINDS, describe_facts, refer_to_cards
 from helpers.cli.main import show
@@ -20,7 +19,7 @@ from helpers.cli.report import (
     write_interval,
     write_page,
 )
-from helpers.cli.results import count_missing
+from helpers.cli.results import audit_leaks, count_missing, describe_mean, tabulate_kept
 from helpers.futurex.past import PRICED, read_window
 from helpers.models.costs import write_usd
 from helpers.question_sets import find_set
@@ -34,6 +33,55 @@ FOLDER = "results/report"
 INCONCLUSIVE = f"without an interval: inconclusive, of fewer than {MIN_CLUSTERS} clusters or where nothing varies"
 MANY_STEPS = 10
 """Questions with so many steps or more stand in one row."""
+AXES = {
+    "brier": "No Brier or log score: the replies state no probability.",
+    "srcp": "No source precision: the agent has no gateway to search through.",
+    "recall": "No key-event recall: the agent is asked for no graph.",
+}
+"""An axis of WorldReasoner -> what is said where a run has none of it."""
+
+
+def main(run, window=None, out=None):
+    """Write one run's page as markdown and HTML, print the first, and return what is on it.
+
+    `run` is a run_id or an agent's name. Raises ValueError for a name that is none, with the nearest.
+    """
+    every = list_runs()
+    found = find_run(every, run, window)
+    sections, events = report_run(found[0], every)
+    what = f"{len(events)} questions of {find_set(found[0].window).name}, {found[0].condition or 'asked as usual'}"
+    about = [f"{found[0].run_id}: {what}", describe_intervals(events), INCONCLUSIVE]
+    about += [f"of {len(found)} runs the newest: a run_id names another"] if len(found) > 1 else []
+    folder, title = open_folder(out, FOLDER, [found[0].run_id]), f"{found[0].agent_id} by four protocols"
+    _, page, text = write_page(folder, title, sections, about=about, markdown="report.md")
+    show(f"{text}\nopen in a browser: {page}")
+    rows = [
+        {"title": title, "notes": notes, "table": None if table is None else table.to_dict("records")}
+        for title, (notes, table) in sections.items()
+    ]
+    return {"run_id": found[0].run_id, "window": found[0].window, "about": about, "sections": rows}
+
+
+def report_run(run, every):
+    """Return ({title: (sentences, table or None)}, events) of a run by four protocols, its leaks, its costs."""
+    tables = {name: read_rows(name, run, True) for name in ("runs", "replies", "predictions", "traces")}
+    asked = set(tables["predictions"]["event_id"])
+    events, answers = (read_window(name, run.window) for name in ("events", "answers"))
+    events, answers = (table[table["event_id"].isin(asked)] for table in (events, answers))
+    others = add_baselines(every, [run], run.condition)
+    beside = [read_predictions(others).query("event_id in @asked")] if others else []
+    scores = score_predictions(pd.concat([tables["predictions"], *beside]), answers, events)
+    clusters, rows = find_clusters(events)[0], select_headline(scores, events)
+    own = rows[rows["agent_id"] == run.label]
+    return {
+        "FutureX": tell_futurex(run, scores, events, [one.label for one in others]),
+        "WorldReasoner": tell_worldreasoner(run, events, answers, tables),
+        "Proof of Time": tell_steps(run, own, clusters, tables),
+        "LiveAgentBench": tell_success(own, clusters),
+        "Probabilities": tell_chances(run, scores, events, answers, tables, clusters),
+        "Leaks and agreement": (tell_leaks(events, answers, tables) + tell_samples(tables["predictions"]), None),
+        "Costs, seconds, and what is missing": tell_spent(tables),
+    }, events
 
 
 def write_mean(row):
@@ -83,18 +131,9 @@ def tell_worldreasoner(run, events, answers, tables):
     notes = describe_facts(run.label, facts[run.label], rows, KINDS[run.window])
     names = rows["metric"].str.removeprefix("worldreasoner_")
     there = {name.split("_")[0] for name in names}
-    notes += [
-        f"No {what}: {why}."
-        for axis, what, why in (
-            ("brier", "Brier or log score", "the replies state no probability"),
-            ("srcp", "source precision", "the agent has no gateway to search through"),
-            ("recall", "key-event recall", "the agent is asked for no graph"),
-        )
-        if axis not in there
-    ]
-    return notes, list_means(
-        rows.assign(group=names.where(rows["group"] == "all", names + " " + rows["group"])), "axis"
-    )
+    notes += [lacks for axis, lacks in AXES.items() if axis not in there]
+    axes = names.where(rows["group"] == "all", names + " " + rows["group"])
+    return notes, list_means(rows.assign(group=axes), "axis")
 
 
 def tell_steps(run, rows, clusters, tables):
@@ -103,12 +142,8 @@ def tell_steps(run, rows, clusters, tables):
     choices, told = rows[rows["kind"] == "single"], "the run sets none, so no accuracy by limit"
     notes = [f"Limit of messages: {told if pd.isna(limit) else f'{limit:.0f}, the only one of this run'}."]
     n, costs = tables["predictions"]["status"].eq("ok").sum(), pd.to_numeric(replies["cost_usd"])
-    known = costs.notna().all() and n
-    price = (
-        f"{write_usd(costs.sum() / n)} USD (n = {n})"
-        if known
-        else "not known, replies have no price or none is answered"
-    )
+    price = "not known, replies have no price or none is answered"
+    price = f"{write_usd(costs.sum() / n)} USD (n = {n})" if costs.notna().all() and n else price
     notes += [f"Cost of an answered question: {price}."]
     if choices.empty:
         return [*notes, "No accuracy: the run was asked no single choice that has an answer."], None
@@ -125,10 +160,10 @@ def tell_steps(run, rows, clusters, tables):
 def tell_success(rows, clusters):
     """Return (sentences, table) of LiveAgentBench's success rate: exact answers, by kind; a missing one is none."""
     exact = rows.assign(score=rows["score_imputed"].eq(1).astype(float))
-    notes = [
+    note = (
         "An answer counts where it is exactly right (headline score 1); no credit for a part. A missing one is wrong."
-    ]
-    return notes, list_means(tabulate_groups(exact, clusters, ("kind",)), "success rate", is_imputed=True)
+    )
+    return [note], list_means(tabulate_groups(exact, clusters, ("kind",)), "success rate", is_imputed=True)
 
 
 def tell_chances(run, scores, events, answers, tables, clusters):
@@ -197,49 +232,3 @@ def tell_spent(tables):
     if missing.empty:
         return [*notes, "Nothing is missing: each question has an answer that could be read."], None
     return notes, missing.fillna({"reason": "no reason given"})[["status", "reason", "n", "event_id"]]
-
-
-def report_run(run, every):
-    """Return ({title: (sentences, table or None)}, events) of a run by four protocols, its leaks, its costs."""
-    tables = {name: read_rows(name, run, True) for name in ("runs", "replies", "predictions", "traces")}
-    asked = set(tables["predictions"]["event_id"])
-    events, answers = (read_window(name, run.window) for name in ("events", "answers"))
-    events, answers = (table[table["event_id"].isin(asked)] for table in (events, answers))
-    others = add_baselines(every, [run], run.condition)
-    beside = [read_predictions(others).query("event_id in @asked")] if others else []
-    scores = score_predictions(pd.concat([tables["predictions"], *beside]), answers, events)
-    clusters, rows = find_clusters(events)[0], select_headline(scores, events)
-    own = rows[rows["agent_id"] == run.label]
-    return {
-        "FutureX": tell_futurex(run, scores, events, [one.label for one in others]),
-        "WorldReasoner": tell_worldreasoner(run, events, answers, tables),
-        "Proof of Time": tell_steps(run, own, clusters, tables),
-        "LiveAgentBench": tell_success(own, clusters),
-        "Probabilities": tell_chances(run, scores, events, answers, tables, clusters),
-        "Leaks and agreement": (tell_leaks(events, answers, tables) + tell_samples(tables["predictions"]), None),
-        "Costs, seconds, and what is missing": tell_spent(tables),
-    }, events
-
-
-def main(run, window=None, out=None):
-    """Write one run's page as markdown and HTML, print the first, and return what is on it.
-
-    `run` is a run_id or an agent's name. Raises ValueError for a name that is none, with the nearest.
-    """
-    every = list_runs()
-    found = find_run(every, run, window)
-    chosen = found[0]
-    sections, events = report_run(chosen, every)
-    name = find_set(chosen.window).name
-    about = [f"{chosen.run_id}: {len(events)} questions of {name}, {chosen.condition or 'asked as usual'}"]
-    about += [describe_intervals(events), INCONCLUSIVE]
-    about += [f"of {len(found)} runs the newest: a run_id names another"] if len(found) > 1 else []
-    written = {"about": about, "markdown": "report.md"}
-    folder = open_folder(out, FOLDER, [chosen.run_id])
-    _, page, text = write_page(folder, f"{chosen.agent_id} by four protocols", sections, **written)
-    show(f"{text}\nopen in a browser: {page}")
-    rows = [
-        {"title": title, "notes": notes, "table": None if table is None else table.to_dict("records")}
-        for title, (notes, table) in sections.items()
-    ]
-    return {"run_id": chosen.run_id, "window": chosen.window, "about": about, "sections": rows}

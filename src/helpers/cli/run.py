@@ -268,7 +268,7 @@ def main(
     today = [f"{name} {TODAY}" for name in ready if sees_today(ready[name])]
     beside = beside._replace(note="; ".join(filter(None, [beside.note, *today])))
     unanswered = {name: door.at_most_usd for name, (_, door) in prepared.items()}
-    found, text = keep_results(asked, run_ids, baselines, SEED, beside, unanswered, explain)
+    found, text = keep_results(asked, run_ids, baselines, beside, unanswered, explain)
     kept = f"run_id {', '.join(run_ids[name] for name in names)}"
     show(f"\n{text}\nreplies, predictions and traces: {os.path.relpath(asked.path)}, {kept}")
     if hint := describe_retry(asked.path, [run_ids[name] for name in ready if name in run_ids]):

@@ -12,15 +12,7 @@ from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    Field,
-    StrictBool,
-    StringConstraints,
-    WrapValidator,
-    create_model,
-)
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints, WrapValidator, create_model
 from pydantic_core import PydanticCustomError
 
 from helpers.faults import find_faults
@@ -47,18 +39,12 @@ ANSWER_STATUSES = ("ok", "crawl_error", "extraction_error", "not_published")
 SITE_TYPES = ("prediction_market", "news", "ranking", "government", "real_time")
 """FutureX's five types (3.2.1); `ranking` is its entertainment ranking."""
 
-SPREAD_RULES = ("before_resolution", "before_start")
-"""Window of the outcome's spread: the seven days before its date (the default), or before the start day."""
-
 ROLES = ("opened", "found", "observed", "named")
 """How a page came to an agent, the closest first: opened by its address, a passage of it found by a search, read whole
 as a source's page; or only named in what it wrote."""
 
 HORIZONS = ("Early", "Mid", "Late", "Near")
 """Points of a question's life at which it may be asked (WorldReasoner 5.3)."""
-
-ADDRESS = "http://127.0.0.1:8000/v1 or https://api.example.com/v1"
-"""What `api_base` may look like."""
 
 HELD = "n"
 """What the page_id of a page begins with whose text is not ours to store: news that is fetched, a reader's articles."""
@@ -165,7 +151,6 @@ TYPES = {
     "level": one_of(*LEVELS),
     "category": one_of(*CATEGORIES),
     "site_type": one_of(*SITE_TYPES),
-    "spread_rule": one_of(*SPREAD_RULES),
     "volatility_class": one_of("low", "high"),
     "contamination_group": one_of("widely_known", "obscure"),
     "split": one_of("validation", "test"),
@@ -229,7 +214,10 @@ class Agent(Setting):
     knowledge_cutoff_date: Text = None
     model_released_date: Date = None
     search: Text = None
-    api_base: allow(Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]")], f"an address: {ADDRESS}") = None
+    api_base: allow(
+        Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]")],
+        "an address: http://127.0.0.1:8000/v1 or https://api.example.com/v1",
+    ) = None
     api_key_env: Text = None
     options: dict[str, Any] = {}
     usd_per_million: Price = None
@@ -306,30 +294,12 @@ def check_table(name, table):
     for column in key:
         if column not in table.columns:
             raise ValueError(f"{name}: column {column!r} is missing; the key is {', '.join(key)}")
-        if table[column].isna().any():
-            raise ValueError(f"{name}: row {int(table[column].isna().to_numpy().argmax()) + 1} has no {column}")
-    repeated = table.duplicated(key)
-    if repeated.any():
+        if (blank := table[column].isna().to_numpy()).any():
+            raise ValueError(f"{name}: row {int(blank.argmax()) + 1} has no {column}")
+    if (repeated := table.duplicated(key)).any():
         first = table.loc[repeated, key].iloc[0].to_dict()
         raise ValueError(f"{name}: {int(repeated.sum())} rows repeat a key, the first is {first}")
-    for column in [column for column in columns if column in table.columns]:
+    for column in table.columns.intersection(columns, sort=False):
         for row, words in find_wrong(name, column, table[column]):
             raise ValueError(f"{name}, row {row + 1}, column {column}: {words}")
     return table.reindex(columns=columns + [column for column in table.columns if column not in columns])
-
-
-def check_shares(what, numbers):
-    """Return numbers as an array of floats. Raises ValueError for one that is blank or no probability, and names it."""
-    found = np.asarray(numbers, dtype=float)
-    wrong = ~((found >= 0) & (found <= 1))
-    if wrong.any():
-        raise ValueError(f"{what}: {found[wrong].flat[0]:g} is no probability; it must lie between 0 and 1")
-    return found
-
-
-def read_flags(what, cells):
-    """Return flags as an array of bool. Raises ValueError for a blank one, and says which row's."""
-    blank = np.asarray(pd.isna(cells))
-    if blank.any():
-        raise ValueError(f"{what} is blank in row {int(blank.argmax()) + 1}; say True or False")
-    return np.asarray(cells).astype(bool)

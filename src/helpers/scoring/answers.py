@@ -16,7 +16,7 @@ from helpers.events.pose import pool_matches
 from helpers.events.types import resolve_event
 from helpers.papers import get_constant
 from helpers.store import dump_json, parse_json
-from helpers.tables import ANSWER_STATUSES, SPREAD_RULES, check_table
+from helpers.tables import ANSWER_STATUSES, check_table
 from helpers.web.extract import ExtractionError
 from helpers.web.pages import GatewayError
 
@@ -85,15 +85,10 @@ def attempt_group(crawler, source_id, events, moment):
 def read_answer(event, series, source):
     """Return an event's value (and spread, for numbers) from a page's series; None when it is not there."""
     terms = event["terms"]
-    if terms["date"] not in series.index:
-        return None
-    value = resolve_event(terms, series.loc[terms["date"]])
+    value = resolve_event(terms, series.loc[terms["date"]]) if terms["date"] in series.index else None
     if value is None:
         return None
-    answer = {"value": dump_json(value)}
-    if event["kind"] == "number":
-        answer |= measure_spread(event, series, source)
-    return answer
+    return {"value": dump_json(value)} | (measure_spread(event, series, source) if event["kind"] == "number" else {})
 
 
 def read_market(event, pages):
@@ -120,17 +115,14 @@ def measure_spread(event, series, source):
     else:
         first = str((pd.Timestamp(terms["date"]) - pd.Timedelta(days=SPREAD_DAYS)).date())
         values = before.loc[before.index >= first, terms["entity"]].dropna()
-    n_values = len(values)
-    spread = round(float(np.std(values, ddof=SPREAD_DDOF)), 9) if n_values >= MIN_SPREAD_VALUES else None
-    return {"spread": spread, "n_spread": n_values, "spread_rule": SPREAD_RULES[0]}
+    spread = round(float(np.std(values, ddof=SPREAD_DDOF)), 9) if len(values) >= MIN_SPREAD_VALUES else None
+    return {"spread": spread, "n_spread": len(values), "spread_rule": "before_resolution"}
 
 
 def summarize_acquisition(answers):
     """Return one row a status: n_events and share of all events."""
-    counts = answers["status"].value_counts().reindex(ANSWER_STATUSES, fill_value=0)
-    return pd.DataFrame(
-        {"status": counts.index, "n_events": counts.to_numpy(), "share": counts.to_numpy() / len(answers)}
-    )
+    counts = answers["status"].value_counts().reindex(ANSWER_STATUSES, fill_value=0).rename_axis("status")
+    return counts.rename("n_events").reset_index().assign(share=counts.to_numpy() / len(answers))
 
 
 def follow_acquisition(events, answers):
@@ -162,14 +154,7 @@ def compare_answers(plain, faulty):
     """
     both = plain[["event_id", "value"]].merge(faulty[["event_id", "value"]], on="event_id", suffixes=("", "_faulty"))
     here, there = both["value"].notna(), both["value_faulty"].notna()
-    same = (both["value"] == both["value_faulty"]) & here
-    counts = {
-        "same value": same.sum(),
-        "another value": (here & there & ~same).sum(),
-        "lost": (here & ~there).sum(),
-        "found only with faults": (~here & there).sum(),
-        "found in neither": (~here & ~there).sum(),
-    }
-    return pd.DataFrame({"outcome": list(counts), "n": list(counts.values())}).assign(
-        share=lambda table: table["n"] / len(both)
-    )
+    names = ["same value", "another value", "lost", "found only with faults", "found in neither"]
+    told = np.select([both["value"] == both["value_faulty"], here & there, here, there], names[:4], names[4])
+    table = pd.Series(told).value_counts().reindex(names, fill_value=0).rename_axis("outcome").rename("n").reset_index()
+    return table.assign(share=table["n"] / len(both))

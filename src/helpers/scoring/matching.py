@@ -44,8 +44,7 @@ def extract_answer(reply):
 
 def take_final_line(text):
     """Return a text's last line that is not blank."""
-    lines = [line.strip() for line in (text or "").splitlines() if line.strip()]
-    return lines[-1] if lines else ""
+    return (text.strip().splitlines() or [""])[-1].strip()
 
 
 def split_tokens(text):
@@ -64,11 +63,9 @@ def tidy_number(token):
     """Return a number without plus sign and without zeros that say nothing; any other token as it is."""
     if not re.fullmatch(r"[-+]?\d+(?:\.\d+)?", token):
         return token
-    sign, digits = ("-" if token[0] == "-" else ""), token.lstrip("+-")
-    whole, _, part = digits.partition(".")
-    whole, part = whole.lstrip("0") or "0", part.rstrip("0")
-    number = f"{whole}.{part}" if part else whole
-    return number if number == "0" else sign + number
+    whole, _, part = token.lstrip("+-").partition(".")
+    number = f"{whole.lstrip('0') or '0'}.{part}".rstrip("0").rstrip(".") if part else whole.lstrip("0") or "0"
+    return "-" + number if token[0] == "-" and number != "0" else number
 
 
 def match_answer(reply, truth):
@@ -86,10 +83,5 @@ def match_answer(reply, truth):
         raise ValueError(f"the truth {truth!r} holds nothing to match")
     extracted = extract_answer(reply)
     is_equal, tokens = split_tokens(extracted) == wanted, split_tokens(take_final_line(strip_thinking(reply or "")))
-    is_held = any(tokens[at : at + len(wanted)] == wanted for at in range(len(tokens) - len(wanted) + 1))
-    return {
-        "extracted": extracted,
-        "is_match": is_equal or is_held,
-        "is_equal": is_equal,
-        "is_strict": extracted == truth,
-    }
+    is_match = is_equal or any(tokens[at : at + len(wanted)] == wanted for at in range(len(tokens)))
+    return {"extracted": extracted, "is_match": is_match, "is_equal": is_equal, "is_strict": extracted == truth}

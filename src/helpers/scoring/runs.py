@@ -109,9 +109,7 @@ def list_recorded(window=None):
 
 def make_run(row, window, place, asked=()):
     """Return a Run from a row of the table runs."""
-    told = [
-        row[name] if isinstance(row.get(name), str) else "" for name in ("agent_id", "category", "model", "condition")
-    ]
+    told = [row[name] if isinstance(row.get(name), str) else "" for name in Run._fields[2:6]]
     label = row["agent_id"] + ", no forecast" * ("no forecast" in told[-1])
     return Run(label, row["run_id"], *told, window, place, asked)
 

@@ -11,7 +11,6 @@ from helpers.events.moments import name_horizon, number_days
 from helpers.papers import get_constant
 from helpers.stats.means import summarize_clustered
 from helpers.store import dump_json, parse_json
-from helpers.tables import check_shares
 
 N_SEGMENT = get_constant("worldreasoner", "turning_point_points")
 GAP_HOURS = get_constant("worldreasoner", "turning_point_hours")
@@ -36,26 +35,26 @@ def check_days(table, what):
     return table.astype({"day": float})
 
 
-def find_turning_points(days, prices, n_least=N_SEGMENT, gap_hours=GAP_HOURS):
+def find_turning_points(days, prices):
     """Return the days at which the level of a price changes: change points by PELT, oldest first (G.3.1).
 
-    Segments have a mean each and `n_least` prices or more; a further one must earn log(n) times the noise's variance
-    (BIC), the noise being that of the price's steps (median distance). Of two within `gap_hours` the earlier stays.
+    Segments have a mean each and N_SEGMENT prices or more; a further one must earn log(n) times the noise's variance
+    (BIC), the noise being that of the price's steps (median distance). Of two within GAP_HOURS the earlier stays.
     Blank prices are left out. Empty with too few prices, or where none moves. Needs the package ruptures.
     """
     import ruptures  # here: there is no release for every Python that the kit runs on
 
     days, values = (np.asarray(part, dtype=float) for part in (days, prices))
     days, values = days[~np.isnan(values)], values[~np.isnan(values)]
-    if len(values) < 2 * n_least or np.ptp(values) <= SAME:
+    if len(values) < 2 * N_SEGMENT or np.ptp(values) <= SAME:
         return []
     steps = np.diff(values)
     noise = np.median(np.abs(steps - np.median(steps))) / MAD_OF_ONE or steps.std()
     cost = max(np.log(len(values)) * noise**2, SAME)
-    ends = ruptures.Pelt(model="l2", min_size=n_least, jump=1).fit(values[:, None]).predict(pen=cost)
+    ends = ruptures.Pelt(model="l2", min_size=N_SEGMENT, jump=1).fit(values[:, None]).predict(pen=cost)
     found = []
     for at in ends[:-1]:
-        if not found or days[at] - found[-1] >= gap_hours / 24:
+        if not found or days[at] - found[-1] >= GAP_HOURS / 24:
             found.append(float(days[at]))
     return found
 
@@ -102,11 +101,9 @@ def measure_skill(forecasts, prices, clusters=None):
     matters is the price: `difference` is the market's Brier score minus the agent's, in pairs (above 0: the agent is
     better), with its 95% interval and p by cluster (a question by default); `skill` 1 minus their quotient. Columns
     agent_id, stage (all first), brier, market, difference, low, high, p, n, n_clusters, skill. Forecasts without an
-    earlier price are left out. Raises ValueError for a `p` or a price outside 0 to 1.
+    earlier price are left out.
     """
     table = price_forecasts(forecasts, prices).dropna(subset=["price", "p"])
-    for name in ("price", "p"):
-        check_shares(name, table[name])
     ends = zip(table["opens_at"], table["resolves_at"], pd.to_datetime(table["day"], unit="D"), strict=True)
     table = table.assign(stage=[name_horizon(opens, closes, [day])[0] for opens, closes, day in ends])
     table = table.assign(brier=(table["p"] - table["outcome"]) ** 2, market=(table["price"] - table["outcome"]) ** 2)

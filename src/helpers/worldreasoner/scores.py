@@ -13,7 +13,6 @@ from helpers.papers import get_constant
 from helpers.scoring import scores
 from helpers.stats.means import summarize_clustered
 from helpers.store import parse_json
-from helpers.tables import check_shares, read_flags
 
 CUT = get_constant("worldreasoner", "binary_cut")
 CLIP = get_constant("worldreasoner", "log_clip")
@@ -46,11 +45,10 @@ def score_forecast(kind, value, answer, *, probability=None, distribution=None, 
 
     `value` and `answer` are as in the kit's tables (of a single choice a letter of `options`), `probability` is P(value
     is right); with a `distribution` by option the choice is its largest, the first of several, and `brier_full` the sum
-    over options. Blank where a score is not defined. Raises ValueError for a probability outside 0 to 1, and for a
-    distribution that adds up to more than 1.
+    over options. Blank where a score is not defined. Raises ValueError for a distribution that adds up to more than 1.
     """
     name = name_type(kind, options)
-    row = {"type": name, "is_missing": scores.is_missing(value), "is_flagged": False}
+    row = {"type": name, "is_missing": value is None, "is_flagged": False}
     row |= dict.fromkeys(METRICS, math.nan) | {"accuracy": 0.0}
     if row["is_missing"]:
         return row
@@ -69,9 +67,8 @@ def _score_choice(name, value, answer, probability, distribution, options):
         found["brier_full"] = scores.score_brier(distribution, answer, sorted(options or distribution))
         value = max(sorted(distribution), key=distribution.get)
         probability = distribution[value]
-    if scores.is_missing(probability):
+    if probability is None:
         return found | {"accuracy": float(value == answer)}
-    check_shares("probability", probability)
     if name == "binary":
         yes, no = sorted(options, key=options.get, reverse=True)
         p_yes = probability if value == yes else 1 - probability
@@ -96,9 +93,8 @@ def score_table(predictions, answers, events):
     for row in joined.to_dict("records"):
         options = parse_json(row["options"])
         if name_type(row["kind"], options):
-            cells = {name: row.get(name) for name in ("value", "answer", "probability", "distribution")}
-            cells = {name: parse_json(cell) if isinstance(cell, str) else cell for name, cell in cells.items()}
-            cells = {name: None if scores.is_missing(cell) else cell for name, cell in cells.items()}
+            names = ("value", "answer", "probability", "distribution")
+            cells = {name: scores.open_cell(row.get(name)) for name in names}
             key = {name: row[name] for name in ("run_id", "event_id", "sample", "agent_id")}
             rows.append(key | score_forecast(row["kind"], options=options, **cells))
     return pd.DataFrame(rows)
@@ -138,7 +134,7 @@ def score_sources(evidence, references):
     for (run, event), part in evidence.groupby(["run_id", "event_id"], sort=True):
         row = {"run_id": run, "event_id": event}
         for name in ("cited", "accessed"):
-            chosen = set(part.loc[read_flags(f"is_{name}", part[f"is_{name}"]), "page_id"])
+            chosen = set(part.loc[part[f"is_{name}"].astype(bool), "page_id"])
             row[f"srcp_{name}"] = len(chosen & set(references[event])) / len(chosen) if chosen else 0.0
             row[f"n_{name}"] = len(chosen)
         rows.append(row)
@@ -150,13 +146,11 @@ def split_correct(table, columns=("recall", "srcp_cited")):
 
     Columns metric, right, wrong, gap, low, high, all, n, n_clusters, share (right). `table` has accuracy (0 or 1) and
     cluster beside `columns`. The gap's interval is by cluster, blank where right or wrong ones have fewer than ten.
-    Raises ValueError where an accuracy is blank.
 
     >>> table = pd.DataFrame({"accuracy": [1, 1, 0], "recall": [0.2, 0.4, 0.0], "cluster": list("abc")})
     >>> split_correct(table, ["recall"])[["right", "wrong", "gap", "all"]].round(4).iloc[0].tolist()
     [0.3, 0.0, 0.3, 0.2]
     """
-    read_flags("accuracy", table["accuracy"])  # a blank one is neither right nor wrong
     rows = []
     for name in columns:
         known = table[table[name].notna()].reset_index(drop=True)

@@ -7,13 +7,13 @@ import json
 import math
 import re
 import subprocess
-from http.server import BaseHTTPRequestHandler
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import quote
 
 import pandas as pd
 import pytest
-from serving import Server, run_server
+from serving import run_server
 
 from helpers.agents.sandbox import SandboxError, find_backend
 from helpers.models.files import FOLDER, MODELS
@@ -46,8 +46,8 @@ def serve(answer):
         def log_message(self, *arguments):
             pass
 
-    server = Server(("127.0.0.1", 0), Handler)
-    server.block_on_close = False
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server.daemon_threads, server.block_on_close = True, False
     with run_server(server) as address:
         yield address
 

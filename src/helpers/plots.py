@@ -193,7 +193,7 @@ def draw_heat(table, ax, *, row, column, value):
 
 def draw_usage(usage, axes):
     """Draw what agents took (rows of `usage.measure_usage`), seconds and queries on two Axes, searching ones orange."""
-    named = usage.assign(label=name_rows(usage["agent_id"], usage["n"].astype(int), "{}\n({} events)"))
+    named = usage.assign(label=name_rows(usage["agent_id"], usage["n"].astype(int), "{}\n({:,} events)"))
     shades = [lighten(COLOURS[1] if queries else COLOURS[0], 0.3) for queries in usage["queries"]]
     for ax, column, unit in zip(axes, ("seconds", "queries"), ("seconds of the model", "web queries"), strict=True):
         draw_intervals(named, ax, label="label", value=column, colour=shades, digits=1)
@@ -248,7 +248,7 @@ def draw_grouped(table, ax, *, group, series, value, low=None, high=None, text=N
         if text:
             ax.bar_label(bars, part[text].where(np.isfinite(ends), ""), padding=1, fontsize=9)
         zeros, blanks = places[ends == 0], places[np.isnan(ends)]
-        ax.hlines(np.zeros(len(zeros)), zeros - width * 0.46, zeros + width * 0.46, color=colours[at], lw=3, zorder=3)
+        ax.hlines(np.zeros(len(zeros)), zeros - width * 0.46, zeros + width * 0.46, color=colours[at], lw=1, zorder=3)
         mark_blanks(ax, blanks, np.zeros(len(blanks)), (0, 5))
     ax.set_xticks(np.arange(len(groups)), groups)
     ax.grid(visible=False, axis="x")

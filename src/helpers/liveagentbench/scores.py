@@ -64,10 +64,10 @@ def tabulate_scores(scored, events, value="score"):
 def draw_shares(wide, sizes, ax, digits):
     """Draw percentages as a heat map, systems by columns (`sizes`: column -> number of tasks).
 
-    Lines part the columns: all tasks, groups of scenarios, capabilities.
+    Lines part the columns: all tasks, groups of scenarios, capabilities; zeros are grey.
     """
-    look = {"cmap": "crest", "vmin": 0, "vmax": 100, "annot": True, "fmt": f".{digits}f", "linewidths": 0.5}
-    sns.heatmap(wide, ax=ax, annot_kws={"size": 9}, cbar=False, **look)
+    look = {"vmin": 0.01, "vmax": 100, "annot": True, "fmt": f".{digits}f", "linewidths": 0.5, "annot_kws": {"size": 9}}
+    sns.heatmap(wide, ax=ax, cmap=sns.cm.crest.with_extremes(under="0.92"), cbar=False, **look)
     names = [GROUPS.get(name, name.replace("_", "\n")).capitalize() for name in wide]
     labels = [f"{name}\nn = {sizes[column]}" for column, name in zip(wide, names, strict=True)]
     ax.set_xticks(np.arange(len(labels)) + 0.5, labels, rotation=0, fontsize=8.5)

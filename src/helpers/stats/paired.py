@@ -26,7 +26,7 @@ POWER = 0.8
 """With this chance a study finds a real difference, at p below `ALPHA`."""
 BETTER = ("a is better", "b is better")
 COLUMNS = (
-    "group a b mean_a mean_b difference low high low_by_event high_by_event n n_clusters n_only_a n_only_b verdict"
+    "group a b mean_a mean_b difference low high low_by_event high_by_event mde n n_clusters n_only_a n_only_b verdict"
 ).split()
 TOLD = ("level", "domain")
 """Columns of the events that `score` writes beside the scores, for `compare`."""
@@ -124,8 +124,8 @@ def compare(scores, a, b, by="level"):
     """Return the paired difference between two agents, a minus b: a row for all events, and one a level or domain.
 
     Each event counts once: a's mean score on it (over samples and runs) minus b's. The 95% interval is by the events'
-    cluster, that by event stands beside it; `n_only_a` and `n_only_b` count events that the other lacks. The verdict is
-    "a is better", "b is better" or "cannot tell". Raises LookupError for an unknown agent.
+    cluster, that by event beside it; `mde`: minimum detectable effect; `n_only_a`, `n_only_b`: events that the other
+    lacks. The verdict is "a is better", "b is better" or "cannot tell". Raises LookupError for an unknown agent.
     """
     names = sorted(scores["agent_id"].dropna().unique())
     for name in (a, b):
@@ -151,7 +151,7 @@ def pair_agents(rows, a, b):
         f"n_only_{side}": int((there[name] & ~there[other]).sum()) for side, name, other in (("a", a, b), ("b", b, a))
     }
     known = part.drop_duplicates("event_id").set_index("event_id")
-    pair = compare_pairs(matrix, known.get("event_cluster")).iloc[0].drop(["agent_a", "agent_b"])
+    pair = compare_pairs(matrix, known.get("event_cluster")).iloc[0].rename({"seen": "mde"})
     means = matrix.dropna().mean()
     return counts | {"mean_a": means[a], "mean_b": means[b], "verdict": judge_pair(pair)} | pair.to_dict()
 

@@ -7,6 +7,7 @@ import json
 import math
 import re
 import subprocess
+import tracemalloc
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.parse import quote
@@ -50,6 +51,18 @@ def serve(answer):
     server.daemon_threads, server.block_on_close = True, False
     with run_server(server) as address:
         yield address
+
+
+@contextlib.contextmanager
+def hold_memory(n_bytes):
+    """Fail where what is run below takes so many bytes of memory, or more, at any moment."""
+    tracemalloc.start()
+    try:
+        yield
+        most = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert most < n_bytes
 
 
 def needs_sandbox():

@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import nbformat
@@ -229,6 +230,35 @@ def test_an_old_or_absent_python_is_said_in_a_sentence(tmp_path):
         assert done.returncode != 0
         assert f"Python 3.11 or newer is needed and this machine offers {offer}." in done.stderr
         assert "Traceback" not in done.stderr + done.stdout
+
+
+def test_of_two_makes_in_one_folder_the_second_says_so_and_waits(tmp_path):
+    (tmp_path / "warm.py").symlink_to(ROOT / ".ci/warm.py")
+    make = [sys.executable, "-S", "warm.py", "with", "sh", "-c"]
+    wait = "touch begun; while [ ! -e go ]; do sleep 0.05; done; echo first >>order"
+    with subprocess.Popen([*make, wait], cwd=tmp_path) as first:
+        while not (tmp_path / "begun").exists():
+            assert first.poll() is None
+            time.sleep(0.05)
+        pipe = {"stderr": subprocess.PIPE, "text": True}
+        with subprocess.Popen([*make, "echo second >>order"], cwd=tmp_path, **pipe) as second:
+            told = second.stderr.readline()
+            (tmp_path / "go").touch()
+    assert told.startswith("another make is at work in this folder; this one waits")
+    assert (first.returncode, second.returncode) == (0, 0)
+    assert (tmp_path / "order").read_text().split() == ["first", "second"]
+
+
+@pytest.mark.parametrize("text", ["", '{"cells": [', "<<<<<<< HEAD", "[]", '{"nbformat": 4, "cells": 3}'])
+def test_a_damaged_notebook_is_told_in_a_sentence_and_nothing_is_made_of_it(tmp_path, text):
+    path = tmp_path / "notebooks/40_first.ipynb"
+    path.parent.mkdir()
+    path.write_text(text)
+    command = [sys.executable, ROOT / ".ci/notebook.py", path.stem]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
+    (said,) = done.stderr.splitlines()
+    assert done.returncode == 1 and said.startswith("notebooks/40_first.ipynb cannot be read as a notebook (")
+    assert (path.read_text(), os.listdir(tmp_path)) == (text, ["notebooks"])
 
 
 def test_what_outlives_the_command_ends_with_it(tmp_path):

@@ -6,6 +6,7 @@ import time
 
 import pandas as pd
 import pytest
+from builders import hold_memory
 
 from helpers import faults
 from helpers.faults import Problems, check_object, read_lines
@@ -108,3 +109,10 @@ def test_a_file_of_json_is_bounded_and_a_wrong_line_named(tmp_path, monkeypatch,
     with pytest.raises(ValueError, match="jsonl") as problem:
         list(read_lines(tmp_path / "a.jsonl.gz"))
     assert str(problem.value).startswith(said)
+
+
+def test_a_packed_file_is_unpacked_no_further_than_its_bound(tmp_path, monkeypatch):
+    monkeypatch.setattr(faults, "MAX_BYTES", 1 << 20)
+    (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b" " * (30 << 20)))
+    with hold_memory(10 << 20), pytest.raises(ValueError, match="larger than 1 MB"):
+        list(read_lines(tmp_path / "a.jsonl.gz"))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.cli.main import CODES, SET_NAMES, SETTINGS, PartWay, daybefore, main
+from helpers.cli.main import CODES, SET_NAMES, SETTINGS, PartWay, daybefore, main, tell
 
 ROOT = Path(__file__).parents[2]
 
@@ -77,6 +77,11 @@ def test_a_command_ends_as_a_shell_wants_it_and_json_says_why(work, code, monkey
         main(["score", "src", "--json"])
     said = {"error": code, "exit": 1} if isinstance(code, str) else {"error": CODES[code], "exit": code}
     assert json.loads(capfd.readouterr().out) == said
+
+
+def test_what_is_told_on_the_way_moves_no_cursor(capfd):
+    tell("its reply: \x1b[2J\u202e")
+    assert capfd.readouterr().err == "its reply: \\x1b[2J\\u202e\n"
 
 
 def test_a_fault_of_ours_keeps_its_trace(monkeypatch):

@@ -237,6 +237,10 @@ def test_after_two_kills_under_a_ceiling_the_sentence_that_refuses_says_what_goe
     assert not provider.asked
     mine(re.findall(r"CEILING=([\d.]+) in all", str(stopped.value))[0].join(["--ceiling=", ""]))
     assert len(provider.asked) == 4
+    (path,) = tmp_path.glob("data/runs/mine-A-*/results.json")
+    found, replies = json.loads(path.read_text()), read_runs(tmp_path / STORE, "replies", [path.parent.name])
+    billed = 26.4 + replies["cost_usd"].sum()
+    assert found["cost_unanswered_usd"] == pytest.approx(26.4) and found["cost_usd"] == pytest.approx(billed)
 
 
 def test_at_its_ceiling_a_run_says_which_one_goes_on(mine, provider, capsys):

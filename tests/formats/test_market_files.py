@@ -2,6 +2,7 @@
 
 import pytest
 
+from helpers.faults import open_type
 from helpers.formats.markets import list_markets, list_prices
 
 POLY = {
@@ -118,6 +119,13 @@ def test_the_price_is_of_the_first_option_and_none_where_the_market_shows_none()
 def test_one_row_that_cannot_be_read_leaves_the_others(row, reason):
     found, ((_, said),) = list_markets([POLY | {"conditionId": "0xother"}, row], "here")
     assert [one.event["event_id"] for one in found] == ["polymarket-0xother"] and said.startswith(reason)
+
+
+def test_of_thousands_of_questions_each_types_validator_is_built_once():
+    read_events(POLY)
+    n_built = open_type.cache_info().misses
+    assert len(read_events(*(POLY | {"conditionId": f"0x{n}"} for n in range(50)))) == 50
+    assert open_type.cache_info().misses == n_built, "else 4,000 questions take minutes"
 
 
 def test_prices_of_each_market_are_of_the_first_option():

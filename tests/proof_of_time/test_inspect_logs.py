@@ -4,6 +4,7 @@ import json
 import struct
 
 import pytest
+from builders import hold_memory
 from public import inspect_logs
 
 zipfile = inspect_logs.zipfile  # the one that packs both ways, where there is one
@@ -125,9 +126,10 @@ def test_what_is_no_log_is_refused(tmp_path):
 @pytest.mark.parametrize("method", [inspect_logs.DEFLATED, inspect_logs.ZSTANDARD])
 def test_a_zip_that_grows_is_refused_whatever_it_says_of_its_size(tmp_path, monkeypatch, method):
     monkeypatch.setattr(inspect_logs, "MAX_ENTRY", 1 << 20)
-    grown = json.dumps({"a": "x" * (3 << 20)})
+    grown = json.dumps({"a": "x" * (30 << 20)})
     bomb = write_log(tmp_path / "b.eval", compression=method, samples__9_epoch_1=grown)
-    refuse(bomb, "larger than 1 MB")
+    with hold_memory(10 << 20):
+        refuse(bomb, "larger than 1 MB")
     data = bytearray(bomb.read_bytes())
     at = data.rindex(b"PK\x01\x02")
     data[at + 24 : at + 28] = struct.pack("<I", 10)  # its list of contents says ten bytes
@@ -136,14 +138,18 @@ def test_a_zip_that_grows_is_refused_whatever_it_says_of_its_size(tmp_path, monk
 
 
 @pytest.mark.parametrize(
-    ("content", "calls", "n"),
-    [("attachment://0123456789abcdef " * 2000, [], 1), ("attachment://0123456789abcdef", [], 2000), ("", [CALL], 2000)],
+    ("content", "calls", "n", "said"),
+    [
+        ("attachment://0123456789abcdef " * 2000, [], 1, "a message with its attachments is larger than 1 MB"),
+        ("attachment://0123456789abcdef", [], 2000, "its messages with their attachments are larger than 4 MB"),
+        ("", [CALL], 2000, "its messages with their attachments are larger than 4 MB"),
+    ],
 )
-def test_attachments_and_calls_that_are_named_again_and_again_are_bounded(tmp_path, monkeypatch, content, calls, n):
+def test_attachments_and_calls_named_again_and_again_are_bounded(tmp_path, monkeypatch, content, calls, n, said):
     monkeypatch.setattr(inspect_logs, "MAX_ENTRY", 1 << 20)
     monkeypatch.setattr(inspect_logs, "MAX_TOTAL", 4 << 20)
     big = "x" * 10_000
     calls = [call | {"arguments": {"cmd": big}} for call in calls]
     turns = [{"role": "assistant", "content": content, "tool_calls": calls}] + MESSAGES[3:4] * n * bool(calls)
     sample = make_sample(attachments={"0123456789abcdef": big}, messages=turns if calls else turns * n, events=[])
-    refuse(write_log(tmp_path / "a.eval", [sample]), "with (its|their) attachments (is|are) larger than")
+    refuse(write_log(tmp_path / "a.eval", [sample]), said)

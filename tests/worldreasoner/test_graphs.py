@@ -58,6 +58,13 @@ def test_what_falls_short_is_named(graph, reasons):
     assert (row["reasons"], row["is_valid"]) == (reasons, False)
 
 
+def test_thousands_of_events_are_checked_though_their_paths_are_beyond_counting():
+    node, edge = make_graph()["nodes"][0], make_graph()["edges"][0]
+    nodes = [node | {"node_id": f"n{at}"} for at in range(3000)]
+    edges = [edge | {"cause": f"n{at}", "effect": f"n{at + step}"} for step in (1, 2) for at in range(3000 - step)]
+    assert check_graph(make_graph(outcome_id="n2999", nodes=nodes, edges=edges))["depth"] == 2999
+
+
 def test_weak_and_unsure_edges_are_taken_out_before_anything_counts():
     graph = make_graph(chain=4)
     graph["edges"][0] |= {"strength": -0.3, "confidence": 0.6}  # at the thresholds; a negative strength is one

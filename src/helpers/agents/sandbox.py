@@ -9,7 +9,7 @@ among them; memory, files and output of them all, looked at every TICK_S from ou
 owns up to, as in /dev/zero, shared anonymous memory, sockets (so asyncio), locks on parts of files (so SQLite), queues
 of file events. What else the kernel keeps for a call (pipes, tables of mappings) is bounded only where a control group
 can be made (`open_group`: root, or a systemd session). An agent can see today's date, the programs in /usr and, by
-/proc, which folders of the machine were shown to it.
+/proc, the machine's kernel, load and memory, and which of its folders were shown.
 """
 
 import hashlib

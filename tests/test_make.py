@@ -243,6 +243,7 @@ def test_of_two_makes_in_one_folder_the_second_says_so_and_waits(tmp_path):
         pipe = {"stderr": subprocess.PIPE, "text": True}
         with subprocess.Popen([*make, "echo second >>order"], cwd=tmp_path, **pipe) as second:
             told = second.stderr.readline()
+            time.sleep(0.5)
             (tmp_path / "go").touch()
     assert told.startswith("another make is at work in this folder; this one waits")
     assert (first.returncode, second.returncode) == (0, 0)

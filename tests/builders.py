@@ -8,13 +8,13 @@ import math
 import re
 import subprocess
 import tracemalloc
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from urllib.parse import quote
 
 import pandas as pd
 import pytest
-from serving import run_server
+from serving import Server, run_server
 
 from helpers.agents.sandbox import SandboxError, find_backend
 from helpers.models.files import FOLDER, MODELS
@@ -47,8 +47,8 @@ def serve(answer):
         def log_message(self, *arguments):
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads, server.block_on_close = True, False
+    server = Server(("127.0.0.1", 0), Handler)
+    server.block_on_close = False
     with run_server(server) as address:
         yield address
 

@@ -200,11 +200,6 @@ class Internet(Server):
         proxy = f"http://127.0.0.1:{self.server_address[1]}"
         self.settings = {"HTTPS_PROXY": proxy, "REQUESTS_CA_BUNDLE": bundle, "SSL_CERT_FILE": bundle}
 
-    def handle_error(self, request, client_address):
-        """A client that hangs up, or does not trust the authority, is no news."""
-        if not isinstance(sys.exception(), OSError):
-            super().handle_error(request, client_address)
-
     def environment(self, **more):
         """Return a subprocess' environment in which this is the internet; what a login may have set is left out."""
         foreign = re.compile(r"\w+_proxy|\w*SSL\w*_CERT\w*|\w+_CA_BUNDLE|HF_\w+|PYTHONDONTWRITE\w+", re.IGNORECASE)

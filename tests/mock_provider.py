@@ -9,13 +9,14 @@ prompt says, two without, then as JOBS says.
 import contextlib
 import json
 import re
-import sys
 import threading
 import time
 import zlib
 from collections import Counter
 from functools import lru_cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
+
+import serving
 
 CONTENT = "I looked at it. \\boxed{B}"
 
@@ -81,16 +82,14 @@ def cut(handler):
     drop(handler)
 
 
-def send_endless(handler, body=b" " * 65536, **headers):
-    """Send a body's bytes again and again, until the client hangs up or its patience ends; counts the bytes."""
+def send_endless(handler):
+    """Send blanks, until the client hangs up or its patience ends."""
     handler.send_response(200)
-    for name, value in {"content-type": "application/json", **headers}.items():
-        handler.send_header(name.replace("_", "-"), value)
+    handler.send_header("content-type", "application/json")
     handler.end_headers()
     end = time.monotonic() + handler.server.patience
     while time.monotonic() < end:
-        handler.wfile.write(body)
-        handler.server.n_endless += len(body)
+        handler.wfile.write(b" " * 65536)
 
 
 @lru_cache(maxsize=1)
@@ -173,26 +172,19 @@ CUT_SHORT = {"status": "incomplete", "incomplete_details": {"reason": "max_outpu
 JOBS = {
     "fails": {"status": "failed", "output": [], "error": {"code": "server_error", "message": "broke for {key}"}},
     "is held back": {"status": "failed", "output": [], "error": {"code": "content_policy_violation", "message": "no"}},
-    "is cancelled": {"status": "cancelled", "output": []},
     "is cut short": CUT_SHORT,
-    "is filtered": CUT_SHORT | {"incomplete_details": {"reason": "content_filter"}},
     "expires": {"status": "expired", "output": []},
     "never ends": {"status": "in_progress", "output": []},
-    "wants more": {"status": "requires_action", "output": []},
     "refuses": {"output": [write_text("I will not bet.", "refusal")]},
-    "says nothing": {"output": OUTPUT[:2]},
     "is Perplexity's": {"output": [FOUND, write_text()], "usage": BILLED},
-    "holds the key": {"output": [write_text("your key is {key}")]},
 }
 """How a job ends, by the words in its prompt."""
 
 POLL_FAULTS = {
     "poll 429": FAULTS["429"],
-    "poll 429 for long": FAULTS["429 for long"],
     "poll 500": FAULTS["500"],
     "poll 401": refuse_key,
     "poll 404": FAULTS["404"],
-    "poll hangs": hang,
     "poll malformed": FAULTS["malformed"],
 }
 """What the first two polls of a job meet; with "always" in its prompt, all of them."""
@@ -275,14 +267,15 @@ class Provider(BaseHTTPRequestHandler):
 
     def do_GET(self):
         with contextlib.suppress(OSError):
+            if self.path in self.server.faults:  # a page of a site that lies, through this proxy
+                self.close_connection = True
+                return self.server.faults[self.path](self)
             self.do_job("poll")
 
     def start_job(self, said):
         with self.server.lock:
             job_id = f"resp_{len(self.server.jobs)}"
             self.server.jobs[job_id] = said
-            self.server.working.add(job_id)
-            self.server.n_together = max(self.server.n_together, len(self.server.working))
         self.send_job(job_id, "", status="queued", output=[], usage=None)
 
     def send_job(self, *about, **columns):
@@ -305,7 +298,6 @@ class Provider(BaseHTTPRequestHandler):
                 return POLL_FAULTS[name](self)
         if n <= int((re.findall(r"\d+ polls", said) or ["2"])[0].split()[0]):
             return self.send_job(job_id, key, status="in_progress", output=[], usage=None)
-        self.server.working.discard(job_id)
         ends = [columns for words, columns in JOBS.items() if words in said]
         self.send_job(job_id, key, **(ends[0] if ends else {}))
 
@@ -313,15 +305,14 @@ class Provider(BaseHTTPRequestHandler):
         pass
 
 
-class Server(ThreadingHTTPServer):
+class Server(serving.Server):
     """A mock provider; `counts` tells how often each message, "poll ..." and "cancel ..." came, `asked` holds them.
 
-    `n_endless` counts the bytes of endless bodies; a "redirect" leads to `elsewhere`.
     `keys` holds the key each came with, in its provider's header, `moments` when jobs were polled or cancelled, by
-    time.monotonic(); `n_together` is the most jobs that were at work at once.
+    time.monotonic(); a "redirect" leads to `elsewhere`.
     """
 
-    daemon_threads, block_on_close, request_queue_size = True, False, 128
+    block_on_close, request_queue_size = False, 128
 
     def __init__(self, latency_s=0.0, patience=30.0, answer=None, faults=FAULTS):
         super().__init__(("127.0.0.1", 0), Provider)
@@ -329,13 +320,7 @@ class Server(ThreadingHTTPServer):
         self.latency_s, self.patience = latency_s, patience
         self.counts, self.lock, self.answer = Counter(), threading.Lock(), answer
         self.asked, self.keys, self.jobs, self.moments = [], [], {}, []
-        self.working, self.n_together = set(), 0
-        self.elsewhere, self.n_endless = "http://127.0.0.1:9", 0
-
-    def handle_error(self, request, client_address):
-        """A client that has hung up is no news."""
-        if not isinstance(sys.exc_info()[1], OSError):
-            super().handle_error(request, client_address)
+        self.elsewhere = "http://127.0.0.1:9"
 
     @property
     def address(self):

@@ -13,7 +13,7 @@ class Server(ThreadingHTTPServer):
 
     def handle_error(self, request, client_address):
         """Tell of an error, unless it is a closed connection."""
-        if not isinstance(sys.exception(), ConnectionError):
+        if not isinstance(sys.exception(), OSError):
             super().handle_error(request, client_address)
 
 

@@ -1,4 +1,4 @@
-"""Sites of the simulated internet, in their documented formats, with contents of ours: a hub, a search, an archive."""
+"""Sites of the simulated internet, in their documented formats, with contents of ours: a hub and an archive."""
 
 import hashlib
 import json
@@ -70,42 +70,6 @@ def write_parquet(rows):
     """Return rows as the bytes of a parquet file."""
     pd.DataFrame(rows).to_parquet(buffer := BytesIO(), index=False)
     return buffer.getvalue()
-
-
-# --- api.tavily.com --------------------------------------------------------------------------------------------------
-
-
-def make_tavily(pages):
-    """Return the site of a search over pages (dicts of url, title, text, date): POST /search as Tavily documents it.
-
-    It keeps its users' dates (start_date, end_date) by what a page says of itself, and shows nothing after its clock.
-    """
-
-    def answer(asked):
-        if asked.path != "/search" or not asked.headers.get("authorization", "").startswith("Bearer "):
-            return 401, {}, {"detail": {"error": "Unauthorized: missing or invalid API key."}}
-        given = json.loads(asked.body)
-        words = set(given["query"].casefold().split())
-        first, last = given.get("start_date", ""), given.get("end_date", "9999")
-        shown = [
-            one
-            for one in pages
-            if first <= one["date"][:10] <= last and pd.to_datetime(one["date"], utc=True) <= asked.now
-        ]
-        ranked = sorted(shown, key=lambda one: -len(words & set(f"{one['title']} {one['text']}".casefold().split())))
-        results = [
-            {"title": one["title"], "url": one["url"], "content": one["text"][:300], "score": 0.9, "raw_content": None}
-            | ({"raw_content": one["text"]} if given.get("include_raw_content") else {})
-            | ({"published_date": one["date"]} if given.get("topic") == "news" else {})
-            for one in ranked[: given.get("max_results", 5)]
-        ]
-        return (
-            200,
-            {},
-            {"query": given["query"], "answer": None, "images": [], "results": results, "response_time": 0.1},
-        )
-
-    return answer
 
 
 # --- web.archive.org -------------------------------------------------------------------------------------------------

@@ -178,35 +178,6 @@ def test_figures_runs_what_is_out_of_date_and_leaves_all_as_it_was_when_a_cell_f
     assert list_stale(kit) == ["40_first"], "it is still to be done"
 
 
-REFUSED = {
-    "44_warns": ("import warnings\n\nwarnings.warn('old', stacklevel=1)", "writes to stderr"),
-    "45_address": ("object()", "shows an object's address"),
-    "46_path": ("import os\n\nos.getcwd()", "shows a path of this machine"),
-    "47_astray": (
-        "import os, pathlib\n\npathlib.Path(os.environ['DAYBEFORE_OUT'], 'x.txt').write_text('1')",
-        "holds x.txt; a notebook writes under",
-    ),
-    "48_stranger": (
-        "open('../data/tables/n.txt').close()",
-        "notebooks/48_stranger.ipynb, which reads data/tables/n.txt, must follow 40_first, which writes it: "
-        "the Makefile should say .make/48_stranger: | .make/40_first",
-    ),
-}
-
-
-@pytest.fixture(scope="module")
-def refused(drawn, tmp_path_factory):
-    """What make says of notebooks that are refused, all in one run, and the files before and after."""
-    kit = shutil.copytree(drawn, tmp_path_factory.mktemp("refused") / "kit")
-    for name, (code, _) in REFUSED.items():
-        make_notebook(kit, name, code)
-    make_notebook(kit, "49_after_all", "open('../data/tables/n.txt').close()")
-    with open(kit / "Makefile", "a", encoding="utf-8") as makefile:
-        makefile.write("\n.make/49_after_all: | .make/41_second\n")
-    before = read_results(kit)
-    return *make_figures(kit, "-k"), before, read_results(kit)
-
-
 def load_part(name):
     """Return the module .ci/<name>.py."""
     spec = importlib.util.spec_from_file_location(name, ROOT / f".ci/{name}.py")

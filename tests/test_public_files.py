@@ -1,14 +1,12 @@
 """Public files: where they come from, that their digest is checked, and what is said when they cannot be had."""
 
-import functools
 import hashlib
-import http.server
 import importlib
 import os
-import threading
 
 import pandas as pd
 import pytest
+from builders import serve
 from public import build
 
 from helpers import public_files as public
@@ -42,20 +40,6 @@ def put_file(folder, content=TEXT):
     return folder
 
 
-@pytest.fixture
-def site(tmp_path):
-    """A web server on this machine that publishes one file; yields its address and the folder it shows."""
-    folder = put_file(tmp_path / "site")
-    handler = functools.partial(http.server.SimpleHTTPRequestHandler, directory=folder)
-    handler.log_message = lambda *_: None
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/board/a.csv", folder
-    server.shutdown()
-    server.server_close()
-
-
 def test_a_mirrored_file_with_another_digest_is_refused(tmp_path, monkeypatch):
     registry, mirror = write_registry(tmp_path, "http://127.0.0.1:9/"), put_file(tmp_path / "mirror", b"other")
     monkeypatch.setenv(public.MIRROR, str(mirror))
@@ -63,13 +47,22 @@ def test_a_mirrored_file_with_another_digest_is_refused(tmp_path, monkeypatch):
         public.locate_public("board/a.csv", registry, put_file(tmp_path / "cache"))
 
 
-def test_a_file_is_downloaded_once(tmp_path, site):
-    address, folder = site
-    registry, cache = write_registry(tmp_path, address), tmp_path / "cache"
-    found = public.locate_public("board/a.csv", registry, cache)
-    assert found == cache / "board/a.csv" and found.read_bytes() == TEXT
-    (folder / "board/a.csv").unlink()
-    assert public.locate_public("board/a.csv", registry, cache) == found
+def test_a_file_is_downloaded_once(tmp_path):
+    asked, cache = [], tmp_path / "cache"
+
+    def answer(handler):
+        asked.append(handler.path)
+        handler.send_response(200)
+        handler.send_header("Content-Length", str(len(TEXT)))
+        handler.end_headers()
+        handler.wfile.write(TEXT)
+
+    with serve(answer) as address:
+        registry = write_registry(tmp_path, f"{address}/board/a.csv")
+        for _ in range(2):
+            found = public.locate_public("board/a.csv", registry, cache)
+            assert found == cache / "board/a.csv" and found.read_bytes() == TEXT
+    assert asked == ["/board/a.csv"]
 
 
 def test_each_table_of_public_data_is_listed_with_the_digests_of_its_sources():

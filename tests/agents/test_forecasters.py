@@ -84,9 +84,6 @@ def expect(method, values, date, last="2016-10-09", freq="D", drop=()):
     return point["x"], pd.Series(draws[:, 0])
 
 
-RAMP = list(range(21))  # 19 September..9 October; day d of October has the value d + 11
-
-
 def test_last_mean_and_base_rate_by_hand():
     values = [100, 3, 3, 4, 4, 5, 5, 11]
     assert expect("last_value", values, "2016-10-12")[0] == 11

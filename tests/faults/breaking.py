@@ -1,18 +1,20 @@
-"""Disks that fill, a clock that goes back, damaged files: a sentence that names the file, and nothing is lost."""
+"""Runs that are killed, disks that fill, a clock that goes back, damaged files: said with the file, nothing lost."""
 
 import datetime
 import os
 import random
 import re
 import resource
+import signal
 import subprocess
 import sys
 import time
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 
 from builders import PRICED
-from faults.lying import ask_or_fail, open_to
+from faults.lying import ask_or_fail, open_to, start_liar
+from faults.table import FORK, judge
 from mock_provider import Server
 from serving import run_server
 
@@ -23,7 +25,84 @@ from helpers.models.failures import LlmError
 from helpers.models.recordings import PACKED, read_base
 from helpers.store import ROOT, open_store, read_runs, read_table
 
-SEED = 15
+SEED, WORKERS = 15, 4
+
+
+def run_model(path, door, events, **options):
+    """Put the model behind a door to events, several questions at once, the way that prompted agents do."""
+
+    def forecast(event, world):
+        try:
+            row = llm.ask(door, PRICED, [{"role": "user", "content": event["event_id"]}])
+        except LlmError as error:
+            return failures.fail(error.status, error.reason)
+        trace = [{"step_type": "answer", "content": row["content"], "n_output_tokens": row["n_output_tokens"]}]
+        return {"reply": row["content"], "prediction": {"value": "B"}, "trace": trace}
+
+    agents = {"mock": {"forecast": forecast, "category": "base_model"}}
+    run_agents(agents, events, dict, path, window="A", **{"workers": WORKERS} | options)
+
+
+# --- a run killed at seeded moments -----------------------------------------------------------------------------------
+
+
+def lead_session(run):
+    """Do a run in a session of its own, that it can be killed with all its processes."""
+    os.setsid()
+    with open(os.devnull, "w") as nothing:
+        os.dup2(nothing.fileno(), 2)
+    run()
+
+
+def count_lost(path, n_events):
+    """Return {fault: how many} of a ledger of one run: questions lost, twice, or without a prediction or a trace."""
+    with closing(open_store(path)) as ledger:
+
+        def count(sql):
+            return ledger.execute(sql).fetchone()[0]
+
+        keys = "run_id, event_id, sample"
+        without = f"SELECT count(*) FROM replies WHERE ({keys}) NOT IN (SELECT {keys} FROM"
+        return {
+            "lost": n_events - count("SELECT count(DISTINCT event_id) FROM replies WHERE status = 'ok'"),
+            "replies twice": count("SELECT count(*) - count(DISTINCT run_id || event_id) FROM replies"),
+            "predictions twice": count("SELECT count(*) - count(DISTINCT run_id || event_id) FROM predictions"),
+            "without a prediction": count(f"{without} predictions)"),
+            "without a trace": count(f"{without} traces)"),
+            "runs too many": count("SELECT count(*) FROM runs") - 1,
+            "unsound": int(ledger.execute("PRAGMA integrity_check").fetchone()[0] != "ok"),
+        }
+
+
+def kill_model(folder, n_kills=60, n_events=1000):
+    """Kill a run of a model again and again, let it come to its end, and count the requests that came again."""
+    events, path, rng = read_table("events", "A").head(n_events), Path(folder) / "ledger.sqlite", random.Random(SEED)
+    with start_liar(latency_s=0.05) as (address, count):
+        run_model(
+            Path(folder) / "first.sqlite", open_to(address, live=True), events.head(1)
+        )  # what forks find imported
+
+        def run():
+            run_model(path, open_to(address, live=True), events)
+
+        n_over = 0
+        for _ in range(n_kills):
+            process = FORK.Process(target=lead_session, args=(run,))
+            process.start()
+            time.sleep(rng.uniform(0.0, 0.6))
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.join()
+            n_over += process.exitcode != -signal.SIGKILL
+        n_left = n_events - len(read_runs(path, "replies"))
+        last = FORK.Process(target=run)
+        last.start()
+        last.join()
+        n_again = sum(count().values()) - n_events  # the first run's reply is recorded for all
+    faults = count_lost(path, n_events) | {"requests too many": max(0, n_again - n_kills * WORKERS)}
+    faults |= {"runs over before they were killed": n_over + (not n_left), "the last did not end": last.exitcode != 0}
+    return judge(n_kills, faults, n_repeated=n_again, n_left_at_last_kill=n_left)
+
 
 # --- a full disk ------------------------------------------------------------------------------------------------------
 
@@ -54,61 +133,51 @@ def fill_disk(folder, n_kb):
             subprocess.run(["umount", "-l", folder], check=True)
 
 
-def call_kit(*arguments, out, folder=ROOT):
-    """Run one of the kit's commands, its writes going to a folder; returns (exit code, all it said)."""
-    environment = os.environ | {"DAYBEFORE_OUT": str(out), "PYTHONPATH": str(ROOT / "src"), "TQDM_DISABLE": "1"}
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    done = subprocess.run([sys.executable, *arguments], cwd=folder, env=environment, check=False, **pipes)
-    return done.returncode, done.stdout
-
-
-def judge(n, faults):
-    """Return a play's (n, held, seen) from {what may be wrong: whether it is}."""
-    found = [fault for fault, is_so in faults.items() if is_so]
-    return n, not found, "; ".join(found) or "as it must"
-
-
 def fill_recordings(folder, n=120):
     """Record replies until the disk is full, then, with room, the rest."""
-    messages = [[{"role": "user", "content": f"{i} " + "x" * 2000}] for i in range(n)]
-    said, texts = [], [message[0]["content"] for message in messages]
+    said, texts = [], [f"{i} " + "x" * 2000 for i in range(n)]
     with fill_disk(f"{folder}/data", 300) as make_room, run_server(server := Server()):
         door = open_to(server.address, live=True)
         for text in texts:
             try:
                 ask_or_fail(door, text)
             except OSError as error:
-                said.append(str(error))
+                said.append(re.sub(r"\(.*\)", "(No space left on device)", str(error)))
         n_asked, n_kept = sum(server.counts.values()), n - len(said)
         make_room()
         door = open_to(server.address, live=True)
         n_read = len(door.recordings.rows)
         rows = [ask_or_fail(door, text) for text in texts]
-    sentence = "data/runs takes no more recordings (No space left on device); make room and run again"
     return judge(n, {
         f"{n_kept} kept of {n}": not 0 < n_kept < n,
-        "another sentence": not {re.sub(r"\(.*\)", "(No space left on device)", word) for word in said} == {sentence},
+        "another sentence":
+            set(said) != {"data/runs takes no more recordings (No space left on device); make room and run again"},
         "asked what could not be kept": n_asked > n_kept + 1,
         "lost what was kept": n_read != n_kept,
         "not all answered with room": any(row["status"] != "ok" for row in rows),
     })  # fmt: skip
 
 
-RUN = ("-m", "daybefore", "run", "--agent", "last_value", "--limit", "40")
+def run_baseline(out):
+    """Run a baseline by the command, its writes going to a folder; returns (exit code, all it said)."""
+    environment = os.environ | {"DAYBEFORE_OUT": str(out), "PYTHONPATH": str(ROOT / "src"), "TQDM_DISABLE": "1"}
+    command = [sys.executable, "-m", "daybefore", "run", "--agent", "last_value", "--limit", "40"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    done = subprocess.run(command, cwd=ROOT, env=environment, check=False, **pipes)
+    return done.returncode, done.stdout
 
 
 def fill_run(folder):
-    """Run baselines on disks that take ever more before they are full; with room the same command goes on."""
+    """Run a baseline on disks that take ever more before they are full; with room the same command goes on."""
     faults, quiet = {}, Path(folder) / "quiet"
-    call_kit(*RUN, out=quiet)
+    run_baseline(quiet)
     for n_kb in (40, 150, 400):
-        disk = f"{folder}/disk{n_kb}"
-        with fill_disk(disk, n_kb) as make_room:
-            code, said = call_kit(*RUN, out=disk)
+        disk = Path(folder) / f"disk{n_kb}"
+        with fill_disk(str(disk), n_kb) as make_room:
+            code, said = run_baseline(disk)
             make_room()
-            again, said_again = call_kit(*RUN, out=disk)
-            ledgers = [Path(base) / "data/runs/store.sqlite" for base in (quiet, disk)]
-            wanted, found = (read_runs(ledger, "predictions") for ledger in ledgers)
+            again, said_again = run_baseline(disk)
+            wanted, found = (read_runs(base / "data/runs/store.sqlite", "predictions") for base in (quiet, disk))
         faults |= {
             f"{n_kb} kB: no sentence ({said[-300:]})": code != 1 or "make room" not in said or "Traceback" in said,
             f"{n_kb} kB: does not go on ({said_again[-300:]})": again != 0,
@@ -145,18 +214,8 @@ def turn_clock_back(folder, n=200):
         return "hang" if asked["messages"][-1]["content"] in hanging else {"content": "\\boxed{B}"}
 
     with run_server(server := Server(answer=answer, patience=10)):
-        door = open_to(server.address, live=True, deadline_s=3)
-
-        def forecast(event, world):
-            try:
-                row = llm.ask(door, PRICED, [{"role": "user", "content": event["event_id"]}])
-            except LlmError as error:
-                return failures.fail(error.status, error.reason)
-            return {"reply": row["content"], "prediction": {"value": "B"}}
-
-        options = {"window": "A", "workers": 8, "deadline_s": 5}
         begun = time.monotonic()
-        run_agents({"mock": {"forecast": forecast, "category": "base_model"}}, events, dict, path, **options)
+        run_model(path, open_to(server.address, live=True, deadline_s=3), events, workers=8, deadline_s=5)
         seconds, n_requests = time.monotonic() - begun, sum(server.counts.values())
     replies = read_runs(path, "replies", timings=True)
     statuses = replies.set_index("event_id")["status"]
@@ -173,25 +232,24 @@ def turn_clock_back(folder, n=200):
 # --- damaged files ----------------------------------------------------------------------------------------------------
 
 
-def damage(body, n):
-    """Yield (how, bytes) of a file damaged in `n` seeded ways."""
-    rng = random.Random(SEED)
-    for _ in range(n):
-        how, changed = rng.choice(("cut", "bytes changed", "zeros", "empty", "garbage", "a page")), bytearray(body)
-        if how == "bytes changed":
-            for _ in range(rng.choice((1, 5, 50))):
-                changed[rng.randrange(len(changed))] = rng.randrange(256)
-        elif how == "zeros":
-            start = rng.randrange(len(changed))
-            changed[start : start + 4096] = bytes(len(changed[start : start + 4096]))
-        other = {"cut": body[: rng.randrange(1, len(body))], "empty": b"", "a page": b"<html>Sign in</html>"}
-        yield how, other.get(how, rng.randbytes(5000) if how == "garbage" else bytes(changed))
+def damage(body, rng):
+    """Return (how, bytes) of a file damaged in a seeded way."""
+    how, changed = rng.choice(("cut", "bytes changed", "zeros", "empty", "garbage", "a page")), bytearray(body)
+    if how == "bytes changed":
+        for _ in range(rng.choice((1, 5, 50))):
+            changed[rng.randrange(len(changed))] = rng.randrange(256)
+    elif how == "zeros":
+        start = rng.randrange(len(changed))
+        changed[start : start + 4096] = bytes(len(changed[start : start + 4096]))
+    other = {"cut": body[: rng.randrange(1, len(body))], "empty": b"", "a page": b"<html>Sign in</html>"}
+    return how, other.get(how, rng.randbytes(5000) if how == "garbage" else bytes(changed))
 
 
 def try_damaged(path, body, read, words, n):
     """Read a file damaged in `n` ways; each time it is read, or a ValueError has the words, and it stays as it is."""
-    faults, n_refused = {}, 0
-    for i, (how, changed) in enumerate(damage(body, n)):
+    faults, n_refused, rng = {}, 0, random.Random(SEED)
+    for i in range(n):
+        how, changed = damage(body, rng)
         for old in path.parent.glob(f"{path.name}*"):
             old.unlink()
         path.write_bytes(changed)
@@ -204,8 +262,7 @@ def try_damaged(path, body, read, words, n):
         except Exception as error:  # whatever it is, it names no file
             faults[f"{i}, {how}: {type(error).__name__} {error!s:.80}"] = True
     path.unlink(missing_ok=True)
-    faults["damage that nobody sees"] = n_refused < n / 3
-    return judge(n, faults)
+    return judge(n, faults | {"damage that nobody sees": n_refused < n / 3})
 
 
 def damage_ledger(folder, n=100):
@@ -215,7 +272,7 @@ def damage_ledger(folder, n=100):
 
     def go_on():
         agents = {"a": {"forecast": lambda event, world: outcome, "category": "scripted"}}
-        run_agents(agents, events, dict, path, window="A", workers=4)
+        run_agents(agents, events, dict, path, window="A", workers=WORKERS)
         read_runs(path, "replies")
 
     go_on()
@@ -235,10 +292,14 @@ def damage_recording(folder, n=100):
 
 ROOM = "a sentence; what stood there stands; with room, the same command goes on"
 NAMED = "the file is named, what to do is said, nothing is overwritten"
+KILLED = "0 lost, 0 twice, 0 without a trace, at most one repeated request a worker a kill"
 PLAYS = {
-    "disk full, recordings": (f"{ROOM}; nothing is asked that cannot be kept", fill_recordings),
-    "disk full, a run": (ROOM, fill_run),
-    "the clock goes back": ("all answered once, deadlines hold", turn_clock_back),
-    "ledger damaged": (NAMED, damage_ledger),
-    "recordings damaged": (NAMED, damage_recording),
+    "killed": {"kill -9, a model, four questions under way": (KILLED, kill_model)},
+    "disk, clock, files": {
+        "disk full, recordings": (f"{ROOM}; nothing is asked that cannot be kept", fill_recordings),
+        "disk full, a run": (ROOM, fill_run),
+        "the clock goes back": ("all answered once, deadlines hold", turn_clock_back),
+        "ledger damaged": (NAMED, damage_ledger),
+        "recordings damaged": (NAMED, damage_recording),
+    },
 }

@@ -10,6 +10,7 @@ import time
 from decimal import Decimal
 
 import numpy as np
+from faults.table import judge
 
 from helpers.replies.parse import KINDS, parse_prediction
 
@@ -184,3 +185,14 @@ def read_replies(n, seed=7):
         if result in ("wrong", "crashed"):
             failures.append((kind, reply[:300], wanted, value))
     return table, failures
+
+
+def play_replies(folder, n=15_000):
+    """Read replies with a known answer, written in a random manner."""
+    rows = read_replies(n)[0].values()
+    faults = {what: sum(row[what] for row in rows) for what in ("wrong", "crashed")}
+    faults["slow"] = sum(row["slowest_s"] > SLOWEST_S for row in rows)
+    return judge(n, faults, f"{sum(row['right'] for row in rows)} right")
+
+
+PLAYS = {"fuzzed replies": ("read right, or not at all, within 0.2 s", play_replies)}

@@ -1,10 +1,12 @@
-"""A provider that lies: what each lie must end as, at how many requests: the mock provider's faults, and rawer ones.
+"""A provider and a site that lie: what each lie must end as: the mock provider's faults, and rawer ones.
 
 What a server may send and still be a provider (an odd usage, two choices) is answered; all else is a failure that says
-what came. Either way nothing lasts past the deadline, takes memory beyond the cap or puts the key into a file.
+what came, at so many requests. Either way nothing lasts past the deadline, takes memory beyond the cap or puts the key
+into a file. A site's page goes the way that pages go: fetched within bounds, read by its source's rule.
 """
 
 import json
+import os
 import re
 import resource
 import socket
@@ -14,150 +16,126 @@ import time
 import zlib
 from contextlib import contextmanager
 from functools import partial
+from unittest.mock import patch
 
-import pytest
+import pandas as pd
 from builders import KEY, PRICED, scan
-from faults.table import FORK, measure_peak
+from faults.table import FORK, judge, measure_peak
 from mock_provider import CONTENT, FAULTS, Server, press_bomb, send, write_body
 from serving import run_server
 
 from helpers.models.failures import NO_PAGE, TOO_FAST, LlmError
 from helpers.models.llm import ask, open_door
 from helpers.models.transport import load_litellm
+from helpers.web.extract import ExtractionError, extract_page
+from helpers.web.guest import FetchError, Guest
+from helpers.web.pages import decode_body
+from helpers.web.sources import load_sources
 
-DEADLINE_S, N_REQUESTS, OVER_S = 1.5, 3, 1.0
-"""A question's, how often it is asked at most, and how far past its deadline it may end."""
-MAX_MB = 200
-"""A lie may take so much memory beyond what the process had before: the cap of a reply several times over."""
-
+DEADLINE_S, N_REQUESTS, OVER_S, MAX_MB = 1.5, 3, 1.0, 200
+"""A question's deadline, how often it is asked at most, how far past it may end, and what memory a lie may take."""
+PAGE_S, PAGE_MB = 5.0, 400
+"""The same of a page: 5 MB of text, parsed."""
 
 # --- what the mock provider does not say: bytes as they come ---------------------------------------------------------
 
 
-def write_raw(handler, head, body=b"", end=b""):
-    """Write a response as bytes, its head by lines; without an end of the connection unless `end` says so."""
-    handler.wfile.write("\r\n".join(["HTTP/1.1 200 OK", "content-type: application/json", *head, "", ""]).encode())
-    handler.wfile.write(body)
-    handler.wfile.flush()
+def say_raw(*head, body=b"", is_cut=False):
+    """Answer with bytes as they are: a head by lines, {n} for the length; `is_cut`: then reset the connection."""
 
-
-def say_raw(*head, body=None):
-    body = write_body() if body is None else body
-    return lambda handler: write_raw(handler, [line.replace("{n}", str(len(body))) for line in head], body)
-
-
-def say_bytes(data):
     def answer(handler):
-        handler.wfile.write(data)
+        lines = ["HTTP/1.1 200 OK", "content-type: application/json", *head, "", ""]
+        handler.wfile.write("\r\n".join(lines).replace("{n}", str(len(body))).encode() + body)
         handler.wfile.flush()
+        if is_cut:
+            handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            handler.connection.close()
 
     return answer
 
 
-def say_code(code, body=b'{"error": {"message": "no"}}', **headers):
-    return lambda handler: send(handler, code, body, **headers)
-
-
-def say_body(body, **headers):
-    return lambda handler: send(handler, 200, body if isinstance(body, bytes) else body.encode(), **headers)
-
-
-def change(**columns):
-    """Answer with a good reply, some of whose columns are others."""
-    return say_body(json.dumps(json.loads(write_body()) | columns))
-
-
-def change_message(message):
-    return change(choices=[json.loads(write_body())["choices"][0] | {"message": message}])
-
-
-def reset(handler):
-    """Send half of a body and reset the connection."""
-    write_raw(handler, ["content-length: 500"], b'{"choices": ')
-    handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-    handler.connection.close()
-
-
 def stall(handler):
     """Send the head and half of the body, then nothing more."""
-    write_raw(handler, ["content-length: 500"], b'{"choices": ')
+    say_raw("content-length: 500", body=b'{"choices": ')(handler)
     time.sleep(handler.server.patience)
 
 
-def repeat(piece):
-    """Send a piece for ever."""
+def repeat(piece, before=b""):
+    """Answer with a piece for ever."""
 
     def answer(handler):
         end = time.monotonic() + handler.server.patience
+        handler.wfile.write(before)
         while time.monotonic() < end:
             handler.wfile.write(piece)
 
     return answer
 
 
-def send_chunks_for_ever(handler):
-    write_raw(handler, ["transfer-encoding: chunked"])
-    repeat(b"1\r\nx\r\n" * 1000)(handler)
+def say(code=200, body=b'{"error": {"message": "no"}}', **headers):
+    return lambda handler: send(handler, code, body, **headers)
+
+
+def change(**columns):
+    """Answer with a good reply, some of whose columns are others."""
+    return say(body=json.dumps(json.loads(GOOD) | columns).encode())
 
 
 # --- the lies, and how each has to end: (status, words of its reason, requests) ---------------------------------------
 
-SIGN_IN = "<!doctype html><title>Sign in</title>"
+GOOD = write_body()
+CHOICE = json.loads(GOOD)["choices"][0]
 BROKEN = ("error", "the connection failed, ", N_REQUESTS)
 LATE = ("timeout", f"no whole reply within {DEADLINE_S} s", 1)
 NONE = ("unreadable", "the reply", 1)
 FINE = ("ok", "", 1)
-GOOD = write_body()
-CHOICE = json.loads(GOOD)["choices"][0]
+MANY = b"HTTP/1.1 200 OK\r\n" + b"x-a: b\r\n" * 10_000
 
 CONNECTIONS = {
-    "reset in the body": (reset, BROKEN),
+    "reset in the body": (say_raw("content-length: 500", body=b'{"choices": ', is_cut=True), BROKEN),
     "stalls in the body": (stall, LATE),
-    "TLS on a plain port": (say_bytes(b"\x15\x03\x01\x00\x02\x02\x28" * 50), BROKEN),
-    "status 999": (say_bytes(b"HTTP/1.1 999 ?\r\ncontent-length: 2\r\n\r\n{}"), ("error", "APIError 999", 3)),
+    "TLS on a plain port": (lambda h: h.wfile.write(b"\x15\x03\x01\x00\x02\x02\x28" * 50), BROKEN),
+    "status 999": (lambda h: h.wfile.write(b"HTTP/1.1 999 ?\r\ncontent-length: 2\r\n\r\n{}"), ("error", "999", 3)),
     "100 for ever": (repeat(b"HTTP/1.1 100 Continue\r\n\r\n" * 100), LATE),
-    "10,000 headers": (say_raw(*[f"x-{n}: {n}" for n in range(10_000)], "content-length: {n}"), BROKEN),
-    "headers for ever": (lambda h: repeat(b"HTTP/1.1 200 OK\r\n" + b"x-a: b\r\n" * 10_000)(h), BROKEN),
-}
-LENGTHS = {
-    "length too short": (say_raw("content-length: 80"), NONE),
-    "length of 2^70": (say_raw(f"content-length: {2**70}"), BROKEN),
+    "headers for ever": (repeat(MANY), BROKEN),
+    "length too short": (say_raw("content-length: 80", body=GOOD), NONE),
+    "length of 2^70": (say_raw(f"content-length: {2**70}", body=GOOD), BROKEN),
     "chunk of size zz": (say_raw("transfer-encoding: chunked", body=b"zz\r\n" + GOOD), BROKEN),
-    "chunks for ever": (send_chunks_for_ever, LATE),
-    "gzip cut off": (say_body(zlib.compress(GOOD, wbits=31)[:60], content_encoding="gzip"), NONE),
+    "chunks for ever": (repeat(b"1\r\nx\r\n" * 1000, b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"), LATE),
+    "gzip cut off": (say(body=zlib.compress(GOOD, wbits=31)[:60], content_encoding="gzip"), NONE),
     "gzip in gzip": (lambda h: send(h, 200, press_bomb(), content_encoding="gzip, gzip"), NONE),
-    "JSON as HTML": (say_body(GOOD, content_type="text/html"), FINE),
-    "UTF-16": (say_body(GOOD.decode().encode("utf-16")), FINE),
-    "no UTF-8": (say_body(GOOD.replace(b"looked", b"l\xff\xfeked")), NONE),
+    "JSON as HTML": (say(body=GOOD, content_type="text/html"), FINE),
+    "UTF-16": (say(body=GOOD.decode().encode("utf-16")), FINE),
+    "no UTF-8": (say(body=GOOD.replace(b"looked", b"l\xff\xfeked")), NONE),
 }
 REPLIES = {
-    "null": (say_body(b"null"), NONE),
-    "a number of 5,000 digits": (say_body(GOOD.replace(b"50,", b"9" * 5000 + b",")), NONE),
-    "a key twice": (say_body(GOOD[:-1] + b', "choices": []}'), NONE),
-    "half a surrogate pair": (say_body(GOOD.replace(b"looked", b"l\\ud800ked")), FINE),
+    "null": (say(body=b"null"), NONE),
+    "a number of 5,000 digits": (say(body=GOOD.replace(b"50,", b"9" * 5000 + b",")), NONE),
+    "a key twice": (say(body=GOOD[:-1] + b', "choices": []}'), NONE),
+    "half a surrogate pair": (say(body=GOOD.replace(b"looked", b"l\\ud800ked")), FINE),
     "choices null": (change(choices=None), NONE),
     "two choices": (change(choices=[CHOICE, CHOICE | {"message": {"role": "assistant", "content": "C"}}]), FINE),
-    "content a list": (change_message({"role": "assistant", "content": [{"type": "text", "text": "B"}]}), NONE),
+    "content a list": (change(choices=[CHOICE | {"message": {"role": "assistant", "content": [{"text": "B"}]}}]), NONE),
     "log probabilities of null": (change(choices=[CHOICE | {"logprobs": {"content": [None]}}]), NONE),
     "usage negative": (change(usage={"prompt_tokens": -5_000_000, "completion_tokens": 8}), FINE),
     "usage of 2^70": (change(usage={"prompt_tokens": 2**70, "completion_tokens": 2**70}), FINE),
     "usage in words": (change(usage={"prompt_tokens": "50", "completion_tokens": "eight"}), NONE),
-    "usage NaN": (say_body(GOOD.replace(b"50,", b"NaN,")), NONE),
+    "usage NaN": (say(body=GOOD.replace(b"50,", b"NaN,")), NONE),
     "model a number": (change(model=7), FINE),
     "model of 100 kB": (change(model="m" * 100_000), FINE),
 }
 WAITS = ("-5", "nan", "soon", "Fri, 31 Dec 9999 00:00:00 GMT")
 CODES = {
-    **{f"code {code}": (say_code(code), NONE) for code in (204, 206)},
-    **{f"code {code}": (say_code(code), ("error", f"{code}", 1)) for code in (301, 400, 422)},
-    "code 402": (say_code(402), ("over_budget", "the provider's quota or credit is spent", 1)),
-    **{f"code {code}": (say_code(code), ("error", f"{code}", N_REQUESTS)) for code in (408, 502, 599)},
+    **{f"code {code}": (say(code), NONE) for code in (204, 206)},
+    **{f"code {code}": (say(code), ("error", f"{code}", 1)) for code in (301, 400, 422)},
+    "code 402": (say(402), ("over_budget", "the provider's quota or credit is spent", 1)),
+    **{f"code {code}": (say(code), ("error", f"{code}", N_REQUESTS)) for code in (408, 502, 599)},
     "302 to itself": (lambda h: send(h, 302, b"", location=h.path), ("error", "redirects", 1)),
-    "302 to a file": (say_code(302, location="file:///etc/hostname"), ("error", "redirects", 1)),
-    "500 of 50 MB": (say_code(500, b"x" * 50_000_000), NONE),
-    **{f"429, again in {wait}": (say_code(429, retry_after=wait), ("error", "429", N_REQUESTS)) for wait in WAITS},
+    "302 to a file": (say(302, location="file:///etc/hostname"), ("error", "redirects", 1)),
+    "500 of 50 MB": (say(500, b"x" * 50_000_000), NONE),
+    **{f"429, again in {wait}": (say(429, retry_after=wait), ("error", "429", N_REQUESTS)) for wait in WAITS},
 }
-LIES = CONNECTIONS | LENGTHS | REPLIES | CODES
+LIES = CONNECTIONS | REPLIES | CODES
 
 ENDS = {
     "429": ("error", f"RateLimitError 429: slow down; {TOO_FAST}", 3),
@@ -170,7 +148,7 @@ ENDS = {
     "drop": ("error", "the connection failed, RemoteProtocolError: Server disconnected", 3),
     "cut": ("error", "complete message body (received 80 bytes, expected 580)", 3),
     "malformed": ("unreadable", 'the reply is not JSON: \'{"choices": [{"message":\'', 1),
-    "html": ("unreadable", f"the reply is not JSON: {SIGN_IN!r}; {NO_PAGE}", 1),
+    "html": ("unreadable", f"the reply is not JSON: '<!doctype html><title>Sign in</title>'; {NO_PAGE}", 1),
     "empty": ("unreadable", "the reply is not JSON: ''", 1),
     "list": ("unreadable", "the reply is no JSON object: '[1]'", 1),
     "deep": ("unreadable", "the reply is not JSON: ", 1),
@@ -186,28 +164,38 @@ ENDS = {
 }
 """How each of the mock provider's own faults has to end: (status, words of the reason, requests)."""
 
+SITES = {
+    **dict.fromkeys(("endless", "50 MB"), "too_large"),
+    **dict.fromkeys(("drip", "stalls in the body", "100 for ever", "chunks for ever"), "too_slow"),
+    **dict.fromkeys(("reset in the body", "headers for ever", "500"), "down"),
+    **dict.fromkeys(("gzip cut off", "deep", "a number of 5,000 digits"), "unread"),
+    **dict.fromkeys(("302 to itself", "302 to a file"), "redirect"),
+}
+"""Lies that a site tells, too, and the source's failure that each must be."""
+SITE = "http://site.example.org/"
 
 # --- played -----------------------------------------------------------------------------------------------------------
 
 
-def serve_lies(pipe):
-    """Serve, in a process of its own, telling the address, then for each message how often it came."""
-    faults = FAULTS | {name: answer for name, (answer, _) in LIES.items()}
-    with run_server(server := Server(patience=8, faults=faults)):
+def serve_counting(options, pipe):
+    """Serve, telling the address, then, whenever asked, {message: how often it came}."""
+    lies = FAULTS | {name: answer for name, (answer, _) in LIES.items()}
+    lies |= {f"{SITE}{name.replace(' ', '-')}": lies[name] for name in SITES}
+    with run_server(server := Server(patience=8, faults=lies, **options)):
         pipe.send(server.address)
-        while (asked := pipe.recv()) is not None:
-            pipe.send(server.counts[asked])
+        while True:
+            pipe.recv()
+            pipe.send(dict(server.counts))
 
 
 @contextmanager
-def start_liar():
-    """Yield (address, function that returns how often a message came) of a provider that lies, in its own process."""
+def start_liar(**options):
+    """Yield (address, function that returns how often each message came) of a liar in a process of its own."""
     ours, theirs = FORK.Pipe()
-    process = FORK.Process(target=serve_lies, args=(theirs,), daemon=True)
+    process = FORK.Process(target=serve_counting, args=(options, theirs), daemon=True)
     process.start()
     try:
-        address = ours.recv()
-        yield address, lambda asked: ours.send(asked) or ours.recv()
+        yield ours.recv(), lambda: ours.send(None) or ours.recv()
     finally:
         process.kill()
 
@@ -226,14 +214,14 @@ def ask_or_fail(door, name):
 
 
 def meet_lie(name, end, folder):
-    """Ask for a lie; returns (1, whether it ended as it must, how it ended, measured)."""
+    """Ask for a lie, and again from its recording."""
     with start_liar() as (address, count):
         door, before = open_to(address, live=True, deadline_s=DEADLINE_S), measure_peak(resource.RUSAGE_SELF)
         begun = time.monotonic()
         row = ask_or_fail(door, name)
         over = time.monotonic() - begun - DEADLINE_S
         again = ask_or_fail(open_to(address), name)
-        n, peak = count(name), measure_peak(resource.RUSAGE_SELF)
+        n, peak = count()[name], measure_peak(resource.RUSAGE_SELF)
     status, words, n_wanted = end
     reason = re.sub(r":\d{4,5}/", ":PORT/", row["reason"] or "")
     faults = {
@@ -246,50 +234,68 @@ def meet_lie(name, end, folder):
         "the key is in a file": bool(scan(folder)),
         "not charged": bool(status == "ok") and not door.spent_usd > 0,
     }
-    found = [fault for fault, is_so in faults.items() if is_so]
     seen = f"{row['status']}, asked {n} times" + f": {reason[:100]}" * bool(reason)
-    return 1, not found, "; ".join([seen, *found]), {"over_s": round(max(0.0, over), 1), "peak_mb": peak}
+    return judge(1, faults, seen, over_s=round(max(0.0, over), 1), peak_mb=peak)
 
 
-def send_two(handler):
-    """Send two replies to one request, and keep the connection."""
-    handler.close_connection = False
-    for content in (CONTENT, "\\boxed{C}, which was not asked for"):
-        say_raw("content-length: {n}", body=write_body(content))(handler)
+def crawl_site(name, end, folder):
+    """Crawl a source whose site lies."""
+    guest, source = Guest(pd.Timestamp.now("UTC"), pace_s=0, deadline_s=PAGE_S), load_sources()["clemson"]
+    with start_liar() as (address, _), patch.dict(os.environ, {"http_proxy": address[:-3], "no_proxy": ""}):
+        before, begun = measure_peak(resource.RUSAGE_SELF), time.monotonic()
+        try:
+            _, kept, body = guest.get(f"{SITE}{name.replace(' ', '-')}", heeds_robots=False)
+            extract_page(source, decode_body(body, kept.get("content-type", "")))
+            status, said = "read", ""
+        except FetchError as error:
+            status, said = error.kind, str(error)
+        except ExtractionError as error:
+            status, said = "unread", str(error)
+        over, peak = time.monotonic() - begun - PAGE_S, measure_peak(resource.RUSAGE_SELF)
+    faults = {
+        f"not {end}": status != end,
+        f"{over:.1f} s late": over > OVER_S,
+        f"{peak - before} MB more": peak - before > PAGE_MB,
+        "not one line": "\n" in said or len(said) > 400,
+    }
+    return judge(1, faults, f"{status}: {said[:100]}", over_s=round(max(0.0, over), 1), peak_mb=peak)
 
 
 def get_one_too_many(folder):
-    """Ask three questions of a server that sends two replies to the first."""
+    """Ask three questions of a server that sends two replies to the first, and keeps the connection."""
+
+    def send_two(handler):
+        handler.close_connection = False
+        for content in (CONTENT, "\\boxed{C}, which was not asked for"):
+            say_raw("content-length: {n}", body=write_body(content))(handler)
+
     with run_server(server := Server(faults={"two": send_two})):
         door = open_to(server.address, live=True)
         said = [ask_or_fail(door, name)["content"] for name in ("two", "next", "last")]
-    return 3, said == [CONTENT] * 3, "each its own" if said == [CONTENT] * 3 else f"{said}"
+    return judge(3, {f"{said}": said != [CONTENT] * 3}, "each its own")
 
 
 def warm_up():
     """Ask once, before anything is forked or measured: litellm imports parts of itself with the first request."""
     load_litellm()
     press_bomb()
-    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch, run_server(server := Server()):
-        patch.setenv("DAYBEFORE_OUT", folder)
-        ask_or_fail(open_to(server.address, live=True), "hello")
+    with tempfile.TemporaryDirectory() as folder, run_server(server := Server()):
+        with patch.dict(os.environ, {"DAYBEFORE_OUT": folder}):
+            ask_or_fail(open_to(server.address, live=True), "hello")
 
 
 MUST = {
     "ok": "answered, asked once, charged",
     "error": "a failure that says what came, asked exactly so often",
-    "unreadable": "a failure that says what came, asked exactly once",
     "timeout": "ends within a second of the deadline",
-    "over_budget": "a failure that says what came, asked exactly once",
     "refusal": "a refusal, asked once",
+} | dict.fromkeys(("unreadable", "over_budget"), "a failure that says what came, asked exactly once")
+LIED = ENDS | {name: end for name, (_, end) in LIES.items()}
+PLAYS = {
+    "a lying provider": {name: (MUST[end[0]], partial(meet_lie, name, end)) for name, end in LIED.items()}
+    | {"two replies to one request": ("each question has its own reply", get_one_too_many)},
+    "a lying site": {
+        name: (f"the source's failure ({end}), within {PAGE_S:g} s", partial(crawl_site, name, end))
+        for name, end in SITES.items()
+    },
 }
-
-
-def list_lies():
-    """Return {lie: (what must hold, function)}."""
-    ends = ENDS | {name: end for name, (_, end) in LIES.items()}
-    told = {name: (MUST[end[0]], partial(meet_lie, name, end)) for name, end in ends.items()}
-    return told | {"two replies to one request": ("each question has its own reply", get_one_too_many)}
-
-
-PLAYS = list_lies()

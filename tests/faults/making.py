@@ -12,26 +12,13 @@ from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
-from faults.breaking import judge
+from faults.table import judge
 
 from helpers.store import ROOT
 
 SEED, NOTEBOOKS = 15, ("30_spdg", "31_liveagentbench")
-
-
-def copy_kit(folder):
-    """Copy what make needs into a folder, with two quick notebooks only; returns it.
-
-    Raises RuntimeError where the environment is another lock's: make would set it up anew, for the copy.
-    """
-    if (Path(sys.prefix) / ".ready").read_bytes() != (ROOT / "requirements.lock").read_bytes():
-        raise RuntimeError("the environment is not that of requirements.lock; `make figures` sets it up")
-    for room in ("src", "data", "figures", ".ci"):
-        shutil.copytree(ROOT / room, folder / room, ignore=shutil.ignore_patterns("__pycache__", "*.sqlite*"))
-    for file in ("Makefile", "requirements.lock", *(f"notebooks/{name}.ipynb" for name in NOTEBOOKS)):
-        (folder / file).parent.mkdir(exist_ok=True)
-        shutil.copy2(ROOT / file, folder / file)
-    return folder
+DRAWN = tempfile.TemporaryDirectory()
+"""Where the kit stands of which everything is drawn."""
 
 
 def start_make(kit):
@@ -42,39 +29,47 @@ def start_make(kit):
     return subprocess.Popen(command, cwd=kit, env=kept, start_new_session=True, **pipes)
 
 
-def read_files(folder):
-    """Return {path: bytes} of all files below a folder."""
-    return {
-        str(path.relative_to(folder)): path.read_bytes() for path in sorted(Path(folder).rglob("*")) if path.is_file()
-    }
-
-
 def read_results(kit):
-    """Return the bytes of all that make may change."""
-    return {f"{room}/{path}": data for room in ("notebooks", "data", "figures") for path, data in
-            read_files(kit / room).items()}  # fmt: skip
+    """Return {path: bytes} of all that make may change."""
+    paths = [path for room in ("notebooks", "data", "figures") for path in (kit / room).rglob("*") if path.is_file()]
+    return {path.relative_to(kit): path.read_bytes() for path in sorted(paths)}
 
 
-DRAWN = tempfile.TemporaryDirectory()
-"""Where the kit stands of which everything is drawn; the first play of a run draws it for all."""
+def draw_quietly():
+    """Return a copy of the kit of which `make figures` has drawn everything, and the seconds that this takes again.
 
-
-def draw_quietly(folder):
-    """Return a kit of which `make figures` has drawn everything, undisturbed, and the seconds that this takes again.
-
-    As nothing has changed, drawing again gives the same bytes.
+    The first play of a run draws it for all; as nothing has changed, drawing again gives the same bytes. Raises
+    RuntimeError where the environment is another lock's: make would set it up anew, for the copy.
     """
-    drawn, told = Path(DRAWN.name) / "kit", Path(DRAWN.name) / "seconds"
-    if not told.exists():
-        copy_kit(drawn)
-        for _ in range(2):
-            shutil.rmtree(drawn / ".make", ignore_errors=True)
-            process, begun = start_make(drawn), time.monotonic()
-            said = process.communicate()[0]
-            if process.returncode:
-                raise RuntimeError(f"make figures does not end well by itself: {said[-800:]}")
-        told.write_text(str(time.monotonic() - begun))
-    return shutil.copytree(drawn, Path(folder) / "kit"), float(told.read_text())
+    kit, told = Path(DRAWN.name) / "kit", Path(DRAWN.name) / "seconds"
+    if told.exists():
+        return kit, float(told.read_text())
+    if (Path(sys.prefix) / ".ready").read_bytes() != (ROOT / "requirements.lock").read_bytes():
+        raise RuntimeError("the environment is not that of requirements.lock; `make figures` sets it up")
+    for room in ("src", "data", "figures", ".ci"):
+        shutil.copytree(ROOT / room, kit / room, ignore=shutil.ignore_patterns("__pycache__", "*.sqlite*"))
+    for file in ("Makefile", "requirements.lock", *(f"notebooks/{name}.ipynb" for name in NOTEBOOKS)):
+        (kit / file).parent.mkdir(exist_ok=True)
+        shutil.copy2(ROOT / file, kit / file)
+    for _ in range(2):
+        shutil.rmtree(kit / ".make", ignore_errors=True)
+        process, begun = start_make(kit), time.monotonic()
+        said = process.communicate()[0]
+        if process.returncode:
+            raise RuntimeError(f"make figures does not end well by itself: {said[-800:]}")
+    told.write_text(str(time.monotonic() - begun))
+    return kit, float(told.read_text())
+
+
+def end_left(pid, seconds=2):
+    """Return the processes of a session that are still alive after some seconds, and end them."""
+    end = time.monotonic() + seconds
+    while (left := list_session(pid)) and time.monotonic() < end:
+        time.sleep(0.1)
+    for one in left:
+        with suppress(ProcessLookupError):
+            os.kill(one, signal.SIGKILL)
+    return left
 
 
 def list_session(pid):
@@ -89,8 +84,9 @@ def list_session(pid):
 
 def stop_make(number, n, folder):
     """Stop make by a signal to all its processes at seeded moments; what stood there stands; then let it end."""
-    kit, seconds = draw_quietly(folder)
-    drawn, rng, faults = read_results(kit), random.Random(SEED), {}
+    drawn_kit, seconds = draw_quietly()
+    kit, rng, faults = shutil.copytree(drawn_kit, Path(folder) / "kit"), random.Random(SEED), {}
+    drawn = read_results(kit)
     for i in range(n):
         shutil.rmtree(kit / ".make")
         process = start_make(kit)
@@ -99,7 +95,7 @@ def stop_make(number, n, folder):
             os.killpg(process.pid, number)
         begun = time.monotonic()
         said = process.communicate(timeout=60)[0]
-        ended, left = time.monotonic() - begun, wait_for_end(process.pid)
+        ended, left = time.monotonic() - begun, end_left(process.pid)
         faults |= {
             f"{i}: it was over before": process.returncode == 0,
             f"{i}: took {ended:.0f} s": ended > 15,
@@ -111,17 +107,6 @@ def stop_make(number, n, folder):
     said = last.communicate()[0]
     faults |= {f"does not go on: {said[-500:]}": last.returncode != 0, "results differ": read_results(kit) != drawn}
     return judge(n, faults)
-
-
-def wait_for_end(pid, seconds=2):
-    """Return the processes of a session that are still alive after some seconds, and end them."""
-    end = time.monotonic() + seconds
-    while (left := list_session(pid)) and time.monotonic() < end:
-        time.sleep(0.1)
-    for one in left:
-        with suppress(ProcessLookupError):
-            os.kill(one, signal.SIGKILL)
-    return left
 
 
 WHOLE = "what stood there stands, no process is left, then make ends with the bytes of an undisturbed one"

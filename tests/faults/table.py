@@ -1,9 +1,9 @@
 """All that was thought of to break the kit, played: `make faults`, or `python -m faults.table "words of a name" ...`.
 
-Each fault is a function that returns (n, held, seen), and measurements where it has some; it is played in a process of
-its own, forked here, whose seconds and peak memory are taken. All rows go to data/faults.json: what was done, how
-often, what must hold, what was seen; measurements stand apart, since only they differ from run to run. Leaves with 1
-where something did not hold. Nothing of the user's is touched, nothing leaves this machine.
+Each fault is a function of a folder that returns what `judge` makes of it; it is played in a process of its own, forked
+here, whose seconds and peak memory are taken. All rows go to data/faults.json: what was done, how often, what must
+hold, what was seen; measurements stand apart, since only they differ from run to run. Leaves with 1 where something did
+not hold. Nothing of the user's is touched, nothing leaves this machine.
 """
 
 import json
@@ -25,6 +25,12 @@ LIMIT_S = 900
 """Seconds after which a fault is given up, and has not held."""
 
 
+def judge(n, faults, seen="", **measured):
+    """Return a play's (n, held, seen, measured) from {what may be wrong: whether it is, or how often}."""
+    found = [f"{fault} ({count})" if count is not True else fault for fault, count in faults.items() if count]
+    return n, not found, "; ".join(filter(None, [seen, *found])) or "as it must", measured
+
+
 def measure_peak(*whose):
     """Return the most memory that processes have held, in MB: this one, and those it has waited for, by default."""
     whose = whose or (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
@@ -39,14 +45,13 @@ def run_apart(function, pipe):
     with tempfile.TemporaryDirectory() as folder:
         os.environ["DAYBEFORE_OUT"] = folder
         try:
-            n, held, seen, *measured = function(folder)
+            n, held, seen, measured = function(folder)
         except Exception:  # a fault that broke its own play has not held
-            n, held, seen, measured = 1, False, traceback.format_exc()[-1500:], []
+            n, held, seen, measured = 1, False, traceback.format_exc()[-1500:], {}
         if told := scan(folder):
             held, seen = False, f"{seen}; the key stands in {', '.join(told)}"
         n_files = sum(path.is_file() for path in Path(folder).rglob("*"))
-        counts = {"peak_mb": measure_peak(), "n_files": n_files}
-        pipe.send((n, bool(held), seen, counts | (measured[0] if measured else {})))
+        pipe.send((n, held, seen, {"peak_mb": measure_peak(), "n_files": n_files} | measured))
 
 
 def play_fault(function):
@@ -68,18 +73,11 @@ def play_fault(function):
 
 def list_faults():
     """Return {family: {fault: (what must hold, function)}}, what they need imported before the first fork."""
-    from faults import breaking, crawling, killing, lying, making, reading
+    from faults import accidents, breaking, fuzzed_replies, lying, making, mutated_pages
 
     lying.warm_up()
-    rooms = {
-        "killed": killing,
-        "a lying provider": lying,
-        "a lying site": crawling,
-        "disk, clock, files": breaking,
-        "make": making,
-        "replies, pages, paid runs": reading,
-    }
-    return {family: room.PLAYS for family, room in rooms.items()}
+    random = fuzzed_replies.PLAYS | mutated_pages.PLAYS | accidents.PLAYS
+    return {**lying.PLAYS, **breaking.PLAYS, "make": making.PLAYS, "replies, pages, paid runs": random}
 
 
 def play_all(words):
@@ -94,19 +92,6 @@ def play_all(words):
                 yield columns | {"measured": measured}
 
 
-def summarize_rows(rows):
-    """Return the table of FINDINGS, a line a family: faults, how often, held, and the worst of what was measured."""
-    lines = ["| what | faults | times | held | longest over its deadline | peak memory |", "|---|---|---|---|---|---|"]
-    for family in dict.fromkeys(row["family"] for row in rows):
-        chosen = [row for row in rows if row["family"] == family]
-        over = [row["measured"]["over_s"] for row in chosen if "over_s" in row["measured"]]
-        peak = max(row["measured"].get("peak_mb", 0) for row in chosen)
-        n, held = sum(row["n"] for row in chosen), sum(row["held"] for row in chosen)
-        longest = f"{max(0, *over):.1f} s" if over else ""
-        lines.append(f"| {family} | {len(chosen)} | {n:,} | {held} | {longest} | {peak:,} MB |")
-    return "\n".join(lines)
-
-
 def main(words):
     """Play the faults whose names hold some of the words; all, without words, which are kept in data/faults.json."""
     begun = time.perf_counter()
@@ -114,9 +99,6 @@ def main(words):
     if not words:
         lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
         (ROOT / "data/faults.json").write_text(f"[\n{lines}\n]\n", encoding="utf-8")
-    print(summarize_rows(rows))
-    n_files = sum(row["measured"].get("n_files", 0) for row in rows)
-    print(f"a key that all of them were given stands in none of the {n_files:,} files that they left")
     print(f"{sum(row['held'] for row in rows)} of {len(rows)} held, in {time.perf_counter() - begun:.0f} s")
     return int(not all(row["held"] for row in rows))
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 from faults import breaking
-from faults.table import play_fault
+from faults.accidents import play_accident
+from faults.table import judge, play_fault
 
 TRIED = [
     "two replies to one request",
@@ -29,17 +30,22 @@ def test_lies_that_once_were_believed_are_not():
 
 
 def test_what_does_not_hold_raises_or_dies_is_seen():
-    assert play_fault(lambda folder: (3, False, "all lost"))[:3] == (3, False, "all lost")
+    assert play_fault(lambda folder: judge(3, {"lost": 2, "late": True, "twice": 0}))[:3] == (
+        3,
+        False,
+        "lost (2); late",
+    )
     n, held, seen, measured = play_fault(lambda folder: {}["absent"])
     assert (n, held) == (1, False) and "KeyError: 'absent'" in seen and measured["peak_mb"] > 10
     assert play_fault(lambda folder: os._exit(9))[1:3] == (False, "the process that played it died")
 
 
-DAMAGE = (breaking.damage_ledger, breaking.damage_recording)
-
-
-@pytest.mark.parametrize("play", DAMAGE, ids=lambda play: play.__name__)
+@pytest.mark.parametrize("play", [breaking.damage_ledger, breaking.damage_recording], ids=lambda play: play.__name__)
 def test_a_damaged_file_is_named_and_left_as_it_is(play, tmp_path, monkeypatch):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
-    n, held, seen = play(tmp_path, n=12)
+    n, held, seen, _ = play(tmp_path, n=12)
     assert held, seen
+
+
+def test_no_question_is_lost_paid_twice_or_left_without_a_word_at_ctrl_c():
+    assert judge(1, play_accident("Ctrl-C"))[1:3] == (True, "as it must")

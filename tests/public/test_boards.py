@@ -1,6 +1,5 @@
 """Public leaderboards: worked cases on small boards, and the known facts of the real ones where they are mirrored."""
 
-import json
 import math
 
 import numpy as np
@@ -10,8 +9,6 @@ import statsmodels.formula.api as smf
 from public import boards
 from public import findings as boards_findings
 from public.boards import COUNTS, SCORES
-
-from helpers import public_files as public
 
 
 def make_rows(rows):
@@ -119,12 +116,6 @@ def test_each_verdict_is_reached_where_it_is_planted():
         assert share[3.0]["agrees"] > 0.9 and share[-3.0]["disagrees"] > 0.9
         assert "disagrees" not in share[3.0] and "agrees" not in share[-3.0]
         assert share[0.0]["cannot tell"] > 0.91  # 5% in the long run, 300 draws
-
-
-@pytest.fixture(scope="module")
-def futurex():
-    text = public.locate_public("futurex/leaderboard.json").read_text(encoding="utf-8")
-    return boards.flatten_board(json.loads(text), boards.load_frameworks())
 
 
 def test_blocks_cover_the_mean_of_a_series_whose_neighbours_are_alike():

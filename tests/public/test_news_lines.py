@@ -6,7 +6,6 @@ from public import news_lines as news
 
 from helpers.web.news import Feed, write_article
 
-AS_OF = "2016-10-10T00:00:00+08:00"
 DAYS = {"2016-10-06": ["A vote is held.", "He later dies."], "2016-10-08": ["B wins."], "2017-01-01": ["C wins."]}
 ARTICLES = tuple(write_article(day, "Uncategorized", lines) for day, lines in DAYS.items())
 FEED = Feed("http://press.replay/", "Press", ARTICLES, (("2018-01-01.yaml", "over 30 kB"),))

@@ -15,8 +15,6 @@ CORPUS = Path(__file__).with_name("replies.jsonl")
 ROWS = [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").splitlines()]
 GROUPS = sorted({row["group"] for row in ROWS})
 OPTIONS = {"A": "Oslo", "B": "Rome", "C": "Lima"}
-PROMPTS = Path(__file__).parents[2] / "data" / "prompts"
-BLANKS = {"question", "options", "as_of", "resolution_criteria", "answer_format"}
 
 
 @pytest.mark.parametrize("group", GROUPS)

@@ -45,16 +45,3 @@ def test_ranking_lists_articles_and_prose_are_read():
     assert read(event.format(""))[1] == ["Rain? Options: Yes / No. Closes 5 May Not resolved yet."]
     over = event.format("<p class='resolution'>Yes</p>")
     assert read(over)[1] == ["Rain? Options: Yes / No. Closes 5 May Resolved: Yes."]
-
-
-BROKEN = {
-    "nothing": ("", "text/html"),
-    "no html": ("%PDF-1.4 \x00\x01", "application/pdf"),
-    "a table without rows": ("<h1>T</h1><table></table>", "text/html"),
-    "a table of a head": ("<table><tr><th>Date</th><th>Low</th></tr></table>", "text/html"),
-    "one column": ("<table><tr><th>Date</th></tr><tr><td>1</td></tr></table>", "text/html"),
-    "cut json": ('{"rows": [', "application/json"),
-    "json without a list": ('{"rows": 5}', "application/json"),
-    "records that are none": ('{"rows": [1, 2]}', "application/json"),
-    "records in records": ('{"rows": [{"a": {"b": 1}, "c": [1]}]}', "application/json"),
-}

@@ -54,7 +54,7 @@ def checkout(tmp_path):
 def test_every_command_is_one_that_make_or_python_has(path):
     for words in list_commands(path):
         if words[0] == "make" and words[1] not in ("figures", "test", "lab"):
-            done = run_make(ROOT, "-n", *words[1:])
+            done = run_make(ROOT, "-n", *words[1:], f"VENV={sys.prefix}")
             assert done.returncode == 0, (words, done.stderr)
             for line in re.findall(r"daybefore (.+)", done.stdout.replace("\\\n", " ")):
                 name, *arguments = shlex.split(line)
@@ -67,19 +67,13 @@ def test_every_link_leads_to_a_file():
             assert "://" in target or (path.parent / target).exists(), (path.name, target)
 
 
-def test_a_model_of_ones_own_is_asked_as_the_page_says(checkout, provider, tmp_path):
-    (toml,) = list_snippets(ROOT / "docs/own-model.md", "toml")
-    table = tomllib.loads(toml)["my_model"]
-    (tmp_path / "data/agents.local.toml").write_text(toml.replace(table["api_base"], provider.address))
-    told = checkout("run", "--agent", "my_model", "--limit", "4")
-    assert "my_model" in told and "missing" in told
-
-
-def test_a_function_of_ones_own_runs_as_the_page_says(checkout, tmp_path):
-    page = ROOT / "docs/own-agent.md"
+def test_a_model_and_a_function_of_ones_own_are_asked_as_the_pages_say(checkout, provider, tmp_path):
+    (model,), page = list_snippets(ROOT / "docs/own-model.md", "toml"), ROOT / "docs/own-agent.md"
+    model = model.replace(tomllib.loads(model)["my_model"]["api_base"], provider.address)
     (tmp_path / "my_module.py").write_text(list_snippets(page, "python")[0])
-    (tmp_path / "data/agents.local.toml").write_text(list_snippets(page, "toml")[0])
-    assert "half_way" in checkout("run", "--agent", "half_way", "--limit", "4")
+    (tmp_path / "data/agents.local.toml").write_text(f"{model}\n{list_snippets(page, 'toml')[0]}")
+    told = checkout("run", "--agent", "my_model", "--agent", "half_way", "--limit", "4")
+    assert "my_model" in told and "half_way" in told and provider.asked
 
 
 def test_three_files_of_ones_own_are_scored_as_the_page_says(tmp_path, monkeypatch):

@@ -146,7 +146,6 @@ def read_results(kit):
 )
 def test_what_a_changed_file_makes_out_of_date(drawn, touched, stale):
     before = (drawn / touched).stat()
-    assert list_stale(drawn) == []
     os.utime(drawn / touched)
     assert list_stale(drawn) == stale
     os.utime(drawn / touched, ns=(before.st_atime_ns, before.st_mtime_ns))

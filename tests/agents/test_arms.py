@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from helpers.agents import arms
-from helpers.agents.arms import list_recorded, load_arms, move_moments, read_run, replay_arms, select_events
+from helpers.agents.arms import list_recorded, load_arms, read_run, replay_arms, select_events
 from helpers.agents.registry import connect_agent
 from helpers.models.llm import open_door
 from helpers.models.recordings import pack_recordings
@@ -37,14 +37,6 @@ def test_the_arms_of_the_repository_are_whole_and_nest(events):
     assert set(chosen["qwen_research-A"]) <= set(chosen["qwen_zero_shot-A"])
 
 
-def test_moved_moments_are_so_many_days_after_the_resolution(events):
-    some = events.head(20)
-    moved = move_moments(some, 7)
-    gap = pd.to_datetime(moved["as_of"]) - pd.to_datetime(some["resolves_at"])
-    assert (gap == pd.Timedelta(days=7)).all() and moved["as_of"].str.endswith("+08:00").all()
-    assert move_moments(some, None) is some and not some["as_of"].equals(moved["as_of"])
-
-
 def test_arms_of_window_l_ask_the_same_questions_at_other_points_of_their_life():
     whole, loaded = read_table("events", "L"), load_arms()
     asked = {name: select_events(arm, whole) for name, arm in loaded.items() if arm["window"] == "L"}
@@ -59,19 +51,6 @@ def test_arms_of_window_l_ask_the_same_questions_at_other_points_of_their_life()
     moments = [asked[f"qwen_search_prompt-L{end}"]["as_of"] for end in ("-early", "", "-late", "-near")]
     assert all((a < b).all() for a, b in zip(moments, moments[1:], strict=False))
     assert select_events({"horizon": "Real-Time"}, whole).empty
-
-
-@pytest.mark.parametrize(
-    ("text", "sentence"),
-    [
-        ('agent = "qwen_react"\nwindow = "A"\nkind = ["single"]', "arms.toml, x: kind is unknown"),
-        ('agent = "last_value"\nwindow = "A"', "arms.toml, x: no agent 'last_value' asks a model"),
-    ],
-)
-def test_a_wrong_arm_is_told(tmp_path, text, sentence):
-    (tmp_path / "arms.toml").write_text(f"[x]\n{text}")
-    with pytest.raises(ValueError, match=sentence):
-        load_arms(tmp_path / "arms.toml")
 
 
 # --- replay ----------------------------------------------------------------------------------------------------------

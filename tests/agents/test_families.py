@@ -125,7 +125,7 @@ def test_a_family_is_asked_once_its_searches_are_counted_and_its_pages_named(put
     assert put(name, live=False) == outcome and len(provider.asked) == 1
 
 
-@pytest.mark.parametrize("name", ["anthropic", "gemini", "perplexity", "gemini deep"])
+@pytest.mark.parametrize("name", ["openai", "anthropic", "gemini", "perplexity", "gemini deep"])
 def test_no_providers_client_carries_the_key_to_another_server(put, provider, monkeypatch, name):
     with run_server(other := Server()):  # which would answer
         provider.elsewhere = other.address

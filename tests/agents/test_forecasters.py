@@ -19,9 +19,9 @@ AGENTS = sorted(load_agents())
 
 @pytest.fixture(scope="module")
 def sample(collected):
-    """Up to six events of every ask and site type, one of each template at most."""
+    """Up to two events of every ask and site type, one of each template at most."""
     events = collected[0].drop_duplicates("template_id")
-    return events.groupby(["family", "site_type"]).head(6).to_dict("records")
+    return events.groupby(["family", "site_type"]).head(2).to_dict("records")
 
 
 @pytest.fixture(scope="module")

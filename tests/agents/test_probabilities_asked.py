@@ -8,7 +8,6 @@ from test_searching import World
 from test_submissions import SAID
 
 from helpers.agents.prompted import constrain_answer, keep_values, read_reply
-from helpers.agents.prompts import fill_final_line, fill_prompt
 from helpers.agents.registry import PROMPTED, connect_agent
 from helpers.agents.submissions import hold_submission
 from helpers.prompts import read_prompt
@@ -36,16 +35,6 @@ def test_every_method_asks_and_reads_probabilities_by_option(method, reach, prov
     plain = connect_agent(ENTRY | {"method": method, "probabilities": False}, agent["forecast"].args[1].door)
     assert (plain["prompt_sha256"], plain["params"]) != (agent["prompt_sha256"], agent["params"])
     assert "probabilities" not in plain["params"], "agents that are not asked keep their runs"
-
-
-def test_the_line_is_asked_for_by_kind_and_nowhere_else():
-    for kind, name in {"single": "probabilities_single", "multi": "probabilities_multi", "number": "quantiles"}.items():
-        event = make_event(kind)
-        assert fill_prompt(event | {"probabilities": True}) == fill_prompt(event) + read_prompt(name)
-        assert fill_final_line(event | {"probabilities": True}) != fill_final_line(event)
-    for kind in ("ranking", "date", "text"):
-        event = make_event(kind)
-        assert fill_prompt(event | {"probabilities": True}) == fill_prompt(event)
 
 
 def test_a_local_models_grammar_holds_the_line_and_its_reply_is_read(reach):

@@ -29,12 +29,6 @@ def test_a_question_alone_is_one_message_and_its_answer_is_read(reach, provider)
     assert all(set(step) <= set(list_columns("traces")) for step in outcome["trace"])
 
 
-def test_a_replay_asks_nothing_and_gives_the_same_outcome(reach, provider):
-    live = forecast(ask_directly, reach(), make_event(), None)
-    assert forecast(ask_directly, reach(live=False), make_event(), None) == live
-    assert len(provider.asked) == 1
-
-
 # --- no answer -------------------------------------------------------------------------------------------------------
 
 SILENT = {

@@ -106,13 +106,6 @@ def test_the_manager_plans_delegates_and_answers(research, event):
     make_rows(("run", "agent"), event, outcome)  # raises for a column that the traces table lacks
 
 
-def test_a_recording_replays_with_a_closed_door_to_the_same_outcome(research):
-    first, asked = research(reply)
-    again, unasked = research(reply, live=False)
-    assert len(asked) == 11 and unasked == []
-    assert again == first
-
-
 # --- what models and providers do wrong ------------------------------------------------------------------------------
 
 

@@ -147,10 +147,3 @@ def test_the_same_replies_replay_byte_for_byte_of_a_public_question_from_its_fac
         assert again == live and live["prediction"]["value"] == "A" and live["prediction"]["probability"] == 0.7
     stored = dump_json([*Recordings("P").rows.values()])
     assert not any(word in stored for word in ("OPEC", "dearer", "Oslo", "price of oil")) and "2016-10-11" in stored
-
-
-def test_a_lone_surrogate_in_a_submission_is_a_reply_that_is_final(reach, provider, tmp_path):
-    said = write().replace("OPEC cuts", r"OPEC \\ud83d cuts".replace("\\\\", "\\"))
-    outcome = submit(reach, provider, said)
-    assert outcome["prediction"]["value"] == "A" and outcome.get("status", "ok") == "ok"
-    assert outcome["prediction"]["graph_id"]

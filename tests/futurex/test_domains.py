@@ -26,14 +26,3 @@ def test_differences_from_a_baseline_by_hand():
     row = table.loc[("1-2", "a")]
     assert (row["difference"], row["n"], row["n_clusters"], row["label"]) == (0.5, 4, 4, "Crypto\n4 events, 4 sources")
     assert np.isnan(row["low"]) and table.loc[("3-4", "a"), "label"].endswith("1 events, 1 source")
-
-
-def test_a_planted_difference_is_told_in_its_domain_only():
-    rng = np.random.default_rng(4)
-    means = {"Sports": {"a": 0.9, "random": 0.3}, "Space": {"a": 0.3, "random": 0.3}}
-    cells = {
-        (domain, 1): {agent: (rng.random(80) < mean).astype(float) for agent, mean in agents.items()}
-        for domain, agents in means.items()
-    }
-    said = domains.compare_domains(*make_tables(cells), "random").set_index("domain")["verdict"]
-    assert said.to_dict() == {"Sports": "holds", "Space": "cannot tell"}

@@ -59,12 +59,9 @@ def test_a_rate_is_held_against_one_half_in_the_family_of_all_rows():
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [
-        (["A,eps,1,,m,1"], "row 2, column actual: the cell is blank"),
         (["A,eps,0,1,m,1"], "row 2, column consensus: 0, and ties"),
-        (["A,eps,1,1,m,1", "A,eps,1,1,m,2"], "row 3, column agent: A, eps, m stands in row 2 already"),
         (["A,eps,1,1,m,n/a"], "row 2, column forecast: 'n/a' is no number"),
         (["A,eps,1,1,m,1", "A,eps,1,2,k,1"], "row 3, column actual: 2 here, 1 in row 2"),
-        ([], "row 1, column item: the file has no rows"),
     ],
 )
 def test_a_wrong_csv_is_named_by_file_row_column_and_reason(tmp_path, lines, problem):

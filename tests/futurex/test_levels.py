@@ -2,13 +2,11 @@
 
 import math
 
-import numpy as np
 import pandas as pd
 import pytest
 from builders import make_scores
 
 from helpers.futurex import levels
-from helpers.stats.paired import judge_test
 
 
 def test_overall_weighs_levels():
@@ -66,32 +64,3 @@ def test_a_fall_that_guessing_shares_is_none():
     itself = by.loc["random itself: levels 1-2 minus levels 3-4"]
     assert itself["estimate"] == pytest.approx(0.45) and itself["verdict"] == "holds"
     assert not table["statement"].str.startswith("random: ").any()
-
-
-# Planted truths: each verdict is reached where it is true, and seldom where it is not.
-
-
-def plant(rng, means, n_sources=20, shared=0.12):
-    """A matrix of scores with planted level means, its levels and sources; a source's events share luck, by agent."""
-    source, level = np.tile(np.repeat(np.arange(n_sources), 2), 4), np.repeat([1, 2, 3, 4], 2 * n_sources)
-    ids = [f"e{at}" for at in range(len(level))]
-    values = {
-        agent: np.array(by)[level - 1] + rng.normal(0, shared, n_sources)[source] + rng.normal(0, 0.2, len(level))
-        for agent, by in means.items()
-    }
-    return pd.DataFrame(values, index=ids), pd.Series(level, ids), pd.Series(source, ids)
-
-
-def count_verdicts(state, rng, means, n=60):
-    """How often each verdict is reached in so many planted worlds."""
-    rows = [state(*plant(rng, means)) for _ in range(n)]
-    return pd.Series([judge_test(row["sign"], row["p"]) for row in rows]).value_counts(normalize=True)
-
-
-CROSSED = {"a": (0.9, 0.9, 0.2, 0.2), "b": (0.5, 0.5, 0.7, 0.7)}
-AHEAD, EVEN = {"a": (0.9,) * 4, "b": (0.5,) * 4}, {"a": (0.5,) * 4, "b": (0.5,) * 4}
-
-
-@pytest.mark.parametrize(("means", "truth"), [(CROSSED, "holds"), (AHEAD, "fails"), (EVEN, "cannot tell")])
-def test_finding_4_reaches_each_verdict(means, truth):
-    assert count_verdicts(levels.state_best, np.random.default_rng(3), means)[truth] >= 0.9

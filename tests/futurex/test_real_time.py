@@ -45,16 +45,6 @@ def ask(crawler, queries, visits=None):
     return score_answers(queries, answers).sort_values("as_of", ignore_index=True)
 
 
-def test_a_direct_reader_is_exact_ten_minutes_after_each_update(synthetic):
-    queries = make_queries(synthetic)
-    assert len(queries) == 24
-    assert queries["as_of"].str[14:16].eq("10").all()
-    with open_sites(synthetic) as crawler:
-        scored = ask(crawler, queries)
-    assert scored["is_exact"].all()
-    assert scored["staleness"].eq(0).all()
-
-
 @pytest.mark.parametrize(("ttl", "cycle"), [(0, [0]), (1, [0]), (6, [0, 1, 2, 3, 4, 5]), (2.5, [0, 1, 2])])
 def test_a_cache_makes_answers_as_stale_as_its_time_to_live(synthetic, ttl, cycle):
     queries = make_queries(synthetic)

@@ -66,16 +66,6 @@ def test_each_fault_ends_in_time_with_its_reason_and_so_many_requests(reach, pro
     assert scan(tmp_path) == []
 
 
-def test_a_redirect_does_not_carry_the_question_to_another_server(reach, provider):
-    with run_server(other := Server()):
-        provider.elsewhere = other.address
-        for word in ("redirect", "redirect"):
-            with pytest.raises(LlmError, match=r"redirects \(307\) to http://127.0.0.1:\d+/v1/chat/completions;"):
-                ask(reach(), MODEL, say(word))
-        assert not other.counts
-    assert provider.counts["redirect"] == 2, "a redirect is an accident: it is asked again once the address is right"
-
-
 def test_a_body_that_drips_is_closed_and_its_thread_ends(reach, provider):
     before = threading.active_count()
     with pytest.raises(LlmError):

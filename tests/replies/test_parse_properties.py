@@ -3,8 +3,7 @@
 import datetime
 import math
 
-import numpy as np
-from faults.fuzzed_replies import WRITERS, read_replies
+from faults.fuzzed_replies import read_replies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -35,20 +34,11 @@ def test_700_written_replies_are_read_right_or_not_at_all():
     assert min(shares.values()) > 0.9, shares  # a parser that reads nothing is never wrong
 
 
-@given(st.sampled_from(sorted(WRITERS)), st.integers(0, 2**32 - 1))
-@settings(max_examples=600)
-def test_an_answer_written_in_any_manner_is_never_read_as_another(name, seed):
-    rng = np.random.default_rng(seed)
-    kind, options, reply, value = WRITERS[name](rng, lambda choices: choices[int(rng.integers(len(choices)))])
-    read = parse_prediction(reply, kind, options)
-    assert read is None or value is ... or read == value
-
-
 # --- whatever the text -----------------------------------------------------------------------------------------------
 
 
 @given(replies, kinds, choices)
-@settings(max_examples=800)
+@settings(max_examples=400)
 def test_any_text_gives_a_value_of_its_kind_or_a_reason_and_never_raises(reply, kind, options):
     value, reason = parse_prediction(reply, kind, options, explain=True)
     assert (value is None) == bool(reason) and isinstance(reason, str)

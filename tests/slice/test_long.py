@@ -3,7 +3,6 @@ import tomllib
 
 import pandas as pd
 import pytest
-from slice import build as builder
 from slice import long
 
 from helpers.store import ROOT
@@ -23,18 +22,6 @@ def test_manifest_lists_exactly_the_files_with_their_digests_and_every_one_is_as
     assert digests == MANIFEST["sha256"].to_dict()
     assert set(digests) == {f"{name}.csv" for name in long.RECIPES} == {f"{name}.csv" for name in ASKED}
     assert set(MANIFEST["licence"]) == {"commit"} and MANIFEST["attribution"].str.len().min() > 20
-
-
-@pytest.mark.parametrize("source_id", long.RECIPES)
-def test_rows_are_tidy_and_weeks_end_on_sundays(source_id):
-    rows = read_rows(source_id)
-    builder.check_rows(source_id, rows)
-    days = pd.to_datetime(rows["occurred_at"])
-    assert days.between(long.FIRST, long.LAST).all() and days.max() >= pd.Timestamp("2023-12-24")
-    assert (days.dt.day == 1).all() if source_id == "cpi_months" else (days.dt.day_of_week == 6).all()
-    for name, variable in ASKED[source_id]["variables"].items():
-        assert (rows[name].round(variable["decimals"]) - rows[name]).abs().max() < 1e-9
-        assert rows[name].min() >= variable.get("least", -1e9)
 
 
 def test_values_agree_with_those_of_the_other_windows():

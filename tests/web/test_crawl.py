@@ -2,7 +2,6 @@
 
 import pandas as pd
 import pytest
-from builders import open_sites
 
 from helpers.store import ROOT
 from helpers.web.extract import ExtractionError, extract_page
@@ -52,14 +51,3 @@ def test_extraction_inverts_rendering(name, moment, world):
 def test_a_page_that_cannot_be_read_is_an_extraction_error(name, text):
     with pytest.raises(ExtractionError, match=name):
         extract_page(SOURCES[name], text)
-
-
-def test_names_are_escaped_and_come_back(monkeypatch, tmp_path):
-    source = SOURCES["oil_wti"].model_copy(update={"id": "odd", "address": "http://odd.replay/x"})
-    path = tmp_path / "data/replay/odd.csv"
-    path.parent.mkdir(parents=True)
-    path.write_text("occurred_at,entity,price\n2016-10-03,A & <B> 'C',-1234567.5\n", encoding="utf-8")
-    monkeypatch.setattr("helpers.web.sources.ROOT", tmp_path)
-    with open_sites({"odd": source}) as crawler:
-        row = crawler.observe("odd", "2016-10-10T00:00:00+08:00")[0].iloc[0]
-    assert (row["entity"], row["value"]) == ("A & <B> 'C'", -1234567.5)

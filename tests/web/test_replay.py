@@ -8,7 +8,8 @@ from helpers.web.extract import ExtractionError
 from helpers.web.pages import GatewayError
 
 NAMES = ("clemson", "weather_bwi", "geomagnetic", "i94_hours", "oil_brent", "wikipedia_views")
-HOURS = [f"{day:%Y-%m-%d}T{hour}:00:00+08:00" for day in pd.date_range("2016-10-10", "2016-11-06") for hour in (14, 18)]
+DAYS = pd.date_range("2016-10-10", "2016-11-06", freq="2D")
+HOURS = [f"{day:%Y-%m-%d}T{hour}:00:00+08:00" for day in DAYS for hour in (14, 18)]
 
 
 @pytest.fixture(scope="module")

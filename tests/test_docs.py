@@ -42,7 +42,7 @@ def checkout(tmp_path):
         settings = {"DAYBEFORE_ROOT": str(tmp_path), "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(tmp_path)])}
         command = [sys.executable, "-m", "daybefore", *arguments]
         done = subprocess.run(
-            command, cwd=tmp_path, env=os.environ | settings, capture_output=True, text=True, timeout=120
+            command, cwd=tmp_path, env=os.environ | settings, capture_output=True, text=True, timeout=300
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout

@@ -116,8 +116,9 @@ class Web:
         source = self.sources[source_id]
         table = extract_page(source, text)
         for terms in map(read_terms, table["terms"] if source.form == "market" else ()):
-            if terms["about"] not in self.sources or terms["variable"] not in self.sources[terms["about"]].variables:
-                raise ExtractionError(f"{source_id}: a question is about {terms['about'][:40]!r}, which is no source")
+            about, variable = (str(terms.get(name)) for name in ("about", "variable"))
+            if about not in self.sources or variable not in self.sources[about].variables:
+                raise ExtractionError(f"{source_id}: a question is about {about[:40]!r}, which is no source")
         return table
 
     def _record(self, url, moment, answer):

@@ -112,7 +112,7 @@ study: $(VENV)/.ready ## ask a language model what a study's recordings lack: ma
 	@env -u TQDM_DISABLE $(HOUSE) $(BIN)/python .ci/study.py $(or $(NOTEBOOK),11_planted_pages) $(MINUTES:%=--minutes="%") $(ARGS)
 
 source: $(VENV)/.ready ## try one source by itself, from its page to its scores: make source SOURCE=clemson
-	@$(SHOW) daybefore source $(SOURCE:%=--source %) $(SET:%=--set %) $(if $(LOCAL),--local) $(ARGS)
+	@$(SHOW) daybefore source $(SOURCE:%=--source %) $(SET:%=--set %) $(ARGS)
 
 lab: .venv-lab/.ready ## open the notebooks in JupyterLab (an environment of its own)
 	env -u TQDM_DISABLE -u MPLBACKEND JUPYTER_PATH="$(CURDIR)/.venv-lab/share/jupyter" \

@@ -44,7 +44,9 @@ class Hub:
                 line = {"id": commit, "title": message, "message": "", "authors": [], "date": write_moment(at)}
                 return 200, {}, [line]
             if what == "tree":
-                return 200, {}, [{"type": "file", "path": path, "size": len(body)} for path, body in files.items()]
+                oids = {path: hashlib.sha1(body).hexdigest() for path, body in files.items()}
+                about = {"type": "file"}
+                return 200, {}, [about | {"path": p, "size": len(files[p]), "oid": oid} for p, oid in oids.items()]
             told = {"id": name, "sha": commit, "lastModified": write_moment(at), "private": False}
             return 200, {}, told | {"tags": [], "siblings": [{"rfilename": path} for path in files]}
         if found := re.fullmatch(r"/datasets/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", asked.path):

@@ -96,6 +96,8 @@ def test_a_fault_of_ours_keeps_its_trace(monkeypatch):
         (["runn"], "No such command 'runn'. Did you mean 'run'?"),
         (["source"], "Missing option '--source'"),
         (["run", "--limt", "3"], "No such option '--limt'. Did you mean '--limit'?"),
+        (["week", "--now", "today"], "Invalid value for '--now': 'today' does not match the formats"),
+        (["week", "--from", "polymrket"], "Invalid value for '--from': 'polymrket' is not one of 'polymarket', 'mani"),
         (["run", "--limit", "0"], "Invalid value for '--limit': 0 is not in the range x>=1"),
     ],
 )

@@ -10,8 +10,6 @@ import pytest
 from helpers.agents.arms import list_recorded, read_run, select_events
 from helpers.cli import record
 from helpers.cli.main import carry_out, main
-from helpers.models.files import FOLDER, MODELS
-from helpers.models.local import has_server
 from helpers.models.recordings import PACKED, Recordings
 from helpers.store import read_table
 
@@ -44,22 +42,6 @@ def test_an_arm_is_recorded_once_with_its_facts(recorder, tmp_path, capsys):
     assert len(recorder.asked) == 3, "a finished arm costs nothing"
     assert (tmp_path / "data/runs/mock-A" / PACKED).read_bytes() == written
     assert "sk-canary" not in json.dumps(facts) + json.dumps(Recordings("mock-A").rows)
-
-
-def test_a_recorded_event_whose_prompt_has_changed_is_asked_again_on_request(recorder, monkeypatch, capsys):
-    carry_out(["record", "--arm", "mock-A"])
-    select = record.select_events
-
-    def change_one(arm, events):
-        chosen = select(arm, events)
-        changed = chosen["event_id"] == chosen["event_id"].iloc[0]
-        return chosen.assign(prompt=chosen["prompt"].mask(changed, "How many now?"))
-
-    monkeypatch.setattr(record, "select_events", change_one)
-    carry_out(["record", "--arm", "mock-A"])
-    assert len(recorder.asked) == 3, "complete events are left alone"
-    carry_out(["record", "--arm", "mock-A", "--renew"])
-    assert len(recorder.asked) == 4 and capsys.readouterr().out.endswith("mock-A: 3 events recorded\n")
 
 
 def test_an_interrupted_arm_goes_on_where_it_was(recorder, monkeypatch):
@@ -176,18 +158,3 @@ def test_asking_again_compares_replies_and_changes_no_recording(recorder, capsys
     with pytest.raises(SystemExit, match=r"^daybefore record: mock-A: request \w+ failed now \(error\): .*API key"):
         carry_out(["record", "--again", "2", "--arm", "mock-A"])
     assert not Recordings("again").under_way, "what is asked again is no run that a kill cut short"
-
-
-FILE = FOLDER / MODELS["smollm2"]["file"]
-
-
-@pytest.mark.skipif(not (FILE.exists() and has_server()), reason="the 135M model's file or its server is not at hand")
-def test_a_local_model_records_its_answers_in_the_form_that_is_asked_for(recorder, monkeypatch):
-    entry = ENTRY | {"model": "local/smollm2"}
-    monkeypatch.setattr(record, "load_entries", lambda wanted=(): {"mock": entry})
-    monkeypatch.setattr(record, "load_arms", lambda: {"local-A": ARM | {"n": 2, "kinds": ["single"]}})
-    carry_out(["record", "--arm", "local-A"])
-    facts, rows = read_run("local-A"), Recordings("local-A").rows
-    assert (facts["n_events"], facts["n_ok"], facts["model_sha256"]) == (2, 2, MODELS["smollm2"]["sha256"])
-    assert all(row["content"].startswith(r"Final answer: \boxed{") for row in rows.values())
-    assert recorder.asked == [] and facts["server"].startswith("xllamacpp==")

@@ -5,7 +5,6 @@ import re
 
 import pandas as pd
 import pytest
-import requests
 from builders import make_past_row
 
 from helpers.agents.arms import load_arms, replay_arms
@@ -133,10 +132,6 @@ def test_whole_replies_are_never_packed_among_values(recorder, tmp_path):
     with pytest.raises(SystemExit, match="holds whole replies, and values alone may be kept"):
         carry_out(["record", "--arm", "mock-P"])
     assert not (tmp_path / "data/runs/mock-P" / PACKED).exists()
-
-
-def refuse_fetch(address, sha256, path):
-    raise requests.ConnectionError("no network")
 
 
 def test_what_is_committed_of_public_windows_holds_no_words():

@@ -10,7 +10,7 @@ import pytest
 from helpers.agents.arms import SEED
 from helpers.cli.conditions import Beside
 from helpers.cli.report import summarize_agents, tabulate_leads, tabulate_scores
-from helpers.cli.results import count_missing, keep_results
+from helpers.cli.results import keep_results
 from helpers.cli.run import Asked
 from helpers.store import STORE, open_store, read_table, save_questions, save_run, write_table
 
@@ -149,25 +149,6 @@ def test_a_run_leaves_its_results_behind(kept):
     again = {path: path.read_bytes() for path in folder.rglob("results.*")}
     assert len(again) == 4 and show(folder, run_ids, events) == text
     assert again == {path: path.read_bytes() for path in folder.rglob("results.*")}
-
-
-def test_without_answers_the_costs_are_kept_and_the_reason_is_said(kept):
-    folder, run_ids, events = kept
-    write_table("answers", events[["event_id"]].assign(value=None, status="not_published"), "A")
-    text = show(folder, run_ids, events)
-    assert "no scores: no scored event is left" in text
-    found = json.loads((folder / "data/runs/mine-A-01/results.json").read_text())
-    assert found["scores"] == [] and found["note"].startswith("no scored event") and found["cost_usd"] == 6.5
-
-
-def test_each_reason_for_what_is_missing_has_its_count_and_one_example():
-    statuses, replies = ["ok", "unparsable", "unparsable", "refusal"], ["B", "perhaps", "x" * 200 + " 5 or 6", None]
-    table = pd.DataFrame({"run_id": "r", "event_id": list("abcd"), "sample": 0, "status": statuses})
-    predictions = table.assign(agent_id="mine", reason=[None, "no answer", "several numbers", "will not bet"])
-    rows = count_missing(predictions, table.assign(reply=replies))
-    told = {(row["status"], row["reason"]): (row["n"], row["event_id"], row["reply"]) for row in rows}
-    assert told["refusal", "will not bet"][:2] == (1, "d") and told["unparsable", "no answer"] == (1, "b", "perhaps")
-    assert told["unparsable", "several numbers"][2].endswith("5 or 6") and len(rows) == 3
 
 
 def test_the_brier_mean_is_of_one_choice_and_its_sum_is_named():

@@ -2,7 +2,6 @@ import json
 import re
 import subprocess
 import sys
-from contextlib import closing
 
 import pandas as pd
 import pytest
@@ -18,7 +17,7 @@ from helpers.events.collect import collect_events
 from helpers.formats.futurex import build_events, screen_rows
 from helpers.models.recordings import Recordings
 from helpers.scoring.answers import acquire_answers
-from helpers.store import STORE, open_store, parse_json, read_runs, read_table, write_table
+from helpers.store import STORE, parse_json, read_runs, read_table, write_table
 from helpers.web.news import describe_articles
 from helpers.web.replay import open_world
 from helpers.web.sources import load_sources
@@ -90,16 +89,6 @@ def test_long_questions_are_asked_at_another_point_of_their_life(tmp_path, monke
         carry_out(["run", "--set", "A", "--horizon", "Near"])
 
 
-def test_replies_at_the_usual_moment_are_not_taken_for_those_at_another(mine, provider, tmp_path):
-    recorded = tmp_path / "data/runs/mine-L/run.json"
-    recorded.parent.mkdir(parents=True)
-    recorded.write_text(json.dumps({"seconds": dict.fromkeys(read_table("events", "L")["event_id"], 1.0)}))
-    mine("--set", "L", "--horizon", "Near")
-    stored = read_runs(tmp_path / STORE, "replies").set_index("run_id").filter(like="mine", axis="index")
-    assert stored["status"].tolist() == ["ok"] * 4 and len(provider.asked) == 4
-    assert set(read_runs(tmp_path / STORE, "runs")["condition"]) == {"asked at Near"}
-
-
 def test_one_source_from_its_pages_to_the_scores_on_the_screen(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     with open_world() as opener:
@@ -133,7 +122,6 @@ def test_one_source_from_its_pages_to_the_scores_on_the_screen(tmp_path, monkeyp
 
 
 UNREACHABLE = [
-    ({"model": "gpt-99"}, r"mine: no provider is known for the model 'gpt-99'; write it as provider/name"),
     ({"model": "openai/gpt-99"}, "mine: no key for openai: set OPENAI_API_KEY in the environment; nothing was asked"),
     (
         {"model": "openai/gpt-99", "api_base": "http://127.0.0.1:9/v1", "api_key_env": "MINE_KEY"},
@@ -158,16 +146,6 @@ def test_a_model_out_of_reach_is_one_sentence_and_nothing_is_lost(entry, sentenc
     assert not stored, "no question counts as missing because of a wrong setting"
     kept = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
     assert not any(b"canary" in data for data in kept)
-
-
-def test_a_recorded_agent_needs_no_model(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
-    monkeypatch.setattr("helpers.models.local.FOLDER", tmp_path / "models")
-    carry_out(["run", "--agent", "qwen_zero_shot", "--limit", "8"])
-    shown = capsys.readouterr().out
-    assert all(f"{name} " in shown for name in ("qwen_zero_shot", "last_value")) and "(n = 8)" in shown
-    before = read_runs(tmp_path / STORE, "replies")
-    assert before.loc[before["run_id"].str.startswith("qwen"), "status"].eq("ok").all()
 
 
 @pytest.fixture
@@ -205,21 +183,14 @@ def test_samples_are_asked_once_each_and_their_majority_is_an_agent_of_its_own(m
     mine("--samples", "3", api_base="http://127.0.0.1:9/v1", api_key_env="NOT_SET")
     assert len(provider.asked) == 12, "nothing is asked twice, and without a question no key and no server are wanted"
     assert "nothing is left to ask" in capsys.readouterr().err
-    provider.answer = None
-    mine("--samples", "4", options={"max_tokens": 20, "temperature": 0})
-    assert "mine: it answers at temperature 0, where all 4 samples of a question are equal" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("arguments", "changes", "sentence"), [
     (["--ceiling=0.01"], {"options": {}}, r"no room for a request: 0 of 0.01 USD are spent, and one can cost 3\.\d+ "
-     r"USD, by up to 32,768 tokens of reply; to go on, the same command with CEILING=3\.\d+ has "
-     r"room for one at a time, and the 4 questions left cost no more than CEILING=13\.\d+ in all, at a request each; "
-     r"max_tokens = 500 .* 0.0\d+ USD"),
-    (["--ceiling=0.000001"], {}, "0 of 0.000001 USD are spent.* up to 20 tokens of reply"),
+     r"USD, by up to 32,768 tokens of reply; CEILING=3\.\d+ has room for one at a time, CEILING=13\.\d+ for the 4 "
+     "questions left .* smaller max_tokens"),
     ([], {"options": {"max_token": 500}}, r"mine: there is no option 'max_token'; did you mean "
      r"max_tokens\? \(what only your server .* extra_body = { max_token = ... } }\); nothing was asked"),
-    ([], {"options": {"top_k": 5}, "model": "openai/gpt-4o"}, r"no option 'top_k'; .* extra_body = { top_k"),
-    ([], {"options": {"max_tokens": 5}, "method": "deep_research"}, "no option 'max_tokens'.* max_output_tokens"),
     (["--ceiling=1"], {"usd_per_million": None}, "no price is known for openai/mock-1"),
 ])  # fmt: skip
 def test_what_cannot_be_paid_for_is_told_before_the_first_request(mine, provider, arguments, changes, sentence):
@@ -235,7 +206,7 @@ def test_after_two_kills_under_a_ceiling_the_sentence_that_refuses_says_what_goe
     with pytest.raises(SystemExit, match=r"26.4 of 1 USD .* 26.4 at most, .* CEILING=26\.\d+ has room") as stopped:
         mine("--ceiling=1", options={"max_tokens": 20})
     assert not provider.asked
-    mine(re.findall(r"CEILING=([\d.]+) in all", str(stopped.value))[0].join(["--ceiling=", ""]))
+    mine(re.findall(r"CEILING=([\d.]+) for the", str(stopped.value))[0].join(["--ceiling=", ""]))
     assert len(provider.asked) == 4
     (path,) = tmp_path.glob("data/runs/mine-A-*/results.json")
     found, replies = json.loads(path.read_text()), read_runs(tmp_path / STORE, "replies", [path.parent.name])
@@ -253,24 +224,6 @@ def test_at_its_ceiling_a_run_says_which_one_goes_on(mine, provider, capsys):
     assert 0 < n_asked < 12
     mine("--ceiling=1", limit=12)
     assert len(provider.asked) == 12 and "next: a larger LIMIT" in capsys.readouterr().out
-
-
-def test_what_is_told_of_recorded_replies_is_what_is_then_asked(mine, provider, tmp_path, capsys):
-    mine()
-    assert "recorded repl" not in capsys.readouterr().out
-    with pytest.raises(SystemExit, match=r"max_tokens = 500 in its table bounds a request"):
-        mine("--ceiling=0.2", options={}, limit=5)
-    mine(options={"max_tokens": 30})
-    changed = "have changed since: 0 of 4 recorded replies apply, all 4 questions are asked, and paid, anew"
-    assert changed in capsys.readouterr().out and len(provider.asked) == 8
-    mine(limit=6)
-    assert "mine: 4 of 6 questions are done with; 2 are left" in capsys.readouterr().out
-    assert len(provider.asked) == 10
-    with closing(open_store(tmp_path / STORE)) as store:
-        store.execute("DELETE FROM replies")
-    mine(limit=7)
-    assert "10 replies are recorded already" in capsys.readouterr().out
-    assert len(provider.asked) == 11
 
 
 def test_a_page_in_place_of_a_reply_locks_nothing_and_is_asked_again_by_retry(mine, provider, monkeypatch, capsys):
@@ -336,10 +289,10 @@ def test_where_nothing_can_be_written_nothing_is_asked(mine, provider, tmp_path,
         SystemExit, match="^daybefore run: no replies can be kept in .*mine-A .*DAYBEFORE_OUT names a folder"
     ):
         mine()
-    for place in (tmp_path / "data/runs/mine-A", "/proc/absent"):
-        monkeypatch.setenv("DAYBEFORE_OUT", str(place))
-        with pytest.raises(SystemExit, match=f"^daybefore run: nothing can be written under {place} .*; set DAYBEFORE"):
-            mine()
+    place = tmp_path / "data/runs/mine-A"
+    monkeypatch.setenv("DAYBEFORE_OUT", str(place))
+    with pytest.raises(SystemExit, match=f"^daybefore run: {place}.* cannot be read or written .* set DAYBEFORE_OUT"):
+        mine()
     assert not provider.asked
 
 

@@ -92,41 +92,6 @@ def test_each_of_the_six_conditions_is_a_run_of_its_own_with_its_own_scores(ask,
     assert plain["mine"]["condition"] is None and len(provider.asked) == 36, "and recorded replies serve again"
 
 
-def test_of_no_graph_recall_is_0_and_that_of_graphs_blank(ask, provider, capsys):
-    provider.answer = lambda asked: {"content": "That is hard to tell."}
-    mine = ask("--condition", "causal")["mine"]
-    recall = take(mine, "worldreasoner_recall")[""]
-    assert recall["mean"] == 0 and 0 < recall["n"] <= recall["n_asked"] == 6
-    assert not take(mine, "worldreasoner_recall_graphs")
-    accuracy = take(mine, "worldreasoner_accuracy")[""]
-    assert (accuracy["mean"], accuracy["n"], accuracy["coverage"]) == (0, 6, 0), "what is missing is wrong, and counted"
-
-
-def test_a_question_without_a_reply_is_counted_and_the_others_are_scored(ask, provider, capsys):
-    n_asked = iter(range(20))
-    provider.answer = lambda asked: "401" if next(n_asked) == 3 else answer(asked)
-    mine = ask("--condition", "causal", "--at-once", "1")["mine"]
-    recall, accuracy = (take(mine, f"worldreasoner_{name}")[""] for name in ("recall", "accuracy"))
-    n = mine["n_answered"]
-    assert 0 < n < 6 and (accuracy["n"], accuracy["coverage"]) == (6, pytest.approx(n / 6))
-    assert 0 < recall["n"] <= 6 and take(mine, "worldreasoner_recall_graphs")[""]["n"] <= 5
-    assert sum(row["n"] for row in mine["missing"]) == 6 - n
-
-
-def test_an_agent_that_searches_in_its_own_way_keeps_its_method_where_that_is_asked(ask, provider, tmp_path, capsys):
-    step = json.dumps({"thought": "", "action": "search", "input": "planetary index"})
-    provider.answer = lambda asked: {"content": step} if "response_format" in asked else answer(asked)
-    mine = ask("--condition", "search", "--horizon", "Near", method="react")["mine"]
-    assert mine["condition"] == "Search-Enabled, asked at Near" and take(mine, "worldreasoner_srcp_accessed")
-    assert not take(mine, "worldreasoner_srcp_cited") and not take(mine, "worldreasoner_recall")
-    n_asked = len(provider.asked)
-    assert n_asked > 6, "several requests a question"
-    ask("--condition", "vanilla", method="react")
-    assert len(provider.asked) == n_asked + 6
-    told = "mine: under Vanilla its model is asked by the method zero_shot in place of its own (react)"
-    assert told in capsys.readouterr().err
-
-
 TURNS = [
     {"action": "search", "input": "planetary index", "events": []},
     {"action": "add_event", "input": "", "events": [SAID["events"][0]]},
@@ -202,8 +167,6 @@ def test_a_file_of_hindsight_graphs_is_the_reference_and_a_rejected_card_leaves_
 
 WRONG = [
     (["--condition", "vanila"], {}, r"no condition is called 'vanila'; did you mean Vanilla\? There are Vanilla"),
-    (["--condition", "near", "--horizon", "Early"], {}, "Near-Resolution is asked at Near; leave --horizon Early out"),
-    (["--condition", "real-time", "--horizon", "Near"], {}, "Real-Time is asked a day after the resolution; leave"),
     (["--condition", "near", "--set", "A"], {}, "--condition Near-Resolution needs reference events, which long"),
     (["--condition", "vanilla"], {"method": "function"}, "mine is a Python function, which may search, and Vanilla"),
     ([], {"knowledge_cutoff_date": "summer"}, "mine: knowledge_cutoff_date must be a day or a month such as 2024"),
@@ -215,8 +178,3 @@ def test_what_cannot_be_asked_so_is_one_sentence_before_anything_is_asked(ask, p
     with pytest.raises(SystemExit, match=f"^daybefore run: {sentence}"):
         ask(*arguments, **changes)
     assert not provider.asked
-
-
-def test_a_condition_needs_an_agent():
-    with pytest.raises(SystemExit, match="^daybefore run: --condition Near-Resolution needs an agent: AGENT=name"):
-        carry_out(["run", "--set", "L", "--condition", "near"])

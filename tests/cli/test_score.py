@@ -13,8 +13,6 @@ import pytest
 from helpers.cli import score as own
 from helpers.cli.main import carry_out
 from helpers.faults import Problems
-from helpers.formats.folder import read_folder
-from helpers.stats.calibration import bin_chances, list_chances
 
 LETTERS = "ABCDE"
 FILES = ("events.csv", "answers.csv", "predictions.csv")
@@ -153,11 +151,9 @@ BROKEN = {
     "unknown event in predictions": ("predictions", 12, "event_id", "q99", "'q99' is not in events.csv"),
     "probability above 1": ("predictions", 2, "probability", "1.4", "'1.4' is not a number from 0 to 1"),
     "value is no option": ("predictions", 4, "value", "Z", "'Z' is not an option; there are A, B"),
-    "number is no number": ("predictions", 350, "value", "12,5", "'12,5' is no number"),
     "options that nest": ("predictions", 180, "value", "[" * 100_000, "is nested too deep"),
     "unknown kind": ("events", 5, "kind", "essay", "'essay' is none of single, multi, ranking, number"),
     "broken JSON in a value": ("predictions", 3, "value", '["A"', "no JSON"),
-    "repeated event": ("events", 9, "event_id", "q00", "q00 stands in row 2 already"),
 }
 
 
@@ -171,46 +167,6 @@ def test_a_wrong_cell_is_refused_with_file_row_and_column(case, tmp_path):
     first = str(caught.value).splitlines()[0]
     assert first.startswith(f"{name}.csv, row {row}, column {column}: ") and said in first
     assert list_files(tmp_path) == before, "a refused folder must stay as it was"
-
-
-def test_only_the_needed_columns_and_levels_left_out(tmp_path):
-    path = make_folder(tmp_path / "mine", n_agents=3)
-    keep = {
-        "events": ["event_id", "kind"],
-        "answers": ["event_id", "value", "spread"],
-        "predictions": ["event_id", "agent_id", "value"],
-    }
-    for name, columns in keep.items():
-        pd.read_csv(path / f"{name}.csv", dtype=str)[columns].to_csv(path / f"{name}.csv", index=False)
-    notes = "\n".join(own.draw_folder(path)[1])
-    assert "levels are left out: 50 events have none" in notes
-    assert "no domain figure: 50 events have no domain" in notes
-    assert "no figure of probabilities" in notes
-    assert {p.name for p in (path / "figures").glob("*.png")} == {"scores.png"}
-    assert "95%, by event (50)" in notes and "no source_id or cluster_id" in notes
-    assert set(pd.read_csv(path / "figures/index.csv")["status"]) == {"as given"}, "nobody said that they are real"
-
-
-def test_values_as_text_and_as_json_are_the_same(tmp_path):
-    written = {"plain": ("No", "A|C", "x|y", "5"), "json": ('"B"', '["A","C"]', '["x","y"]', "5.0")}
-    read = {}
-    for how, values in written.items():
-        path = tmp_path / how
-        path.mkdir()
-        kinds = ["single", "multi", "ranking", "number"]
-        options = ['{"A":"Yes","B":"No"}', "A|B|C", "", ""]
-        ids = [f"e{i}" for i in range(4)]
-        pd.DataFrame({"event_id": ids, "kind": kinds, "options": options}).to_csv(path / "events.csv", index=False)
-        table = pd.DataFrame({"event_id": ids, "value": values, "agent_id": "ann", "spread": ["", "", "", "1"]})
-        table.drop(columns="agent_id").to_csv(path / "answers.csv", index=False)
-        table.drop(columns="spread").to_csv(path / "predictions.csv", index=False)
-        read[how] = read_folder(path)
-    assert (
-        read["plain"][1]["value"].tolist()
-        == read["json"][1]["value"].tolist()
-        == ['"B"', '["A","C"]', '["x","y"]', "5.0"]
-    )
-    assert read["plain"][0]["level"].tolist()[:2] == [1, 2]
 
 
 def test_the_command_says_what_is_wrong_and_what_to_do(tmp_path, capsys):
@@ -257,51 +213,6 @@ def test_names_are_drawn_as_they_stand_and_no_spreadsheet_runs_them(tmp_path):
         assert not [cell for cell in cells if cell[:1] in ("=", "@")], file.name
     agents = set(pd.read_csv(path / "tables/scores.csv", dtype=str)["agent_id"])
     assert agents == {f"'{name}" if name[0] in "=@" else name for name in HOSTILE}
-
-
-def test_of_many_agents_the_best_are_drawn_and_all_stand_in_the_tables(tmp_path, monkeypatch, shown):
-    monkeypatch.setattr(own, "MOST_DRAWN", 5)
-    monkeypatch.setattr(own, "MOST_PAIRED", 6)
-    path = make_folder(tmp_path / "mine", n_agents=8)
-    notes = "\n".join(own.draw_folder(path)[1])
-    assert "the figures show the 5 best of 8 agents" in notes and "the best agent and each other (of 8" in notes
-    assert len(pd.read_csv(path / "tables/pairs.csv")) == 7
-    table = pd.read_csv(path / "tables/agents.csv").query("metric == 'score' and group == 'all'")
-    assert len(table) == shown["scores"]["agent_id"].nunique() == 8
-
-
-def test_intervals_are_by_the_source_that_the_folder_names(tmp_path, shown):
-    path = make_folder(tmp_path / "mine", n_agents=3)
-    events = pd.read_csv(path / "events.csv", dtype=str, keep_default_na=False)
-    for n, said in ((12, "95%, by source (12)"), (4, "none, the 50 events are of 4 source(s)")):
-        events.assign(source_id=[f"s{at % n}" for at in range(50)]).to_csv(path / "events.csv", index=False)
-        notes = "\n".join(own.draw_folder(path)[1])
-        assert said in notes and "the column source_id of events.csv" in notes
-        row = pd.read_csv(path / "tables/agents.csv").query("metric == 'score' and group == 'all'").iloc[0]
-        assert row["n_clusters"] == n and np.isfinite(row["low"]) == (n == 12) and np.isfinite(row["low_by_event"])
-    events.assign(cluster_id=[f"c{at % 20}" for at in range(50)], source_id="s").to_csv(
-        path / "events.csv", index=False
-    )
-    assert "95%, by cluster (20)" in "\n".join(own.draw_folder(path)[1])
-
-
-def make_chances(share, n=400, n_sources=20):
-    """Yes/no events of 20 sources, an agent that says 0.8 and is right on a share of them."""
-    ids = [f"e{at:03}" for at in range(n)]
-    events = pd.DataFrame({"event_id": ids, "kind": "single", "options": '{"A":"Yes","B":"No"}'})
-    hits = np.random.default_rng(2).permutation(n) < share * n
-    answers = pd.DataFrame({"event_id": ids, "value": np.where(hits, '"A"', '"B"')})
-    predictions = pd.DataFrame({"event_id": ids, "agent_id": "mine", "distribution": '{"A":0.8,"B":0.2}'})
-    return events, answers, predictions, pd.Series([f"s{at % n_sources}" for at in range(n)], ids)
-
-
-@pytest.mark.parametrize(("share", "holds"), [(0.8, True), (0.6, False)])
-def test_a_probability_that_holds_lies_on_the_diagonal(share, holds):
-    *tables, clusters = make_chances(share)
-    (row,) = bin_chances(list_chances(*tables), clusters).to_dict("records")
-    assert (row["n"], row["n_clusters"]) == (400, 20), "of yes and no one counts"
-    assert row["said"] == pytest.approx(0.8)
-    assert row["share"] == pytest.approx(share) and (row["low"] <= 0.8 <= row["high"]) == holds
 
 
 def test_coverage_is_of_all_scored_events_and_uneven_answers_are_told(tmp_path, shown, capsys):

@@ -12,26 +12,12 @@ from helpers.public_files import locate_public
 from helpers.replies.parse import parse_prediction
 from helpers.store import parse_json
 
-ODD = {
-    "it has no question": {"event": "  "},
-    "its options are no list of texts": {"options": "Yes, No"},
-    "it has fewer than two options": {"options": '["Yes"]'},
-    "two of its options read the same": {"options": '["Red", "blue", "red "]'},
-    "its choice_type is neither single nor multi": {"choice_type": "ranking"},
-    "its answer names no option": {"answer": "D"},
-    "it has no answer": {"answer": ""},
-    "its answer names an option twice": {"choice_type": "multi", "answer": "A, A"},
-    "a single choice has several answers": {"answer": "A, B"},
-    "its end_time is no day": {"end_time": "2026-02-31"},
-}
 
-
-@pytest.mark.parametrize(("reason", "cells"), ODD.items())
-def test_each_odd_cell_is_dropped_with_its_reason(reason, cells):
-    rows = pd.DataFrame([make_past_row(0), make_past_row(1) | cells])
+def test_a_row_whose_options_read_the_same_is_dropped_with_its_reason():
+    rows = pd.DataFrame([make_past_row(0), make_past_row(1, options=["Red", "blue", "red "])])
     kept, dropped = futurex.screen_rows(rows)
     assert kept["id"].tolist() == [rows["id"][0]]
-    assert dropped.to_dict("records") == [{"id": rows["id"][1], "reason": reason}]
+    assert dropped.to_dict("records") == [{"id": rows["id"][1], "reason": "two of its options read the same"}]
 
 
 def build(*rows):

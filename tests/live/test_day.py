@@ -12,7 +12,7 @@ from helpers.agents.registry import load_agents
 from helpers.agents.runs import run_agents
 from helpers.cli import day as command
 from helpers.cli import run
-from helpers.live import day, rows
+from helpers.live import captures, day
 from helpers.live.captures import read_looks
 from helpers.question_sets import find_set
 from helpers.store import locate_output, read_runs, read_table
@@ -51,7 +51,7 @@ def web(tmp_path, monkeypatch):
 def look(web, **options):
     """Look at all chosen sources at the internet's moment; returns {source: kind}."""
     options = {"pace_s": 0.0, "deadline_s": 20.0, "tell": lambda text: None} | options
-    return {row["source_id"]: row["kind"] for row in rows.look(SOURCES, web.now, **options)}
+    return {row["source_id"]: row["kind"] for row in captures.look(SOURCES, web.now, **options)}
 
 
 def test_a_week_with_faults_poses_settles_and_replays(web):
@@ -129,16 +129,6 @@ def test_a_guest_asks_robots_first_and_keeps_the_pace(web):
     assert len(views) == 7 and min(late - early for early, late in zip(views, views[1:], strict=False)) >= 0.19
 
 
-def test_patience_that_a_host_asks_for_is_kept_across_calls(web):
-    web.plan("429", "lichess.org", "/api", retry_after=7200)
-    assert look(web)["lichess"] == "busy"
-    n = web.count("lichess.org")
-    web.move(hours=1)
-    assert "lichess" not in look(web) and web.count("lichess.org") == n
-    web.move(hours=2)
-    assert look(web)["lichess"] == "ok"
-
-
 def test_three_failures_in_a_row_and_missed_days_are_told(web):
     look(web)
     web.move(hours=20)
@@ -153,11 +143,11 @@ def test_three_failures_in_a_row_and_missed_days_are_told(web):
     text = path.read_text(encoding="utf-8")
     assert "tsa: 3 looks in a row failed, the last: down" in text
     assert "Days without questions: 2026-11-23, 2026-11-24, 2026-11-25." in text
-    assert len(read_looks(locate_output(rows.CAPTURES))) == 5 * len(SOURCES)
+    assert len(read_looks(locate_output(captures.CAPTURES))) == 5 * len(SOURCES)
 
 
 def test_the_command_asks_an_agent_and_tells_what_is_open(web, monkeypatch, capsys):
-    monkeypatch.setattr("helpers.cli.day.look", partial(rows.look, pace_s=0.0))
+    monkeypatch.setattr("helpers.cli.day.look", partial(captures.look, pace_s=0.0))
     for hours in (0, 20, 24):
         web.move(hours=hours)
         found = command.main(["last_value"], sources=list(SOURCES), now=web.now.isoformat())

@@ -70,10 +70,6 @@ def test_a_reading_that_does_not_stand_is_none(captures, replies):
     assert read(captures, *replies).empty
 
 
-def test_no_page_from_after_the_end_no_question(captures):
-    assert read(captures, now="2026-11-25T10:00:00+08:00").empty  # the judge would have nothing to give
-
-
 def test_a_page_of_another_entity_is_not_read(captures):
     live = {"address": "https://{code}.test/", "codes": {"Boston": "b", "Hull": "a"}}
     given = {"ferries": SimpleNamespace(id="ferries", live=live)}, pd.DataFrame([EVENT]), captures

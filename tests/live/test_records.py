@@ -1,7 +1,6 @@
 """Live sources: each file is whole, and reads what its site documents; what is unfinished or broken is left out."""
 
 from datetime import UTC, datetime
-from types import SimpleNamespace
 
 import pandas as pd
 import pytest
@@ -19,11 +18,6 @@ def read_source(source, now=NOW):
     """Return all rows that a source's pages hold as of now."""
     pages = list_addresses(source, now.date())
     return pd.concat([read_records(source, answer(url, now)[1], now, entity) for entity, url in pages])
-
-
-def test_there_are_forty_sources_or_more_each_with_terms():
-    assert len(SOURCES) >= 40
-    assert all(source.live["terms"].startswith("https://") for source in SOURCES.values())
 
 
 @pytest.mark.parametrize("name", sorted(SOURCES))
@@ -55,12 +49,6 @@ def test_a_day_that_has_not_ended_is_left_out_until_it_has():
     assert set(keep_settled(source, rows, NOW)["known_at"]) == {"2026-11-25T13:30:00Z"}
 
 
-def test_a_list_without_dates_is_of_the_day_it_was_looked_at():
-    source, early = SOURCES["github_stars"], NOW.replace(hour=9)
-    assert set(read_source(source)["occurred_at"]) == {"2026-11-25"}
-    assert keep_settled(source, read_source(source, early), early).empty  # the look is after 12:00 UTC
-
-
 @pytest.mark.parametrize(
     ("name", "body", "said"),
     [
@@ -75,12 +63,3 @@ def test_a_list_without_dates_is_of_the_day_it_was_looked_at():
 def test_a_changed_layout_is_refused_with_what_was_looked_for(name, body, said):
     with pytest.raises((ValueError, RecursionError), match=said):
         read_records(SOURCES[name], body, NOW, "Germany")
-
-
-def test_a_source_file_names_its_fields():
-    with pytest.raises(ValueError, match="has no 'b'; it has a"):
-        rule = {"body": "csv", "date": "a", "values": {"x": "b"}}
-        source = SimpleNamespace(
-            live=rule, publication={"timezone": "UTC"}, entities={"only": ["one"]}, variables={"x": {}}
-        )
-        read_records(source, "a\n2026-11-24\n", NOW)

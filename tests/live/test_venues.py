@@ -69,13 +69,6 @@ def test_a_venues_open_questions_become_rows_with_their_price(web, venue):
 
 
 @pytest.mark.parametrize("venue", VENUES)
-def test_pages_are_read_until_there_are_enough(web, venue, monkeypatch):
-    web.exchange.markets = [Market(n, 0.5) for n in range(1, 251)]
-    rows, _ = fetch_questions(venue, 220, NOW)
-    assert len({row["id"] for row in rows}) == 220 and web.count(HOSTS[venue]) == 3
-
-
-@pytest.mark.parametrize("venue", VENUES)
 def test_answers_come_from_the_venue_once_it_has_them(web, venue):
     events = ask_events(venue)
     for one in web.exchange.markets[:4]:
@@ -111,12 +104,9 @@ def test_a_question_listed_without_a_price_gets_that_of_its_history_from_before(
             {"outcomePrices": '["2", "0"]'},
             'field outcomePrices: \'["2", "0"]\' is not a list of numbers from 0 to 1',
         ),
-        ("polymarket", {"endDate": "soon"}, "field endDate: 'soon' is not a moment"),
         ("manifold", {"outcomeType": "NUMERIC"}, "it is NUMERIC"),
-        ("manifold", {"closeTime": "never"}, "field closeTime: 'never' is not a moment"),
         ("kalshi", {"yes_ask_dollars": "cheap"}, "field yes_ask_dollars: 'cheap' is not a number from 0 to 1"),
         ("metaculus", {"question": {"type": "numeric"}}, "it is numeric"),
-        ("metaculus", {"title": 7}, "field title: 7 is not a text"),
     ],
 )
 def test_a_changed_form_is_named_by_venue_question_and_field(web, venue, change, said):
@@ -124,31 +114,6 @@ def test_a_changed_form_is_named_by_venue_question_and_field(web, venue, change,
     with pytest.raises(ValueError, match=f"^{venue} lists no open question that can be read.*{re.escape(said)}"):
         fetch_questions(venue, 5, NOW)
     assert web.count(HOSTS[venue]) == 1
-
-
-@pytest.mark.parametrize(
-    ("venue", "body", "said"),
-    [
-        ("polymarket", b"<html>maintenance</html>", "polymarket, gamma-api.polymarket.com/markets: no JSON"),
-        ("polymarket", b'{"error": "no"}', "polymarket: wanted is a list of questions, not dict"),
-        ("polymarket", b'[{"name": 1}]', "polymarket, question 1: none of the fields conditionId"),
-        ("kalshi", b'{"data": []}', "kalshi: field markets is missing; its form has changed"),
-        ("metaculus", b'{"results": {}}', "metaculus: field results: {} is not a list of objects"),
-        ("manifold", b"[]", "manifold lists no open question"),
-    ],
-)
-def test_an_answer_of_another_form_is_named(web, venue, body, said):
-    web.plan("body", HOSTS[venue], body=body)
-    with pytest.raises(ValueError, match=re.escape(said)):
-        fetch_questions(venue, 5, NOW)
-
-
-def test_one_bad_row_leaves_the_others_and_is_told(web):
-    bad = {"lock2": {"closeTime": None}, "lock3": {"id": "lock/3"}, "lock4": {"question": "Why? " * 7000}}
-    web.exchange.changes["manifold"] = lambda row: row | bad.get(row["id"], {})
-    rows, out = fetch_questions("manifold", 100, NOW)
-    assert len(rows) == 9 and [key for key, _ in out] == ["lock2", "manifold-lock/3", "manifold-lock4"]
-    assert [why.partition(": ")[0] for _, why in out[1:]] == ["manifold, row 1, id", "manifold, row 1, prompt"]
 
 
 def test_a_host_that_asks_for_patience_is_asked_nothing_more(web):
@@ -159,13 +124,6 @@ def test_a_host_that_asks_for_patience_is_asked_nothing_more(web):
     assert rows == [] and len(told) == 12 and web.count(HOSTS["manifold"]) == before + 1
     assert "answered 429; it wants no request before 2026-03-02T16:02:00+08:00" in told[0][1]
     assert "asked for patience" in told[1][1]
-
-
-def test_a_second_lies_between_two_requests_to_a_host(web):
-    web.exchange.markets = [Market(n, 0.5) for n in range(1, 151)]
-    fetch_questions("polymarket", 150, NOW, guest=Guest(NOW, pace_s=0.3))
-    first, second = (one.at for one in web.asked)
-    assert second - first >= 0.3 and not web.count(HOSTS["polymarket"], "/robots.txt")
 
 
 def test_metaculus_needs_a_token_which_goes_nowhere_else(web, monkeypatch):
@@ -269,21 +227,9 @@ def test_forecastbench_in_submission_out_resolutions_in(ask):
     assert "3        2  0.170" in ask("--settle", "2026-03-01_resolution_set.json", "--out", "round")
 
 
-def test_a_question_set_on_disk_is_asked_as_it_is(ask):
-    ask.model.answer = lambda asked: say(0.7)
-    (ask.folder / "2026-03-01-llm.json").write_text(json.dumps(make_set()))
-    told = ask("--agent", "my_model", "--questions", "2026-03-01-llm.json", "--out", "disk")
-    assert "7 of 7 questions answered" in told and (ask.folder / "disk/2026-03-01.daybefore.my_model.json").exists()
-    broken = make_set() | {"questions": [make_set()["questions"][0] | {"question": None}]}
-    (ask.folder / "2026-03-01-llm.json").write_text(json.dumps(broken))
-    with pytest.raises(SystemExit, match=r"2026-03-01-llm.json, question 1: field question is no text"):
-        ask("--agent", "my_model", "--questions", "2026-03-01-llm.json")
-
-
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--from", "polymrket"), "there is no venue 'polymrket'; there are polymarket, manifold, kalshi"),
         (("--from", "kalshi", "--limit", "501"), "at most 500 questions"),
         (("--from", "kalshi", "--questions", "a.csv"), "give one of them"),
     ],

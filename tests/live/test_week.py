@@ -180,7 +180,6 @@ def test_questions_of_ones_own_are_asked_as_the_page_says(ask):
         (["--agent", "nobody"], "no agent is called 'nobody'"),
         (["--agent", "arima"], "arima reads a source's page, and these questions have none"),
         ([], "a week is asked of an agent: AGENT=name"),
-        (["--agent", "my_model", "--now", "today"], "--now must be a moment with its zone"),
         (["--agent", "my_model", "--questions", "none.csv"], "there is no file none.csv"),
         (["--settle", "answers.csv"], "holds no week that was asked"),
     ],

@@ -16,7 +16,7 @@ from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
 
 from helpers.agents.past import load_past_agents
 from helpers.events.moments import WINDOWS, name_horizon, number_days, place_forecast, place_moments
-from helpers.formats.forecastbench import build_markets, read_prices
+from helpers.formats.forecastbench import build_markets
 from helpers.futurex.past import MARKETS, NEWS, QUESTION_SETS, build_priced, list_articles
 from helpers.public_files import locate_public
 from helpers.stats.means import MIN_CLUSTERS, divide, keep_on_scale
@@ -42,7 +42,7 @@ CLIP = 1e-3
 
 def build():
     """Return the five tables of `SOURCES`."""
-    events, answers, prices = build_markets(read_prices(locate_public(MARKETS)))
+    events, answers, prices = build_markets(locate_public(MARKETS))
     events = place_moments(events)
     markets = events.set_index("event_id")["cluster_id"]
     rules = ask_rules(events, answers, prices)

@@ -8,8 +8,8 @@ from helpers.cli import run
 from helpers.cli.main import show, tell
 from helpers.cli.week import open_judge, read_now
 from helpers.faults import list_nearest
+from helpers.live.captures import look
 from helpers.live.day import close_day, pose
-from helpers.live.rows import look
 from helpers.question_sets import find_set
 from helpers.web.sources import LIVE_SOURCES, load_sources
 

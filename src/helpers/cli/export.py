@@ -4,7 +4,6 @@ import time
 from pathlib import Path
 
 from helpers.cli.main import show
-from helpers.faults import suggest
 from helpers.formats.export import WRITERS, gather_run
 from helpers.futurex.past import read_window
 from helpers.scoring.runs import find_run, list_runs
@@ -14,11 +13,9 @@ from helpers.store import locate_output
 def main(name, form, window=None, out=None):
     """Write a run's files and print where they are; return their paths.
 
-    `name` is a run_id or an agent's name, of a local run first. Raises ValueError for an unknown run or form, and where
-    a package is wanting.
+    `name` is a run_id or an agent's name, of a local run first. Raises ValueError for an unknown run, and where a
+    package is wanting.
     """
-    if form not in WRITERS:
-        raise ValueError(f"there is no form {form!r}{suggest(form, WRITERS)}; there are {', '.join(WRITERS)}")
     run = find_run(list_runs(), name, window)[0]
     found = gather_run(run, *(read_window(table, run.window) for table in ("events", "answers")))
     folder = Path(out) if out else locate_output(f"results/export/{run.run_id}/x").parent

@@ -96,9 +96,8 @@ def describe_failure(trace):
     >>> describe_failure("Traceback ...\nValueError: mine answered 15 events; a level needs 25\n")
     'mine answered 15 events; a level needs 25'
     """
-    lines = [line for line in re.sub(r"\x1b\[[0-9;]*m", "", trace).splitlines() if line.strip()]
-    said = [line for line in lines if re.match(r"\w+(Error|Exception)?: ", line)]
-    return re.sub(r"^(Value|Lookup)Error: ", "", (said or lines or ["it ended without a word"])[-1])
+    said = re.findall(r"^(?:\w+(?:Error|Exception): )(.+)$", re.sub(r"\x1b\[[0-9;]*m", "", trace), re.MULTILINE)
+    return said[-1] if said else trace.strip()[-200:] or "it ended without a word"
 
 
 def choose_sets(every, names, question_set):
@@ -203,8 +202,8 @@ def draw_set(names, question_set, folder):
     notes = [describe_intervals(scored.events), f"{told} compare by it or by `adjusted`, and not by mean", ADJUSTED]
     board["adjusted"] = board["agent"].map(adjust_means(scored))
     due = means[means["agent_id"].isin(names) & means["note"].ne("") & means["mean"].isna()]
-    notes += [f"{name}: {note}; so it is left out of the figures of overall scores and levels"
-              for name, note in due[["agent_id", "note"]].to_numpy()]  # fmt: skip
+    left = "so it is left out of the figures of overall scores and levels"
+    notes += [f"{name}: {note}; {left}" for name, note in due[["agent_id", "note"]].to_numpy()]
     best = take_whole(means, "brier").reindex(baselines)["mean"].dropna().sort_values().index[:1]
     stated = draw_stated(scored, [*names, *best], question_set, folder, means)
     tell(f"{question_set}: {', '.join(names)} in {len(chosen)} notebooks ..." * bool(chosen))

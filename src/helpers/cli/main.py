@@ -47,6 +47,9 @@ CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 SET_NAMES = ", ".join(one.name for one in SETS)
 STATUSES = "printed", "public", "replay", "synthetic", "as given"
 COUNT, AMOUNT = click.IntRange(min=1), click.FloatRange(min=0, min_open=True)
+MOMENT = click.DateTime(["%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M%z"])
+HORIZONS, FORMS = ("Early", "Mid", "Late", "Near"), ("inspect", "records", "dataset", "forecastbench")
+VENUES, EXECUTORS = ("polymarket", "manifold", "kalshi", "metaculus", "forecastbench"), ("local", "slurm", "dask")
 
 
 class PartWay(SystemExit):
@@ -104,10 +107,7 @@ def write_epilog(example=""):
     return f"\b\nexample:\n  daybefore {example}\n\n\b\nexit codes:\n{codes}"
 
 
-@click.group(
-    context_settings={"help_option_names": ["--help"], "max_content_width": 119},
-    epilog=write_epilog("run --agent last_value --limit 20"),
-)
+@click.group(context_settings={"max_content_width": 119}, epilog=write_epilog("run --agent last_value --limit 20"))
 @click.version_option(package_name="daybefore", message="%(version)s")
 def daybefore():
     """Put forecasting agents back to the day before.
@@ -168,6 +168,7 @@ def asking(function):
 
 agents = option("--agent", "names", multiple=True, help="A name in data/agents.toml; may be given several times.")
 out = option("--out", metavar="FOLDER", help="The folder to write to (default: named after what is asked for).")
+now = option("--now", type=MOMENT, metavar="MOMENT", help="In place of the clock, such as 2026-03-04T10:00:00+08:00.")
 explained = option("--explain", is_flag=True, help="Print all columns of the scores, and what they mean.")
 question_set = option("--set", "window", callback=find_windows, metavar="NAME", help=set_help)
 
@@ -175,36 +176,28 @@ question_set = option("--set", "window", callback=find_windows, metavar="NAME", 
 @command("--agent my_agent --limit 20 --ceiling 1 --json > scores.json")
 @agents
 @question_set
-@option("--horizon", help="Of long or markets: when in a question's life: Early, Mid (default), Late or Near.")
+@option("--horizon", type=click.Choice(HORIZONS), help="Of long or markets: when in a question's life (default Mid).")
 @option("--condition", help="Of long or worldreasoner: one of WorldReasoner's six, such as Near-Resolution.")
 @option("--references", metavar="FILE", help="Hindsight graphs that are the reference in place of the set's own.")
 @option("--limit", type=COUNT, help="Number of events, shared by the levels (default: all).")
 @explained
 @asking
-@option(
-    "--executor",
-    type=click.Choice(["local", "slurm", "dask"]),
-    help="Have workers ask: submitit here or on Slurm, Dask.",
-)
+@option("--executor", type=click.Choice(EXECUTORS), help="Have workers ask: submitit here or on Slurm, Dask.")
 @option("--scheduler", metavar="ADDRESS", help="Dask's scheduler, such as tcp://10.0.0.5:8786 (default: workers here).")
-@option(
-    "--shards", "n_shards", type=COUNT, help="Parts that go to the workers (default 4), with equal shares of a ceiling."
-)
+@option("--shards", "n_shards", type=COUNT, help="Parts that go to the workers (default 4), with shares of a ceiling.")
 def run():
     """Put agents to events, beside the baselines, and show their scores."""
 
 
 @command("--agent my_agent --ceiling 2")
 @agents
-@option(
-    "--questions", metavar="FILE", help="A csv, json, jsonl or parquet of id and prompt (default: the challenge's)."
-)
-@option("--from", "venue", help="Open questions of polymarket, manifold, kalshi, metaculus or forecastbench instead.")
+@option("--questions", metavar="FILE", help="A csv, json, jsonl or parquet of id and prompt (default: FutureX's).")
+@option("--from", "venue", type=click.Choice(VENUES), help="Open questions of a market or ForecastBench instead.")
 @option("--limit", type=COUNT, help="With --from: number of questions (default 100; of forecastbench all).")
 @option("--commit", help="The challenge's, or ForecastBench's, questions at this commit (default: the newest).")
 @option("--out", metavar="FOLDER", help="Where the answers stand (default data/weeks/COMMIT).")
 @asking
-@option("--now", metavar="MOMENT", help="Ask as of this moment, such as 2026-03-04T10:00:00+08:00: for a rehearsal.")
+@now
 @option("--settle", metavar="ANSWERS", help="Score: a csv of id and answer, past (FutureX-Past), or venue.")
 @option("--judge", metavar="AGENT", help="With --settle: a model that looks at texts that were not matched.")
 @option("--board", metavar="FILE", help="With --settle: the public board, to stand beside (json, or csv).")
@@ -248,7 +241,6 @@ def view():
 @command("--source clemson")
 @option("--source", "source_id", required=True, help="The source's id: the name of its file in data/sources.")
 @question_set
-@option("--local", is_flag=True, help="Also sources that may be loaded but not passed on.")
 def source():
     """Try one source by itself, from its page to its scores."""
 
@@ -261,14 +253,14 @@ def source():
 @option("--limit", type=COUNT, help="Number of questions (default: all of the day).")
 @option("--ceiling", "ceiling_usd", type=AMOUNT, help="US dollars that today's run may cost in all.")
 @option("--yes", is_flag=True, help="Ask many paid questions without a limit.")
-@option("--now", metavar="MOMENT", help="A moment with its zone in place of the clock.")
+@now
 def day():
     """Do what is due of a benchmark of one's own: look, pose, ask, settle, report. Call it as often as you like."""
 
 
 @command("my_model --to dataset")
 @click.argument("name", metavar="RUN")
-@option("--to", "form", required=True, help="inspect, records (every-eval-ever), dataset (the hub), forecastbench.")
+@option("--to", "form", required=True, type=click.Choice(FORMS), help="For whom: records are every-eval-ever's.")
 @question_set
 @out
 def export():
@@ -285,7 +277,6 @@ def score():
 @command("--arm qwen_zero_shot-A --minutes 30")
 @option("--arm", "arm_ids", multiple=True, help="A name in data/arms.toml; several times, or none for all.")
 @option("--minutes", type=AMOUNT, help="Stop after so many (default: when all is recorded).")
-@option("--renew", is_flag=True, help="Ask only what recorded events lack since a page changed.")
 @option("--again", type=COUNT, metavar="N", help="Ask N recorded requests again and compare the replies.")
 def record():
     """Record models on the events of data/arms.toml."""

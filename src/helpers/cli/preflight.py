@@ -4,10 +4,7 @@ Each wrong setting that could be known by then ends the run in a sentence, and n
 """
 
 import math
-import os
 import re
-import tarfile
-import zlib
 from contextlib import closing
 from tempfile import TemporaryFile
 
@@ -33,32 +30,20 @@ LEFT_OUT = "a small local model's short replies: what a model thinks, longer rep
 FLOATING = re.compile(r"latest$|/\D*$")
 """How a model's name reads behind which a provider may put another model: without a version or a date."""
 
-N_REPLY, SHORT = 300, 500
-"""Tokens that a reply is taken to have in the estimate; tokens of a reply that are enough for most answers."""
+N_REPLY = 300
+"""Tokens that a reply is taken to have where no recorded run says it."""
 
 
 def locate_store():
-    """Return where runs are kept. Raises ValueError, before anything is asked, where nothing can be written."""
-    try:
-        path = locate_output(STORE)
-        TemporaryFile(dir=path.parent).close()
-    except OSError as error:
-        place = f"{os.environ.get('DAYBEFORE_OUT') or 'the checkout'} ({error.strerror}: {error.filename})"
-        told = "set DAYBEFORE_OUT to a folder that can be written; nothing was asked"
-        raise ValueError(f"nothing can be written under {place}; {told}") from None
+    """Return where runs are kept. Raises OSError, before anything is asked, where nothing can be written."""
+    path = locate_output(STORE)
+    TemporaryFile(dir=path.parent).close()
     return path
 
 
 def announce_articles(paths):
-    """Print how many articles a run may search; return what they add to its agents' condition, None without any.
-
-    Raises ValueError that names what cannot be read.
-    """
-    try:
-        feeds = read_feeds(paths)
-    except (EOFError, tarfile.TarError, zlib.error) as problem:
-        raise ValueError(f"articles: an archive is broken ({problem}); take it away or mend it") from None
-    for feed in feeds.values():
+    """Print how many articles a run may search; return what they add to its agents' condition, None without any."""
+    for feed in read_feeds(paths).values():
         refused = f"; {len(feed.refused)} were left out, as they are undated" if feed.refused else ""
         tell(f"{feed.name}: {len(feed.articles)} dated articles at {feed.address}{refused}")
     return describe_articles(paths)
@@ -76,11 +61,9 @@ def prepare_agent(name, entry, asked, condition, stack, *, deadline_s, ceiling_u
     about = {"condition": condition} if condition else {}
     left = list_left(asked, name, connect_agent(entry, None) | about, deadline_s, again, samples)
     settings = {"deadline_s": deadline_s, "prices": prices, "rereads": set(again) > set(ACCIDENTS)}
-    settings |= {"command": f"make run AGENT={name}", "live": len(left) > 0}
     if len(left):
-        settings |= check_model(name, entry, prices, ceiling_usd)
-        settings["connection"] = open_model(entry, stack)
-    door = open_door(f"{name}-{asked.window}", **settings)
+        settings |= check_model(name, entry, prices, ceiling_usd) | {"connection": open_model(entry, stack)}
+    door = open_door(f"{name}-{asked.window}", command=f"make run AGENT={name}", live=len(left) > 0, **settings)
     stack.callback(door.recordings.close)
     if len(left):
         announce(name, entry, left, len(asked.events) * len(samples), door, is_limited)
@@ -108,16 +91,13 @@ def check_model(name, entry, prices, ceiling_usd):
     if get_local_name(entry):
         tell(f"{name}: starting its model on this machine ...")
         return {}
-    if ceiling_usd is not None and prices is None and get_prices(entry["model"]) is None:
-        raise ValueError(
-            f"{name}: no price is known for {entry['model']}, so no ceiling can be held; write usd_per_million = "
-            "{ input = ..., output = ... } into its table in data/agents.local.toml, or leave the ceiling out"
-        )
-    if ceiling_usd is not None and "search" in entry and price_search(entry["search"]) is None:
-        raise ValueError(
-            f"{name}: no price is known for a search by {entry['search']}, so no ceiling can be held; leave it out, or "
-            "choose another provider; nothing was asked"
-        )
+    unknown = None
+    if prices is None and get_prices(entry["model"]) is None:
+        unknown = f"{entry['model']}: usd_per_million = {{ input = ..., output = ... }} in its table names one"
+    elif "search" in entry and price_search(entry["search"]) is None:
+        unknown = f"a search by {entry['search']}: another provider may have one"
+    if ceiling_usd is not None and unknown:
+        raise ValueError(f"{name}: no price is known for {unknown}; or leave the ceiling out; nothing was asked")
     return {"ceiling_usd": ceiling_usd}
 
 
@@ -132,13 +112,11 @@ def check_bound(agent_id, entry, left, door):
         return
     n_output = options.get("max_completion_tokens") or options.get("max_tokens") or name_prices(door, entry["model"])[2]
     one, every = (write_usd(math.ceil(1e4 * (door.spent_usd + n * bound)) / 1e4) for n in (1, len(left)))
-    least = write_usd(bound_cost(door, request | {"options": options | {"max_tokens": SHORT}}))
-    shorter = f"; max_tokens = {SHORT} in its table bounds a request by {least} USD" * (n_output > SHORT)
     raise ValueError(
         f"{agent_id}: the ceiling leaves no room for a request: {describe_spent(door)}, and one can cost "
-        f"{write_usd(bound)} USD, by up to {n_output:,} tokens of reply; to go on, the same command with CEILING={one} "
-        f"has room for one at a time, and the {len(left)} questions left cost no more than CEILING={every} in all, "
-        f"at a request each{shorter}; nothing was asked"
+        f"{write_usd(bound)} USD, by up to {n_output:,} tokens of reply; CEILING={one} has room for one at a time, "
+        f"CEILING={every} for the {len(left)} questions left at a request each, and a smaller max_tokens in its table "
+        "lowers the bound; nothing was asked"
     )
 
 
@@ -179,6 +157,3 @@ def announce(agent_id, entry, left, n_all, door, is_limited):
         show(f"{agent_id}: {n_all - len(left)} of {n_all} questions are done with; {len(left)} are left")
     elif recorded := describe_recorded(entry, len(left), door.recordings):
         show(f"{agent_id}: {recorded}")
-    n_samples = left["sample"].max() + 1
-    if n_samples > 1 and (get_local_name(entry) or entry.get("options", {}).get("temperature") == 0):
-        show(f"{agent_id}: it answers at temperature 0, where all {n_samples} samples of a question are equal")

@@ -39,18 +39,12 @@ def describe_arm(arm_id, arm, entry, seconds, whole, articles=()):
     return facts | {"n_events": len(seconds), "seconds": seconds}
 
 
-def record_arm(arm_id, arm, end=math.inf, *, renews=False):
-    """Record an arm's events that are not complete yet, until a moment of time.monotonic(); returns how many it has.
-
-    With `renews` the complete ones are gone through instead: where a prompt or a page has changed since, the requests
-    that no recording answers are asked.
-    """
-    entry = load_entries(wanted=[arm["agent"]])[arm["agent"]]
-    whole = read_window("events", arm["window"])
-    events = select_events(arm, whole)
-    n_trials = arm.get("trials", 1)
+def record_arm(arm_id, arm, end=math.inf):
+    """Record an arm's events that are not complete yet, until a moment of time.monotonic(); returns how many it has."""
+    entry, whole = load_entries(wanted=[arm["agent"]])[arm["agent"]], read_window("events", arm["window"])
+    events, n_trials = select_events(arm, whole), arm.get("trials", 1)
     done = list_recorded(arm_id, n_trials)
-    left = [event for event in events.to_dict("records") if (event["event_id"] in done) is renews]
+    left = [event for event in events.to_dict("records") if event["event_id"] not in done]
     if not left or time.monotonic() > end:
         return len(done)
     if problem := check_entry(entry):
@@ -115,7 +109,7 @@ def ask_again(arm_id, arm, n):
     show(f"{arm_id}: {n_same} of {len(chosen)} replies are the recorded ones")
 
 
-def main(arm_ids=(), minutes=None, renew=False, again=None):
+def main(arm_ids=(), minutes=None, again=None):
     """Record arms, or with `again` ask so many recorded requests again. Raises ValueError for an unknown name."""
     end, arms = end_after(minutes), load_arms()
     for arm_id in arm_ids or (["qwen_zero_shot-A"] if again else arms):
@@ -124,4 +118,4 @@ def main(arm_ids=(), minutes=None, renew=False, again=None):
         if again:
             ask_again(arm_id, arms[arm_id], again)
         else:
-            show(f"{arm_id}: {record_arm(arm_id, arms[arm_id], end, renews=renew)} events recorded")
+            show(f"{arm_id}: {record_arm(arm_id, arms[arm_id], end)} events recorded")

@@ -84,21 +84,15 @@ def draw_events(window, limit, plan):
     return Asked(window, whole, events, plan, locate_store())
 
 
-def split_agents(agents, told):
-    """Return (the baselines' names, {name: agent} of those that ask no model), each with the run's condition.
+def name_conditions(agents, told):
+    """Return the agents that ask no model, each with the run's condition; a baseline, which reads no articles, has of
+    it when it is asked.
 
-    A baseline, which reads no articles, has of it when it is asked.
-
-    >>> split_agents({"mean_of_7": {"category": "baseline"}}, "asked at Near; with articles press 01234567")[1]
+    >>> name_conditions({"mean_of_7": {"category": "baseline"}}, "asked at Near; with articles press 01234567")
     {'mean_of_7': {'category': 'baseline', 'condition': 'asked at Near'}}
     """
-    baselines = [name for name, agent in agents.items() if agent and agent["category"] == "baseline"]
-    found = {}
-    for name, agent in agents.items():
-        if agent:
-            own = find_moment(told) if name in baselines else told
-            found[name] = agent | ({"condition": own} if own else {})
-    return baselines, found
+    own = {name: find_moment(told) if agent["category"] == "baseline" else told for name, agent in agents.items()}
+    return {name: agent | ({"condition": own[name]} if own[name] else {}) for name, agent in agents.items()}
 
 
 # --- asking ----------------------------------------------------------------------------------------------------------
@@ -171,13 +165,13 @@ def ask_majorities(agents, run_ids, asked, n_samples, **options):
     return made
 
 
-def hand_to_workers(name, agent, how, *, doors, entries, asked, world, **machines):
+def hand_to_workers(name, agent, how, *, doors, entries, asked, **machines):
     """Have workers ask what is left of an agent's questions (`live.machines`)."""
     ask = {key: how[key] for key in ("window", "deadline_s", "again", "workers", "max_accidents")}
     left = list_left(asked, name, agent, ask["deadline_s"], ask["again"], how["samples"])
-    plan = {"agent_id": name, "entry": entries[name], "condition": agent.get("condition"), "events": asked.whole}
     run = describe_run(name, agent, asked.whole, window=ask["window"], deadline_s=ask["deadline_s"])
-    plan |= {"run_id": run["run_id"], "world": world, "ask": ask}
+    plan = {"agent_id": name, "entry": entries[name], "condition": agent.get("condition"), "events": asked.whole}
+    plan |= {"run_id": run["run_id"], "world": machines.pop("world"), "ask": ask}
     if len(left):
         hand_out(plan, left, asked.path, doors.get(name), tell=tell, **machines)
 
@@ -233,21 +227,21 @@ def main(
     asked = draw_events(window, limit, plan)
     graphs = read_references(references) if references else None
     if graphs and not set(graphs) & set(asked.events["event_id"]):
-        raise ValueError(
-            f"{references} has a graph of none of the questions asked; their ids are {find_set(window).name}'s"
-        )
+        named = f"{references} has a graph of none of the questions asked"
+        raise ValueError(f"{named}; their ids are {find_set(window).name}'s")
     cutoffs = read_cutoffs([name for name in names if entries[name]["category"] != "baseline"], entries)
     press = [*list_articles(window), *press]
     told = "; ".join(filter(None, [plan.label, announce_articles(press)]))
-    baselines, others = split_agents(agents, told)
+    others = name_conditions({name: agent for name, agent in agents.items() if agent}, told)
+    baselines = [name for name, agent in others.items() if agent["category"] == "baseline"]
     take_in(asked.path)
     options = {"window": window, "deadline_s": deadline_s, "drawn_from": asked.whole}
     again = {"again": (*ACCIDENTS, *(DOUBTFUL if retry else ())), "samples": range(n_samples)}
     with contextlib.ExitStack() as stack:
         limits = {"deadline_s": deadline_s, "ceiling_usd": ceiling_usd, "is_limited": limit is not None or yes}
-        prepare = partial(prepare_agent, asked=asked, condition=told, stack=stack, **limits, **again)
-        prepared = {name: prepare(name, entries[name]) for name, agent in agents.items() if agent is None}
-        ready = {name: agent for name, (agent, _) in prepared.items()}
+        ready, doors = {}, {}
+        for name in [name for name, agent in agents.items() if agent is None]:
+            ready[name], doors[name] = prepare_agent(name, entries[name], asked, told, stack, **limits, **again)
         if own := [name for name in agents if entries[name]["method"] == FUNCTION]:
             ready |= {name: others.pop(name) for name in own if executor}
             tell(f"{', '.join(own)}: your own function: {UNBOUND}")
@@ -257,9 +251,8 @@ def main(
         opener = stack.enter_context(open_window(window, **world))
         ask = {"at_once": at_once, "ceiling_usd": ceiling_usd} | again | options
         if executor:
-            given = {"doors": {name: door for name, (_, door) in prepared.items()}, "world": world}
-            given |= {"executor": executor, "scheduler": scheduler, "n_shards": n_shards}
-            ask["hand"] = partial(hand_to_workers, entries=entries, asked=asked, **given)
+            machines = {"executor": executor, "scheduler": scheduler, "n_shards": n_shards, "world": world}
+            ask["hand"] = partial(hand_to_workers, doors=doors, entries=entries, asked=asked, **machines)
         run_ids, stops = ask_prompted(ready, entries, asked, opener, **ask)
         if n_samples > 1:
             run_ids |= ask_majorities(ready, run_ids, asked, n_samples, **options)
@@ -267,7 +260,7 @@ def main(
     beside = judge_run(asked, run_ids, cutoffs, graphs)
     today = [f"{name} {TODAY}" for name in ready if sees_today(ready[name])]
     beside = beside._replace(note="; ".join(filter(None, [beside.note, *today])))
-    unanswered = {name: door.at_most_usd for name, (_, door) in prepared.items()}
+    unanswered = {name: door.at_most_usd for name, door in doors.items()}
     found, text = keep_results(asked, run_ids, baselines, beside, unanswered, explain)
     kept = f"run_id {', '.join(run_ids[name] for name in names)}"
     show(f"\n{text}\nreplies, predictions and traces: {os.path.relpath(asked.path)}, {kept}")

@@ -9,16 +9,7 @@ from helpers.calendar import ZONE, stamp_moment
 from helpers.cli.main import show
 from helpers.cli.report import write_table
 from helpers.events.collect import collect_events, covers_window
-from helpers.faults import (
-    Problems,
-    check_name,
-    check_sheet,
-    describe_problem,
-    find_faults,
-    list_nearest,
-    open_sheet,
-    raise_all,
-)
+from helpers.faults import check_name, describe_problem, find_faults, list_nearest, raise_all, read_sheet
 from helpers.papers import get_constant
 from helpers.question_sets import WINDOWS, find_set, list_days
 from helpers.scoring.answers import acquire_answers
@@ -34,41 +25,46 @@ FOLDER = "data/sources"
 Time = time_of(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d", datetime.fromisoformat, "a time such as 2016-10-09T17:00")
 
 
-def check_rows(source, window):
-    """Raise Problems with what is wrong with a source's rows, or when they say nothing in a window.
+def main(source_id, window="A"):
+    """Print a source's page, events, predictions, answers and mean scores, and return them as a dict.
 
-    A market's rows are written by the kit (tools/slice) and have columns of their own: only dates are checked.
+    Raises ValueError naming what is wrong.
     """
-    path, names = locate_rows(source), [] if source.form == "market" else list(source.variables)
-    needs = ["occurred_at", "entity", *names]
-    table = open_sheet(path, needs)
-    key = [] if source.form == "market" else needs[:2]
-    found = list(check_sheet(path.name, table, needs, filled=needs[:2], key=key))
-    if not set(needs) <= set(table.columns):
-        raise Problems(found)
-    kinds = {"occurred_at": Time if source.is_hourly else Date, "known_at": Moment} | dict.fromkeys(names, Number)
-    for column in [column for column in kinds if column in table]:
-        cells = table.loc[table[column] != "", column]
-        wrong = find_faults(cells.tolist(), list[kinds[column]])
-        found += [describe_problem(path.name, cells.index[at], column, words) for (at,), words in wrong]
-    raise_all(found)
-    published, first = compute_published_at(source.publication, table["occurred_at"]), find_first(window)
-    if published.min() >= first or published.max() < first - pd.Timedelta(days=SHOWN_DAYS):
-        span = f"rows are published from {published.min():%Y-%m-%d} to {published.max():%Y-%m-%d}"
-        span += f": none in the {SHOWN_DAYS} days before {find_set(window).name} begins on {first.date()}"
-        raise Problems([describe_problem(path.name, None, "occurred_at", span)])
+    source = choose_source(source_id, window)
+    with open_world() as connect:
+        crawler = connect()
+        page = show_page(crawler, source, stamp_moment(find_first(window)))
+        share = get_constant("futurex", "keep_binary")
+        events, screenings = collect_events({source_id: source}, crawler, window, seed=SEED, keep_binary=share)
+        answers, acquisitions = acquire_answers(events, crawler)
+        predictions = predict_events(events, crawler)
+    n_pages = sum(kept["url"] == page["address"] for kept in crawler.pages.values())
+    show(f"\n{len(list_days(window))} start days, {n_pages} different pages read")
+    dropped, is_open = screenings[screenings["is_dropped"]], answers["status"] != "ok"
+    show_counts(f"{len(events)} events kept, {len(dropped)} dropped", dropped["reason"])
+    attempts = acquisitions[acquisitions["event_id"].isin(answers.loc[is_open, "event_id"])]
+    reasons = attempts.groupby("event_id")["reason"].last()
+    show_counts(f"{(~is_open).sum()} of them answered, {is_open.sum()} not", reasons)
+    shown = events[["event_id", "kind", "level"]].assign(question=events["prompt"].str.split("\n").str[0].str[:90])
+    last = predictions[predictions["agent_id"] == "last_value"]
+    for name, table in (("last_value", last), ("answer", answers)):
+        shown[name] = shown["event_id"].map(table.set_index("event_id")["value"])
+    shown = shown.astype(object).where(shown.notna(), None)
+    rows = select_headline(score_predictions(predictions, answers, events), events)
+    matrix = build_matrix(rows, sorted(rows["agent_id"].unique()))
+    table = pd.DataFrame({"n": matrix.notna().sum(), "score": matrix.mean().round(3)}).rename_axis("agent")
+    table = table.sort_values("score", ascending=False)
+    show("\n" + write_table(shown.head(8).fillna("-").set_index("event_id")))
+    show("\n" + write_table(table.astype({"n": str})))
+    found = {"source": source_id, "window": window, "page": page, "events": shown.to_dict("records")}
+    return found | {"scores": table.reset_index().to_dict("records")}
 
 
-def find_first(window):
-    """Return the moment at which a window's first day begins."""
-    return pd.Timestamp(WINDOWS[window][0], tz=ZONE)
-
-
-def choose_source(source_id, window, *, local=False):
-    """Return all sources, the one of this name held to its rows. Raises ValueError naming what is wrong, and where."""
+def choose_source(source_id, window):
+    """Return the source of this name, held to its rows. Raises ValueError naming what is wrong, and where."""
     if window not in WINDOWS:
         raise ValueError(f"{find_set(window).name} has no sources of its own; try another SET")
-    sources = load_sources(local=local)
+    sources = load_sources()
     check_name("source", source_id)
     if source_id not in sources:
         listed = list_nearest(source_id, sources, FOLDER)
@@ -77,42 +73,34 @@ def choose_source(source_id, window, *, local=False):
         known = ", ".join(find_set(name).name for name in sources[source_id].windows)
         raise ValueError(f"{source_id}.toml has rows for {known}, not for {find_set(window).name}")
     check_rows(sources[source_id], window)
-    return sources
+    return sources[source_id]
 
 
-def main(source_id, window="A", local=False):
-    """Print a source's page, events, predictions, answers and mean scores, and return them as a dict.
+def check_rows(source, window):
+    """Raise Problems with what is wrong with a source's rows, or when they say nothing in a window.
 
-    Raises ValueError naming what is wrong.
+    A market's rows are written by the kit (tools/slice) and have columns of their own: only dates are checked.
     """
-    sources = choose_source(source_id, window, local=local)
-    with open_world(local=local) as connect:
-        crawler = connect()
-        page = show_page(crawler, sources[source_id], stamp_moment(find_first(window)))
-        share, chosen = get_constant("futurex", "keep_binary"), {source_id: sources[source_id]}
-        events, screenings = collect_events(chosen, crawler, window, seed=SEED, keep_binary=share)
-        answers, acquisitions = acquire_answers(events, crawler)
-        predictions = predict_events(events, crawler)
-    n_pages = sum(kept["url"] == page["address"] for kept in crawler.pages.values())
-    show(f"\n{len(list_days(window))} start days, {n_pages} different pages read")
-    dropped, is_open = screenings[screenings["is_dropped"]], answers["status"] != "ok"
-    show_counts(f"{len(events)} events kept, {len(dropped)} dropped", dropped["reason"])
-    attempts = acquisitions[acquisitions["event_id"].isin(answers.loc[is_open, "event_id"])]
-    told = f"{(~is_open).sum()} of them answered, {is_open.sum()} not"
-    show_counts(told, attempts.groupby("event_id")["reason"].last())
-    shown = events[["event_id", "kind", "level"]].assign(question=events["prompt"].str.split("\n").str[0].str[:90])
-    last = predictions[predictions["agent_id"] == "last_value"]
-    for name, table in (("last_value", last), ("answer", answers)):
-        shown[name] = shown["event_id"].map(table.set_index("event_id")["value"])
-    show("\n" + write_table(shown.head(8).astype(object).fillna("-").set_index("event_id")))
-    rows = select_headline(score_predictions(predictions, answers, events), events)
-    matrix = build_matrix(rows, sorted(rows["agent_id"].unique()))
-    table = pd.DataFrame({"n": matrix.notna().sum(), "score": matrix.mean().round(3)}).rename_axis("agent")
-    table = table.sort_values("score", ascending=False)
-    show("\n" + write_table(table.astype({"n": str})))
-    kept, scores = shown.astype(object).where(shown.notna(), None), table.reset_index()
-    found = {"source": source_id, "window": window, "page": page}
-    return found | {"events": kept.to_dict("records"), "scores": scores.to_dict("records")}
+    path, names = locate_rows(source), [] if source.form == "market" else list(source.variables)
+    key = ["occurred_at", "entity"]
+    table = read_sheet(path, [*key, *names], filled=key, key=key if names else [])
+    kinds = {"occurred_at": Time if source.is_hourly else Date, "known_at": Moment} | dict.fromkeys(names, Number)
+    wrong = []
+    for column in [column for column in kinds if column in table]:
+        cells = table.loc[table[column] != "", column]
+        faults = find_faults(cells.tolist(), list[kinds[column]])
+        wrong += [describe_problem(path.name, cells.index[at], column, words) for (at,), words in faults]
+    raise_all(wrong)
+    published, first = compute_published_at(source.publication, table["occurred_at"]), find_first(window)
+    if published.min() >= first or published.max() < first - pd.Timedelta(days=SHOWN_DAYS):
+        span = f"rows are published from {published.min():%Y-%m-%d} to {published.max():%Y-%m-%d}"
+        span += f": none in the {SHOWN_DAYS} days before {find_set(window).name} begins on {first.date()}"
+        raise_all([describe_problem(path.name, None, "occurred_at", span)])
+
+
+def find_first(window):
+    """Return the moment at which a window's first day begins."""
+    return pd.Timestamp(WINDOWS[window][0], tz=ZONE)
 
 
 def show_page(crawler, source, moment):

@@ -26,7 +26,6 @@ from helpers.models.judges import build_consult
 from helpers.models.llm import open_door
 from helpers.models.local import open_model
 from helpers.store import ACCIDENTS, DOUBTFUL, count_stored, parse_json
-from helpers.tables import MOMENT_FORM
 from helpers.web.replay import Replay
 from helpers.web.session import Web
 
@@ -73,13 +72,9 @@ def list_venue(venue, limit, now, questions, commit):
     return path, fetched_at
 
 
-def read_now(text):
-    """Return the moment to ask as of, UTC+8: that of a text, or this one. Raises ValueError for a text that is none."""
-    if text is None:
-        return pd.Timestamp.now(ZONE).floor("s")
-    if not pd.Series([text]).str.fullmatch(MOMENT_FORM).item():
-        raise ValueError(f"--now must be a moment with its zone, such as 2026-03-04T10:00:00+08:00, not {text!r}")
-    return pd.Timestamp(text).tz_convert(ZONE)
+def read_now(moment):
+    """Return the moment to ask as of, UTC+8: the one given (an aware datetime), or this one."""
+    return pd.Timestamp(moment or pd.Timestamp.now(ZONE)).tz_convert(ZONE).floor("s")
 
 
 def describe_batch(batch, now):
@@ -215,8 +210,6 @@ def find_answers(place, events, now):
         rows, commit, _ = fetch_rows(ANSWERS)
         source = f"{ANSWERS}@{commit[:12]}"
         return settling.read_answers(source, events, rows, is_own=False), source, []
-    if not Path(place).is_file():
-        raise ValueError(f"there is no file {place}; give a csv of id and answer, 'past' or 'venue'")
     name = Path(place).name
     return settling.read_answers(name, events, read_rows(Path(place), name)), name, []
 
@@ -252,9 +245,9 @@ def show_board(path, overall):
     week, table = settling.read_board(path)
     best = ", ".join(f"{row['name']} {row['overall']:.3f}" for row in table.head(3).to_dict("records"))
     place, n = int((table["overall"] > overall).sum()) + 1, len(table) + 1
-    show(f"public board, {week}: {overall:.3f} would be place {place} of {n}; best: {best}; median")
+    told = f"public board, {week}: {overall:.3f} would be place {place} of {n}; best: {best}; median"
     show(
-        f"{table['overall'].median():.3f}. The board's own scorer judges texts by a model: the two are not quite alike."
+        f"{told} {table['overall'].median():.3f}. Its own scorer judges texts by a model: the two are not quite alike."
     )
 
 
@@ -263,9 +256,8 @@ def show_beside(chances, events):
     found = {}
     if skill := venue_answers.measure_skill(chances, events):
         ends = f"[{skill['low']:.3f}, {skill['high']:.3f}]" if skill["low"] == skill["low"] else "(too few events)"
-        show(
-            f"Brier error (0 to 1), {skill['n']} questions of {skill['n_clusters']} events: agent {skill['agent']:.3f},"
-        )
+        of = f"{skill['n']} questions of {skill['n_clusters']} events"
+        show(f"Brier error (0 to 1), {of}: agent {skill['agent']:.3f},")
         show(f"price when asked {skill['price']:.3f}; price minus agent {skill['difference']:.3f} {ends}")
         found["skill"] = skill
     elif chances["price"].notna().any():

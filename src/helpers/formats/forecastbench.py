@@ -23,29 +23,20 @@ VENUES = ("infer", "manifold", "metaculus", "polymarket")
 """Sources of a question set that are prediction markets; the others are series."""
 RULES = ("market_info_resolution_criteria", "background", "resolution_criteria")
 """Where a set may say how a question is decided, the first that says something counts."""
-COLUMNS = ["question_set", "id", "source", "snapshot_date", "value", "resolved", "resolution_date"]
-"""Columns of a price history."""
 OPTIONS = dump_json({"A": "Yes", "B": "No"})
 MISSING = 0.5
 """The probability that ForecastBench gives to what was not forecast."""
 
 
-def read_prices(path):
-    """Return a price history, its ids as text. Raises ValueError that names the file and what it lacks."""
-    table = pd.read_csv(path, dtype={"id": str})
-    if absent := [column for column in COLUMNS if column not in table]:
-        names = ", ".join(COLUMNS)
-        raise ValueError(f"{Path(path).name}: column {absent[0]!r} is missing; a price history has {names}")
-    return table
-
-
-def build_markets(paths, days=(MIN_DAYS, MAX_DAYS)):
+def build_markets(path, days=(MIN_DAYS, MAX_DAYS)):
     """Return (events, answers, prices) of resolved yes/no markets that ran so many days after their first price.
 
-    `paths` is a price history. Events hold no text (`word_events` adds it) and no `as_of`; `cluster_id` is the market,
-    which may stand in several question sets. `prices` has question_id, day (days since 1970) and price.
+    `path` is a price history (csv): question_set, id, source, snapshot_date, value, resolved, resolution_date. Events
+    hold no text (`word_events` adds it) and no `as_of`; `cluster_id` is the market, which may stand in several question
+    sets. `prices` has question_id, day (days since 1970) and price.
     """
-    paths = paths.assign(question_id=paths["question_set"] + "-" + paths["source"] + "-" + paths["id"].astype(str))
+    paths = pd.read_csv(path, dtype={"id": str})
+    paths = paths.assign(question_id=paths["question_set"] + "-" + paths["source"] + "-" + paths["id"])
     live = paths[paths["resolved"] == 0].sort_values("snapshot_date", kind="stable")
     known = paths[(paths["resolved"] == 1) & paths["value"].isin([0, 1])].groupby("question_id").last()
     known = known.join(live.groupby("question_id")["snapshot_date"].first().rename("opened"), how="inner")
@@ -56,7 +47,7 @@ def build_markets(paths, days=(MIN_DAYS, MAX_DAYS)):
             "event_id": known["question_id"],
             "paper": "worldreasoner",
             "window": "M",
-            "cluster_id": known["source"] + "-" + known["id"].astype(str),
+            "cluster_id": known["source"] + "-" + known["id"],
             "source_id": known["source"],
             "kind": "single",
             "options": OPTIONS,
@@ -75,10 +66,7 @@ def build_markets(paths, days=(MIN_DAYS, MAX_DAYS)):
 
 
 def read_questions(path):
-    """Return the market questions of a set: {question_id: (question, how it is decided)}, marks of HTML taken out.
-
-    Raises ValueError that names the file, the question and the field.
-    """
+    """Return the market questions of a set: {question_id: (question, how it is decided)}, marks of HTML taken out."""
     given, found = parse_text(read_text(path), Path(path).name), {}
     for row in open_set(given, Path(path).name):
         if row["source"] in VENUES:
@@ -124,45 +112,28 @@ def list_rows(given, name):
     An id is <due date>-<source>-<id>, of a series with -<date> after it. A market has its price of the freeze date; of
     a series the value of that day stands with the rules. Raises ValueError as `open_set`.
     """
-    made, letters = [], parse_json(OPTIONS)
+    made, letters, due = [], parse_json(OPTIONS), given["forecast_due_date"]
     lines = "".join(f"\n{letter}. {text}" for letter, text in letters.items())
     for row in open_set(given, name):
         key = f"{row['source']}-{row['id']}"
-        about = {"venue": row["source"], "cluster": key, "kind": "single", "options": letters}
-        about |= {"question_set": given.get("question_set") or name, "url": row.get("url")}
-        for ending, more in write_market(row) if row["source"] in VENUES else write_series(row, given):
-            one = {"id": f"{given['forecast_due_date']}-{key}{ending}"} | about | more
-            one["prompt"] += lines
-            made.append({field: cell for field, cell in one.items() if cell not in (None, "", "N/A")})
-    return made
-
-
-def write_market(row):
-    """Return [(ending of its id, its own cells)] of a market's question."""
-    more = {"criteria": find_rules(row), "price": read_price(row.get("freeze_datetime_value"))}
-    return [("", {"prompt": clean(row["question"]), "end_time": row.get("market_info_close_datetime")} | more)]
-
-
-def write_series(row, given):
-    """Return the same of a question on a series, a pair a date."""
-    value, about = (str(row.get(f"freeze_datetime_{part}")) for part in ("value", "value_explanation"))
-    rules = (
-        f"{row['resolution_criteria']} {row['background']} On {str(row.get('freeze_datetime'))[:10]}: {value}. {about}"
-    )
-    made = []
-    days = row.get("resolution_dates")
-    for day in map(str, days if isinstance(days, list) else ()):
-        blanks = {"{resolution_date}": day, "{forecast_due_date}": given["forecast_due_date"]}
-        question, criteria = (fill(clean(text), blanks) for text in (row["question"], rules))
-        made.append((f"-{day}", {"prompt": question, "criteria": criteria, "end_time": day}))
-    return made
-
-
-def fill(text, blanks):
-    """Return a text with its {blanks} filled."""
-    for blank, word in blanks.items():
-        text = text.replace(blank, word)
-    return text
+        about = {"venue": row["source"], "cluster": key, "kind": "single", "options": letters, "url": row.get("url")}
+        about |= {"question_set": given.get("question_set") or name}
+        if row["source"] in VENUES:
+            price, ends = read_price(row.get("freeze_datetime_value")), row.get("market_info_close_datetime")
+            more = {"prompt": clean(row["question"]) + lines, "criteria": find_rules(row), "price": price}
+            made.append({"id": f"{due}-{key}", "end_time": ends} | about | more)
+            continue
+        value, told = (str(row.get(f"freeze_datetime_{part}")) for part in ("value", "value_explanation"))
+        frozen = f"On {str(row.get('freeze_datetime'))[:10]}: {value}. {told}"
+        rules = f"{row['resolution_criteria']} {row['background']} {frozen}"
+        for day in map(str, days if isinstance(days := row.get("resolution_dates"), list) else ()):
+            question, criteria = (
+                clean(text).replace("{resolution_date}", day).replace("{forecast_due_date}", due)
+                for text in (row["question"], rules)
+            )
+            more = {"prompt": question + lines, "criteria": criteria, "end_time": day}
+            made.append({"id": f"{due}-{key}-{day}"} | about | more)
+    return [{field: cell for field, cell in one.items() if cell not in (None, "", "N/A")} for one in made]
 
 
 def read_price(cell):

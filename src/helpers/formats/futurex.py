@@ -11,7 +11,6 @@ import re
 import sqlite3
 import string
 from contextlib import closing
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -19,11 +18,10 @@ import pandas as pd
 from helpers.calendar import ZONE, blank_dates, stamp_moment
 from helpers.events.levels import assign_level
 from helpers.events.pose import seed_by_name
-from helpers.faults import find_faults
 from helpers.papers import get_constant
 from helpers.replies.options import make_key
 from helpers.store import dump_json
-from helpers.tables import Date, check_table
+from helpers.tables import check_table
 
 COLUMNS = ["id", "choice_type", "question_type", "event", "options", "answer", "end_time"]
 """Columns of a past set; an answer is marks of the right options: A the first, and past Z the characters of ASCII."""
@@ -36,68 +34,24 @@ LIKENESS = 0.3
 
 
 def read_past(path):
-    """Return the rows of a past set, from its database (.db) or a csv, all columns as text, in the file's order.
-
-    Raises ValueError that names the file and what it lacks.
-    """
-    path = Path(path)
-    try:
-        if path.suffix == ".db":
-            with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as database:
-                rows = pd.read_sql(f"SELECT * FROM {TABLE} ORDER BY rowid", database)
-        else:
-            rows = pd.read_csv(path, dtype=str, keep_default_na=False)
-    except (sqlite3.Error, pd.errors.DatabaseError, pd.errors.ParserError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path.name} is no set of past FutureX questions ({error})") from None
-    if absent := [column for column in COLUMNS if column not in rows]:
-        raise ValueError(f"{path.name}: column {absent[0]!r} is missing; a past set has {', '.join(COLUMNS)}")
+    """Return the rows of a past set, from its database (.db) or a csv, all columns as text, in the file's order."""
+    if path.suffix == ".db":
+        with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as database:
+            rows = pd.read_sql(f"SELECT * FROM {TABLE} ORDER BY rowid", database)
+    else:
+        rows = pd.read_csv(path, dtype=str, keep_default_na=False)
     return rows[COLUMNS].fillna("").astype(str)
 
 
 def screen_rows(rows):
-    """Return (rows that can be asked and scored, the others as a table of id and reason)."""
-    reasons = pd.Series([find_problem(row) for row in rows.to_dict("records")], index=rows.index, dtype=object)
-    reasons[rows["id"].duplicated()] = "its id stands earlier in the file"
-    is_fine = reasons == ""
-    return rows[is_fine], rows.loc[~is_fine, ["id"]].assign(reason=reasons[~is_fine]).reset_index(drop=True)
+    """Return (rows that can be asked and scored, the others as a table of id and reason).
 
-
-def find_problem(row):
-    """Return why a row cannot be asked or scored, "" when it can.
-
-    >>> row = {"id": "a", "choice_type": "single", "event": "Rain?", "options": '["Yes", "No"]', "answer": "A, B"}
-    >>> find_problem(row | {"end_time": "2026-01-15"})
-    'a single choice has several answers'
+    What else may be wrong with a row is not asked: the file is known by its digest (`public_files`).
     """
-    try:
-        options = json.loads(row["options"])
-    except ValueError:
-        options = None
-    if not isinstance(options, list) or not all(isinstance(text, str) and text.strip() for text in options):
-        return "its options are no list of texts" if row["event"].strip() else "it has no question"
-    places, is_single = read_places(row["answer"]), row["choice_type"] == "single"
-    checks = (
-        ("it has no question", not row["event"].strip()),
-        ("it has fewer than two options", len(options) < 2),
-        ("two of its options read the same", len({make_key(text) for text in options}) < len(options)),
-        ("its choice_type is neither single nor multi", row["choice_type"] not in ("single", "multi")),
-        ("it has no answer", not row["answer"].strip()),
-        ("its answer names no option", not all(0 <= place < len(options) for place in places)),
-        ("its answer names an option twice", len(set(places)) < len(places)),
-        ("a single choice has several answers", is_single and len(places) > 1),
-        ("its end_time is no day", bool(find_faults(row["end_time"], Date))),
-    )
-    return next((reason for reason, is_so in checks if is_so), "")
-
-
-def read_places(answer):
-    """Return the places, from 0, of the options that an answer's marks name; -1 for what is no mark.
-
-    >>> read_places("A, C, ["), read_places("Yes")
-    ([0, 2, 26], [-1])
-    """
-    marks = [mark.strip() for mark in answer.split(",")] if answer.strip() else []
-    return [ord(mark) - ord("A") if len(mark) == 1 else -1 for mark in marks]
+    keys = [[make_key(text) for text in json.loads(cell)] for cell in rows["options"]]
+    is_fine = pd.Series([len(set(one)) == len(one) for one in keys], rows.index)
+    dropped = rows.loc[~is_fine, ["id"]].assign(reason="two of its options read the same")
+    return rows[is_fine], dropped.reset_index(drop=True)
 
 
 def name_letters(n):
@@ -127,7 +81,8 @@ def build_event(row):
         order = [int(place) for place in seed_by_name(SEED, row["id"]).permutation(len(given))]
     letters = name_letters(len(given))
     options = {letter: " ".join(given[place].split()) for letter, place in zip(letters, order, strict=True)}
-    right = sorted(letters[order.index(place)] for place in read_places(row["answer"]))
+    marks = [mark.strip() for mark in row["answer"].split(",")]
+    right = sorted(letters[order.index(ord(mark) - ord("A"))] for mark in marks)
     question, end = " ".join(row["event"].split()), pd.Timestamp(row["end_time"], tz=ZONE)
     event = {
         "event_id": f"futurex-{row['id']}",

@@ -1,7 +1,7 @@
 """Questions and prices of prediction markets, from JSON of their public APIs, as events, answers and price rows.
 
 - Polymarket: questions of the Gamma API (/markets: a list, or one); prices of the CLOB API (/prices-history).
-- Manifold: /v0/markets or /v0/market (BINARY, or MULTIPLE_CHOICE of which one answer is right); /v0/bets.
+- Manifold: /v0/search-markets or /v0/market (BINARY ones); /v0/bets.
 - Kalshi: the markets of /trade-api/v2/markets (binary ones); /candlesticks.
 - Metaculus: the posts of /api/posts/ (of one binary question); the community's forecast in them stands as the price.
 
@@ -12,6 +12,7 @@ who asks: as_of is the opening. Prices are of the first option (Yes).
 import json
 from typing import Annotated, NamedTuple
 
+import jmespath
 import pandas as pd
 from pydantic import AfterValidator, BeforeValidator
 
@@ -20,20 +21,41 @@ from helpers.events.moments import number_days
 from helpers.faults import find_faults, name_field, open_type
 from helpers.formats.futurex import name_letters
 from helpers.store import dump_json
-from helpers.tables import Finite, Number, Share, Truth, allow
+from helpers.tables import Finite, Share, Truth, allow
 
 SURE = 0.999
 """Price from which on an outcome of a closed Polymarket question has won."""
 YEARS = 2000, 2100
 """Years of the moments that are read: seconds taken for milliseconds, and the other way round, lie beyond."""
+OUTCOMES = {"yes": "Yes", "no": "No"}
+"""How Manifold (in capitals), Kalshi and Metaculus write the outcome of a yes/no question."""
+HISTORIES = {
+    "polymarket": ("history", "t", "s", "p"),
+    "manifold": ("@", "createdTime", "ms", "probAfter"),
+    "kalshi": ("candlesticks", "end_period_ts", "s", "price.close_dollars"),
+    "metaculus": ("question.aggregations.recency_weighted.history", "start_time", "s", "centers[0]"),
+}
+"""Market -> where its answer has the list of prices, in each row the moment, that one's unit, and the price."""
 
 
 class Unread(ValueError):
     """Why a question cannot become an event."""
 
 
+class Market(NamedTuple):
+    """A question of a market: event and answer (rows of the tables, as dicts; None while it is open), price, address.
+
+    The price is of the first option, None where the market shows none.
+    """
+
+    event: dict
+    answer: dict | None
+    price: float | None
+    url: str
+
+
 def moment_in(unit=None):
-    """Return the type of a moment (UTC): ISO text, or with `unit` a number of seconds (s) or milliseconds (ms)."""
+    """Return the type of a moment (UTC): ISO text, or with `unit` a number of milliseconds (ms)."""
 
     def read(value):
         at = open_moment(str(value)) if unit is None else pd.Timestamp(float(value), unit=unit)
@@ -41,7 +63,7 @@ def moment_in(unit=None):
             raise ValueError
         return at.tz_localize("UTC") if at.tzinfo is None else at.tz_convert("UTC")
 
-    form = {None: "ISO text", "s": "seconds", "ms": "milliseconds"}[unit]
+    form = "ISO text" if unit is None else "milliseconds"
     return allow(Annotated[object, AfterValidator(read)], f"a moment of {YEARS[0]} to {YEARS[1]} ({form})")
 
 
@@ -58,14 +80,11 @@ def open_list(value):
 
 
 Words = allow(Annotated[str, AfterValidator(join_spaces)], "a text")
-Iso, Seconds, Milliseconds = moment_in(), moment_in("s"), moment_in("ms")
+Iso, Milliseconds = moment_in(), moment_in("ms")
 Texts = allow(Annotated[list[Words], BeforeValidator(open_list)], "a list of texts")
 Numbers = allow(Annotated[list[Finite], BeforeValidator(open_list)], "a list of numbers")
 Shares = allow(Annotated[list[Share], BeforeValidator(open_list)], "a list of numbers from 0 to 1")
-Weights = allow(dict[str, Number], "numbers by name")
 Object, Objects = allow(dict, "an object"), allow(list[dict], "a list of objects")
-OUTCOMES = {"yes": "Yes", "no": "No"}
-"""How Kalshi and Metaculus write the outcome of a yes/no question."""
 
 
 def take(given, field, kind, default=...):
@@ -83,44 +102,26 @@ def take(given, field, kind, default=...):
     return open_type(kind).validate_python(value)
 
 
-class Market(NamedTuple):
-    """A question of a market: event and answer (rows of the tables, as dicts; None while it is open), price, address.
-
-    The price is of the first option, None where the market shows none.
-    """
-
-    event: dict
-    answer: dict | None
-    price: float | None
-    url: str
-
-
-def list_markets(given, name):
-    """Return ([Market], [(id, why it was left out)]) of a list of questions that came from `name`.
-
-    Raises ValueError for what is no list, or holds a question of no known market.
-    """
+def list_markets(given, venue):
+    """Return ([Market], [(id, why it was left out)]) of a market's list of questions. Raises ValueError for no list."""
     if not isinstance(given, list):
-        raise ValueError(f"{name}: wanted is a list of questions, not {type(given).__name__}")
+        raise ValueError(f"{venue}: wanted is a list of questions, not {type(given).__name__}")
     found, out = [], []
     for at, row in enumerate(given, 1):
-        marks = [mark for mark in READERS if isinstance(row, dict) and mark in row]
-        if not marks:
-            raise ValueError(f"{name}, question {at}: none of the fields {', '.join(READERS)}; whose is it?")
         try:
-            found.append(READERS[marks[0]](row))
+            found.append(READERS[venue](row if isinstance(row, dict) else {}))
         except Unread as reason:
-            out.append((str(row.get("id") or row.get("ticker") or at), str(reason)))
+            name = (row.get("id") or row.get("ticker")) if isinstance(row, dict) else None
+            out.append((str(name or at), str(reason)))
     return found, out
 
 
 def read_polymarket(given):
-    """Return the `Market` of a question of Polymarket."""
-    names, ends = take(given, "outcomes", Texts), take(given, "endDate", Iso)
-    span = take(given, "startDate", Iso), ends
-    about = take(given, "question", Words), names, span, take(given, "description", Words, None)
-    event, answer = build_event("polymarket", take(given, "conditionId", Words), *about), None
-    if groups := take(given, "events", Objects, []):  # a question of one option each: they share their luck
+    """Return the `Market` of a question of Polymarket; questions of one event share their luck."""
+    key, names, ends = take(given, "conditionId", Words), take(given, "outcomes", Texts), take(given, "endDate", Iso)
+    about = take(given, "question", Words), names, (take(given, "startDate", Iso), ends)
+    event, answer = build_event("polymarket", key, *about, take(given, "description", Words, None)), None
+    if groups := take(given, "events", Objects, []):
         event["cluster_id"] = f"polymarket-event-{take(groups[0], 'id', str | int)}"
     if take(given, "closed", Truth):
         last = take(given, "outcomePrices", Numbers)
@@ -134,23 +135,14 @@ def read_polymarket(given):
 
 def read_manifold(given):
     """Return the `Market` of a question of Manifold."""
-    kind, ends = take(given, "outcomeType", Words), take(given, "closeTime", Milliseconds)
-    options = {"YES": "Yes", "NO": "No"}
-    if kind == "MULTIPLE_CHOICE" and given.get("shouldAnswersSumToOne") is not False:
-        options = {take(one, "id", Words): take(one, "text", Words) for one in take(given, "answers", Objects)}
-    elif kind != "BINARY":
-        raise Unread(f"it is {kind}, and only BINARY and MULTIPLE_CHOICE of one right answer are read")
-    span = take(given, "createdTime", Milliseconds), ends
-    about = take(given, "question", Words), list(options.values()), span, take(given, "textDescription", Words, None)
+    if (kind := take(given, "outcomeType", Words)) != "BINARY":
+        raise Unread(f"it is {kind}, and only BINARY ones are read")
+    span, rules = [take(given, name, Milliseconds) for name in ("createdTime", "closeTime")], "textDescription"
+    about = take(given, "question", Words), list(OUTCOMES.values()), span, take(given, rules, Words, None)
     event, answer = build_event("manifold", take(given, "id", Words), *about), None
-    if kind != "BINARY":
-        event["metadata"] = dump_json({"question_type": "", "option_id": next(iter(options))})
     if take(given, "isResolved", Truth):
-        end, weights = take(given, "resolution", Words), take(given, "resolutions", Weights, {})
-        won = [end] if end in options else [name for name, weight in weights.items() if weight > 0]
-        if len(won) != 1 or won[0] not in options:
-            raise Unread(f"it was resolved as {end}, to {len(won)} of its options")
-        answer = settle(event, options[won[0]], take(given, "resolutionTime", Milliseconds), ends)
+        ended = take(given, "resolutionTime", Milliseconds)
+        answer = settle_outcome(event, take(given, "resolution", Words), ended, span[1])
     return Market(event, answer, take(given, "probability", Share, None), take(given, "url", Words, ""))
 
 
@@ -166,9 +158,8 @@ def read_kalshi(given):
     span, group = (take(given, "open_time", Iso), take(given, "close_time", Iso)), take(given, "event_ticker", Words)
     event = build_event("kalshi", take(given, "ticker", Words), question, list(OUTCOMES.values()), span, rules or None)
     event["cluster_id"] = f"kalshi-{group}"
-    answer = settle_outcome(
-        event, take(given, "result", Words, ""), take(given, "settlement_ts", Iso, span[1]), span[1]
-    )
+    ended = take(given, "settlement_ts", Iso, span[1])
+    answer = settle_outcome(event, take(given, "result", Words, ""), ended, span[1])
     bid, ask, last = (take(given, f"{name}_dollars", Share, 0) for name in ("yes_bid", "yes_ask", "last_price"))
     price = (bid + ask) / 2 if bid > 0 and 0 < ask < 1 else last or None
     return Market(event, answer, price, f"https://kalshi.com/markets/{group.partition('-')[0].lower()}")
@@ -182,25 +173,20 @@ def read_metaculus(given):
     rules = " ".join(take(about, name, Words, "") for name in ("resolution_criteria", "fine_print")).strip()
     span, key = (take(about, "open_time", Iso), take(about, "scheduled_close_time", Iso)), take(given, "id", int)
     event = build_event("metaculus", key, take(given, "title", Words), list(OUTCOMES.values()), span, rules or None)
-    at = take(about, "actual_resolve_time", Iso, span[1])
-    answer = settle_outcome(event, take(about, "resolution", Words, ""), at, span[1])
-    centers = take(take(find_forecasts(given), "latest", Object, {}), "centers", Shares, [])
-    return Market(event, answer, next(iter(centers), None), f"https://www.metaculus.com/questions/{key}")
+    ended = take(about, "actual_resolve_time", Iso, span[1])
+    answer = settle_outcome(event, take(about, "resolution", Words, ""), ended, span[1])
+    latest = jmespath.search("aggregations.recency_weighted.latest", about) or {}
+    price = next(iter(take(latest, "centers", Shares, [])), None)
+    return Market(event, answer, price, f"https://www.metaculus.com/questions/{key}")
 
 
 READERS = {
-    "conditionId": read_polymarket,
-    "outcomeType": read_manifold,
-    "event_ticker": read_kalshi,
-    "nr_forecasters": read_metaculus,
+    "polymarket": read_polymarket,
+    "manifold": read_manifold,
+    "kalshi": read_kalshi,
+    "metaculus": read_metaculus,
 }
-"""Field by which a market's question is known -> what reads it."""
-
-
-def find_forecasts(given):
-    """Return the community's forecasts of a post of Metaculus: an object of history and latest."""
-    made = take(take(given, "question", Object), "aggregations", Object, {})
-    return take(made, "recency_weighted", Object, {})
+"""Market -> what reads its questions."""
 
 
 def build_event(venue, market_id, question, names, span, rules):
@@ -231,9 +217,9 @@ def build_event(venue, market_id, question, names, span, rules):
 
 def settle_outcome(event, outcome, at, planned):
     """Return the answer (`settle`) of a yes/no question by its outcome's word, None where there is none yet."""
-    if outcome and outcome not in OUTCOMES:
+    if outcome and outcome.lower() not in OUTCOMES:
         raise Unread(f"it was resolved as {outcome}")
-    return settle(event, OUTCOMES[outcome], at, planned) if outcome else None
+    return settle(event, OUTCOMES[outcome.lower()], at, planned) if outcome else None
 
 
 def settle(event, name, at, planned):
@@ -249,58 +235,21 @@ def settle(event, name, at, planned):
     return about | {"value": dump_json(letters[name])}
 
 
-# --- prices ----------------------------------------------------------------------------------------------------------
+def list_prices(given, venue):
+    """Return the prices of a question's first option in what its market answers, oldest first: day, price.
 
-
-def list_prices(given, name, event):
-    """Return the prices of a question's first option in what `name` answers, oldest first: question_id, day, price.
-
-    `event` is the question's row of the events table, a dict; `day` counts from 1970, with its fraction. Bets on
-    another question or answer are left out. Raises ValueError that says where, and which field.
+    `day` counts from 1970, with its fraction. Raises ValueError that names the venue and what is wrong.
     """
-    history, read = (given, read_bet) if isinstance(given, list) else find_history(given)
-    if not isinstance(history, list):
-        raise ValueError(f"{name}: wanted is a list of bets, or an object with a history, candlesticks or forecasts")
-    own, rows = (event["event_id"], json.loads(event["metadata"] or "{}").get("option_id", "")), []
-    for at, one in enumerate(history, 1):
-        try:
-            if not isinstance(one, dict):
-                raise Unread("wanted is an object")
-            rows.append(read(one))
-        except Unread as reason:
-            raise ValueError(f"{name}, price {at}: {reason}") from None
-    rows = sorted((row for row in rows if row[1] is not None and row[2] in (own, None)), key=lambda row: row[0])
-    made = [(event["event_id"], number_days(moment), price) for moment, price, _ in rows]
-    return pd.DataFrame(made, columns=["question_id", "day", "price"]).astype({"day": float, "price": float})
-
-
-def find_history(given):
-    """Return (the list of prices in an object of one question, what reads each): Kalshi, Metaculus, Polymarket."""
-    if not isinstance(given, dict):
-        return None, None
-    if "candlesticks" in given:
-        return given["candlesticks"], read_candle
-    if "nr_forecasters" in given:
-        return take(find_forecasts(given), "history", Objects, []), read_forecast
-    return given.get("history"), lambda one: (take(one, "t", Seconds), take(one, "p", Share), None)
-
-
-def read_bet(one):
-    """Return (moment, price, (question, option)) of a bet of Manifold."""
-    moment, price = take(one, "createdTime", Milliseconds), take(one, "probAfter", Share)
-    return moment, price, (f"manifold-{take(one, 'contractId', Words)}", take(one, "answerId", Words, ""))
-
-
-def read_candle(one):
-    """Return the same of a candlestick of Kalshi: what was paid last, else between bid and ask; None without either."""
-    price, *ends = (
-        take(take(one, part, Object, {}), "close_dollars", Share, None) for part in ("price", "yes_bid", "yes_ask")
-    )
-    if price is None and None not in ends:
-        price = sum(ends) / 2
-    return take(one, "end_period_ts", Seconds), price, None
-
-
-def read_forecast(one):
-    """Return the same of the community's forecast from a moment on."""
-    return take(one, "start_time", Seconds), next(iter(take(one, "centers", Shares, [])), None), None
+    where, moment, unit, price = HISTORIES[venue]
+    rows = jmespath.search(where, given)
+    if not isinstance(rows, list):
+        raise ValueError(f"{venue}: its answer has no list of prices; its form has changed")
+    try:
+        at = pd.to_datetime([float(jmespath.search(moment, row)) for row in rows], unit=unit, utc=True)
+        prices = pd.to_numeric(pd.Series([jmespath.search(price, row) for row in rows], dtype=object))
+    except (TypeError, ValueError, OverflowError) as problem:
+        raise ValueError(f"{venue}: its prices cannot be read ({problem}); their form has changed") from None
+    if not prices.dropna().between(0, 1).all():
+        raise ValueError(f"{venue}: a price is not a number from 0 to 1")
+    table = pd.DataFrame({"day": number_days(pd.Series(at)), "price": prices.astype(float)}).dropna()
+    return table.sort_values("day", kind="stable", ignore_index=True)

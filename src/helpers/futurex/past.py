@@ -12,7 +12,7 @@ from helpers.agents.past import load_past_agents
 from helpers.agents.paths import load_path_agents
 from helpers.events.series_pages import open_series
 from helpers.formats import worldreasoner
-from helpers.formats.forecastbench import build_markets, read_prices, read_questions, word_events
+from helpers.formats.forecastbench import build_markets, read_questions, word_events
 from helpers.formats.futurex import build_events, read_past, screen_rows
 from helpers.public_files import locate_public
 from helpers.question_sets import PUBLIC_WINDOWS, find_set, is_day
@@ -49,7 +49,7 @@ def build_priced():
     questions = {}
     for name in QUESTION_SETS:
         questions |= read_questions(locate_public(name))
-    events, answers, prices = build_markets(read_prices(locate_public(MARKETS)))
+    events, answers, prices = build_markets(locate_public(MARKETS))
     events = word_events(events, questions)
     answers = check_table("answers", answers[answers["event_id"].isin(events["event_id"])])
     return events, answers, prices[prices["question_id"].isin(events["event_id"])].reset_index(drop=True)

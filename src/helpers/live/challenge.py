@@ -15,7 +15,7 @@ from pydantic import AfterValidator, StringConstraints
 
 from helpers.calendar import ZONE, stamp_moment
 from helpers.events.levels import assign_level
-from helpers.faults import Problems, find_faults, name_field, parse_text, read_lines, read_text
+from helpers.faults import find_faults, name_field, parse_text, raise_all, read_lines, read_text
 from helpers.formats.forecastbench import list_resolutions, list_rows
 from helpers.formats.markets import YEARS
 from helpers.live.shapes import Shape, read_shape
@@ -27,11 +27,8 @@ DATASET, ANSWERS = "futurex-ai/Futurex-Online", "futurex-ai/Futurex-Past"
 """The hub's data sets of this week's questions, and of those that have an answer."""
 
 SOURCE_ID = "futurex_live"
-MAX_PROMPT, MAX_BYTES = 30_000, 50_000_000
-"""Characters of a prompt; bytes of a file of questions."""
-
-MAX_TOLD = 20
-"""Faults of a file that are told at once."""
+MAX_PROMPT = 30_000
+"""Characters of a prompt."""
 
 N_COMMIT = 12
 """Digits of a commit by which a week's folder and runs are called."""
@@ -149,31 +146,27 @@ def fetch_rows(name, revision=None):
 
     Raises ValueError where the hub does not answer, or has no such data set or file.
     """
-    from huggingface_hub import HfApi, hf_hub_download  # here: a second to import
+    from huggingface_hub import list_repo_commits, snapshot_download  # here: a second to import
     from huggingface_hub.errors import HfHubHTTPError
 
     try:
-        api = HfApi()
-        info = api.dataset_info(name, revision=revision)
-        files = sorted(one.rfilename for one in info.siblings if re.fullmatch(r"data/train-.*\.parquet", one.rfilename))
-        if not files:
-            raise ValueError(f"{name} at {info.sha[:N_COMMIT]} has no file data/train-*.parquet; look at it on the hub")
-        paths = [hf_hub_download(name, file, repo_type="dataset", revision=info.sha) for file in files]
-        commits = api.list_repo_commits(name, repo_type="dataset", revision=info.sha)
+        first = list_repo_commits(name, repo_type="dataset", revision=revision)[0]
+        given = {"repo_type": "dataset", "revision": first.commit_id, "allow_patterns": "data/train-*.parquet"}
+        paths = sorted(Path(snapshot_download(name, **given)).glob("data/train-*.parquet"))
     except (HfHubHTTPError, OSError) as error:
-        said = " ".join(str(error).split())[:200]
+        said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         advice = "try again, or fetch the file by hand and give it (QUESTIONS=file)"
-        raise ValueError(f"the hub did not give {name} ({type(error).__name__}: {said}); {advice}") from None
-    rows = [row for path in paths for row in read_rows(Path(path), name)]
-    return rows, info.sha, commits[0].title if commits else ""
+        raise ValueError(f"the hub did not give {name} ({said}); {advice}") from None
+    if not paths:
+        told = f"{name} at {first.commit_id[:N_COMMIT]} has no file data/train-*.parquet"
+        raise ValueError(f"{told}; look at it on the hub")
+    return [row for path in paths for row in read_rows(path, name)], first.commit_id, first.title
 
 
 def read_rows(path, name):
     """Return a file's rows as dicts, blank cells left out. Raises ValueError with the file's name, of json its row."""
     if path.suffix not in READERS and path.suffix:
         raise ValueError(f"{name}: a file of questions ends in {', '.join(READERS)}, not {path.suffix}")
-    if path.stat().st_size > MAX_BYTES:
-        raise ValueError(f"{name} has {path.stat().st_size:,} bytes; at most {MAX_BYTES:,} are read")
     try:
         if path.suffix in (".parquet", ""):
             rows = pd.read_parquet(path).to_dict("records")
@@ -225,10 +218,7 @@ def check_rows(rows, name):
         if not faults and "options" in known:
             known["options"] = read_options(known["options"])
         made.append(known)
-    if len(problems) > MAX_TOLD:
-        problems = [*problems[:MAX_TOLD], f"{name}: {len(problems) - MAX_TOLD} more faults"]
-    if problems:
-        raise Problems(problems)
+    raise_all(problems)
     return made
 
 

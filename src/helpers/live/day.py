@@ -8,9 +8,8 @@ import pandas as pd
 
 from helpers.calendar import ZONE, stamp_moment
 from helpers.events.collect import collect_events, make_screening
-from helpers.live.captures import read_looks
+from helpers.live.captures import CAPTURES, read_looks
 from helpers.live.judging import READ, drop_events, read_missing, screen_by_panel
-from helpers.live.rows import CAPTURES
 from helpers.papers import get_constant
 from helpers.question_sets import find_set, name_day
 from helpers.scoring.answers import acquire_answers

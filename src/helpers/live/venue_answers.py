@@ -77,9 +77,9 @@ def fetch_one(venue, key, guest):
 
 
 def fetch_prices(venue, given, event, guest):
-    """Return the prices of a question that `fetch_one` gave: question_id, day, price (of its first option)."""
+    """Return the prices of a question that `fetch_one` gave: day, price (of its first option)."""
     if not (address := VENUES[venue].get("history")):
-        return list_prices(given, venue, event)
+        return list_prices(given, venue)
     key = event["event_id"].removeprefix(f"{venue}-")
     blanks = {"id": quote(key, safe=""), "series": quote(key.partition("-")[0], safe="")}
     moments = {"start": event["opens_at"], "end": event["resolves_at"]}
@@ -89,7 +89,7 @@ def fetch_prices(venue, given, event, guest):
             blanks["token"] = quote(take(given, "clobTokenIds", Texts)[0], safe="")
         except Unread as reason:
             raise ValueError(f"{venue}: {reason}") from None
-    return list_prices(fetch_json(venue, address.format(**blanks), guest), venue, event)
+    return list_prices(fetch_json(venue, address.format(**blanks), guest), venue)
 
 
 def fetch_resolutions(due, guest):

@@ -41,12 +41,9 @@ VENUES = tomllib.loads((ROOT / "data/live/venues.toml").read_text("utf-8"))
 def keep_questions(venue, n, now, commit=None):
     """Return (path of the file of a day's questions, moment of their fetch, sentences on what was left out).
 
-    They are fetched unless the file of that day (UTC+8) and number is there. Raises ValueError for an unknown venue or
-    number, and what `fetch_questions` does.
+    They are fetched unless the file of that day (UTC+8) and number is there. Raises ValueError for too large a number,
+    and what `fetch_questions` does.
     """
-    known = (*VENUES, FORECASTBENCH)
-    if venue not in known:
-        raise ValueError(f"there is no venue {venue!r}; there are {', '.join(known)}")
     n = n or (WHOLE if venue == FORECASTBENCH else PAGE)
     if venue in VENUES and n > MAX_ASKED:
         raise ValueError(f"at most {MAX_ASKED} questions are asked of a market, not {n}")

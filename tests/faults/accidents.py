@@ -125,13 +125,6 @@ def reach_ceiling(stage):
     return faults | {"over the ceiling": first["usd"] > 0.02}
 
 
-def refuse_connections(stage):
-    stage.write(api_base="http://127.0.0.1:9/v1")
-    first = stage.run()
-    stage.write()
-    return stage.find_faults(first, stage.run(), "did not answer the first question.*(refused|[Cc]onnect)", 1)
-
-
 def fail_midway(stage, fault, words, code=0, after=4, n=N):
     """The provider fails once so many were answered, and is mended."""
     stage.fail_after(after, fault)
@@ -170,10 +163,6 @@ def serve_with_key(stage):
     return stage.find_faults(first, again, "mine ", 0, **faults)
 
 
-def ask_many(stage):
-    return stage.find_faults(stage.run(limit=None), stage.run(), r"say how many \(LIMIT=20\), or YES=1", 1)
-
-
 def stop_once(stage, number, words, whole):
     first, _ = stage.interrupt(number, after=1 + AT_ONCE, whole=whole)
     faults = stage.find_faults(first, stage.run(), f"stopped by {words}.*the same command", 130)
@@ -202,9 +191,7 @@ SPENT = "mine was stopped: the provider's quota or credit is spent"
 TWICE = partial(cut, words="a second Ctrl-C stops at once", code=130)
 ACCIDENTS = {
     "ceiling, 8 at once": (reach_ceiling, 0.3),
-    "connection refused, then back": (refuse_connections, 0),
     "connections dropped midway": (partial(fail_midway, fault="drop", words="mine, 8 error: "), 0),
-    "429 midway, then back": (partial(fail_midway, fault="429", words="mine, 8 error: .*429"), 0),
     "429 midway: the quota is spent": (partial(fail_midway, fault="no credit", words=SPENT, code=3), 0.2),
     "404 at the first question": (
         partial(fail_midway, fault="404", words="not found .404.*api_base", code=1, after=0),
@@ -214,7 +201,6 @@ ACCIDENTS = {
     "timeouts, RETRY=1": (time_out_and_retry, 0),
     "no box, no JSON": (say_garbage, 0),
     "api_key_env": (serve_with_key, 0),
-    "all 1,000 without a LIMIT": (ask_many, 0),
     "Ctrl-C": (partial(stop_once, number=signal.SIGINT, words="Ctrl-C", whole=True), 2),
     "SIGTERM": (partial(stop_once, number=signal.SIGTERM, words="SIGTERM", whole=False), 2),
     "Ctrl-C twice": (lambda stage: TWICE(stage, signal.SIGINT, signal.SIGINT), 2),

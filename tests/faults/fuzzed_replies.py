@@ -1,8 +1,7 @@
 """15,000 seeded replies with a known answer, written in a random manner: read right, or not at all, never wrong.
 
 Each reply is built from its answer, so the oracle needs no parser. Replies that hold no single answer (ranges,
-refusals, chatter, a box cut off) must give nothing; hostile text, up to 100 kB, must raise nothing and be over in
-0.2 s.
+refusals, chatter, a box cut off) must give nothing.
 """
 
 import datetime
@@ -12,7 +11,7 @@ from decimal import Decimal
 import numpy as np
 from faults.table import judge
 
-from helpers.replies.parse import KINDS, parse_prediction
+from helpers.replies.parse import parse_prediction
 
 SLOWEST_S = 0.2
 OPTIONS = {"A": "Oslo", "B": "Rome", "C": "Lima", "D": "Port of Spain", "E": "None of these"}
@@ -58,10 +57,6 @@ BEFORE += "# Answer\n|"
 BEFORE += "At first I had \\boxed{7} in mind. It is weaker than this one: |Unlike, for example, \\boxed{3}: "
 BEFORE = BEFORE.split("|")
 AFTER = "||.|\n|\n```|\n\nThe format \\boxed{answer} is kept.| (as in \\boxed{...})|\n\n---|</s>".split("|")
-PIECES = (
-    '\\boxed{|}|{|\\|$|**|\n| |,|;|.|-|:|(|)|[|"|~|_|^|1|52.3|1,|A|Oslo|and |or |answer: |<think>|\\text{|\\frac{1}{0}|'
-)
-PIECES = [*(PIECES + "10^|million |October |2016|I cannot |%|½|\x00").split("|"), "\ud800"]
 
 
 def frame(reply, pick):
@@ -152,16 +147,8 @@ def write_nothing(rng, pick):
     return kind, OPTIONS if kind == "single" else None, reply, None
 
 
-def write_hostile(rng, pick):
-    """Random pieces, one in ten repeated up to 100,000 characters; any value or none will do."""
-    text = "".join(pick(PIECES) for _ in range(int(rng.integers(1, 12)))) or "1"
-    text = (text * (100_000 // len(text) + 1))[:100_000] if rng.random() < 0.1 else text
-    text = r"\boxed{" + text[:4_990] + "}" if rng.random() < 0.5 else text
-    return pick(list(KINDS)), pick([None, OPTIONS]), text, ...
-
-
 WRITERS = {"number": write_number, "percent": write_percent, "date": write_date, "letters": write_letters}
-WRITERS |= {"names": write_names, "no answer": write_nothing, "hostile": write_hostile}
+WRITERS |= {"names": write_names, "no answer": write_nothing}
 COLUMNS = ("replies", "right", "none", "wrong", "crashed")
 
 
@@ -176,7 +163,7 @@ def read_replies(n, seed=7):
         started = time.process_time()
         try:
             value = parse_prediction(reply, kind, options)
-            result = "right" if value == wanted or wanted is ... else "none" if value is None else "wrong"
+            result = "right" if value == wanted else "none" if value is None else "wrong"
         except Exception as error:  # whatever it is, it is counted
             value, result = error, "crashed"
         row["slowest_s"] = max(row["slowest_s"], time.process_time() - started)

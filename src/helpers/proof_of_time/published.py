@@ -331,14 +331,14 @@ def find_frontier(cost, gain):
 
 
 def find_unbeaten(table):
-    """Return which rows no other betters for sure: none costs as little with an interval wholly above theirs."""
+    """Return which rows no other dominates: none costs as little with an interval wholly above theirs."""
     costs, lows, highs = (table[name].to_numpy()[:, None] for name in ("per_question", "low", "high"))
     return pd.Series(~((costs.T <= costs) & (lows.T > highs)).any(axis=1), table.index)
 
 
 def list_configurations():
     """Return models by limit with accuracy (its interval), tokens a question, is_frontier, and may_be: no other
-    configuration betters them for sure."""
+    configuration dominates them by its interval."""
     table = list_limits().merge(list_tokens(), on=["provider", "model", "limit"], validate="one_to_one")
     frontier = find_frontier(table["per_question"], table["share"])
     return table.assign(is_frontier=frontier, may_be=find_unbeaten(table))

@@ -69,6 +69,7 @@ def test_thirty_thousand_rows_are_checked_in_a_second():
             "agents.toml, mine, category: 'oracle' is none",
         ),
         (Agent, {"modle": "m"}, "modle is unknown; did you mean model?"),
+        (Agent, {"knowledge_cutoff_date": "summer"}, "knowledge_cutoff_date: 'summer' is not a date such as"),
         (RecordedRun, {"agent": "a", "window": "A", "levels": [5]}, "mine, levels[1]: 5 is none of 1, 2, 3, 4"),
         (RecordedRun, {"agent": "a", "window": "A", "first_date": "May"}, "first_date: 'May' is not a date such as"),
     ],

@@ -112,7 +112,7 @@ def write_edges():
     for question in world:
         graph, series = question["graph"], {node["node_id"]: name for node, name, *_ in list_changes(question["graph"])}
         kinds = [("any two changes", name_push(one[1], two[1])) for one, two in pair_changes(graph)]
-        edges = [(edge["cause"], edge["effect"]) for edge in correct_edges(graph)[0]["edges"]]
+        edges = [(edge["cause"], edge["effect"]) for edge in correct_edges(graph)["edges"]]
         edges = [edge for edge in edges if edge[1] != graph["outcome_id"]]
         kinds += [("the rule", name_push(series[one], series[two])) for one, two in edges]
         pushes = [(one[0]["node_id"], two[0]["node_id"]) for one, two in list_pushes(graph)]

@@ -139,29 +139,22 @@ def draw_reaches(table, ax, places, *, value, low, high, **look):
     return ax
 
 
-def draw_effects(effects, ax):
-    """Draw a factor's effects with 95% intervals by cluster, the first row at the top; hollow where there is none.
-
-    Columns: category, effect, clustered_low, clustered_high.
-    """
-    named = effects.assign(label=effects["category"].astype(str).str.replace("_", " "))
-    named["is_thin"] = named["clustered_low"].isna()
-    look = {"value": "effect", "low": "clustered_low", "high": "clustered_high", "is_thin": "is_thin"}
-    return draw_points(named, ax, label="label", **look)
-
-
 def draw_factors(effects, fig, names):
     """Draw the effects of three factors on a figure (`names`: factor -> title), one scale for all; return the Axes.
 
-    `effects` has a factor column beside those of `draw_effects`. The categories of the last keep their order, the
-    others are sorted.
+    Columns: factor, category, effect, clustered_low, clustered_high; hollow where there is no interval. The categories
+    of the last keep their order, the others are sorted.
     """
+    words = effects["category"].astype(str).str.replace("_", " ")
+    effects = effects.assign(label=words, is_thin=effects["clustered_low"].isna())
+    look = {"value": "effect", "low": "clustered_low", "high": "clustered_high", "is_thin": "is_thin"}
     parts = [effects[effects["factor"] == factor] for factor in names]
     grid = fig.add_gridspec(2, 2, height_ratios=[len(parts[1]), len(parts[2]) + 1])
     axes = [fig.add_subplot(grid[:, 0]), fig.add_subplot(grid[0, 1]), fig.add_subplot(grid[1, 1])]
     limit = 1.08 * np.nanmax(effects[["effect", "clustered_low", "clustered_high"]].abs().to_numpy())
     for ax, part, title in zip(axes, parts, names.values(), strict=True):
-        draw_effects(part if ax is axes[2] else part.sort_values("effect", ascending=False), ax)
+        part = part if ax is axes[2] else part.sort_values("effect", ascending=False)
+        draw_points(part, ax, label="label", **look)
         ax.set(title=title, xlim=(-limit, limit))
     for ax in (axes[0], axes[2]):
         ax.set_xlabel("effect on the score")
@@ -307,7 +300,7 @@ def _name_parts(names, counts, min_share):
     return [f"{name} {n}" if n >= min_share * counts.sum() else "" for name, n in zip(names, counts, strict=True)]
 
 
-def draw_stacked(table, ax, *, label, parts, colours, names=None, unit="{:,.0f}"):
+def draw_stacked(table, ax, *, label, parts, colours, names=None):
     """Draw a stacked vertical bar a row, a layer a column of `parts`, named `names`.
 
     Layers above 4% of the tallest bar carry their value.
@@ -317,7 +310,7 @@ def draw_stacked(table, ax, *, label, parts, colours, names=None, unit="{:,.0f}"
     for part, colour, name in zip(parts, colours, names or parts, strict=True):
         sizes = table[part].to_numpy(dtype=float)
         bars = ax.bar(places, sizes, 0.65, bottom=bottom, color=colour, label=name)
-        words = [unit.format(size) if size > least else "" for size in sizes]
+        words = [f"{size:,.0f}" if size > least else "" for size in sizes]
         ax.bar_label(bars, words, label_type="center", fontsize=9, color=pick_ink(colour))
         bottom += sizes
     ax.set_xticks(places, table[label])

@@ -211,7 +211,7 @@ class Agent(Setting):
     agent: allow(Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.]+:\w+$")], '"module:function"') = None
     model: Text = None
     model_family: Text = None
-    knowledge_cutoff_date: Text = None
+    knowledge_cutoff_date: Date = None
     model_released_date: Date = None
     search: Text = None
     api_base: allow(

@@ -62,12 +62,12 @@ def measure_claim(claim, value, groups):
     return len(groups) + (value is not None), len(moving)
 
 
-def measure_changes(folder=papers.FOLDER):
+def measure_changes():
     """Return a row a claim that has a verdict on two sides: id, paper, kind, verdict, n_references, n_moving."""
     rows = []
-    for paper in papers.list_papers(folder):
-        for claim in load_claims(paper, folder).to_dict("records"):
-            value, groups = resolve_claim(claim, paper, folder)
+    for paper in papers.list_papers():
+        for claim in load_claims(paper).to_dict("records"):
+            value, groups = resolve_claim(claim, paper)
             verdict = judge_claim(claim, value, groups)[1]
             if verdict != "not recomputable":
                 rows.append((claim["id"], paper, claim["kind"], verdict, *measure_claim(claim, value, groups)))

@@ -169,7 +169,6 @@ WRONG = [
     (["--condition", "vanila"], {}, r"no condition is called 'vanila'; did you mean Vanilla\? There are Vanilla"),
     (["--condition", "near", "--set", "A"], {}, "--condition Near-Resolution needs reference events, which long"),
     (["--condition", "vanilla"], {"method": "function"}, "mine is a Python function, which may search, and Vanilla"),
-    ([], {"knowledge_cutoff_date": "summer"}, "mine: knowledge_cutoff_date must be a day or a month such as 2024"),
 ]  # fmt: skip
 
 

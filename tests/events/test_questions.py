@@ -55,17 +55,6 @@ def opened(collected):
     return events
 
 
-# --- Decks ---
-
-
-def test_no_card_comes_again_before_all_have_come():
-    deck, cards = open_deck(), list("abcde")
-    drawn = [deck.draw(cards, lambda card: True) for _ in range(20)]
-    for start in range(0, 20, 5):
-        assert sorted(drawn[start : start + 5]) == cards
-    assert drawn[:5] != drawn[5:10] or drawn[5:10] != drawn[10:15]
-
-
 # --- Posing one event ---
 
 
@@ -157,19 +146,6 @@ def test_same_seed_same_events_and_another_seed_others(few):
     pd.testing.assert_frame_equal(first[1], again[1])
     shared = first[0].merge(other[0], on="event_id")
     assert (shared["prompt_x"] != shared["prompt_y"]).mean() > 0.3
-
-
-def test_sites_that_fail_are_on_record_and_stop_nothing(sources):
-    chosen = {name: sources[name] for name in ("clemson", "oil_brent", "market")}
-    few_questions = [spec for spec in chosen["market"].page["questions"] if spec["source"] == "oil_brent"]
-    assert few_questions
-    events, screenings = collect({name: chosen[name] for name in ("clemson", "oil_brent")}, outage=0.4, seed=4)
-    lost = screenings[screenings["filter"] == "unreachable"]
-    assert 5 < len(lost) < 60 and len(events) > 20
-    assert lost["reason"].str.contains("503").all()
-
-
-# --- Filters ---
 
 
 # --- Volatility and levels ---

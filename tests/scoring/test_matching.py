@@ -1,6 +1,6 @@
 import pytest
 
-from helpers.scoring.matching import extract_answer, match_answer
+from helpers.scoring.matching import match_answer
 
 
 def fits(reply, truth):
@@ -54,18 +54,3 @@ def test_containment_credits_whole_tokens_of_the_final_line_only():
     assert not fits("between 2016-10-05 and 2016-10-09", "10")[0]
     assert fits("maybe 5, 6, 7 or 8", "7") == (True, False, False)  # over-credit, seen beside the strict column
     assert not fits("Las Palmas and Vegas", "Las Vegas")[0]
-
-
-@pytest.mark.parametrize(
-    "reply, answer",
-    [
-        ("I add 3 and 4.\nFinal answer: 7", "7"),
-        ("The answer is Chicago.", "Chicago"),
-        (r"first \boxed{3}, no: \boxed{4}", "4"),
-        ("<think>it is 9</think>\n8", "8"),
-        (r"\boxed{never closed", r"\boxed{never closed"),
-        ("\n\n", ""),
-    ],
-)
-def test_the_final_answer_is_found_by_string_handling(reply, answer):
-    assert extract_answer(reply) == answer

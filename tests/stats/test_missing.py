@@ -27,15 +27,6 @@ def test_closed_forms_by_hand():
     assert missing.derive_std([0, 1, 2], 2, replace=False) == pytest.approx(np.std(pairs))
 
 
-def test_averages_of_a_trial_are_plain_averages():
-    values = np.random.default_rng(0).random((12, 3))
-    made = missing.average_trials(values, np.random.default_rng(1), np.array([12, 11, 1]), 7, replace=False)
-    np.testing.assert_allclose(made[..., 0], np.tile(values.mean(axis=0), (7, 1)).T)
-    for _, most, one in made.T.transpose(1, 0, 2):
-        assert np.isclose(values, one).all(axis=1).any()
-        assert np.isclose(12 * values.mean(axis=0) - values, 11 * most).all(axis=1).any()
-
-
 @pytest.mark.parametrize("replace", [True, False])
 def test_simulation_meets_the_closed_form_for_every_agent_and_rate(replace):
     scores = pd.DataFrame(np.random.default_rng(5).random((640, 4)) ** [1, 2, 4, 8], columns=list("abcd"))

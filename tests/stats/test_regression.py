@@ -43,7 +43,7 @@ def test_equals_statsmodels():
         for column, expected in (("effect", oracle.params), (f"{name}_se", oracle.bse), (f"{name}_p", oracle.pvalues)):
             np.testing.assert_allclose(table[column], expected.to_numpy(), rtol=0, atol=1e-10)
         np.testing.assert_allclose(table[[f"{name}_low", f"{name}_high"]], oracle.conf_int(), rtol=0, atol=1e-10)
-    assert [fit.r2, factors.measure_r2(rows)[0]] == pytest.approx([plain.rsquared] * 2, abs=1e-10)
+    assert [fit.r2, factors.measure_r2(rows)] == pytest.approx([plain.rsquared] * 2, abs=1e-10)
 
 
 @pytest.mark.parametrize("coding", ("base", "sum"))

@@ -1,25 +1,20 @@
 """The set worldreasoner: counts of the public file, and what a copied card and another question's card score."""
 
 import json
-import re
 
 import pandas as pd
 import pytest
 
 from helpers.cli import protocols
 from helpers.cli.run import main as ask
-from helpers.formats.worldreasoner import build_event, list_weighty, select_questions
+from helpers.formats.worldreasoner import build_event, select_questions
 from helpers.futurex import past
-from helpers.models.judges import build_consult
 from helpers.public_files import locate_public
 from helpers.question_sets import find_set
 from helpers.store import dump_json, hash_text, parse_json
 from helpers.worldreasoner.cards import build_references, name_source
-from helpers.worldreasoner.hindsight.builder import word_answer
-from helpers.worldreasoner.hindsight.drafts import draft_graph, gather_articles
 from helpers.worldreasoner.hindsight.graphs import tabulate_nodes
 from helpers.worldreasoner.hindsight.matching import pick_key_events
-from helpers.worldreasoner.hindsight.reviews import read_references
 from helpers.worldreasoner.submissions import recall_events, score_submissions
 
 
@@ -70,17 +65,6 @@ def test_the_set_has_the_counts_that_were_counted_by_hand(built):
     assert len(json.loads(locate_public(past.CARDS).read_text(encoding="utf-8"))) == 82
     assert (events["as_of"].str[:10].min(), events["as_of"].str[:10].max()) == find_set("worldreasoner")[2:4]
     assert prices["question_id"].nunique() == 15 and set(prices["question_id"]) <= set(events["event_id"])
-
-
-def test_so_many_weighty_events_lie_before_and_after_the_midpoints(built):
-    before = after = undated = 0
-    for row in built[3].values():
-        first, last = (pd.Timestamp(row[name]).tz_convert(None) for name in ("market_open", "market_close"))
-        days = [pd.Timestamp(card["date"] or None) for card in list_weighty(row)]
-        undated += sum(day is pd.NaT for day in days)
-        before += sum(day < first + (last - first) / 2 for day in days if day is not pd.NaT)
-        after += sum(day >= first + (last - first) / 2 for day in days if day is not pd.NaT)
-    assert (before, after, undated) == (150, 172, 2)
 
 
 def test_a_question_without_an_end_or_with_few_weighty_cards_is_left_out():
@@ -139,39 +123,3 @@ def test_a_report_on_the_set_says_the_market_and_the_authors_cards(built, tmp_pa
     ask(["base_rate"], "W")
     notes = {one["title"]: " ".join(one["notes"]) for one in protocols.main("base_rate")["sections"]}
     assert "n = 15 questions; skill -2." in notes["Probabilities"] and "Not computed" not in notes["WorldReasoner"]
-
-
-def draft(asked):
-    """A model that drafts by the schema: events of the days of articles shown, a chain to the outcome, impacts."""
-    schema, said = asked["response_format"]["json_schema"]["schema"]["properties"], asked["messages"][-1]["content"]
-    if "events" in schema:
-        shown = re.findall(r"^(\d+)\. (\d{4}-\d\d-\d\d): Current events[^:]*: (.{10,60})", said, re.M)
-        about = {"description": "it was told", "type": "Indicator"}
-        made = [{"title": text, "day": day, "articles": [int(n)]} | about for n, day, text in shown]
-        return {"content": json.dumps({"events": made[:3]})}
-    n_nodes = len(re.findall(r"^[1-9]\d*\. \d{4}-\d\d-\d\d: ", said, re.M))
-    if "edges" in schema:
-        about = {"relation": "Enables", "strength": 0.6, "confidence": 0.9}
-        ends = [(at, at % n_nodes + 1 if at < n_nodes else 0) for at in range(1, n_nodes + 1)][-4:]
-        return {"content": json.dumps({"edges": [{"cause": a, "effect": b} | about for a, b in ends]})}
-    free = schema["impacts"]["items"]["properties"]["event"]["enum"]
-    about = {"direction": "Positive", "magnitude": 0.5, "confidence": 0.5}
-    return {"content": json.dumps({"impacts": [{"event": at} | about for at in free if at][:5]})}
-
-
-def test_hindsight_of_the_sets_questions_is_drafted_from_dated_news_until_their_ends(built, knock, provider, tmp_path):
-    provider.answer, drafts = draft, []
-    events, values = built[0].head(2), built[1].set_index("event_id")["value"]
-    with past.open_window("W", past.list_articles("W")) as opener:
-        for event in events.to_dict("records"):
-            about = {"question_id": event["event_id"], "question": event["prompt"], "day": event["resolves_at"][:10]}
-            about["answer"] = word_answer(event, values[event["event_id"]])
-            articles = gather_articles(event, opener())
-            assert len(articles) == 40 and max(one["day"] for one in articles) <= event["resolves_at"][:10]
-            drafts.append(draft_graph(about, articles, build_consult(knock(), "openai/mock-1", False)))
-    path = tmp_path / "graphs.json"
-    path.write_text(dump_json([one.graph for one in drafts]))
-    assert {one.n_rounds for one in drafts} <= {4, 5} and all(one.check["n_nodes"] >= 10 for one in drafts)
-    graphs = read_references(path)
-    own = recall_events({("own", name): graph for name, graph in graphs.items()}, list(graphs.values()))
-    assert set(graphs) == set(events["event_id"]) and own["recall"].eq(1.0).all()

@@ -1,7 +1,6 @@
 """Conditions, points of a window, and the cutoff filter: edges on the day, and the paper's 525 pairs."""
 
 import pandas as pd
-import pytest
 
 from helpers import papers
 from helpers.worldreasoner.scores import count_kept, filter_pairs
@@ -18,11 +17,6 @@ def test_a_question_that_opens_before_the_cutoff_is_left_out_and_one_of_the_day_
     assert make_pairs(opens, "2025-05", "last")["is_kept"].tolist() == [False, False, False, True]
     assert make_pairs(opens, "2025-05-30")["is_kept"].tolist() == [False, False, True, True], "a given day stays"
     assert make_pairs(opens, "2025-05-30", "last")["is_kept"].tolist() == [False, False, True, True]
-
-
-def test_what_cannot_be_filtered_is_told():
-    with pytest.raises(ValueError, match="question 1 has no start"):
-        make_pairs(["2025-01-01", None], "2025-05")
 
 
 def test_the_papers_counts_come_out_of_questions_that_open_as_it_says():

@@ -4,7 +4,6 @@ import copy
 
 import pytest
 
-from helpers.worldreasoner.cards import read_question
 from helpers.worldreasoner.hindsight.graphs import (
     check_form,
     check_graph,
@@ -33,14 +32,6 @@ def make_graph(n_nodes=10, n_articles=20, chain=3, **changes):
     impacts = [{"node_id": "n0", "direction": "Positive", "magnitude": 0.5, "confidence": 0.8}]
     graph = {"question_id": "q", "outcome_id": f"n{chain}", "nodes": nodes, "edges": edges, "impacts": impacts}
     return graph | changes
-
-
-def test_a_graph_at_every_threshold_is_valid():
-    row = check_graph(make_graph())
-    assert row == {
-        **{"question_id": "q", "n_nodes": 10, "n_articles": 20, "n_edges": 3, "n_removed": 0, "depth": 3},
-        **{"reasons": "", "is_valid": True},
-    }
 
 
 @pytest.mark.parametrize(
@@ -72,8 +63,8 @@ def test_weak_and_unsure_edges_are_taken_out_before_anything_counts():
     graph["edges"][0] |= {"strength": -0.29}
     graph["edges"][3] |= {"confidence": 0.59}
     row = check_graph(graph)
-    assert (row["n_edges"], row["n_removed"], row["reasons"]) == (2, 2, "depth")
-    assert len(correct_edges(graph)[0]["nodes"]) == 10
+    assert (row["n_edges"], row["reasons"]) == (2, "depth")
+    assert len(correct_edges(graph)["nodes"]) == 10
 
 
 def test_a_circle_and_a_cause_after_its_effect_are_named():
@@ -111,15 +102,3 @@ def test_of_several_impacts_the_largest_counts():
     assert table.loc["n0", ["sign", "impact"]].tolist() == [-1.0, 0.45]
     assert table.loc["n1", ["sign", "impact"]].tolist() == [0.0, 0.9], "mixed has no sign"
     assert table["impact"].notna().sum() == 2 and table["is_outcome"].sum() == 1
-
-
-def test_an_impact_on_no_is_turned_towards_yes_and_one_on_an_option_is_not():
-    def read(affects, direction):
-        impact = {"direction": direction, "magnitude": 0.5, "confidence": 0.5, "affects": affects}
-        card = {"id": "e", "date": "2026-01-01", "title": "t", "source_url": "", "status": "pending", "impact": impact}
-        return read_question({"id": "q", "events": [card]})["impacts"][0]["direction"]
-
-    assert [read("No - Will it?", side) for side in ("positive", "negative", "neutral")] == [
-        *("Negative", "Positive", "Neutral"),
-    ]
-    assert read("Yes - Will it?", "positive") == read("Norway", "positive") == "Positive"

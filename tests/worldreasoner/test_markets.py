@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from public.price_controls import USABLE_DAYS, draw_days
 from public.price_moves import measure_moves, measure_pressure, score_alignment
 
 from helpers.worldreasoner.hindsight.matching import match_events
@@ -51,20 +50,6 @@ def test_a_move_agrees_with_its_sign_and_what_has_none_is_left_out():
     table = measure_moves(make_nodes((2, 1, 0.5), (4, 1, 0.5), (2, -1, 0.5), (4, 0, 0.5), (4, 1, 0.0)), prices)
     assert dict(zip(table["node_id"], table["agrees"], strict=True)) == {"n0": False, "n1": True, "n2": True}
     assert measure_moves(make_nodes((2, 1, 0.5)), prices.assign(question_id="p"))["before"].isna().all()
-
-
-def test_cards_on_the_days_of_moves_are_told_from_days_by_chance_and_signs_are_not():
-    """A price steps up on days 20, 40, 60, 80 and lies still between: cards stand on the steps, all towards Yes."""
-    days = np.arange(0.0, 101.0)
-    prices = pd.DataFrame({"question_id": "q", "day": days, "price": 0.1 + 0.1 * (days // 20)})
-    nodes = make_nodes(*((step - 0.5, 1, 0.5) for step in (20, 40, 60, 80)), (150, 1, 0.5))
-    drawn, seen = draw_days(nodes, prices, np.random.default_rng(0), 300)
-    assert seen == {"n": 4, "n_usable": 4, "share": 1.0}, "day 150 is outside of the prices"
-    means = drawn.groupby("control")[["n_usable", "share"]].mean()
-    assert means.loc["each on a day by chance", "n_usable"] == pytest.approx(4 * 0.04, abs=0.06)  # four days of 100
-    assert means.loc[USABLE_DAYS].tolist() == [4, 1], "this price only rises: agreement is no finding"
-    together = drawn[drawn["control"] == "all of a question moved together"]["n_usable"]
-    assert set(together) <= {0, 3, 4}, "cards twenty days apart stay so"
 
 
 # --- turning points, alignment ---------------------------------------------------------------------------------------

@@ -7,10 +7,7 @@ import pytest
 
 from helpers.worldreasoner.hindsight.reviews import (
     APPROVED,
-    CHECKS,
     COLUMNS,
-    LABELS,
-    decide_cards,
     keep_review,
     list_cards,
     open_review,
@@ -43,13 +40,6 @@ def test_a_second_thought_counts(tmp_path):
     with pytest.raises(ValueError, match="few words why"):
         keep_review(path, "7", "q|x", "e1", "Noise", " ")
     assert len(read_reviews(path)) == 2 and read_reviews(tmp_path / "none.sqlite").empty
-
-
-def test_the_first_failing_check_gives_the_label():
-    reviews = make_reviews(("a", "e0", "Noise"), ("b", "e0", "WrongDate"), ("a", "e1", APPROVED), ("b", "e1", "Noise"))
-    found = decide_cards(pd.concat([reviews, make_reviews(("a", "e2", APPROVED))])).set_index("node_id")
-    assert found["label"].to_dict() == {"e0": "WrongDate", "e1": "Noise", "e2": APPROVED}
-    assert found["n_reviews"].tolist() == [2, 2, 1] and len(LABELS) == 8 and len(CHECKS) == 5
 
 
 def test_the_form_stores_each_verdict_and_goes_on_where_it_stopped(tmp_path):

@@ -28,21 +28,21 @@ def test_what_is_no_distribution_has_no_score():
 
 
 @pytest.mark.parametrize(
-    ("value", "answer", "probability", "right", "brier", "flagged"),
+    ("value", "answer", "probability", "right", "brier"),
     [
-        ("A", "A", 0.8, 1, 0.04, False),  # P(Yes) 0.8, Yes
-        ("B", "A", 0.8, 0, 0.64, False),  # P(Yes) 0.2, Yes
-        ("B", "B", 0.7, 1, 0.09, False),
-        ("A", "B", 0.3, 1, 0.09, True),  # Yes with 0.3 is a No
-        ("B", "A", 0.3, 1, 0.09, True),  # No with 0.3 is a Yes
-        ("A", "A", 0.5, 1, 0.25, False),  # one half is Yes
-        ("B", "A", 0.5, 1, 0.25, True),  # also for who says No
-        ("B", "B", 0.5, 0, 0.25, True),
+        ("A", "A", 0.8, 1, 0.04),  # P(Yes) 0.8, Yes
+        ("B", "A", 0.8, 0, 0.64),  # P(Yes) 0.2, Yes
+        ("B", "B", 0.7, 1, 0.09),
+        ("A", "B", 0.3, 1, 0.09),  # Yes with 0.3 is a No
+        ("B", "A", 0.3, 1, 0.09),  # No with 0.3 is a Yes
+        ("A", "A", 0.5, 1, 0.25),  # one half is Yes
+        ("B", "A", 0.5, 1, 0.25),  # also for who says No
+        ("B", "B", 0.5, 0, 0.25),
     ],
 )
-def test_a_yes_no_forecast_follows_p_yes(value, answer, probability, right, brier, flagged):
+def test_a_yes_no_forecast_follows_p_yes(value, answer, probability, right, brier):
     row = score_binary(value, answer, probability)
-    assert (row["accuracy"], round(row["brier"], 9), row["is_flagged"]) == (right, brier, flagged)
+    assert (row["accuracy"], round(row["brier"], 9)) == (right, brier)
     assert row["log"] == pytest.approx(math.log(1 - math.sqrt(brier)))
     turned = {"A": "B", "B": "A"}
     other = score_binary(turned[value], turned[answer], probability, {"A": "No", "B": "Yes"})
@@ -55,25 +55,6 @@ def test_with_a_distribution_the_largest_is_the_choice_and_the_whole_brier_stand
     assert row["brier_full"] == pytest.approx(0.25 + 0.09 + 0.04)
     tied = score_forecast("single", "B", "B", distribution={"B": 0.4, "A": 0.4, "C": 0.2}, options=THREE)
     assert tied["accuracy"] == 0.0, "of equal ones the first"
-
-
-@pytest.mark.parametrize(
-    ("kind", "value", "answer", "right"),
-    [
-        ("number", 110.0, 100.0, 1),
-        ("number", 110.1, 100.0, 0),
-        ("percent", 0.0, 0.0, 1),
-        ("percent", 0.01, 0.0, 0),
-        ("interval", [90, 100], 100.0, 1),
-        ("interval", [90, 99], 100.0, 0),
-        ("date", "13 October 2016", "2016-10-13", 1),
-        ("date", "2016-10-14", "2016-10-13", 0),
-    ],
-)
-def test_quantities_intervals_and_dates(kind, value, answer, right):
-    row = score_forecast(kind, value, answer)
-    assert row["accuracy"] == right and math.isnan(row["brier"])
-    assert row["type"] == ("timeframe" if kind == "date" else "quantity")
 
 
 @pytest.mark.parametrize("kind", ["single", "number", "interval", "date"])

@@ -200,6 +200,6 @@ def explain_scores(cells, factors):
     rows = [("all", fit.r2)]
     for name in factors:
         rest = [other for other in factors if other != name]
-        rows.append((f"without {name}", measure_r2(cells, rest)[0]))
+        rows.append((f"without {name}", measure_r2(cells, rest)))
     r2 = pd.DataFrame(rows, columns=["factors", "r2"])
     return table[table["category"] != table["base"]].reset_index(drop=True), r2.assign(drop=fit.r2 - r2["r2"])

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.agents.forecasters import QUANTILES, list_baselines, seed_draws, state_number
-from helpers.events.horizons import cut_series, load_series, name_month, step_dates
+from helpers.events.horizons import cut_series, load_series, step_dates
 from helpers.store import dump_json, hash_text, parse_json
 
 N_PATHS = 104
@@ -48,7 +48,7 @@ def forecast_from_paths(method, event, world=None):
         quantiles = dict(zip(map(str, QUANTILES), np.quantile(ends, QUANTILES).round(6).tolist(), strict=True))
         prediction = state_number(rng.choice(ends) if method == "uniform" else np.median(ends), quantiles)
     else:
-        ends = (name_month(variables[end]) for end in ("from_date", "date"))
+        ends = (f"{variables[end][:7]}-01" for end in ("from_date", "date"))
         answers = options or [str(day.date()) for day in pd.date_range(*ends, freq="MS")]
         shares = dict.fromkeys(answers, 0.5)  # half a draw each: nothing is held for impossible (Jeffreys)
         if method != "uniform":
@@ -95,7 +95,7 @@ def resolve_paths(variables, names, known, values, ahead, paths):
         first = sum(date < variables["from_date"] for date in dates)
         past = np.broadcast_to(values[:, 0], (len(paths), len(values)))
         places = first + np.argmax(np.hstack([past, paths[:, :, 0]])[:, first:], axis=1)
-        return [name_month(dates[place]) for place in places]
+        return [f"{dates[place][:7]}-01" for place in places]
     letters = variables["letters"]
     if ask == "leader":
         bars = np.array([variables["reference"][name] for name in names])

@@ -133,12 +133,6 @@ def _compare_readings(published, groups, tolerance):
     return math.fsum(others), match_values(published, math.fsum(others), tolerance)
 
 
-def _compare_first_gap(published, groups, tolerance):
-    """The gap between the first two groups' means, without its sign, is above that between each later two."""
-    first, *rest = _list_gaps(groups)
-    return f"{first:.4g} against {max(rest):.4g}", first > max(rest)
-
-
 def _fall(values):
     """The values, and whether they fall strictly from first to last."""
     return " > ".join(f"{value:.4g}" for value in values), all(a > b for a, b in itertools.pairwise(values))
@@ -148,6 +142,12 @@ def _list_gaps(groups):
     """The gaps between the means of each two groups, without their signs."""
     means = [fmean(group) for group in groups]
     return [abs(a - b) for a, b in zip(means[::2], means[1::2], strict=True)]
+
+
+def _compare_first_gap(published, groups, tolerance):
+    """The first gap is above each later one."""
+    first, *rest = _list_gaps(groups)
+    return f"{first:.4g} against {max(rest):.4g}", first > max(rest)
 
 
 def _compare_dates(published, groups, tolerance):

@@ -55,11 +55,7 @@ def read_value(text):
 
 
 def select_rows(rows, where):
-    """Return the rows {number: cells} that meet `where` (see the module's head); raises LookupError for none.
-
-    >>> select_rows({0: {"a": "x", "b": "1"}, 1: {"a": "y", "b": "1"}}, "b=1&a!=x")
-    {1: {'a': 'y', 'b': '1'}}
-    """
+    """Return the rows {number: cells} that meet `where` (see the module's head); raises LookupError for none."""
     first = next(iter(next(iter(rows.values()))))
     conditions = where.split("&") if re.search("!?=", where) else [f"{first}={where}"] if where else []
     for condition in conditions:
@@ -89,7 +85,7 @@ def split_reference(reference):
     return found["kind"], [part.strip() for part in parts]
 
 
-def resolve_reference(reference, paper, folder=papers.FOLDER):
+def resolve_reference(reference, paper):
     """Return the values a reference names, as a list; blank cells are left out.
 
     >>> resolve_reference("table5_planning_scores[GPT-4.1].*", "futurex")
@@ -103,14 +99,14 @@ def resolve_reference(reference, paper, folder=papers.FOLDER):
         return [number]
     kind, parts = split_reference(reference)
     if kind:
-        made = VALUES[kind]([resolve_reference(part, paper, folder) for part in parts])
+        made = VALUES[kind]([resolve_reference(part, paper) for part in parts])
         return [] if made is None else [made]
     if reference.startswith("@"):
         name, _, part = reference[1:].partition(".")
-        value = papers.get_constant(paper, name, folder)
+        value = papers.get_constant(paper, name)
         value = value[int(part) if part.isdigit() else part] if part else value
         return list(value) if isinstance(value, tuple) else [value]
-    values = [read_value(text) for text in _read_cells(reference, paper, folder).values()]
+    values = [read_value(text) for text in find_cells(reference, paper).values()]
     if reference.endswith("].*"):
         return [value for value in values if isinstance(value, float)]
     return [value for value in values if value != ""]
@@ -122,60 +118,54 @@ def list_references(claim):
     >>> list_references({"published": "axes", "operands": "sum(days(week_first_day, week_last_day), 1); 7"})
     ['axes', 'week_first_day', 'week_last_day', '1', '7']
     """
-    outer = [reference.strip() for reference in [claim["published"], *claim["operands"].split(";")]]
-    return [leaf for reference in outer if reference for leaf in list_leaves(reference)]
+    named = [claim["published"], *split_operands(claim)] if claim["published"] else split_operands(claim)
+    while any(split_reference(one)[0] for one in named):
+        named = [part for one in named for part in (split_reference(one)[1] or [one])]
+    return named
 
 
-def list_leaves(reference):
-    """Return the references that a reference is made of, itself where it is not made of others."""
-    kind, parts = split_reference(reference)
-    return [leaf for part in parts for leaf in list_leaves(part)] if kind else [reference]
+def split_operands(claim):
+    """Return the references of a claim's operands."""
+    return [reference.strip() for reference in claim["operands"].split(";") if reference.strip()]
 
 
-def find_cells(reference, paper, folder=papers.FOLDER):
-    """Return the printed cells that a reference by itself names, as (table, row from 0, column); none for a number or a
-    constant.
+def find_cells(reference, paper):
+    """Return the printed cells that a reference by itself names, {(table, row from 0, column): text}; none of a number
+    or a constant.
 
     Raises ValueError for a reference that cannot be read and LookupError for a table, row or column that is not there.
 
     >>> find_cells("table5_planning_scores[GPT-4.1].source_reliability", "futurex")
-    [('table5_planning_scores', 0, 'source_reliability')]
+    {('table5_planning_scores', 0, 'source_reliability'): '9'}
     """
     if reference.startswith("@") or isinstance(read_value(reference), float):
-        return []
-    return list(_read_cells(reference, paper, folder))
-
-
-def _read_cells(reference, paper, folder):
-    """{(table, row, column): text} of the cells that a reference names."""
+        return {}
     found = REFERENCE.fullmatch(f"statements[{reference}].value" if reference.isidentifier() else reference)
     if not found:
         raise ValueError(f"cannot read the reference {reference!r}; write table[row].column, name, @name or a number")
     table, where, column = found.groups()
-    path = folder / f"{paper}_{table}.csv"
-    rows = select_rows(_load_rows(paper, table, folder, path.stat().st_mtime_ns if path.exists() else None), where)
+    rows = select_rows(_load_rows(paper, table), where)
     names = [name for name in next(iter(rows.values())) if name != "section"] if column == "*" else [column]
     return {(table, at, name): cells[name] for at, cells in rows.items() for name in names}
 
 
 @lru_cache
-def _load_rows(paper, table, folder, changed_ns):
-    return papers.load_published(paper, table, folder, dtype=str, keep_default_na=False).to_dict("index")
+def _load_rows(paper, table):
+    return papers.load_published(paper, table, dtype=str, keep_default_na=False).to_dict("index")
 
 
 # --- claims -----------------------------------------------------------------------------------------------------------
 
 
-def resolve_claim(claim, paper, folder=papers.FOLDER):
+def resolve_claim(claim, paper):
     """Return a claim's published value (None where it is not printed) and the values its operands name, as groups.
 
     Raises ValueError for several published cells.
     """
-    published = resolve_reference(claim["published"], paper, folder) if claim["published"] else []
+    published = resolve_reference(claim["published"], paper) if claim["published"] else []
     if len(published) > 1:
         raise ValueError(f"{claim['id']}: `published` names {len(published)} cells; name one")
-    operands = [reference.strip() for reference in claim["operands"].split(";") if reference.strip()]
-    return (published or [None])[0], [resolve_reference(reference, paper, folder) for reference in operands]
+    return (published or [None])[0], [resolve_reference(one, paper) for one in split_operands(claim)]
 
 
 def judge_claim(claim, value, groups):
@@ -192,15 +182,11 @@ def judge_claim(claim, value, groups):
     return recomputed, {True: "consistent", False: differs, None: "not recomputable"}[holds]
 
 
-def find_basis(claim, value, groups, assumed=(), at_a_glance=()):
+def find_basis(claim, value, groups, assumed, at_a_glance):
     """Return what a claim's verdict rests on, one of BASES.
 
     `assumed` are the paper's constants that are not printed, `at_a_glance` the ids of the claims that no change by a
     half moves (data/papers/read.csv): they are seen in reading, and nothing is recomputed.
-
-    >>> claim = {"id": "x", "kind": "same", "published": "events_figure4", "operands": "events_a_week"}
-    >>> find_basis(claim, 1272.0, [[500.0]]), find_basis(claim, "most", [["fewer"]])
-    ('printed twice', 'read in words')
     """
     texts = [text for text in [value, *(v for group in groups for v in group)] if isinstance(text, str)]
     words = [text for text in texts if not DATE.fullmatch(text)]
@@ -213,25 +199,20 @@ def find_basis(claim, value, groups, assumed=(), at_a_glance=()):
     return "read in words" if words and claim["kind"] != "largest" else "recomputed"
 
 
-def load_claims(paper, folder=papers.FOLDER):
+def load_claims(paper):
     """Return a paper's claims as text, in the file's order; raises Problems for a repeated id or an unknown kind."""
     kinds = {"kind": [*VALUES, *JUDGEMENTS, "none"]}
-    return read_sheet(folder / f"ledger_{paper}.csv", CLAIM_COLUMNS, key=["id"], words=kinds)
+    return read_sheet(papers.FOLDER / f"ledger_{paper}.csv", CLAIM_COLUMNS, key=["id"], words=kinds)
 
 
-def build_ledger(paper_keys=None, folder=papers.FOLDER):
-    """Return the ledger, a row a claim (columns `COLUMNS`); values are text.
-
-    >>> ledger = build_ledger(["futurex"]).set_index("id")
-    >>> ledger.loc["fx_open_ended_week", ["published", "recomputed", "verdict"]].tolist()
-    ['498', '498', 'consistent']
-    """
-    rows, glance = [], set(read_sheet(folder / "read.csv", ("id", "why"), key=["id"])["id"])
-    for paper in papers.list_papers(folder) if paper_keys is None else paper_keys:
-        assumed = papers.load_paper(paper, folder)["assumed"]
-        for claim in load_claims(paper, folder).to_dict("records"):
+def build_ledger():
+    """Return the ledger, a row a claim (columns `COLUMNS`); values are text."""
+    rows, glance = [], set(read_sheet(papers.FOLDER / "read.csv", ("id", "why"), key=["id"])["id"])
+    for paper in papers.list_papers():
+        assumed = papers.load_paper(paper)["assumed"]
+        for claim in load_claims(paper).to_dict("records"):
             try:
-                value, groups = resolve_claim(claim, paper, folder)
+                value, groups = resolve_claim(claim, paper)
                 recomputed, verdict = judge_claim(claim, value, groups)
             except (LookupError, ValueError, TypeError) as problem:
                 problem.add_note(f"in claim {claim['id']} of ledger_{paper}.csv")
@@ -271,7 +252,7 @@ def quote_claim(claim, paper):
 
     Where nothing is published, the first operand is held against the others.
     """
-    operands = dict.fromkeys(reference.strip() for reference in claim["operands"].split(";") if reference.strip())
+    operands = dict.fromkeys(split_operands(claim))
     published = [claim["published"]] if claim["published"] else list(operands)[:1]
     against = [name for name in operands if name not in published]
     sides = ["; ".join(quote_reference(name, paper) for name in part) for part in (published, against[:N_SIDES])]
@@ -299,17 +280,11 @@ def quote_reference(reference, paper):
         entry = papers.list_constants(paper).set_index("name").loc[reference[1:].partition(".")[0]]
         values = ", ".join(str(value) for value in resolve_reference(reference, paper))
         return f"{values} ({entry['section']}{', assumed' * (entry['status'] == 'assumed')})"
-    return _quote_cells(find_cells(reference, paper), paper)
-
-
-def _quote_cells(cells, paper):
-    """A statement's phrase, or the cells of a table with their row's name where there is one row."""
-    name = cells[0][0]
-    table = papers.load_published(paper, name, dtype=str, keep_default_na=False)
-    if name == "statements":
-        row = table.loc[cells[0][1]]
+    names, rows, columns = (list(dict.fromkeys(part)) for part in zip(*find_cells(reference, paper), strict=True))
+    table = papers.load_published(paper, names[0], dtype=str, keep_default_na=False)
+    if names == ["statements"]:
+        row = table.loc[rows[0]]
         return f'"{row["printed"]}" ({row["section"]})'
-    rows, columns = (list(dict.fromkeys(cell[at] for cell in cells)) for at in (1, 2))
     columns = [column for column in columns if column != table.columns[0]] or columns
     values = [table.at[row, column] for row in rows for column in columns if table.at[row, column]]
     shown = ", ".join(values[:N_CELLS]) + ", ..." * (len(values) > N_CELLS)

@@ -43,7 +43,6 @@ SHADES = {
     "not recomputable": "0.8",
 }
 """Colours of verdicts; claims that hold by what they rest on."""
-BENCHMARK_KEYS = ("futurex", "liveagentbench")
 BENCHMARKS = {"gaia": "GAIA", "agentbench": "AgentBench", "api_bank": "API-Bank", "liveagentbench": "LiveAgentBench"}
 PROPERTIES = {
     "n_events": "questions",
@@ -57,7 +56,6 @@ PROPERTIES = {
     "auto": "automatic",
 }
 """Columns of FutureX's Table 1 -> what they say of a benchmark."""
-TEMPLATE = Path(__file__).with_suffix(".html")
 
 
 def load_matters(ledger, folder=papers.FOLDER):
@@ -116,7 +114,8 @@ def write_page(ledger, matters, benchmarks, quotes):
     counts = pd.crosstab(wrong["matters"], wrong["paper"]).reindex(MATTERS, fill_value=0).reset_index()
     verdicts = pd.crosstab(ledger["paper"], ledger["verdict"]).reindex(columns=VERDICTS, fill_value=0)
     is_same = (ledger["recomputed"] == ledger["published"]) & (ledger["published"] != "")
-    page = jinja2.Environment(autoescape=True).from_string(TEMPLATE.read_text(encoding="utf-8"))
+    template = Path(__file__).with_suffix(".html").read_text(encoding="utf-8")
+    page = jinja2.Environment(autoescape=True).from_string(template)
     return page.render(
         title="The numbers of four papers: which hold",
         ledger=ledger,
@@ -149,7 +148,7 @@ def merge_benchmarks():
     named = (second["category"] + ": " + second["subcategory"]).str.lower()
     second = second.assign(property=named).melt(["property", "section"], list(BENCHMARKS), "benchmark")
     parts.append(second.replace({"benchmark": BENCHMARKS}))
-    parts = [part.assign(paper=key) for part, key in zip(parts, BENCHMARK_KEYS, strict=True)]
+    parts = [part.assign(paper=key) for part, key in zip(parts, ("futurex", "liveagentbench"), strict=True)]
     table = pd.concat([*parts, read_own()], ignore_index=True)
     table = table[table["value"] != ""].reset_index(drop=True)
     return table[["benchmark", "property", "value", "paper", "section"]]
@@ -157,12 +156,11 @@ def merge_benchmarks():
 
 def read_own():
     """Return what papers print of their own benchmark; where a reference of benchmarks.csv names several, their sum."""
-    rows = []
     needs = ("benchmark", "property", "paper", "reference", "section")
-    for row in read_sheet(papers.FOLDER / "benchmarks.csv", needs).to_dict("records"):
-        values = resolve_reference(row["reference"], row["paper"])
-        rows.append(row | {"value": show_value(sum(values)) + " (a sum)" * (len(values) > 1)})
-    return pd.DataFrame(rows).drop(columns="reference")
+    table = read_sheet(papers.FOLDER / "benchmarks.csv", needs)
+    named = [resolve_reference(*row) for row in zip(table["reference"], table["paper"], strict=True)]
+    values = [show_value(sum(values)) + " (a sum)" * (len(values) > 1) for values in named]
+    return table.assign(value=values).drop(columns="reference")
 
 
 def spread_benchmarks(table):
@@ -170,11 +168,8 @@ def spread_benchmarks(table):
 
     The last row says where what stands in a column is stated; a blank cell is stated nowhere.
     """
-    order = {name: list(dict.fromkeys(table[name])) for name in ("property", "benchmark")}
-    wide = table.pivot(index="property", columns="benchmark", values="value")
-    wide = wide.loc[order["property"], order["benchmark"]].fillna("")
-    places = (
-        (table["paper"] + " " + table["section"]).groupby(table["benchmark"]).agg(lambda p: "; ".join(dict.fromkeys(p)))
-    )
-    wide.loc["stated in"] = places
+    wide = table.pivot(index="property", columns="benchmark", values="value").fillna("")
+    wide = wide.loc[table["property"].unique(), table["benchmark"].unique()]
+    places = (table["paper"] + " " + table["section"]).groupby(table["benchmark"])
+    wide.loc["stated in"] = places.agg(lambda texts: "; ".join(dict.fromkeys(texts)))
     return wide

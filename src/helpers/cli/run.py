@@ -33,7 +33,7 @@ from helpers.question_sets import WINDOWS, find_set
 from helpers.store import ACCIDENTS, DOUBTFUL, count_stored
 from helpers.tables import HORIZONS
 from helpers.web.sources import load_sources
-from helpers.worldreasoner.asking import Plan, plan_run, read_cutoffs, take_condition
+from helpers.worldreasoner.asking import Plan, plan_run, take_condition
 from helpers.worldreasoner.conditions import OPEN
 from helpers.worldreasoner.hindsight.reviews import read_references
 
@@ -229,7 +229,8 @@ def main(
     if graphs and not set(graphs) & set(asked.events["event_id"]):
         named = f"{references} has a graph of none of the questions asked"
         raise ValueError(f"{named}; their ids are {find_set(window).name}'s")
-    cutoffs = read_cutoffs([name for name in names if entries[name]["category"] != "baseline"], entries)
+    models = [name for name in names if entries[name]["category"] != "baseline"]
+    cutoffs = {name: entries[name].get("knowledge_cutoff_date") for name in models}
     press = [*list_articles(window), *press]
     told = "; ".join(filter(None, [plan.label, announce_articles(press)]))
     others = name_conditions({name: agent for name, agent in agents.items() if agent}, told)

@@ -218,7 +218,7 @@ def screen_candidates(candidates, seed, keep_binary):
         rows = [screen_event(event, name, views, rule) for name, (views, rule) in JUDGES.items()]
         dropped = [row for row in rows if row["is_dropped"]]
         screenings += dropped[:1]
-        kept += [event] if not dropped else []
+        kept += [] if dropped else [event]
     binary = [event for event in kept if len(event["options"]) == 2]
     stay = draw_kept(len(binary), keep_binary, np.random.default_rng([seed, 2]))
     gone = {event["event_id"] for event, stays in zip(binary, stay, strict=True) if not stays}

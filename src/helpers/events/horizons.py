@@ -37,14 +37,14 @@ YEAR = pd.Timedelta(days=366)
 SEED = 20230104
 
 
-@lru_cache(maxsize=2)
-def load_series(path=FILE):
+@lru_cache(maxsize=1)
+def load_series():
     """Read the sources of window L: {source_id: Source}, sorted by id.
 
     >>> load_series()["cpi_months"].update_frequency
     'monthly'
     """
-    entries, sources = tomllib.loads(path.read_text(encoding="utf-8")), {}
+    entries, sources = tomllib.loads(FILE.read_text(encoding="utf-8")), {}
     for name, entry in sorted(entries.items()):
         given = name_source(name) | {"form": "table", "windows": ["L"], "rows": f"long/{name}"} | entry
         sources[name] = Source.model_construct(**given)
@@ -154,8 +154,12 @@ def pose_question(source, template, start, deck, rng):
     is_alive = series.iloc[-N_HISTORY:].notna().all()
     alive = [name for name in series if is_alive[name] and name in (wanted or series)]
     worded = word_question(template, source, variables, series, alive, ahead, deck)
-    about = describe_question(source, template, worded, opens_at, ahead[-1][1])
-    return worded | about | assign_own_level(worded, series)
+    entity, options = worded["entity_id"], worded["options"] or {}
+    volatility = None if entity is None else measure_number_volatility(series[entity].dropna())
+    label = "" if options else "high" if volatility > VOLATILITY_CUT else "low"
+    level = assign_level(worded["kind"], len(options), label)
+    worded |= describe_question(source, template, worded, opens_at, ahead[-1][1])
+    return worded | {"volatility": volatility and round(volatility, 6), "volatility_class": label, "level": level}
 
 
 def word_question(template, source, variables, series, entities, ahead, deck):
@@ -173,15 +177,6 @@ def word_question(template, source, variables, series, entities, ahead, deck):
     text = template["text"].replace("{start}", format_period(ahead[0][0]))
     worded = word_event(template | {"ask": "value", "text": text}, source, variables, {}, ahead[-1][1])
     return worded | {"kind": "date", "unit": ""}
-
-
-def assign_own_level(worded, series):
-    """Return a question's volatility, its class and its level, as those of the other windows have them."""
-    entity, options = worded["entity_id"], worded["options"] or {}
-    volatility = None if entity is None else measure_number_volatility(series[entity].dropna())
-    label = "" if options else "high" if volatility > VOLATILITY_CUT else "low"
-    level = assign_level(worded["kind"], len(options), label)
-    return {"volatility": volatility and round(volatility, 6), "volatility_class": label, "level": level}
 
 
 def describe_question(source, template, worded, opens_at, resolves_at):
@@ -226,16 +221,7 @@ def resolve_question(variables, path):
     if variables["ask"] != "peak":
         return resolve_event(variables, path.loc[variables["date"]].dropna())
     window = path.loc[variables["from_date"] : variables["date"], variables["entity"]]
-    return None if window.isna().any() else name_month(window.index[int(np.argmax(window.to_numpy()))])
-
-
-def name_month(date):
-    """Return the first day of a date's month.
-
-    >>> name_month("2024-02-18")
-    '2024-02-01'
-    """
-    return f"{date[:7]}-01"
+    return None if window.isna().any() else f"{window.index[int(np.argmax(window.to_numpy()))][:7]}-01"
 
 
 def answer_questions(events):
@@ -249,10 +235,7 @@ def answer_questions(events):
         row["status"] = "not_published" if value is None else "ok"
         if event["kind"] == "number":
             before = path.loc[: variables["date"], variables["entity"]].dropna().iloc[-N_SPREAD - 1 : -1]
-            row |= {
-                "spread": round(float(before.std()), 9),
-                "n_spread": len(before),
-                "spread_rule": "before_resolution",
-            }
+            row |= {"spread": round(float(before.std()), 9), "n_spread": len(before)}
+            row["spread_rule"] = "before_resolution"
         rows.append(row)
     return check_table("answers", pd.DataFrame(rows))

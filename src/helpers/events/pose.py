@@ -294,7 +294,9 @@ def word_event(template, source, variables, options, resolves_at):
     for key in ("reference", "threshold"):
         if isinstance(variables.get(key), float):
             blanks[key] = f"{variables[key]:,.{variable['decimals']}f}"
-    blanks["rank"] = name_place(variables["rank"]) if "rank" in variables else None
+    rank = variables.get("rank", 0)
+    ending = "th" if rank % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
+    blanks["rank"] = f"{rank}{ending}"
     question = template["text"].format(date=format_period(variables["date"]), **blanks)
     letters, wording = letter_options(question, options)
     if options:
@@ -322,13 +324,3 @@ def letter_options(question, options):
     by_letter = {letters[key]: text for key, text in options.items()}
     lines = [f"{letter}. {text}" for letter, text in by_letter.items()]
     return letters, {"prompt": "\n".join([question, *lines]), "options": by_letter}
-
-
-def name_place(rank):
-    """Write a place in words' order.
-
-    >>> [name_place(n) for n in (1, 2, 3, 4, 11)]
-    ['1st', '2nd', '3rd', '4th', '11th']
-    """
-    ending = "th" if rank % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
-    return f"{rank}{ending}"

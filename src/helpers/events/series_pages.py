@@ -101,12 +101,7 @@ def write_page(source, as_of):
         if len(series):
             newest = max(newest, int(read_series(source.id, name)[1][len(series) - 1].timestamp()))
             for entity in series:
-                shown = list_values(series[entity].dropna(), variable["decimals"])
+                last = series[entity].dropna().iloc[-N_SHOWN:][::-1].items()
+                shown = "; ".join(f"{format_period(date)} {value:,.{variable['decimals']}f}" for date, value in last)
                 lines.append(f"{entity}: {head_column(variable)}: {shown}")
     return ("\n".join(lines), newest) if newest else None
-
-
-def list_values(values, decimals):
-    """Return a series' last values as text, the newest first."""
-    last = values.iloc[-N_SHOWN:][::-1]
-    return "; ".join(f"{format_period(date)} {value:,.{decimals}f}" for date, value in last.items())

@@ -210,10 +210,7 @@ def rate_judges(judgements, labels, rng, n_boot=2000, *, clusters=None, rules=("
     for judge in judgements["judge"].unique():
         readings = READINGS[:1] if judge in rules else READINGS
         read = {name: spread_scores(judgements, judge, name)[list(RUBRICS)] for name in readings}
-        found = {
-            name: compare_scores(table, labels, rng, ("kappa", "spearman"), n_boot, clusters)
-            for name, table in read.items()
-        }
+        found = {name: compare_scores(table, labels, rng, n_boot, clusters) for name, table in read.items()}
         table = pd.concat(found, names=["reading"]).reset_index("reading").assign(judge=judge)
         shared = {name: labels.loc[labels.index.isin(part.dropna(how="all").index)] for name, part in read.items()}
         counts = [shared[row.reading][row.rubric].value_counts() for row in table.itertuples()]

@@ -68,7 +68,7 @@ def measure_kappa(first, second, n_labels, rng, n_boot=2000, clusters=None):
     return float(kappa), *take_interval(np.array(draws))
 
 
-def measure_judge(flags, truth, rng, n_boot=2000, **about):
+def measure_judge(flags, truth, rng, n_boot, **about):
     """Return how a judge's flags agree with the truth: n, n_true, n_flagged, precision, recall, kappa with intervals.
 
     The verdict is this one reading's (`judge_fit`, which takes `about`). Cases without a flag (None) are left
@@ -85,7 +85,7 @@ def measure_judge(flags, truth, rng, n_boot=2000, **about):
     return row | {"verdict": judge_fit([reading], **{"is_fresh": False} | about)}
 
 
-def compare_judges(views, truth, seed, n_boot=2000, rules=()):
+def compare_judges(views, truth, seed, n_boot, rules=()):
     """Return `measure_judge` of each column of views against the truth, a row a judge; one never asked has n 0.
 
     `rules` names the columns that are rules; who labelled wrote rules or prompts.
@@ -100,7 +100,7 @@ def compare_judges(views, truth, seed, n_boot=2000, rules=()):
     return pd.DataFrame(rows)
 
 
-def compare_labels(read, made, labels, rng, n_boot=2000, clusters=None, **about):
+def compare_labels(read, made, labels, rng, clusters=None, **about):
     """Return how labels agree with a reader's: n, accuracy, majority (share of the commonest), kappa, low, high.
 
     Traces or their `clusters` are drawn anew; no interval below MIN_DRAWN; kappa is NaN where all are given one label.
@@ -110,7 +110,7 @@ def compare_labels(read, made, labels, rng, n_boot=2000, clusters=None, **about)
     read, made = (pd.Categorical(list(column), categories=list(labels)).codes for column in (read, made))
     if not len(read):
         return dict.fromkeys(names, np.nan) | {"n": 0, "verdict": "cannot tell"}
-    kappa, low, high = measure_kappa(read, made, len(labels), rng, n_boot, clusters)
+    kappa, low, high = measure_kappa(read, made, len(labels), rng, clusters=clusters)
     low, high = (low, high) if len(read) >= MIN_DRAWN else (np.nan, np.nan)
     accuracy, majority = (read == made).mean(), np.bincount(read).max() / len(read)
     n_rarer = round(len(read) * (1 - majority))
@@ -163,31 +163,21 @@ def correlate(first, second):
     return divide((first * second).sum(axis=-1), np.where(size > 1e-12, size, 0))
 
 
-MEASURES = {
-    "kappa": weigh_agreement,
-    "spearman": correlate_ranks,
-    "difference": lambda first, second: (second - first).mean(axis=-1),
-    "correlation": correlate,
-}
-
-
-def compare_scores(first, second, rng, measures=("kappa", "spearman", "difference"), n_boot=2000, clusters=None):
+def compare_scores(first, second, rng, n_boot, clusters=None):
     """Return, by criterion, how two tables plan x criterion agree on the plans of both, with 95% bootstrap intervals.
 
-    Columns rubric, n, and each of `measures` (quadratic kappa, spearman, difference of second minus first, Pearson's
-    correlation) with _low and _high. A Series as `second` is set against every criterion. `clusters` maps a plan to
-    what is drawn whole.
+    Columns rubric, n, kappa (quadratic weights) and spearman with _low and _high. `clusters` maps a plan to what is
+    drawn whole.
     """
     rows = []
     for rubric in first.columns:
-        other = second if isinstance(second, pd.Series) else second[rubric]
-        both = pd.concat([first[rubric], other], axis=1, keys=["a", "b"], join="inner").dropna().astype(float)
-        row = {"rubric": rubric, "n": len(both)}
+        both = pd.concat([first[rubric], second[rubric]], axis=1, join="inner").dropna().astype(float)
         left, right = both.to_numpy().T
         draws = draw_rows(len(both), rng, n_boot, None if clusters is None else clusters[both.index])
-        for name in measures:
-            row[name] = float(MEASURES[name](left, right)) if len(both) else np.nan
-            drawn = [MEASURES[name](left[rows], right[rows]) for rows in draws]
+        row = {"rubric": rubric, "n": len(both)}
+        for name, measure in {"kappa": weigh_agreement, "spearman": correlate_ranks}.items():
+            row[name] = float(measure(left, right)) if len(both) else np.nan
+            drawn = [measure(left[rows], right[rows]) for rows in draws]
             row[f"{name}_low"], row[f"{name}_high"] = take_interval(np.concatenate([[np.nan], *drawn]))
         rows.append(row)
     return pd.DataFrame(rows)
@@ -198,10 +188,8 @@ def combine_views(views, rules):
 
     `rules` maps a name to (judges, rule), rule one of any, majority, all. A case that one of the judges lacks has None.
     """
-    combined = views.copy()
-    for name, (judges, rule) in rules.items():
-        rows = views[list(judges)].to_numpy().tolist()
-        combined[name] = pd.Series(
-            [None if None in flags else bool(RULES[rule](flags)) for flags in rows], index=views.index, dtype=object
-        )
-    return combined
+    made = {
+        name: [None if None in flags else RULES[rule](flags) for flags in views[list(judges)].to_numpy().tolist()]
+        for name, (judges, rule) in rules.items()
+    }
+    return views.join(pd.DataFrame(made, views.index, dtype=object))

@@ -55,9 +55,8 @@ def summarize_means(matrix, rng, n_boot=2000):
     values = table.to_numpy(dtype=float)
     draws, there = draw_counts(len(values), rng, n_boot), np.isfinite(values)
     means = divide(draws @ np.where(there, values, 0.0), draws @ there)
-    summary = pd.DataFrame([take_interval(column) for column in means.T], table.columns, ["low", "high"])
-    summary.insert(0, "mean", table.mean())
-    return summary.assign(n=table.notna().sum())
+    ends = pd.DataFrame([take_interval(column) for column in means.T], table.columns, ["low", "high"])
+    return table.mean().to_frame("mean").join(ends).assign(n=table.notna().sum())
 
 
 def flatten_summary(summary):

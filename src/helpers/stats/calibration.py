@@ -32,7 +32,7 @@ def list_chances(events, answers, predictions):
     return pd.DataFrame(rows, columns=["agent_id", "event_id", "said", "hit"])
 
 
-def bin_chances(chances, clusters, n_bins=N_BINS):
+def bin_chances(chances, clusters):
     """Return how often what was given a probability came true, by agent and bin: a row each.
 
     Columns: agent_id, bin (its lower end), said (the mean probability in it), share, low, high (95% by cluster; blank
@@ -40,14 +40,14 @@ def bin_chances(chances, clusters, n_bins=N_BINS):
     """
     if chances.empty:
         return pd.DataFrame(columns=COLUMNS)
-    tables, bins = [], (np.asarray(chances["said"]) * n_bins + 1e-9).astype(int).clip(0, n_bins - 1)  # an edge is above
+    tables, bins = [], (np.asarray(chances["said"]) * N_BINS + 1e-9).astype(int).clip(0, N_BINS - 1)  # an edge is above
     for at, part in chances.groupby(bins):
         part = part.assign(row=part.groupby(["agent_id", "event_id"]).cumcount())
         wide = part.pivot(index=["event_id", "row"], columns="agent_id", values="hit")
         own = pd.Series(clusters.reindex(wide.index.get_level_values(0)).to_numpy(), wide.index)
         table = summarize_clustered(wide, own).rename(columns={"mean": "share"}).rename_axis("agent_id").reset_index()
         said = part.groupby("agent_id")["said"].mean()
-        tables.append(table.assign(bin=at / n_bins, said=table["agent_id"].map(said)))
+        tables.append(table.assign(bin=at / N_BINS, said=table["agent_id"].map(said)))
     table = pd.concat(tables, ignore_index=True).sort_values(["agent_id", "bin"], ignore_index=True)
     table[["low", "high"]] = table[["low", "high"]].clip(0, 1)
     return table[COLUMNS]

@@ -73,23 +73,16 @@ def average_trials(values, rng, sizes, n_trials, replace):
     return np.concatenate(parts, axis=1)
 
 
-def simulate_std(matrix, rng, percents, n_drawn=N_DRAWN, n_trials=N_TRIALS, replace=False):
+def simulate_std(matrix, rng, percents, n_trials=N_TRIALS, *, replace):
     """Return by agent and percent missing the standard deviation of the average score over trials (FutureX 3.4.2).
 
-    A trial draws `n_drawn` of an agent's scored predictions and keeps the share that is not missing, without
-    replacement. Columns: agent_id, percent, n_pool, n_kept, std, growth (relative to 0 percent), std_analytic,
-    growth_analytic. Raises ValueError for an agent with none, or too few to draw without replacement.
+    A trial draws N_DRAWN of an agent's scored predictions (an agent has as many), with or without putting each back,
+    and keeps the share that is not missing. Columns: agent_id, percent, n_pool, n_kept, std, growth (relative to 0
+    percent), std_analytic, growth_analytic.
     """
     percents = sorted({0, *percents})
-    sizes = count_kept(n_drawn, percents)
-    pools = {agent: matrix[agent].dropna().to_numpy(dtype=float) for agent in matrix.columns}
-    for agent, pool in pools.items():
-        if len(pool) < (1 if replace else n_drawn):
-            raise ValueError(
-                f"{agent} has {len(pool)} scored predictions for draws of {n_drawn}; leave it out"
-                " or draw with replacement"
-            )
-    parts = []
+    sizes = count_kept(N_DRAWN, percents)
+    pools, parts = {agent: matrix[agent].dropna().to_numpy(dtype=float) for agent in matrix.columns}, []
     for n_pool in sorted({len(pool) for pool in pools.values()}):
         agents = [agent for agent, pool in pools.items() if len(pool) == n_pool]
         values = np.column_stack([pools[agent] for agent in agents])

@@ -57,10 +57,9 @@ def encode_factor(values, factor):
     codes, found = pd.factorize(np.asarray(values), sort=True)
     if (codes < 0).any():
         raise ValueError(f"{int((codes < 0).sum())} rows have no {factor}; fill it in or leave them out")
-    found = found.tolist()
     if len(found) < 2:
         raise ValueError(f"all rows have the same {factor}, {found[0]}; leave this factor out")
-    return codes, found
+    return codes, found.tolist()
 
 
 def code_categories(sizes, bases, coding):
@@ -68,13 +67,11 @@ def code_categories(sizes, bases, coding):
 
     `base`: the effect of a factor's base category (its position in `bases`) is 0. `sum`: effects add up to 0.
     """
-    blocks = [np.ones((1, 1))]
-    for size, base in zip(sizes, bases, strict=True):
-        is_base = coding == "base"
-        blocks.append(
-            np.delete(np.eye(size), base, axis=1) if is_base else np.vstack([np.eye(size - 1), -np.ones(size - 1)])
-        )
-    return block_diag(*blocks)
+    blocks = [
+        np.delete(np.eye(size), base, axis=1) if coding == "base" else np.vstack([np.eye(size - 1), -np.ones(size - 1)])
+        for size, base in zip(sizes, bases, strict=True)
+    ]
+    return block_diag(1.0, *blocks)
 
 
 def fit_factors(rows, factors=FACTORS, coding="base", bases=None, cluster="event_id"):
@@ -107,7 +104,7 @@ def fit_factors(rows, factors=FACTORS, coding="base", bases=None, cluster="event
 
 
 def measure_r2(rows, factors=FACTORS):
-    """Return (R2, rows less coefficients) of the regression of `fit_factors`, by normal equations of sparse dummies.
+    """Return R2 of the regression of `fit_factors`, by normal equations of sparse dummies, of which there may be many.
 
     Raises LinAlgError when categories cannot be told apart, ValueError as `encode_factor`.
     """
@@ -117,7 +114,7 @@ def measure_r2(rows, factors=FACTORS):
     centred = rows["score"].to_numpy(float) - rows["score"].mean()
     effects = solve((dummies.T @ dummies).toarray(), dummies.T @ centred, assume_a="pos")
     residual = centred - dummies @ effects
-    return float(1 - residual @ residual / (centred @ centred)), len(rows) - dummies.shape[1]
+    return float(1 - residual @ residual / (centred @ centred))
 
 
 def _check_rank(gram, coding_matrix, terms):
@@ -139,17 +136,12 @@ def tabulate_effects(fit):
     """
     table = fit.terms.assign(effect=fit.effects)
     for name, covariance, free in (("plain", fit.plain, fit.n_free), ("clustered", fit.clustered, fit.n_clusters - 1)):
-        table = table.join(_test_effects(fit.effects, covariance, free).add_prefix(f"{name}_"))
+        error = np.sqrt(np.maximum(np.diag(covariance), 0))
+        error[error == 0] = np.nan
+        p, half = 2 * stats.t.sf(np.abs(fit.effects) / error, free), stats.t.ppf(0.975, free) * error
+        ends = {"low": fit.effects - half, "high": fit.effects + half, "stars": np.where(p < STARRED_BELOW, "***", "")}
+        table = table.join(pd.DataFrame({"se": error, "p": p, **ends}).add_prefix(f"{name}_"))
     return table
-
-
-def _test_effects(effects, covariance, free):
-    """Standard error, p, 95% interval and stars of each effect, by t-tests; blanks where there is no error."""
-    error = np.sqrt(np.maximum(np.diag(covariance), 0))
-    error[error == 0] = np.nan
-    p, half = 2 * stats.t.sf(np.abs(effects) / error, free), stats.t.ppf(0.975, free) * error
-    stars = np.where(p < STARRED_BELOW, "***", "")
-    return pd.DataFrame({"se": error, "p": p, "low": effects - half, "high": effects + half, "stars": stars})
 
 
 def judge_factors(fit):
@@ -168,12 +160,13 @@ def judge_factors(fit):
     return pd.DataFrame(rows)
 
 
-def tabulate_sources(rows, factors=FACTORS, coding="base"):
-    """Return `tabulate_effects` with plain errors and those by cluster, and `n_sources` of each category.
+def tabulate_sources(fit, rows):
+    """Return `tabulate_effects` of a fit of some rows by `cluster`, and `n_sources` of each category.
 
     Blank where a category has fewer than `MIN_CLUSTERS` clusters: the error of a category of a few is far too small.
     """
-    table = tabulate_effects(fit_factors(rows, factors, coding, cluster="cluster"))
+    table = tabulate_effects(fit)
+    factors = table["factor"].unique()[1:]
     counts = {(f, name): part["cluster"].nunique() for f in factors for name, part in rows.groupby(f)}
     terms = zip(table["factor"], table["category"], strict=True)
     n = np.array([counts.get(term, rows["cluster"].nunique()) for term in terms])

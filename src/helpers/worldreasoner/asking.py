@@ -12,7 +12,6 @@ from helpers.agents.registry import FUNCTION, GRAPH_METHODS, PROMPTED
 from helpers.agents.runs import sees_today
 from helpers.faults import list_nearest
 from helpers.worldreasoner.conditions import CONDITIONS, NAMES, OPEN, OWN_SEARCH, STEPS
-from helpers.worldreasoner.scores import date_cutoffs
 
 BY_TURNS = ("react", "tool_search")
 """Methods that are turn by turn: under a condition with a graph their agents add events so, too, as in the paper."""
@@ -48,22 +47,14 @@ def find_condition(text):
     >>> [find_condition(text) for text in ("vanilla", "SEARCH-GRAPH", "search", "real-time", "near res")]
     ['Vanilla', 'Search-Enabled Graph', 'Search-Enabled', 'Real-Time', 'Near-Resolution']
     """
-    known, given = {fold_name(name): name for name in NAMES} | SHORT, fold_name(text)
+    known = {name.lower().replace("-", " "): name for name in NAMES} | SHORT
+    given = " ".join(re.findall(r"[a-z]+", text.lower()))
     fits = dict.fromkeys(name for key, name in known.items() if given and key.startswith(given))
     if given in known or len(fits) == 1:
         return known.get(given) or next(iter(fits))
     if fits:
         raise ValueError(f"--condition {text!r} may be {' or '.join(fits)}; write more of it")
     raise ValueError(f"no condition is called {text!r}{list_nearest(text, NAMES, '')}")
-
-
-def fold_name(text):
-    """Return the words of a condition's name in small letters.
-
-    >>> fold_name(" Near-Resolution ")
-    'near resolution'
-    """
-    return " ".join(re.findall(r"[a-z]+", text.lower()))
 
 
 def plan_run(condition, horizon, window):
@@ -108,31 +99,10 @@ def take_condition(agent_id, entry, plan):
     if wanted == "search_prompt" and keeps:
         return entry
     own = "is a Python function" if method == FUNCTION else f"searches by a method of its own ({method})"
-    if keeps and wanted in GRAPH_METHODS:
-        raise ValueError(
-            f"{agent_id} {own} and submits no graph, which {name} asks for; Search-Enabled is its condition"
-        )
-    if method == FUNCTION:
-        raise ValueError(f"{agent_id} {own}, which may search, and {name} allows none; Search-Enabled is its condition")
+    lacks = f" and submits no graph, which {name} asks for" if keeps and wanted in GRAPH_METHODS else ""
+    lacks = lacks or f", which may search, and {name} allows none" * (method == FUNCTION)
+    if lacks:
+        raise ValueError(f"{agent_id} {own}{lacks}; Search-Enabled is its condition")
     if method == wanted:
         return entry
     return entry | {"category": PROMPTED[wanted].category, "framework": wanted, "method": wanted}
-
-
-def read_cutoffs(names, entries):
-    """Return {agent: the day or month of its knowledge cutoff, None where it states none}. Raises ValueError naming it.
-
-    >>> read_cutoffs(["a", "b"], {"a": {"knowledge_cutoff_date": "2024-06"}, "b": {}})
-    {'a': '2024-06', 'b': None}
-    """
-    found = {}
-    for name in names:
-        cutoff = entries[name].get("knowledge_cutoff_date")
-        found[name] = None if cutoff is None else str(cutoff)
-        try:
-            date_cutoffs([found[name]])
-        except ValueError:
-            raise ValueError(
-                f"{name}: knowledge_cutoff_date must be a day or a month such as 2024-06-30, not {cutoff!r}"
-            ) from None
-    return found

@@ -78,17 +78,10 @@ def load_questions(question_set="long"):
     """Return (events, answers) of a set whose questions have the moments of a life (`HORIZONS`).
 
     Raises ValueError for a set without moments.
-
-    >>> load_questions("october-2016")
-    Traceback (most recent call last):
-        ...
-    ValueError: october-2016 has no questions that are asked early, midway, late and near their end; take long
     """
     one = find_set(question_set)
     if one.window != "L":
-        raise ValueError(
-            f"{one.name} has no questions that are asked early, midway, late and near their end; take long"
-        )
+        raise ValueError(f"{one.name} has no questions that are asked early, midway, late and at their end; take long")
     return read_table("events", one.window), read_table("answers", one.window)
 
 
@@ -133,19 +126,12 @@ def describe_runs(runs, traces):
     for run in runs.to_dict("records"):
         text = run["condition"] if isinstance(run["condition"], str) else ""
         method, is_own = (parse_json(run["params"]) or {}).get("method"), run["category"] != "baseline"
-        horizon, is_another = read_horizon(text), "another's question" in text
-        named = text.split(",")[0]
+        horizon, is_another, named = read_horizon(text), "another's question" in text, text.split(",")[0]
         known = CONDITIONS.get(("search_prompt" if method in OWN_SEARCH else method, horizon))
-        condition = named if named in NAMES else known
+        condition = (named if named in NAMES else known) if is_own and not is_another else None
         has_sources = is_own and horizon != OPEN and (method in SEARCHES or run["run_id"] in searched)
-        rows[run["run_id"]] = {
-            "agent_id": run["agent_id"] + ", another" * is_another,
-            "model": run["model"],
-            "horizon": horizon,
-            "condition": condition if is_own and not is_another else None,
-            "has_graph": method in GRAPH_METHODS,
-            "has_sources": has_sources,
-        }
+        about = run["agent_id"] + ", another" * is_another, run["model"], horizon, condition
+        rows[run["run_id"]] = (*about, method in GRAPH_METHODS, has_sources)
     columns = ["agent_id", "model", "horizon", "condition", "has_graph", "has_sources"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("run_id")
 
@@ -204,14 +190,11 @@ def compare_runs(scores, pairs, metric="accuracy"):
     columns = "run_a run_b n n_clusters difference low high p p_flip p_holm mde".split()
     if not asked:
         return pd.DataFrame(columns=columns)
-    wide.columns = [f"{agent} at {horizon}" for agent, horizon in wide.columns]
-    named = [(f"{first[0]} at {first[1]}", [f"{second[0]} at {second[1]}"]) for first, second in asked]
-    clusters = take_clusters(scores)
-    table = compare_pairs(wide, clusters, named)
+    wide.columns, clusters = wide.columns.map(" at ".join), take_clusters(scores)
+    table = compare_pairs(wide, clusters, [(" at ".join(first), [" at ".join(second)]) for first, second in asked])
     table = table.rename(columns={"agent_a": "run_a", "agent_b": "run_b", "seen": "mde"})
-    table["p_flip"] = [
-        sign_flip_test(wide[a] - wide[b], clusters) for a, b in zip(table["run_a"], table["run_b"], strict=True)
-    ]
+    pairs_asked = zip(table["run_a"], table["run_b"], strict=True)
+    table["p_flip"] = [sign_flip_test(wide[a] - wide[b], clusters) for a, b in pairs_asked]
     table["p_holm"] = correct_holm(table[["p", "p_flip"]].max(axis=1), len(pairs))
     return table[columns]
 
@@ -234,8 +217,7 @@ def measure_lead(scores, reference, metric="brier"):
             shared = [wide.loc[wide[name].notna(), reference].mean() for name in found["agent_b"]]
             parts.append(found.assign(horizon=horizon, reference=shared))
     table = pd.concat(parts, ignore_index=True).rename(columns={"agent_b": "agent_id", "seen": "mde"})
-    table["skill"] = table["difference"] / table["reference"]
-    table["p_holm"] = correct_holm(table["p"])
+    table = table.assign(skill=table["difference"] / table["reference"], p_holm=correct_holm(table["p"]))
     table["order"] = pd.Categorical(table["horizon"], HORIZONS).codes
     columns = "agent_id horizon reference difference skill low high p p_holm mde n n_clusters"
     return table.sort_values(["agent_id", "order"], ignore_index=True)[columns.split()]

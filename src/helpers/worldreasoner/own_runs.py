@@ -43,8 +43,8 @@ def judge_runs(events, answers, runs, predictions, replies, traces, cutoffs, **r
         about = asked.loc[agents[agent]]
         moment = about["horizon"]
         facts[agent] = {"condition": about["condition"], "moment": moment, "is_forecast": moment != OPEN}
-        counts = (len(references), int(valid.get(agent, 0))) if about["has_graph"] else (0, 0)
-        facts[agent] |= dict(zip(("n_references", "n_valid"), counts, strict=True))
+        facts[agent]["n_references"] = len(references) * bool(about["has_graph"])
+        facts[agent]["n_valid"] = int(valid.get(agent, 0)) * bool(about["has_graph"])
         own = left[left["part"].eq("events") & left["run_id"].eq(agents[agent])]
         facts[agent]["left_out"] = own.groupby("reason").size().to_dict()
         kept, facts[agent]["cutoff"] = keep_questions(events, agent, cutoff)

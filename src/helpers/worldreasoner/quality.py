@@ -48,16 +48,16 @@ def build_window(seed=SEED):
     return events, answers, rated, pd.concat([dropped, silent], ignore_index=True)
 
 
-def rate_questions(questions, said, least=None):
+def rate_questions(questions, said, least):
     """Return the seven scores of questions, their mean and why a question is left out: a row a question.
 
     Columns event_id, the dimensions, composite, reasons ("" for what is kept). `said` maps event_id to a prediction
     made at the opening from the past alone (distribution, and value for a quantity): how open the outcome looked is
     `interest`. `least` maps event_id to the smallest value that its series can have.
     """
-    rows, asked, least = [], {}, least or {}
+    rows, asked = [], {}
     for event in questions.sort_values(["opens_at", "event_id"]).to_dict("records"):
-        checks = rate_question(event, said[event["event_id"]], least.get(event["event_id"], -np.inf), asked)
+        checks = rate_question(event, said[event["event_id"]], least[event["event_id"]], asked)
         scores = {name: float(np.mean(list(checks[name].values()))) for name in DIMENSIONS}
         scores["composite"] = float(np.mean(list(scores.values())))
         reasons = []
@@ -138,13 +138,10 @@ def is_new(event, variables, first, last, asked):
     """Say whether no earlier question asked the same over mostly the same days; remembers this one."""
     key = (event["source_id"], variables.get("ask"), variables.get("variable"), str(variables.get("entity")))
     key += () if variables else (event["prompt"].split("\n")[0],)  # of a market only its words say what is asked
-    overlaps = [
-        (min(last, end) - max(first, start)) / (last - first)
-        for start, end, options in asked.get(key, [])
-        if options == event["options"]
-    ]
-    asked.setdefault(key, []).append((first, last, event["options"]))
-    return not overlaps or max(overlaps) <= 0.5
+    before = asked.setdefault((*key, event["options"]), [])
+    is_again = any((min(last, end) - max(first, start)) / (last - first) > 0.5 for start, end in before)
+    before.append((first, last))
+    return not is_again
 
 
 def count_refusals(rated):

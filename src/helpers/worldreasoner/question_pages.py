@@ -57,21 +57,18 @@ def match_forecasts(graph, event, questions):
         if submitted:
             nodes = tabulate_nodes([submitted])
             said.append(nodes[~nodes["is_outcome"].astype(bool)].assign(run_id=question["agent_id"]))
-    if not said or not any(map(len, said)):
+    if not any(map(len, said)):
         return {}
     pairs = match_events(tabulate_nodes([graph]), pd.concat(said, ignore_index=True))
     return (
-        pairs[pairs["is_kept"].astype(bool)]
-        .groupby("hindsight_id")["run_id"]
-        .agg(lambda names: sorted(set(names)))
-        .to_dict()
+        pairs[pairs["is_kept"].astype(bool)].groupby("hindsight_id")["run_id"].agg(lambda r: sorted(set(r))).to_dict()
     )
 
 
 def draw_graph(hindsight, matched):
     """Return the nodes of a graph with day, place and look, the edges that are kept with their ends, and its check."""
     graph = hindsight.graph
-    days, kept = date_nodes(graph), correct_edges(graph)[0]
+    days, kept = date_nodes(graph), correct_edges(graph)
     impacts = {row["node_id"]: row for row in graph["impacts"]}
     key_ids = set(pick_key_events(tabulate_nodes([graph]))["node_id"])
     lanes = place_nodes(kept)
@@ -84,20 +81,16 @@ def draw_graph(hindsight, matched):
         x, y = places.get(name, (None, None))
         about = {"title": node["title"], "day": days[name], "impact": impact, "x": x, "y": y}
         about |= {"is_key": name in key_ids, "is_outcome": name == graph["outcome_id"]}
-        nodes.append(
-            about | {"matched": matched.get(name, []), "side": SIDES.get((impact or {}).get("direction"), "even")}
-        )
+        about["side"] = SIDES.get((impact or {}).get("direction"), "even")
+        nodes.append(about | {"matched": matched.get(name, [])})
     nodes.sort(key=lambda node: (math.isnan(node["day"]), node["day"], node["title"]))
     titles = {node["node_id"]: node["title"] for node in graph["nodes"]}
-    drawn = [
-        dict(zip(("x1", "y1", "x2", "y2"), (*places[edge["cause"]], *places[edge["effect"]]), strict=True))
-        | {
-            "strength": edge["strength"],
-            "title": f"{titles[edge['cause']]} {edge['relation']} {titles[edge['effect']]}",
-        }
-        for edge in kept["edges"]
-        if edge["cause"] in places and edge["effect"] in places
-    ]
+    drawn = []
+    for cause, effect, edge in ((edge["cause"], edge["effect"], edge) for edge in kept["edges"]):
+        if cause in places and effect in places:
+            ends = dict(zip(("x1", "y1", "x2", "y2"), (*places[cause], *places[effect]), strict=True))
+            title = f"{titles[cause]} {edge['relation']} {titles[effect]}"
+            drawn.append(ends | {"strength": edge["strength"], "title": title})
     n_lanes = 1 + max((lane for _, lane in lanes.values()), default=0)
     tests = hindsight.tests[hindsight.tests["effect"] == hindsight.series]
     about = {"n_lanes": n_lanes, "first": first, "last": last, "explanation": explain_graph(graph, tests)}

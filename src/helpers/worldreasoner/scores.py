@@ -41,15 +41,14 @@ def name_type(kind, options=None):
 
 
 def score_forecast(kind, value, answer, *, probability=None, distribution=None, options=None):
-    """Return the scores of one forecast: type, accuracy, brier, log, log_wide, brier_full, is_missing, is_flagged.
+    """Return the scores of one forecast: type, accuracy, brier, log, log_wide, brier_full, is_missing.
 
     `value` and `answer` are as in the kit's tables (of a single choice a letter of `options`), `probability` is P(value
     is right); with a `distribution` by option the choice is its largest, the first of several, and `brier_full` the sum
     over options. Blank where a score is not defined. Raises ValueError for a distribution that adds up to more than 1.
     """
     name = name_type(kind, options)
-    row = {"type": name, "is_missing": value is None, "is_flagged": False}
-    row |= dict.fromkeys(METRICS, math.nan) | {"accuracy": 0.0}
+    row = {"type": name, "is_missing": value is None} | dict.fromkeys(METRICS, math.nan) | {"accuracy": 0.0}
     if row["is_missing"]:
         return row
     if name not in CATEGORICAL:
@@ -72,9 +71,7 @@ def _score_choice(name, value, answer, probability, distribution, options):
     if name == "binary":
         yes, no = sorted(options, key=options.get, reverse=True)
         p_yes = probability if value == yes else 1 - probability
-        chosen = yes if p_yes >= CUT else no
-        found["is_flagged"], value = chosen != value, chosen
-        probability = p_yes if chosen == yes else 1 - p_yes
+        value, probability = (yes, p_yes) if p_yes >= CUT else (no, 1 - p_yes)
     right = value == answer
     happened = probability if right else 1 - probability
     for metric, clip in (("log", CLIP), ("log_wide", CLIP_WIDE)):

@@ -98,11 +98,9 @@ def read_submitted(replies, events):
     Columns of the table: run_id, event_id, part, what, reason.
     """
     known, graphs, left = {row["event_id"]: row for row in events.to_dict("records")}, {}, []
-    for row in replies.to_dict("records"):
-        key = row["run_id"], row["event_id"]
-        reply = row["reply"] if isinstance(row["reply"], str) else None  # an accident left none: no graph
-        graphs[key], problems = read_graph(reply, known[row["event_id"]])
-        left += [(*key, *problem) for problem in problems]
+    for run, event, reply in replies[["run_id", "event_id", "reply"]].itertuples(index=False):
+        graphs[run, event], problems = read_graph(reply if isinstance(reply, str) else None, known[event])
+        left += [(run, event, *problem) for problem in problems]  # an accident left no reply: no graph
     return graphs, pd.DataFrame(left, columns=["run_id", "event_id", "part", "what", "reason"])
 
 
@@ -130,10 +128,10 @@ def score_submissions(events, answers, predictions, replies, traces, cards=None,
 
     The tables are the store's, each with condition, has_graph (is a graph asked for?) and has_sources (is there a
     gateway to search through?) beside its columns (`conditions.describe_runs`); each question is asked once in a run.
-    `scores` has the columns of `scores.score_table`, condition, cluster, n_events, n_edges and READINGS, blank where a
-    run has none, and recall_valid: recall on the questions whose hindsight graph passes the published thresholds (B.3).
-    `hindsight` are the reference graphs of the questions to which a graph is asked for. With `cards` ({event_id:
-    graph}, `cards.build_references`) these are the reference in place of graphs by rule, and sources count by address:
+    `scores` has the columns of `scores.score_table`, condition, cluster and READINGS, blank where a run has none, and
+    recall_valid: recall on the questions whose hindsight graph passes the published thresholds (B.3). `hindsight` are
+    the reference graphs of the questions to which a graph is asked for. With `cards` ({event_id: graph},
+    `cards.build_references`) these are the reference in place of graphs by rule, and sources count by address:
     `addresses` maps page_id to that of what stands on the page, where it is known.
     """
     scores = score_table(predictions, answers, events)
@@ -148,16 +146,13 @@ def score_submissions(events, answers, predictions, replies, traces, cards=None,
             built[event["event_id"]] = found
     known = {name: one.graph for name, one in built.items()} if cards is None else cards
     references = [graph for name, graph in known.items() if name in {key[1] for key in graphs}]
-    counts = [(*key, len(g["nodes"]) - 1, len(g["edges"])) for key, g in graphs.items() if g]
-    parts = [pd.DataFrame(counts, columns=["run_id", "event_id", "n_events", "n_edges"])]
-    parts.append(recall_events(graphs, references))
     if cards is None:
-        parts.append(precise_sources(events, built, predictions, replies, traces))
+        precision = precise_sources(events, built, predictions, replies, traces)
     else:
         evidence = name_pages(list_evidence(traces, replies), addresses or {})
         evidence = evidence[evidence["owner_id"].str.split("|").str[1].isin(cards)]
-        parts.append(score_evidence(evidence, list_sources(cards)))
-    for part in parts:
+        precision = score_evidence(evidence, list_sources(cards))
+    for part in (recall_events(graphs, references), precision):
         scores = scores.merge(part, how="left", on=["run_id", "event_id"])
     valid = {name for name, graph in known.items() if check_graph(graph)["is_valid"]}
     scores["recall_valid"] = scores["recall"].where(scores["event_id"].isin(valid))

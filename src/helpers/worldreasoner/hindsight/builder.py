@@ -115,13 +115,9 @@ def build_graph(question_id, values, tests, outcome, thresholds=None):
         if test["is_causal"]:
             impacts.append(_write_impact(node_id, change, test))
         for other_id, other in zip(ids, changes, strict=True):
-            gap = places[other["day"]] - places[change["day"]]
-            if (
-                1 <= gap <= N_LAGS
-                and other["series"] != change["series"]
-                and (change["series"], other["series"]) in known
-            ):
-                edges.append(_write_edge(node_id, other_id, known[change["series"], other["series"]], change, other))
+            gap, test = places[other["day"]] - places[change["day"]], known.get((change["series"], other["series"]))
+            if 1 <= gap <= N_LAGS and test and other["series"] != change["series"]:
+                edges.append(_write_edge(node_id, other_id, test, change, other))
         last = node_id if change["series"] == outcome["series"] else last
     if last:
         about = {"relation": "Correlates", "strength": 1.0, "confidence": 1.0}

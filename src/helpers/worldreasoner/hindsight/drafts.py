@@ -154,9 +154,9 @@ def draft_graph(question, articles, consult, n_rounds=ROUNDS):
     return draft
 
 
-def gather_articles(event, world, n=N_EVIDENCE):
+def gather_articles(event, world):
     """Return what a search finds on an event until its resolution, as articles that `draft_graph` takes (B.2)."""
-    hits = world.search(event["prompt"].splitlines()[0], event["resolves_at"], n)
+    hits = world.search(event["prompt"].splitlines()[0], event["resolves_at"], N_EVIDENCE)
     return [{"id": hit.url, "day": hit.published_at[:10], "text": f"{hit.title}: {hit.text}"} for hit in hits]
 
 

@@ -82,12 +82,11 @@ def check_form(graph):
     """
     check_object("a graph is not of the form", graph, Graph)
     ids, name = [node["node_id"] for node in graph["nodes"]], f"graph of {graph['question_id']}"
-    if len(set(ids)) < len(ids):
+    if len(known := set(ids)) < len(ids):
         raise ValueError(f"{name}: node {next(one for one in ids if ids.count(one) > 1)!r} is there twice")
     named = [("the outcome", graph["outcome_id"])] if graph["outcome_id"] is not None else []
     named += [(f"an edge's {end}", edge[end]) for edge in graph["edges"] for end in ("cause", "effect")]
     named += [("an impact's node", impact["node_id"]) for impact in graph["impacts"]]
-    known = set(ids)
     for what, node in named:
         if node not in known:
             raise ValueError(f"{name}: {what} {node!r} is none of its nodes")
@@ -96,10 +95,9 @@ def check_form(graph):
 
 
 def correct_edges(graph):
-    """Return a graph without the edges that are too weak or too unsure to count, and these (B.3: |s| and c)."""
-    passed = [abs(e["strength"]) >= MIN_STRENGTH and e["confidence"] >= MIN_CONFIDENCE for e in graph["edges"]]
-    kept, left = ([e for e, fits in zip(graph["edges"], passed, strict=True) if fits == side] for side in (True, False))
-    return graph | {"edges": kept}, left
+    """Return a graph without the edges that are too weak or too unsure to count (B.3: |s| and c)."""
+    kept = [e for e in graph["edges"] if abs(e["strength"]) >= MIN_STRENGTH and e["confidence"] >= MIN_CONFIDENCE]
+    return graph | {"edges": kept}
 
 
 def join_edges(graph):
@@ -128,7 +126,7 @@ def check_graph(graph):
     back to where they start), order (a cause is dated after its effect, or either is undated), depth, nodes, articles,
     edges (too few).
     """
-    graph, left = correct_edges(check_form(graph))
+    graph = correct_edges(check_form(graph))
     joined, days = join_edges(graph), date_nodes(graph)
     has_circle = not nx.is_directed_acyclic_graph(joined)
     row = {
@@ -136,7 +134,6 @@ def check_graph(graph):
         "n_nodes": len(graph["nodes"]),
         "n_articles": len({source for node in graph["nodes"] for source in node["source_ids"]}),
         "n_edges": len(graph["edges"]),
-        "n_removed": len(left),
         "depth": 0 if has_circle else measure_depth(joined, graph["outcome_id"]),
     }
     fails = {
@@ -205,16 +202,15 @@ def tabulate_nodes(graphs):
     """
     rows = []
     for graph in graphs:
-        days, impacts = date_nodes(graph), {}
-        for record in sorted(graph["impacts"], key=lambda one: one["magnitude"] * one["confidence"]):
-            impacts[record["node_id"]] = record
+        days, weighed = (
+            date_nodes(graph),
+            sorted(graph["impacts"], key=lambda one: one["magnitude"] * one["confidence"]),
+        )
+        impacts = {one["node_id"]: (SIGNS[one["direction"]], one["magnitude"], one["confidence"]) for one in weighed}
         for node in graph["nodes"]:
-            about = impacts.get(node["node_id"])
-            row = {"question_id": graph["question_id"], "node_id": node["node_id"], "day": days[node["node_id"]]}
-            row |= {"text": f"{node['title']}. {node.get('description', '')}"}
-            row |= {"is_outcome": node["node_id"] == graph["outcome_id"]}
-            found = (SIGNS[about["direction"]], about["magnitude"], about["confidence"]) if about else (None,) * 3
-            rows.append(row | dict(zip(("sign", "magnitude", "confidence"), found, strict=True)))
+            name, text = node["node_id"], f"{node['title']}. {node.get('description', '')}"
+            about = graph["question_id"], name, text, days[name], name == graph["outcome_id"]
+            rows.append((*about, *impacts.get(name, (None,) * 3)))
     columns = "question_id node_id text day is_outcome sign magnitude confidence".split()
     table = pd.DataFrame(rows, columns=columns).astype({"sign": float, "magnitude": float, "confidence": float})
     return table.assign(impact=table["magnitude"] * table["confidence"])

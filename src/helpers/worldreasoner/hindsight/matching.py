@@ -140,7 +140,7 @@ def match_events(hindsight, forecasts, rules=PRINTED, features=None):
     return choose_pairs(table)
 
 
-def compare_texts(hindsight, forecasts, groups, rules=PRINTED):
+def compare_texts(hindsight, forecasts, groups, rules):
     """Return the similarity of each forecast event (rows) with each hindsight event of a question (columns).
 
     `hindsight` and `forecasts` are counts of words (`count_words`) or dense arrays, whose cosine it is then; `groups`
@@ -162,9 +162,8 @@ def compare_texts(hindsight, forecasts, groups, rules=PRINTED):
     if rules.scale == "self":
         bm25 = _score_by_self(one, two, lengths, groups)
     else:
-        bm25 = (
-            two @ (one * _find_idf(one.sum(axis=0), len(one)) * _scale_length(lengths[0], lengths[0].mean())[:, None]).T
-        )
+        weights = _find_idf(one.sum(axis=0), len(one)) * _scale_length(lengths[0], lengths[0].mean())[:, None]
+        bm25 = two @ (one * weights).T
         most = bm25.max(axis=1, keepdims=True, initial=0.0)
         bm25 = np.divide(bm25, most, out=np.zeros_like(bm25), where=most > 0)
     like = WEIGHT_BM25 * bm25 + WEIGHT_F1 * f1

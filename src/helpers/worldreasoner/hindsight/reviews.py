@@ -40,8 +40,7 @@ def keep_review(path, reviewer, question_id, node_id, label, reason=""):
 def read_reviews(path):
     """Return the reviews of a file, each reviewer's last of a card: reviewer, question_id, node_id, label, reason."""
     table = read_answers(path, COLUMNS[1:]).rename(columns={"person": "reviewer"})
-    table = table.drop_duplicates(COLUMNS[:3], keep="last")[COLUMNS]
-    return table.sort_values(COLUMNS[:3], ignore_index=True)
+    return table.drop_duplicates(COLUMNS[:3], keep="last")[COLUMNS].sort_values(COLUMNS[:3], ignore_index=True)
 
 
 def decide_cards(reviews):
@@ -99,15 +98,12 @@ def read_references(path):
 
 
 def drop_nodes(graph, names):
-    """Return a graph without some nodes, nor their edges and impacts.
-
-    >>> graph = {"nodes": [{"node_id": "a"}], "edges": [{"cause": "a", "effect": "o"}], "impacts": [{"node_id": "a"}]}
-    >>> drop_nodes(graph, {"a"})
-    {'nodes': [], 'edges': [], 'impacts': []}
-    """
-    ends = ("node_id", "cause", "effect")
-    parts = ("nodes", "edges", "impacts")
-    return graph | {part: [one for one in graph[part] if not names & {one.get(end) for end in ends}] for part in parts}
+    """Return a graph without some nodes, nor their edges and impacts."""
+    left = {
+        part: [one for one in graph[part] if not names & {*map(one.get, ("node_id", "cause", "effect"))}]
+        for part in ("nodes", "edges", "impacts")
+    }
+    return graph | left
 
 
 def list_cards(graphs):

@@ -1,9 +1,9 @@
 """Conditions, points of a window, and the cutoff filter: edges on the day, and the paper's 525 pairs."""
 
 import pandas as pd
+from public.worldreasoner import count_kept, filter_pairs
 
 from helpers import papers
-from helpers.worldreasoner.scores import count_kept, filter_pairs
 
 
 def make_pairs(opens, cutoff, day="first"):

@@ -53,8 +53,8 @@ def test_what_a_run_has_follows_from_its_method_and_condition():
 
 def test_a_cutoff_keeps_what_opens_on_or_after_its_first_day():
     events = pd.DataFrame({"event_id": list("abc"), "opens_at": ["2024-05-31", "2024-06-01", "2025-01-01"]})
-    assert keep_questions(events, "mine", "2024-06")[0] == {"b", "c"}
-    kept, about = keep_questions(events, "mine", None)
+    assert keep_questions(events, "2024-06-01")[0] == {"b", "c"}
+    kept, about = keep_questions(events, None)
     assert kept == set("abc") and about == {"date": None, "is_filtered": False, "n": 3, "n_kept": 3}
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 from scipy import stats
 
 from helpers import papers
+from helpers.calendar import ZONE
 from helpers.events.moments import number_days
 from helpers.public_files import hash_file, locate_public
 from helpers.stats.means import measure_share, summarize_clustered
@@ -22,7 +23,6 @@ from helpers.worldreasoner.hindsight.graphs import check_graph, tabulate_nodes
 from helpers.worldreasoner.hindsight.matching import SEMANTIC_THRESHOLD, Rules
 from helpers.worldreasoner.prices import find_turning_points, order_prices
 from helpers.worldreasoner.quality import band_days, measure_spans
-from helpers.worldreasoner.scores import count_kept, filter_pairs
 from public.embeddings import MODEL, embed_texts, fetch_embedder
 from public.false_matches import (
     count_matches,
@@ -57,6 +57,7 @@ SOURCES = {
 }
 SEED, N_DRAWS = 54, 1000
 """Of days by chance."""
+CUTOFF_DAY = papers.get_constant("worldreasoner", "cutoff_day")
 KEPT = "data/cards/semantic_matches.csv"
 OWN, OTHER = "another card of its question", "a card of another question"
 GATES = {"7 days": {}, "no gate": {"days": None}}
@@ -330,6 +331,43 @@ def judge_states():
     names = ["condition", "model", "n", "accuracy", "source_precision", "key_event_recall"]
     names_of = {"Vanilla LLM": "Vanilla", "Causal Sim.": "Causal Simulation"}
     return sides, results[names].replace({"condition": names_of})
+
+
+def date_cutoffs(months, day=CUTOFF_DAY):
+    """Return the days of knowledge cutoffs: a month's first or last day; what has a day already keeps it.
+
+    >>> [str(day)[:10] for day in date_cutoffs(["2025-01", "2025-08-31", None], "last")]
+    ['2025-01-31', '2025-08-31', 'NaT']
+    """
+    given = pd.Series(months, dtype="string")
+    days = pd.to_datetime(given, format="ISO8601")
+    is_month = given.str.len().eq(len("2025-01")).fillna(False).astype(bool)
+    return days.where(~is_month | (day == "first"), days + pd.offsets.MonthEnd(0))
+
+
+def filter_pairs(questions, models, day=CUTOFF_DAY):
+    """Return every pair of model and question, and whether it is kept: the question opens on or after the cutoff.
+
+    `questions` has question_id and opens_at, `models` model and cutoff (a day or a month). Columns model, question_id,
+    is_kept, is_filtered: a model without a cutoff is not filtered and keeps all, and says so (Appendix E). Days are
+    those of the kit's zone. Raises ValueError for a question that has no start.
+    """
+    if questions["opens_at"].isna().any():
+        name = questions.loc[questions["opens_at"].isna(), "question_id"].iloc[0]
+        raise ValueError(f"question {name} has no start, so it cannot be held against a cutoff; leave it out")
+    known = models.assign(cutoff=date_cutoffs(models["cutoff"], day).to_numpy())
+    pairs = known.merge(questions[["question_id", "opens_at"]], how="cross")
+    opens = pd.to_datetime(pairs["opens_at"], utc=True, format="ISO8601").dt.tz_convert(ZONE).dt.tz_localize(None)
+    flags = {"is_kept": ~(opens < pairs["cutoff"]), "is_filtered": pairs["cutoff"].notna()}
+    return pairs[["model", "question_id"]].assign(**flags)
+
+
+def count_kept(pairs):
+    """Return how many pairs each model keeps: model, n, n_kept, n_excluded, is_filtered."""
+    about = {"n": ("is_kept", "size"), "n_kept": ("is_kept", "sum"), "is_filtered": ("is_filtered", "all")}
+    table = pairs.groupby("model", sort=False).agg(**about)
+    table.insert(2, "n_excluded", table["n"] - table["n_kept"])
+    return table.reset_index()
 
 
 def count_filtered(questions):

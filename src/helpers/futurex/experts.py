@@ -16,7 +16,7 @@ from helpers.faults import check_sheet, describe_problem, open_sheet, raise_all
 from helpers.formats.folder import read_number
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
-from helpers.stats.bootstrap import flatten_summary, summarize_means
+from helpers.stats.bootstrap import summarize_means
 from helpers.stats.paired import correct_holm, judge_interval
 from helpers.store import ROOT
 from helpers.web.render import format_period
@@ -117,8 +117,7 @@ def summarize_agents(judged, rng, n_boot=2000):
         row = {"metric": metric, "agent": agent, "n": len(kept), "n_asked": len(part)}
         row |= {"coverage": len(kept) / len(part), "n_ties": int(tied.sum())}
         row["p"] = stats.binomtest(int(won.sum()), len(won)).pvalue
-        summary = summarize_means(values, rng, n_boot)
-        row |= flatten_summary(summary.assign(low=math.nan, high=math.nan) if len(kept) < 2 else summary)
+        row |= summarize_means(values, rng, n_boot)
         verdict = judge_interval(-row["mape_gap_high"], -row["mape_gap_low"])
         rows.append(row | {"mape_consensus": kept["share_error_consensus"].mean(), "verdict": verdict})
     table = pd.DataFrame(rows)

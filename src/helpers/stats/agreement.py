@@ -4,7 +4,7 @@ Intervals: Wilson's for shares (few cases, shares near 0 and 1), a bootstrap ove
 (`clusters`), for the rest; all 95%.
 """
 
-from itertools import permutations
+import math
 
 import numpy as np
 import pandas as pd
@@ -14,9 +14,6 @@ from helpers.events.filters import RULES
 from helpers.stats.bootstrap import draw_counts, draw_rows, take_interval
 from helpers.stats.means import MIN_CLUSTERS, divide, measure_share
 from helpers.stats.paired import judge_interval
-
-MOST_PAIRS, SEEN = 8, 0.05
-"""Pairs whose orders are all run through (40,320), and the p below which a correlation counts as seen."""
 
 MIN_KAPPA = 0.4
 """Agreement with the truth beyond chance from which a judge may be used; below lies what is called slight or fair."""
@@ -142,18 +139,10 @@ def correlate_ranks(first, second):
 
 
 def permute_ranks(first, second):
-    """Return Spearman's correlation of a few pairs with its exact two-sided p: (rho, p, least).
-
-    p is the share of all orders of `second` whose correlation is as far from 0; `least` is the smallest correlation
-    that such values can show with p below 0.05 (NaN where none does). Raises ValueError for more than MOST_PAIRS pairs.
-    """
-    if len(first) > MOST_PAIRS:
-        raise ValueError(f"{len(first)} pairs have too many orders for an exact test; {MOST_PAIRS} at most")
-    ranks, others = stats.rankdata(first), stats.rankdata(second)
-    rho = float(correlate(ranks, others))
-    sizes = np.round(np.abs(correlate(ranks, np.array(list(permutations(others))))), 9)
-    seen = [size for size in np.unique(sizes) if (sizes >= size).mean() < SEEN]
-    return rho, float((sizes >= round(abs(rho), 9)).mean()), float(min(seen, default=np.nan))
+    """Return Spearman's correlation of a few pairs and its exact two-sided p: the share of all orders as far from 0."""
+    options = {"permutation_type": "pairings", "n_resamples": math.inf, "vectorized": True}
+    test = stats.permutation_test((second,), lambda other, axis: correlate_ranks(np.asarray(first), other), **options)
+    return float(test.statistic), float(test.pvalue)
 
 
 def correlate(first, second):

@@ -44,22 +44,15 @@ def take_interval(draws):
     return tuple(float(x) for x in np.percentile(draws, [2.5, 97.5])) if len(draws) else (math.nan, math.nan)
 
 
-def summarize_means(matrix, rng, n_boot=2000):
-    """Return each column's mean over a matrix's rows with its 95% bootstrap interval: mean, low, high, n.
+def summarize_means(table, rng, n_boot):
+    """Return each column's mean with its 95% bootstrap interval, one row: name, name_low, name_high for each.
 
-    NaN cells are left out; a draw of rows is the same for all columns. Raises ValueError without rows.
+    NaN cells are left out; a draw of rows is the same for all columns. A table of one row has no interval.
     """
-    table = pd.DataFrame(matrix)
-    if table.empty:
-        raise ValueError("no events to draw from; leave out the empty group")
-    values = table.to_numpy(dtype=float)
+    values, row = table.to_numpy(dtype=float), {}
     draws, there = draw_counts(len(values), rng, n_boot), np.isfinite(values)
     means = divide(draws @ np.where(there, values, 0.0), draws @ there)
-    ends = pd.DataFrame([take_interval(column) for column in means.T], table.columns, ["low", "high"])
-    return table.mean().to_frame("mean").join(ends).assign(n=table.notna().sum())
-
-
-def flatten_summary(summary):
-    """Return a summary (`summarize_means`) as one row: each name's mean, and its interval as name_low, name_high."""
-    ends = {"mean": "", "low": "_low", "high": "_high"}
-    return {f"{name}{ends[end]}": float(row[end]) for name, row in summary.iterrows() for end in ends}
+    for name, mean, drawn in zip(table, table.mean(), means.T, strict=True):
+        low, high = take_interval(drawn) if len(table) > 1 else (math.nan, math.nan)
+        row |= {name: float(mean), f"{name}_low": low, f"{name}_high": high}
+    return row

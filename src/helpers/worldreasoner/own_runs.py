@@ -6,10 +6,11 @@ of a question asked several times the first answer counts.
 
 import pandas as pd
 
+from helpers.calendar import ZONE
 from helpers.stats.means import tabulate_groups
 from helpers.worldreasoner.conditions import OPEN, describe_runs
 from helpers.worldreasoner.prices import measure_skill, tell_markets
-from helpers.worldreasoner.scores import CATEGORICAL, LIMITS, filter_pairs, take_clusters
+from helpers.worldreasoner.scores import CATEGORICAL, LIMITS, take_clusters
 from helpers.worldreasoner.scores import METRICS as OUTCOMES
 from helpers.worldreasoner.submissions import score_submissions
 
@@ -47,21 +48,20 @@ def judge_runs(events, answers, runs, predictions, replies, traces, cutoffs, **r
         facts[agent]["n_valid"] = int(valid.get(agent, 0)) * bool(about["has_graph"])
         own = left[left["part"].eq("events") & left["run_id"].eq(agents[agent])]
         facts[agent]["left_out"] = own.groupby("reason").size().to_dict()
-        kept, facts[agent]["cutoff"] = keep_questions(events, agent, cutoff)
+        kept, facts[agent]["cutoff"] = keep_questions(events, cutoff)
         own = scores[(scores["agent_id"] == agent) & scores["event_id"].isin(kept)]
         if cutoff and len(own):
             rows.append(tabulate_metric(own, "accuracy").query("group == 'all'").assign(group="kept", name=cutoff))
     return pd.concat(rows, ignore_index=True), facts
 
 
-def keep_questions(events, agent, cutoff):
+def keep_questions(events, cutoff):
     """Return the questions that a cutoff keeps, those that open on or after it, and {date, is_filtered, n, n_kept}.
 
-    Without a cutoff all are kept, unfiltered (Appendix E).
+    Days are those of the kit's zone. Without a cutoff all are kept, unfiltered (Appendix E).
     """
-    questions = events.rename(columns={"event_id": "question_id"})
-    pairs = filter_pairs(questions, pd.DataFrame({"model": [agent], "cutoff": pd.Series([cutoff], dtype=object)}))
-    kept = set(pairs.loc[pairs["is_kept"], "question_id"])
+    opens = pd.to_datetime(events["opens_at"], utc=True, format="ISO8601").dt.tz_convert(ZONE)
+    kept = set(events["event_id"] if cutoff is None else events.loc[opens >= pd.Timestamp(cutoff, tz=ZONE), "event_id"])
     return kept, {"date": cutoff, "is_filtered": cutoff is not None, "n": len(events), "n_kept": len(kept)}
 
 

@@ -1,6 +1,5 @@
 """Outcome and evidence: accuracy by type, Brier and log scores, source precision (WorldReasoner Appendix F.1, F.2).
 
-Which pairs of model and question count stands at the end (Appendix E).
 A missing forecast is wrong for accuracy and left out of Brier and log score; every mean stands beside its n.
 """
 
@@ -8,7 +7,6 @@ import math
 
 import pandas as pd
 
-from helpers.calendar import ZONE
 from helpers.papers import get_constant
 from helpers.scoring import scores
 from helpers.stats.means import summarize_clustered
@@ -17,7 +15,6 @@ from helpers.store import parse_json
 CUT = get_constant("worldreasoner", "binary_cut")
 CLIP = get_constant("worldreasoner", "log_clip")
 CLIP_WIDE = get_constant("worldreasoner", "log_clip_wide")
-CUTOFF_DAY = get_constant("worldreasoner", "cutoff_day")
 
 TYPES = {"number": "quantity", "percent": "quantity", "interval": "quantity", "date": "timeframe"}
 """Kind of event -> the paper's type; a single choice is binary or multiple choice by its options."""
@@ -168,40 +165,3 @@ def mix_correct(share, right, wrong):
     9.8
     """
     return share * right + (1 - share) * wrong
-
-
-def date_cutoffs(months, day=CUTOFF_DAY):
-    """Return the days of knowledge cutoffs: a month's first or last day; what has a day already keeps it.
-
-    >>> [str(day)[:10] for day in date_cutoffs(["2025-01", "2025-08-31", None], "last")]
-    ['2025-01-31', '2025-08-31', 'NaT']
-    """
-    given = pd.Series(months, dtype="string")
-    days = pd.to_datetime(given, format="ISO8601")
-    is_month = given.str.len().eq(len("2025-01")).fillna(False).astype(bool)
-    return days.where(~is_month | (day == "first"), days + pd.offsets.MonthEnd(0))
-
-
-def filter_pairs(questions, models, day=CUTOFF_DAY):
-    """Return every pair of model and question, and whether it is kept: the question opens on or after the cutoff.
-
-    `questions` has question_id and opens_at, `models` model and cutoff (a day or a month). Columns model, question_id,
-    is_kept, is_filtered: a model without a cutoff is not filtered and keeps all, and says so (Appendix E). Days are
-    those of the kit's zone. Raises ValueError for a question that has no start.
-    """
-    if questions["opens_at"].isna().any():
-        name = questions.loc[questions["opens_at"].isna(), "question_id"].iloc[0]
-        raise ValueError(f"question {name} has no start, so it cannot be held against a cutoff; leave it out")
-    known = models.assign(cutoff=date_cutoffs(models["cutoff"], day).to_numpy())
-    pairs = known.merge(questions[["question_id", "opens_at"]], how="cross")
-    opens = pd.to_datetime(pairs["opens_at"], utc=True, format="ISO8601").dt.tz_convert(ZONE).dt.tz_localize(None)
-    flags = {"is_kept": ~(opens < pairs["cutoff"]), "is_filtered": pairs["cutoff"].notna()}
-    return pairs[["model", "question_id"]].assign(**flags)
-
-
-def count_kept(pairs):
-    """Return how many pairs each model keeps: model, n, n_kept, n_excluded, is_filtered."""
-    about = {"n": ("is_kept", "size"), "n_kept": ("is_kept", "sum"), "is_filtered": ("is_filtered", "all")}
-    table = pairs.groupby("model", sort=False).agg(**about)
-    table.insert(2, "n_excluded", table["n"] - table["n_kept"])
-    return table.reset_index()

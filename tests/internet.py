@@ -202,10 +202,9 @@ class Internet(Server):
 
     def environment(self, **more):
         """Return a subprocess' environment in which this is the internet; what a login may have set is left out."""
-        foreign = re.compile(r"\w+_proxy|\w*SSL\w*_CERT\w*|\w+_CA_BUNDLE|HF_\w+|PYTHONDONTWRITE\w+", re.IGNORECASE)
+        foreign = re.compile(r"\w+_proxy|\w*SSL\w*_CERT\w*|\w+_CA_BUNDLE|HF_\w+", re.IGNORECASE)
         kept = {name: value for name, value in os.environ.items() if not foreign.fullmatch(name)}
-        # compiled modules are kept, as for a user, but beside the authority
-        return kept | self.settings | {"PYTHONPYCACHEPREFIX": f"{self.folder}/compiled"} | more
+        return kept | self.settings | more
 
     def plan(self, name, host, path="/", times=1, **settings):
         """Let a fault of FAULTS stand in place of a host's next answers to paths that start so; KeyError for none."""

@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import sqlite3
+import threading
 from contextlib import closing
 from multiprocessing import get_context
 
@@ -97,6 +98,22 @@ def test_what_a_killed_process_had_recorded_is_there(reach, out):
     assert process.exitcode == -signal.SIGKILL
     assert [is_recorded for _, _, is_recorded in read_requests(out)] == [1, 1, 1]
     assert len(Recordings("mock").rows) == 3
+
+
+def test_the_store_may_be_closed_while_a_question_past_its_deadline_writes():
+    def write_and_close():
+        recordings = Recordings("mock")
+        rows = [[make(f"{n}-{i}") for i in range(100)] for n in range(4)]
+        threads = [threading.Thread(target=lambda part=part: [recordings.add(row) for row in part]) for part in rows]
+        [thread.start() for thread in threads]
+        while any(thread.is_alive() for thread in threads):
+            recordings.close()
+        recordings.close()
+
+    process = get_context("fork").Process(target=write_and_close)
+    process.start()
+    process.join(120)
+    assert process.exitcode == 0 and len(Recordings("mock").rows) == 400
 
 
 def test_a_store_that_takes_no_more_ends_in_one_sentence_and_loses_nothing(reach, provider, out):

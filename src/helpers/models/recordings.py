@@ -106,9 +106,10 @@ class Recordings:
 
     def close(self):
         """Close the store, and let other processes ask."""
-        if self.connection is not None:
-            self.connection.close()
-            self.connection = None
+        with self.lock:  # a question past its deadline may be writing
+            if self.connection is not None:
+                self.connection.close()
+                self.connection = None
         if self.claim is not None:
             leave_folder(self.claim)
             self.claim = None

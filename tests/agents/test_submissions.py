@@ -147,3 +147,8 @@ def test_the_same_replies_replay_byte_for_byte_of_a_public_question_from_its_fac
         assert again == live and live["prediction"]["value"] == "A" and live["prediction"]["probability"] == 0.7
     stored = dump_json([*Recordings("P").rows.values()])
     assert not any(word in stored for word in ("OPEC", "dearer", "Oslo", "price of oil")) and "2016-10-11" in stored
+
+
+def test_half_a_character_in_a_submission_is_a_reply_that_is_final(reach, provider):
+    outcome = submit(reach, provider, write().replace("OPEC cuts", r"OPEC \ud83d cuts"))
+    assert outcome["prediction"]["value"] == "A" and outcome["prediction"]["graph_id"]

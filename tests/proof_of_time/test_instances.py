@@ -50,6 +50,8 @@ def test_a_line_is_an_instance(tmp_path):
         ({"task": "full_order", "family": "impact"}, "target: an order names the letter of each choice once"),
         ({"variant": "next_year"}, "target: next year"),
         ({"manifest": [ENTRY | {"path": "../b.csv"}]}, "manifest: ../b.csv lies outside"),
+        ({"metadata": RECORD["metadata"] | {"items": None}}, "metadata.items: None is not names by letter"),
+        ({"metadata": RECORD["metadata"] | {"asked": [["Bench 6"]]}}, "metadata.asked: "),
     ],
 )
 def test_a_wrong_field_is_named_with_file_and_line(tmp_path, wrong, field):

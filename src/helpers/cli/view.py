@@ -125,7 +125,8 @@ def read_parts(windows=None):
 def join(parts, name):
     """Return the tables of one name below each other, of equal keys the first (of runs the last: the recorded)."""
     found = [part[name] for part in parts if len(part.get(name, ()))]
-    table = pd.concat(found) if found else pd.DataFrame(columns=[*list_columns(name), "origin", "started_at"])
+    columns = dict.fromkeys([*list_columns(name), "origin", "started_at"])  # pages have an origin of their own
+    table = pd.concat(found) if found else pd.DataFrame(columns=[*columns])
     return table.drop_duplicates(TABLES[name][0], keep="last" if name == "runs" else "first", ignore_index=True)
 
 

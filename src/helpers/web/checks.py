@@ -1,11 +1,13 @@
 """What the parts of a source's file (data/sources/*.toml) say of each other, each fault as (place, words)."""
 
 import re
+from functools import cache
 from string import Formatter
 from zoneinfo import available_timezones
 
 from helpers.faults import suggest
 
+list_zones = cache(available_timezones)  # it looks through folders of the disk
 BLANKS = ("date", "entity", "hour", "k", "rank", "reference", "threshold")
 """What a template's text may leave blank, in braces."""
 
@@ -22,8 +24,8 @@ def check_publication(entry):
         yield (*place, "hour"), "the day has not ended then; add settled_at, the time by which its values stand"
     if rule.get("lag_days", 31) < 31 and entry["update_frequency"] == "monthly":
         yield (*place, "lag_days"), "a month, dated by its first day, has not ended then; write 31 or more"
-    if (zone := rule["timezone"]) not in available_timezones():
-        yield (*place, "timezone"), f"{zone!r} is no time zone{suggest(zone, available_timezones())}"
+    if (zone := rule["timezone"]) not in list_zones():
+        yield (*place, "timezone"), f"{zone!r} is no time zone{suggest(zone, list_zones())}"
 
 
 def check_page(entry):

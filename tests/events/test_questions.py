@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from builders import open_sites
-from slice.market import pose_market
 
 from helpers.events.collect import (
     collect_events,
@@ -178,17 +177,3 @@ def test_levels_of_the_window_follow_the_definition(opened):
             wanted = 4 if event["volatility"] > (0.05 if event["kind"] == "number" else cut) else 3
         assert event["level"] == wanted, event["event_id"]
     assert (opened.loc[opened["kind"].isin(["number", "ranking"]), "volatility"] > 0).all()
-
-
-# --- The market's own questions ---
-
-
-def test_the_market_file_is_what_its_maker_makes(sources):
-    market, kept = sources["market"], pd.read_csv(ROOT / "data/replay/market.csv", dtype=str)
-    some = market.page["questions"][::3]
-    facts = pose_market(market.model_copy(update={"page": market.page | {"questions": some}}), sources)
-    is_one = kept["entity"].str.rsplit("-", n=2).str[0].isin([spec["id"] for spec in some])
-    assert facts.to_csv(index=False) == kept[is_one].to_csv(index=False) and len(facts) > 300
-    assert kept["resolution"].notna().sum() > 600
-    n_open = kept[kept["question"].notna()]["occurred_at"].str[:10].value_counts()
-    assert n_open[[day for day in n_open.index if day < "2020"]].min() >= 15

@@ -5,8 +5,6 @@ import json
 import pandas as pd
 import pytest
 
-from helpers.cli import protocols
-from helpers.cli.run import main as ask
 from helpers.formats.worldreasoner import build_event, select_questions
 from helpers.futurex import past
 from helpers.public_files import locate_public
@@ -116,10 +114,3 @@ def test_cards_of_the_file_recall_their_own_question_whole_and_another_seldom(bu
     strangers = {("other", a): cards[b] | {"question_id": a} for a, b in zip(names, names[1:] + names[:1], strict=True)}
     other = recall_events(strangers, list(cards.values()))
     assert 0 <= other["recall"].mean() < 0.146  # below the share of single strangers that are taken for the same
-
-
-def test_a_report_on_the_set_says_the_market_and_the_authors_cards(built, tmp_path, monkeypatch):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
-    ask(["base_rate"], "W")
-    notes = {one["title"]: " ".join(one["notes"]) for one in protocols.main("base_rate")["sections"]}
-    assert "n = 15 questions; skill -2." in notes["Probabilities"] and "Not computed" not in notes["WorldReasoner"]

@@ -46,9 +46,7 @@ def test_a_submission_becomes_a_graph_whose_outcome_is_a_node():
     [
         ({"events": [RISE, FALL | {"date": "2026-02-30"}]}, "events", "its date is no day"),
         ({"events": [RISE, FALL | {"title": ">> oil falls"}]}, "events", "its title names no change"),
-        ({"events": [RISE, FALL | {"title": "3 March 2026"}]}, "events", "its title names no change"),
         ({"events": [RISE, FALL | {"date": "2026-03-11"}]}, "events", "it is after the outcome"),
-        ({"events": [RISE, FALL | {"date": "1648-10-24"}]}, "events", "its date is too early"),
         ({"events": [RISE, FALL | {"date": "0001-01-01"}]}, "events", "its date is too early"),
         ({"events": [RISE, FALL, RISE]}, "events", "it is there already"),
         ({"events": [RISE, FALL | {"direction": "Neutral"}]}, "impacts", "it is Neutral and above 0.3"),

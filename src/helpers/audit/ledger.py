@@ -136,7 +136,7 @@ def find_cells(reference, paper):
     Raises ValueError for a reference that cannot be read and LookupError for a table, row or column that is not there.
 
     >>> find_cells("table5_planning_scores[GPT-4.1].source_reliability", "futurex")
-    {('table5_planning_scores', 0, 'source_reliability'): '9'}
+    {('table5_planning_scores', 0, 'source_reliability'): '8'}
     """
     if reference.startswith("@") or isinstance(read_value(reference), float):
         return {}

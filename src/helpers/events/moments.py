@@ -6,8 +6,8 @@ import pandas as pd
 from helpers.calendar import stamp_moment
 from helpers.papers import get_constant
 from helpers.store import dump_json, parse_json
+from helpers.tables import HORIZONS
 
-MIDPOINT = get_constant("worldreasoner", "default_forecast_fraction")
 NEAR_DAYS = get_constant("worldreasoner", "near_resolution_days")
 MIN_DAYS = get_constant("worldreasoner", "min_window_days")
 WINDOWS = {
@@ -17,7 +17,8 @@ WINDOWS = {
 }
 """Horizon -> first and last fraction of a question's window, as printed (5.3)."""
 POINTS = dict(zip(WINDOWS, get_constant("worldreasoner", "window_points"), strict=True))
-"""Horizon -> the fraction at which its forecast is made."""
+POINTS |= {"Mid": get_constant("worldreasoner", "default_forecast_fraction")}
+"""Horizon -> the fraction at which its forecast is made; Mid's is the usual one (5.1)."""
 
 
 def number_days(moments):
@@ -29,26 +30,21 @@ def number_days(moments):
     return (pd.to_datetime(moments, utc=True, format="ISO8601") - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
 
 
-def place_forecast(opens_at, resolves_at, horizon="midpoint"):
-    """Return the day (00:00) on which a question is forecast: midpoint, near resolution, or Early, Mid, Late (5.3).
+def place_forecast(opens_at, resolves_at, horizon):
+    """Return the day (00:00) on which a question is forecast: Early, Mid, Late, or Near its resolution (5.3).
 
     None where there is no such day: of a window shorter than seven days Early, Mid and Late are not asked, and one that
-    opens on the day before its end has nothing near resolution. Raises LookupError for an unknown horizon.
+    opens on the day before its end has nothing near resolution.
 
-    >>> str(place_forecast("2026-01-01", "2026-01-11")), str(place_forecast("2026-01-01", "2026-01-11", "Late"))
-    ('2026-01-06 00:00:00', '2026-01-09 00:00:00')
-    >>> place_forecast("2026-01-01", "2026-01-06", "Early") is None
-    True
+    >>> str(place_forecast("2026-01-01", "2026-01-11", "Late")), place_forecast("2026-01-01", "2026-01-06", "Early")
+    ('2026-01-09 00:00:00', None)
     """
     first, last = pd.Timestamp(opens_at), pd.Timestamp(resolves_at)
-    if horizon == "near resolution":
+    if horizon == "Near":
         day = (last - pd.Timedelta(days=NEAR_DAYS)).normalize()
         return day if day > first else None
-    if horizon != "midpoint" and horizon not in POINTS:
-        raise LookupError(f"no horizon {horizon!r}; there are midpoint, near resolution, {', '.join(POINTS)}")
-    if horizon in POINTS and last - first < pd.Timedelta(days=MIN_DAYS):
-        return None
-    return (first + POINTS.get(horizon, MIDPOINT) * (last - first)).normalize()
+    is_long = last - first >= pd.Timedelta(days=MIN_DAYS)
+    return (first + POINTS[horizon] * (last - first)).normalize() if is_long else None
 
 
 def place_moments(questions):
@@ -60,9 +56,7 @@ def place_moments(questions):
     rows = []
     for row in questions.to_dict("records"):
         ends = [pd.Timestamp(row[name]) for name in ("opens_at", "resolves_at")]
-        days = {name: place_forecast(*ends, name) for name in WINDOWS} | {
-            "Near": place_forecast(*ends, "near resolution")
-        }
+        days = {name: place_forecast(*ends, name) for name in HORIZONS}
         moments = {name: stamp_moment(day) for name, day in days.items() if day is not None}
         if "Mid" in moments:
             metadata = parse_json(row["metadata"]) | {"moments": moments}
@@ -79,4 +73,4 @@ def name_horizon(opens_at, resolves_at, days):
     first, last = pd.Timestamp(opens_at), pd.Timestamp(resolves_at)
     shares = (pd.to_datetime(pd.Index(days)) - first) / (last - first)
     ends = [end for _, end in WINDOWS.values()]
-    return [[*WINDOWS, "Near"][at] for at in np.searchsorted(ends, shares)]
+    return [HORIZONS[at] for at in np.searchsorted(ends, shares)]

@@ -32,13 +32,9 @@ CONDITIONS = {
     ("search_graph", "Mid"): "Search-Enabled Graph",
     ("search_graph", "Near"): "Near-Resolution",
     ("search_graph", OPEN): OPEN,
-    ("graph_turns", "Mid"): "Causal Simulation",
-    ("search_graph_turns", "Mid"): "Search-Enabled Graph",
-    ("search_graph_turns", "Near"): "Near-Resolution",
-    ("search_graph_turns", OPEN): OPEN,
 }
-"""Method of an agent and moment of asking -> the paper's condition (5.1). The first six are of one request a question,
-the others turn by turn, as in the paper."""
+"""Method of an agent and moment of asking -> the paper's condition (5.1); a method turn by turn, as in the paper, has
+that of its like of one request a question."""
 
 OWN_SEARCH = ("react", "tool_search", "research", "orchestra")
 """Methods that search in a way of their own: an agent of these keeps its method where a search is asked for."""
@@ -127,7 +123,8 @@ def describe_runs(runs, traces):
         text = run["condition"] if isinstance(run["condition"], str) else ""
         method, is_own = (parse_json(run["params"]) or {}).get("method"), run["category"] != "baseline"
         horizon, is_another, named = read_horizon(text), "another's question" in text, text.split(",")[0]
-        known = CONDITIONS.get(("search_prompt" if method in OWN_SEARCH else method, horizon))
+        like = "search_prompt" if method in OWN_SEARCH else (method or "").removesuffix("_turns")
+        known = CONDITIONS.get((like, horizon))
         condition = (named if named in NAMES else known) if is_own and not is_another else None
         has_sources = is_own and horizon != OPEN and (method in SEARCHES or run["run_id"] in searched)
         about = run["agent_id"] + ", another" * is_another, run["model"], horizon, condition

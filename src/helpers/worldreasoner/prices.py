@@ -22,17 +22,9 @@ MAD_OF_ONE = 0.6745
 
 
 def order_prices(prices):
-    """Return prices by day, without blank ones. Raises ValueError as `check_days`."""
-    known = prices[["question_id", "day", "price"]].dropna(subset="price")
-    return check_days(known, "a price").sort_values("day", kind="stable")
-
-
-def check_days(table, what):
-    """Return a table whose days are numbers. Raises ValueError that says of which question one is blank."""
-    if table["day"].isna().any():
-        name = table.loc[table["day"].isna(), "question_id"].iloc[0]
-        raise ValueError(f"{what} of question {name} has no day; give it one, or leave it out")
-    return table.astype({"day": float})
+    """Return prices by day, without blank ones."""
+    known = prices[["question_id", "day", "price"]].dropna(subset="price").astype({"day": float})
+    return known.sort_values("day", kind="stable")
 
 
 def find_turning_points(days, prices):
@@ -62,13 +54,10 @@ def find_turning_points(days, prices):
 def price_forecasts(forecasts, prices):
     """Return forecasts with the market's price as it stood: the last one before the forecast's moment, blank without.
 
-    `forecasts` has question_id and day; columns price and price_day are added. Blank prices are left out. Raises
-    ValueError for a forecast or a price without a day.
+    `forecasts` has question_id and day; price is added. Blank prices are left out.
     """
-    known = order_prices(prices).assign(price_day=lambda table: table["day"])
-    ordered = check_days(forecasts.assign(row=np.arange(len(forecasts))), "a forecast")
-    ordered = ordered.sort_values("day", kind="stable")
-    table = pd.merge_asof(ordered, known, on="day", by="question_id", allow_exact_matches=False)
+    ordered = forecasts.astype({"day": float}).assign(row=np.arange(len(forecasts))).sort_values("day", kind="stable")
+    table = pd.merge_asof(ordered, order_prices(prices), on="day", by="question_id", allow_exact_matches=False)
     return table.sort_values("row", ignore_index=True).drop(columns="row")
 
 

@@ -32,7 +32,7 @@ def make_folder(path, seed=3, n_agents=10):
             "number": "",
         }
         kind = "number" if is_number else "single"
-        level = int(rng.integers(3, 5)) if is_number else ""
+        level = int(rng.integers(3, 5)) if is_number else 1 + (what == "choice")
         events.append((event_id, kind, options[what], level, DOMAINS[i % 5], "true"))
         truth = (
             float(np.round(rng.normal(100, 10), 2))

@@ -57,7 +57,7 @@ def test_a_recorded_question_is_told_from_its_prompt_to_its_score(monkeypatch, t
     assert [step["step_type"] for step in question["steps"]][:3] == ["prompt", "model", "tool"]
     assert question["reply"]["reply"].endswith("\\boxed{50.44}") and question["prediction"]["value"] == 50.44
     assert {score["metric"] for score in question["scores"]} >= {"number", "abs_error"}
-    assert question["outcome"] == "partly right" and "the answer is 50.14: number 0.5" in question["why"]
+    assert question["outcome"] == "partly right" and 0.5 < question["score"] < 0.6
     viewer.write_pages(tmp_path / "page", known, rows)
     [page] = (path.read_text() for path in (tmp_path / "page/questions").glob("*.html"))
     assert all(part in page for part in ("50.44", "WTI crude oil 12 October 2016 EIA", "50.14"))

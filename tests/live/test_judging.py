@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from helpers.live.captures import open_captures
-from helpers.live.judging import cut_page, read_missing, screen_by_panel
+from helpers.live.day import cut_page, read_missing, screen_by_panel
 from helpers.models.judges import Verdict
 
 EVENT = {

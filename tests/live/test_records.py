@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from live.bodies import answer, walk
 
-from helpers.live.records import keep_settled, list_addresses, read_records
+from helpers.live.captures import keep_settled, list_addresses, read_records
 from helpers.store import ROOT
 from helpers.web.sources import load_sources
 

@@ -13,7 +13,7 @@ from venue_sites import COMMIT, Exchange, Market, make_bench, make_resolutions, 
 
 from helpers.agents import registry
 from helpers.cli.main import main
-from helpers.live import venue_answers, venues
+from helpers.live import venues
 from helpers.live.challenge import Batch, build_events, check_rows
 from helpers.live.venues import VENUES, fetch_questions
 from helpers.models.transport import load_litellm
@@ -45,8 +45,7 @@ def web(tmp_path, monkeypatch):
         for name, value in web.settings.items():
             monkeypatch.setenv(name, value)
         monkeypatch.setenv("METACULUS_TOKEN", "metaculus-secret-0123")
-        for room in (venues, venue_answers):
-            monkeypatch.setattr(room, "Guest", partial(Guest, pace_s=0.0))
+        monkeypatch.setattr(venues, "Guest", partial(Guest, pace_s=0.0))
         web.exchange = exchange
         yield web
 
@@ -73,7 +72,7 @@ def test_answers_come_from_the_venue_once_it_has_them(web, venue):
     events = ask_events(venue)
     for one in web.exchange.markets[:4]:
         one.outcome = "no" if one.n == 2 else "yes"
-    rows, told = venue_answers.fetch_answers(events, NOW)
+    rows, told = venues.fetch_answers(events, NOW)
     assert [row["answer"] for row in rows] == ["A", "B", "A", "A"] and len(told) == 8
     assert told[0][1] == "it is not resolved yet" and all("price" not in row for row in rows)
 
@@ -91,7 +90,7 @@ def test_a_question_listed_without_a_price_gets_that_of_its_history_from_before(
     events = ask_events(venue, 1)
     assert "price" not in json.loads(events["metadata"][0])
     web.exchange.markets[0].outcome = "yes"
-    ((row,), _) = venue_answers.fetch_answers(events, NOW)
+    ((row,), _) = venues.fetch_answers(events, NOW)
     assert row["price"] == pytest.approx(0.25 if venue == "metaculus" else 0.3)
 
 
@@ -120,7 +119,7 @@ def test_a_host_that_asks_for_patience_is_asked_nothing_more(web):
     events = ask_events("manifold")
     before = web.count(HOSTS["manifold"])
     web.plan("429", HOSTS["manifold"], times=9, retry_after=120)
-    rows, told = venue_answers.fetch_answers(events, NOW)
+    rows, told = venues.fetch_answers(events, NOW)
     assert rows == [] and len(told) == 12 and web.count(HOSTS["manifold"]) == before + 1
     assert "answered 429; it wants no request before 2026-03-02T16:02:00+08:00" in told[0][1]
     assert "asked for patience" in told[1][1]

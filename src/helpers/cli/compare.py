@@ -170,7 +170,7 @@ def tabulate_pairs(pairs):
 
 def write_three(folder, events, answers, predictions):
     """Write what was compared as the three files that `make figures RUN=` reads; returns their names."""
-    columns = "event_id kind options level domain source_id cluster_id as_of volatility_class is_synthetic".split()
+    columns = "event_id kind options level domain source_id cluster_id as_of is_synthetic".split()
     tables = {"events": events.reindex(columns=columns)}
     tables["answers"] = answers[answers["event_id"].isin(events["event_id"])][["event_id", "value", "spread"]]
     columns = "run_id event_id sample agent_id as_of status reason value probability distribution".split()

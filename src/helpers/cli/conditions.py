@@ -60,8 +60,7 @@ def judge_run(asked, run_ids, cutoffs, graphs=None):
                 told = [line for agent, own in facts.items() for line in describe_facts(agent, own, rows, kind)]
                 parts.append((rows, facts, "\n".join([write_scores(rows, list(facts)), *told])))
             if window in PRICED:
-                prices = price_runs(events, answers, tables["predictions"], PRICED[window]()[2], moment)
-                rows, facts, head, shown = tell_prices(prices)
+                rows, facts, head, shown = tell_prices(events, answers, tables["predictions"], window, moment)
                 table = "" if shown is None else write_table(shown.set_index("agent"))
                 parts.append((rows, facts, f"{head}\n{table}".strip()))
         except (FileNotFoundError, ValueError) as error:
@@ -119,11 +118,9 @@ def describe_facts(agent, facts, rows, kind):
     return [*lines, f"{agent}: {told}; accuracy on these {kept}, on all {whole}"]
 
 
-def tell_prices(table):
-    """Return (rows, facts by agent, text, table) on what the market's prices of the same moment say of each agent.
-
-    `table` has a row an agent, of `own_runs.price_runs`.
-    """
+def tell_prices(events, answers, predictions, window, moment):
+    """Return (rows, facts by agent, text, table) on what the market's prices of the same moment say of each agent."""
+    table = price_runs(events, answers, predictions, PRICED[window]()[2], moment)
     if table.empty:
         return pd.DataFrame(), {}, "no agent gave a probability to hold against the market's price", None
     rows = table.rename(columns={"difference": "mean"})["agent_id mean low high n n_clusters".split()]

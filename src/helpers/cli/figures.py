@@ -39,7 +39,6 @@ from helpers.stats.calibration import list_chances
 from helpers.stats.means import find_clusters
 from helpers.stats.two_way import fit_two_way, tabulate_adjusted
 from helpers.store import ROOT, STORE, locate_output, write_under
-from helpers.worldreasoner.own_runs import price_runs
 
 REPLAY = ("october-2016", "june-2026", "october-2026")
 """Sets of the replay's questions: a notebook of one takes the others."""
@@ -146,7 +145,7 @@ def draw_stated(scored, shown, question_set, folder, means):
         return {}
     own = scored.runs[scored.runs["is_own"] & scored.runs["agent_id"].isin(shown)]
     moment = find_moment(own["condition"].fillna("").iloc[0]).removeprefix("asked at ") or "Mid"
-    _, _, text, table = tell_prices(price_runs(scored.events, answers, rows, PRICED[window]()[2], moment))
+    _, _, text, table = tell_prices(scored.events, answers, rows, window, moment)
     return {"Skill against the market's price": ([text], table)}
 
 

@@ -6,7 +6,7 @@ Every number is another room's: this module chooses what a run allows and says i
 import pandas as pd
 
 from helpers.cli.compare import add_baselines, find_moment
-from helpers.cli.conditions import KINDS, describe_facts, refer_to_cards
+from helpers.cli.conditions import KINDS, describe_facts, refer_to_cards, tell_prices
 from helpers.cli.main import show
 from helpers.cli.report import (
     BRIER,
@@ -27,7 +27,7 @@ from helpers.scoring.runs import find_run, list_runs, read_predictions, read_row
 from helpers.scoring.scores import score_predictions, select_headline
 from helpers.stats.calibration import bin_chances, list_chances
 from helpers.stats.means import MIN_CLUSTERS, find_clusters, measure_share, tabulate_groups
-from helpers.worldreasoner.own_runs import judge_runs, price_runs
+from helpers.worldreasoner.own_runs import judge_runs
 
 FOLDER = "results/report"
 INCONCLUSIVE = f"without an interval: inconclusive, of fewer than {MIN_CLUSTERS} clusters or where nothing varies"
@@ -191,11 +191,9 @@ def tell_market(run, events, answers, predictions):
         lacks = f"No skill against a market: {find_set(run.window).name} has no prices; "
         return [f"{lacks}markets and worldreasoner have."]
     moment = find_moment(run.condition).removeprefix("asked at ") or "Mid"
-    prices = price_runs(events, answers, predictions, PRICED[run.window]()[2], moment)
-    return [
-        f"Market's Brier error (0 to 1) minus the agent's: {tell_pair(row)} questions; skill {row['skill']:z.3f}."
-        for row in prices.to_dict("records")
-    ] or ["No skill against the market's price: no probability of Yes was given."]
+    _, facts, text, _ = tell_prices(events, answers, predictions, run.window, moment)
+    told = [f"{tell_pair(fact['market'])} questions; skill {fact['market']['skill']:z.3f}" for fact in facts.values()]
+    return [f"{text}: {', '.join(told)}." if told else f"No skill against the market's price: {text}."]
 
 
 def tell_leaks(events, answers, tables):

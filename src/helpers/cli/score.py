@@ -126,7 +126,7 @@ def describe_events(events, scores, by):
     for reason, part in left.groupby("reason", sort=False):
         notes.append(f"events not scored: {len(part)}, {part['event_id'].iloc[0]} the first: {reason}")
     if n_blank := int(events["level"].isna().sum()):
-        notes.append(f"levels are left out: {n_blank} events have none; fill in level, or volatility_class low or high")
+        notes.append(f"levels are left out: {n_blank} events have none in events.csv")
     if n_blank := int(events.get("domain", pd.Series(None, events.index, dtype=object)).isna().sum()):
         notes.append(f"no domain figure: {n_blank} events have no domain in events.csv")
     return notes

@@ -35,8 +35,6 @@ FOLDER = "data/runs/view"
 KEY = ["run_id", "event_id", "sample"]
 JSON_COLUMNS = {"options", "value", "distribution", "arguments", "page_ids", "metadata"}
 OUTCOMES = ("right", "partly right", "wrong", "not scored")
-N_END = 120
-"""Characters of a reply's end that are shown where it holds no prediction."""
 EXPORTS = re.compile(r"export\s*\{([^{}]*)\};?\s*(?=/\*!|$)")
 """The end of a JavaScript module, before the licences: the names that it gives away."""
 
@@ -174,7 +172,6 @@ def tell_events(known, questions):
         for row in rows:
             row |= {told: groups.get(tuple(row[column] for column in KEY), []) for told, groups in parts.items()}
             row |= {told: next(iter(row[told]), {}) for told in ("reply", "prediction")}
-            row["why"] = explain(row, answer, event.get("options"))
         yield {"event": event, "answer": answer, "questions": rows}
 
 
@@ -209,21 +206,6 @@ def write_value(value, options=None):
     if isinstance(value, list):
         return ", ".join(map(str, value))
     return f"{value:.10g}" if isinstance(value, float) else "" if value is None else str(value)
-
-
-def explain(question, answer, options):
-    """Return in one sentence why a question's score is what it is; `answer` is the answer's row, {} for none."""
-    if question["status"] != "ok":
-        reason = question.get("reason")
-        why = f": {reason}" if reason not in (None, question["status"]) else ""
-        end = " ".join(question["reply"].get("reply", "").split())[-N_END:]
-        return f"No prediction, {question['status']}{why}. " + (f"The reply ends: {end}" if end else "No reply.")
-    said = f"It said {write_value(question.get('value'), options)}"
-    if question["outcome"] == "not scored":
-        return f"{said}; not scored: {question.get('reason_score') or 'there is no answer'}."
-    sd = f", its sd is {answer['spread']:.4g}" if question["metric"] == "number" and "spread" in answer else ""
-    truth = write_value(answer.get("value"), options)
-    return f"{said}, the answer is {truth}: {question['metric']} {question['score']:.2f}{sd}."
 
 
 def read_pages(page_ids, known):

@@ -19,9 +19,8 @@ from helpers.cli.main import PartWay, show, tell
 from helpers.cli.preflight import announce_articles, check_model, locate_store, prepare_agent
 from helpers.cli.run import Asked, ask_majorities, ask_prompted, heed_stops
 from helpers.live import settle as settling
-from helpers.live import submission, venue_answers
+from helpers.live import submission, venues
 from helpers.live.challenge import ANSWERS, build_events, fetch_batch, fetch_rows, name_window, read_rows
-from helpers.live.venues import keep_questions
 from helpers.models.judges import build_consult
 from helpers.models.llm import open_door
 from helpers.models.local import open_model
@@ -66,7 +65,7 @@ def list_venue(venue, limit, now, questions, commit):
     """Return (the file of a venue's open questions, the moment of their fetch), and tell what was left out."""
     if questions:
         raise ValueError("--from fetches questions and --questions reads a file; give one of them")
-    path, fetched_at, out = keep_questions(venue, limit, now, commit)
+    path, fetched_at, out = venues.keep_questions(venue, limit, now, commit)
     tell(f"{venue}, fetched {fetched_at:%Y-%m-%d %H:%M} UTC+8: {os.path.relpath(path)}")
     tell(list_some("left out", [f"{key} ({why})" for key, why in out]))
     return path, fetched_at
@@ -202,7 +201,7 @@ def open_judge(name, ceiling_usd):
 def find_answers(place, events, now):
     """Return (answers table, where they are from, [(id, why it is open)]) of a file, "past" or "venue"."""
     if place == "venue":
-        rows, why = venue_answers.fetch_answers(events, now)
+        rows, why = venues.fetch_answers(events, now)
         if not rows:
             raise ValueError(f"none of the {len(events)} questions is settled; the first, {why[0][0]}: {why[0][1]}")
         return settling.read_answers("their venue", events, rows), "their venue", why
@@ -230,7 +229,7 @@ def settle_week(place, out, judge, board, ceiling_usd, now):
     show(list_some("not settled yet", [f"{name} ({said})" for name, said in why] or open_ids))
     if board:
         show_board(Path(board), table["mean"].iloc[-1])
-    beside = show_beside(venue_answers.tell_chances(submission.build_predictions(state), events, answers), events)
+    beside = show_beside(venues.tell_chances(submission.build_predictions(state), events, answers), events)
     show(f"a row a question: {os.path.relpath(folder / 'scores.csv')}")
     return {"folder": str(folder), "table": table.to_dict("records"), "rules": rules, "open": open_ids} | beside
 
@@ -254,7 +253,7 @@ def show_board(path, overall):
 def show_beside(chances, events):
     """Print the Brier errors beside the price's, and ForecastBench's parts, where there are any; returns them."""
     found = {}
-    if skill := venue_answers.measure_skill(chances, events):
+    if skill := venues.measure_skill(chances, events):
         ends = f"[{skill['low']:.3f}, {skill['high']:.3f}]" if skill["low"] == skill["low"] else "(too few events)"
         of = f"{skill['n']} questions of {skill['n_clusters']} events"
         show(f"Brier error (0 to 1), {of}: agent {skill['agent']:.3f},")
@@ -263,7 +262,7 @@ def show_beside(chances, events):
     elif chances["price"].notna().any():
         show("none stands beside the price, as no probability was stated: probabilities = true in the agent's table")
     if any("question_set" in parse_json(cell) for cell in events["metadata"]):
-        table = venue_answers.score_round(chances)
+        table = venues.score_round(chances)
         show("ForecastBench's Brier error, not adjusted for difficulty, 0.5 where none was forecast:")
         show_table(table)
         found["round"] = table.to_dict("records")

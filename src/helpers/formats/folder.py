@@ -6,13 +6,10 @@ letter, an option's text, A|C for several, a number.
 
 import math
 import re
-from contextlib import suppress
 from pathlib import Path
 
 import pandas as pd
 
-from helpers.calendar import find_dates
-from helpers.events.levels import assign_level
 from helpers.faults import Problems, check_sheet, describe_problem, open_sheet, parse_text, raise_all
 from helpers.replies.boxes import Unreadable
 from helpers.replies.dates import read_date
@@ -30,7 +27,6 @@ KEYS = {"events": ["event_id"], "answers": ["event_id"], "predictions": ["run_id
 WORDS = {"events": {"kind": tuple(HEADLINE), "level": (*map(str, LEVELS), "")}}
 """What no two rows share, and the words of columns (`check_sheet`)."""
 DATE = re.compile(r"^\d{4}-\d\d-\d\d$")
-YEARLESS = re.compile(r"\d{1,2}\s?[-/.]\s?\d{1,2}\.?")
 YES_NO = ("Yes", "No")
 SUM_TOLERANCE = 0.05
 """How far rounded probabilities may add up to something else than 1."""
@@ -216,7 +212,7 @@ def read_value(text, kind, choices):
 
 
 def check_date(text):
-    """Return a date's text as it is. Raises ValueError for one that may be of two days, or of any year.
+    """Return a date's text as it is. Raises ValueError for one that may be of two days.
 
     >>> check_date("2016-10-09"), check_date("October 2016")
     ('2016-10-09', 'October 2016')
@@ -226,8 +222,6 @@ def check_date(text):
     except Unreadable as problem:
         if problem.args[0] == "ambiguous":
             raise ValueError(f"{text!r} may have its day or its month first; write it as 2016-10-09") from None
-        if YEARLESS.fullmatch(text) or any(date.day and not date.year for date in find_dates(text)):
-            raise ValueError(f"{text!r} names no year; write it as 2016-10-09") from None
     return text
 
 
@@ -242,15 +236,13 @@ def choose_option(value, choices):
 
 
 def read_distribution(text, kind, choices):
-    """Return probabilities by option (or quantiles, for numbers); None for a blank cell. Raises ValueError."""
+    """Return probabilities by option; None for a blank cell. Raises ValueError."""
     given = parse_cell(text)
     if given is None:
         return None
     if not isinstance(given, dict):
         raise ValueError(f'{text[:40]!r} must be JSON such as {{"A": 0.7, "B": 0.3}}')
-    if kind == "number":
-        return {key: read_number(str(value)) for key, value in given.items()}
-    names = list(given) if kind == "ranking" else [choose_option(key, choices) for key in given]
+    names = [choose_option(key, choices) for key in given]
     told = {name: read_number(str(value)) for name, value in zip(names, given.values(), strict=True)}
     if len(told) < len(given) or not all(0 <= share <= 1 for share in told.values()):
         raise ValueError(f"{text[:40]!r} must have one number for each option, which lies between 0 and 1")
@@ -261,10 +253,9 @@ def read_distribution(text, kind, choices):
 
 
 def finish_events(events, asked):
-    """Return the events table: options as JSON, blanks as missing, level filled in where it can be told (FutureX 3.3).
+    """Return the events table: options as JSON, blanks as missing, level a number.
 
-    An option event's level follows from its options; numbers and rankings need a volatility_class (low or high). What
-    events share their luck with (`cluster_id`) is their source, where it is not given.
+    What events share their luck with (`cluster_id`) is their source, where it is not given.
     """
     choices = [asked[event_id][1] for event_id in events["event_id"]]
     table = events.mask(events == "").assign(options=[dump_json(options or None) for options in choices])
@@ -272,22 +263,8 @@ def finish_events(events, asked):
         table["is_synthetic"] = table["is_synthetic"].replace(FLAGS)
     if "source_id" in table and "cluster_id" not in table:
         table["cluster_id"] = table["source_id"]
-    levels = [find_level(*pair) for pair in zip(events.to_dict("records"), choices, strict=True)]
-    return table.assign(level=pd.array(levels, dtype="Int64"))
-
-
-def find_level(event, choices):
-    """Return an event's level as given, or by `assign_level`; None where it cannot be told.
-
-    >>> find_level({"kind": "single"}, {"A": "Yes", "B": "No"}), find_level({"kind": "number"}, {})
-    (1, None)
-    """
-    if event.get("level"):
-        return int(event["level"])
-    if event["kind"] != "single" or choices:
-        with suppress(ValueError):  # an open-ended event without a volatility class
-            return assign_level(event["kind"], len(choices), event.get("volatility_class", ""))
-    return None
+    levels = table["level"] if "level" in table else [None] * len(table)
+    return table.assign(level=pd.array([None if pd.isna(level) else int(level) for level in levels], dtype="Int64"))
 
 
 READERS = {"value": read_value, "distribution": read_distribution}

@@ -6,7 +6,6 @@ runs from its first price to its resolution, and Early, Mid and Late are cut fro
 """
 
 import re
-from contextlib import suppress
 from html import unescape
 from pathlib import Path
 
@@ -142,10 +141,8 @@ def read_price(cell):
     >>> read_price("0.25"), read_price("N/A")
     (0.25, None)
     """
-    with suppress(TypeError, ValueError):
-        if 0 <= float(cell) <= 1:
-            return float(cell)
-    return None
+    price = pd.to_numeric(cell, errors="coerce") if isinstance(cell, str) else None
+    return float(price) if price is not None and 0 <= price <= 1 else None
 
 
 def list_resolutions(given, name):

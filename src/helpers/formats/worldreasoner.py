@@ -47,7 +47,7 @@ def build_events(questions):
 
 
 def build_event(row):
-    """Return a question's (event, answer) as dicts of columns of their tables. Raises ValueError for another type."""
+    """Return a question's (event, answer) as dicts of columns of their tables; its type is binary, mcq or quantity."""
     name, question, kind = f"{SOURCE_ID}-{row['id']}", " ".join(row["title"].split()), row["question_type"]
     options, order, level = None, [], None
     if kind == "binary":
@@ -58,10 +58,8 @@ def build_event(row):
         options = dict(zip(name_letters(len(order)), texts, strict=True))
         value = next(letter for letter, text in options.items() if text == " ".join(row["outcome"].split()))
         level = assign_level("single", len(options), "")
-    elif kind == "quantity":
-        value = float(row["outcome"])
     else:
-        raise ValueError(f"question {row['id']}: its type is {kind!r}; wanted is binary, mcq or quantity")
+        value = float(row["outcome"])
     event = {
         "event_id": name,
         "paper": "worldreasoner",

@@ -3,22 +3,30 @@
 A capture is address, moment, status, headers, digest and body (`web.guest`); a page that has not changed is not sent
 again (ETag, Last-Modified). The rows have the form of data/replay, so that the replay web shows them as of any moment
 (`known_at`): a finished day is a question set like any other.
+
+What a body says is read by the `live` table of the source's file, as JSON, CSV or a table of a page (FutureX 3.2.1):
+rows of a date, an entity, a value for each variable. What a day's values are is decided by the source's publication
+rule (`keep_settled`).
 """
 
 import gzip
 import hashlib
+import io
 import json
 import sqlite3
 from contextlib import closing
+from datetime import timedelta
 
+import jmespath
+import numpy as np
 import pandas as pd
 
 from helpers.calendar import stamp_moment
-from helpers.live.records import keep_settled, list_addresses, read_records
 from helpers.store import locate_output, write_whole
 from helpers.web.guest import FetchError, Guest
+from helpers.web.markup import MAX_NUMBER, check_size, parse_json, read_number
 from helpers.web.pages import decode_body
-from helpers.web.sources import locate_rows
+from helpers.web.sources import compute_published_at, locate_rows
 
 CAPTURES = "data/days/captures.sqlite"
 TABLES = """
@@ -137,3 +145,146 @@ def add_rows(source, rows):
         whole = whole.sort_values(["known_at", *key])
         write_whole(path, whole.to_csv(index=False, lineterminator="\n"))
     return int(is_new.sum()), n_revised
+
+
+# --- what a body says ------------------------------------------------------------------------------------------------
+
+LOOK_BACK_DAYS = 30
+"""How far back an address with a first day asks."""
+EPOCHS = {"seconds": "s", "milliseconds": "ms"}
+MAX_ROWS = 50_000
+
+
+def list_addresses(source, day):
+    """Return [(entity or "", address)] of a source's pages as of a day (a `datetime.date`).
+
+    An address may hold {code} (one page an entity, by `live.codes`), and days: {today}, {yesterday} and {first}
+    (`LOOK_BACK_DAYS` before), each with a strftime form, such as {today:%Y%m%d}.
+
+    >>> from types import SimpleNamespace
+    >>> from datetime import date
+    >>> rule = {"address": "https://a.example/{code}?from={first:%Y-%m-%d}", "codes": {"Oslo": "osl"}}
+    >>> list_addresses(SimpleNamespace(live=rule), date(2026, 11, 25))
+    [('Oslo', 'https://a.example/osl?from=2026-10-26')]
+    """
+    rule, days = source.live, {"today": 0, "yesterday": 1, "first": LOOK_BACK_DAYS}
+    dates = {name: day - timedelta(days=back) for name, back in days.items()}
+    if "{code}" not in rule["address"]:
+        return [("", rule["address"].format(**dates))]
+    return [(entity, rule["address"].format(code=code, **dates)) for entity, code in rule["codes"].items()]
+
+
+def read_records(source, body, fetched_at, entity=""):
+    """Return the rows of one body: columns occurred_at, entity, and one of numbers a variable.
+
+    `body` is text, `fetched_at` an aware datetime, `entity` whose page it is where an address names one. A body without
+    dates is of the day it was fetched on, in the source's time zone, or (`day`) of the day before. Raises ValueError
+    for a body that the rule does not fit, with what was looked for.
+    """
+    rule, zone = source.live, source.publication["timezone"]
+    table = (read_json_body if rule["body"] == "json" else read_text_body)(rule, body)
+    if not 0 < len(table) <= MAX_ROWS:
+        raise ValueError(f"it holds {len(table)} rows; wanted are 1 to {MAX_ROWS}")
+    codes = {str(code): name for name, code in rule.get("codes", {}).items()}
+    keys = rule.get("values", {})
+    if rule.get("wide"):  # a column an entity: one below the other
+        columns = [name for name in table.columns if name in codes]
+        table = table.melt(rule["date"], columns, "@entity", "@value")
+        rule, keys = rule | {"entity": "@entity"}, dict.fromkeys(source.variables, "@value")
+    late = pd.Timedelta(days=1 if rule.get("day") == "yesterday" else 0)
+    fetched = (pd.Timestamp(fetched_at).tz_convert(zone) - late).strftime("%Y-%m-%d")
+    rows = pd.DataFrame({"occurred_at": read_dates(rule, table, zone, fetched)})
+    only = source.entities.get("only")
+    if "entity" in rule:
+        names = need(table, rule["entity"]).astype(str)
+        rows["entity"] = (names.map(codes) if codes else names).to_numpy()
+    else:
+        rows["entity"] = entity or only[0]
+    for variable, key in keys.items():  # "#" is the place in the list
+        rows[variable] = np.arange(1.0, len(table) + 1) if key == "#" else need(table, key).map(read_cell).to_numpy()
+    is_asked = (rows["entity"].isin(only) if only else rows["entity"] != "").to_numpy()
+    rows = summarize_days(rule, rows[is_asked], table[is_asked])
+    rows = rows[rows[list(source.variables)].notna().any(axis=1)]
+    if rows.empty:
+        raise ValueError("it holds no value of a known entity")
+    once = rows.drop_duplicates(["occurred_at", "entity"], keep="last")
+    return once.sort_values(["occurred_at", "entity"], ignore_index=True)
+
+
+def read_json_body(rule, body):
+    """Return the table of a JSON body: `rows` is a jmespath; `zipped` lists side by side, `keyed` an object by key."""
+    found = jmespath.search(rule["rows"], parse_json(body))
+    if isinstance(found, dict) and "keyed" in rule:
+        found = [{rule["keyed"]: key} | value for key, value in found.items()]
+    if not isinstance(found, dict if rule.get("zipped") else list) or not found:
+        raise ValueError(f"{rule['rows']!r} finds no rows in it")
+    table = pd.DataFrame(found)  # ValueError where zipped lists are of several lengths
+    return table.iloc[rule.get("skip", 0) :].rename(columns=str).reset_index(drop=True)
+
+
+def read_text_body(rule, body):
+    """Return the table of a CSV body: `sep` (a blank: any), `comment`, `skip` lines after the header, or `header`.
+
+    Of a page it is the first table that has the column `date`.
+    """
+    check_size(body)
+    if rule["body"] == "page":
+        return pd.read_html(io.StringIO(body), match=rule["date"], flavor="lxml")[0].astype(str)
+    form = {"sep": r"\s+" if rule.get("sep") == " " else rule.get("sep", ","), "comment": rule.get("comment")}
+    form |= {"names": rule["header"], "header": None} if "header" in rule else {}
+    table = pd.read_csv(io.StringIO(body), dtype=str, keep_default_na=False, skipinitialspace=True, **form)
+    return table.rename(columns=str.strip).iloc[rule.get("skip", 0) :].reset_index(drop=True)
+
+
+def need(table, column):
+    """Return a column of a body's table. Raises ValueError, with those there are, where it has none of the name."""
+    if str(column) not in table.columns:
+        raise ValueError(f"it has no {column!r}; it has {', '.join(map(str, table.columns[:8]))}")
+    return table[str(column)]
+
+
+def read_cell(cell):
+    """Return a cell as a number, nan for what is none."""
+    value = read_number(str(cell).strip().rstrip("%"))
+    return float("nan") if value is None or abs(value) > MAX_NUMBER else float(value)
+
+
+def read_dates(rule, table, zone, fetched):
+    """Return the ISO dates of a body's rows, in the source's time zone; without `date` that of the fetch."""
+    if "date" not in rule:
+        return [fetched] * len(table)
+    form, parts = rule.get("date_form", "ISO8601"), rule["date"]
+    parts = parts if isinstance(parts, list) else [parts]  # or year, month and day apart
+    texts = need(table, parts[0]).astype(str).str.strip()
+    for part in parts[1:]:
+        texts = texts + "-" + need(table, part).astype(str).str.strip().str.zfill(2)
+    if form in EPOCHS:
+        moments = pd.to_datetime(pd.to_numeric(texts), unit=EPOCHS[form], utc=True)
+    else:
+        moments = pd.to_datetime(texts, format=form)
+    if getattr(moments.dt, "tz", None) is not None:
+        moments = moments.dt.tz_convert(zone)
+    return moments.dt.strftime("%Y-%m-%d").to_numpy()
+
+
+def summarize_days(rule, rows, table):
+    """Return one row a day and entity where the rule says how a day's many become one (`per_day`)."""
+    if "per_day" not in rule:
+        return rows
+    key, found = ["occurred_at", "entity"], {}
+    for variable, words in rule["per_day"].items():
+        how, _, column = words.partition(" ")
+        cells = need(table, column).map(read_cell).to_numpy() if column else 1.0
+        found[variable] = rows[key].assign(cell=cells).groupby(key)["cell"].agg(how)
+    return pd.DataFrame(found).astype(float).reset_index()
+
+
+def keep_settled(source, rows, fetched_at):
+    """Return the rows whose value stood when they were fetched, by the source's publication rule.
+
+    Today's highest temperature, read at noon, is none yet. `known_at` (UTC, ISO) is the moment of the fetch: nothing is
+    shown to an agent from before it.
+    """
+    fetched = pd.Timestamp(fetched_at).tz_convert("UTC")
+    rows = rows[(compute_published_at(source.publication, rows["occurred_at"]) <= fetched).to_numpy()]
+    return rows.assign(known_at=fetched.strftime("%Y-%m-%dT%H:%M:%SZ"))

@@ -57,7 +57,7 @@ LIVE = form(
     **dict.fromkeys(("wide", "zipped"), Truth),
     **dict.fromkeys(("rows", "date_form", "entity", "keyed", "sep", "comment", "terms"), Text),
 )
-"""How a source of the open web is fetched and read (`live.records`)."""
+"""How a source of the open web is fetched and read (`live.captures`)."""
 
 
 class Source(Setting):

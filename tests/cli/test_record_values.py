@@ -87,6 +87,13 @@ def test_replay_gives_the_same_predictions(recorder, tmp_path):
         assert parse_json(replayed["value"][event_id]) == prediction["value"]
 
 
+def test_an_event_can_say_that_values_alone_are_kept(recorder):
+    client = Client(open_door("own", live=True, connection={"api_base": recorder.address}), ENTRY["model"])
+    event = recorder.events.iloc[0].to_dict() | {"window": "A", "keeps": "values"}
+    assert forecast(ask_directly, client, event, None)["prediction"]["value"] == "B"
+    assert not re.search("gather|Torv|regatta", dump_json([*Recordings("own").rows.values()]))
+
+
 REPLIES = {
     "refusal": {"content": "I cannot predict the regatta; \\boxed{I cannot predict this}"},
     "unparsable": {"content": "Quillon Marsh or Bessamy Torv, who knows"},
@@ -135,10 +142,9 @@ def test_whole_replies_are_never_packed_among_values(recorder, tmp_path):
 
 
 def test_what_is_committed_of_public_windows_holds_no_words():
-    for arm_id, arm in load_arms().items():
-        packed = ROOT / "data/runs" / arm_id / PACKED
-        if arm["window"] in PUBLIC_WINDOWS and packed.exists():
-            rows = Recordings(arm_id).rows.values()
+    for run_id in [arm_id for arm_id, arm in load_arms().items() if arm["window"] in PUBLIC_WINDOWS] + ["41_public"]:
+        if (ROOT / "data/runs" / run_id / PACKED).exists():
+            rows = Recordings(run_id).rows.values()
             assert not [row["key"] for row in rows if "messages" in row["request"]]
             contents = {row["content"] for row in rows if row["status"] == "ok" and "read" not in row}
             said = r"(Final answer: \\boxed\{([A-Z]{1,2}(, [A-Z]{1,2})*|-?[\d.]+|n/a)\})?"

@@ -1,11 +1,12 @@
 """Graphs drafted by a model: what is taken, what is left out and why, self-correction, and the way through the door."""
 
 import json
+from types import SimpleNamespace
 
 import pandas as pd
 
 from helpers.models.judges import Verdict, build_consult
-from helpers.worldreasoner.hindsight.drafts import draft_graph
+from helpers.worldreasoner.hindsight.drafts import draft_event, draft_graph
 from helpers.worldreasoner.hindsight.graphs import check_form
 
 QUESTION = {"question_id": "q", "question": "Will it flood?", "answer": "Yes", "day": "2026-03-01"}
@@ -68,6 +69,21 @@ def test_what_is_left_out_has_a_reason():
     ]
     assert draft.left_out["what"].tolist()[2:5] == ["1 to 1", "0 to 1", "1 to 0"]
     assert len(draft.graph["nodes"]) == 2 and not draft.graph["edges"]
+
+
+def test_an_event_is_drafted_from_what_a_search_finds_until_its_resolution():
+    class World:
+        def search(self, query, moment, n):
+            assert (query, moment, n) == ("Will it flood?", "2026-01-03T00:00:00+00:00", 40)
+            return [
+                SimpleNamespace(url="https://x.test", published_at="2026-01-01T05:00:00Z", title="Rain", text="it rose")
+            ]
+
+    event = {"event_id": "q", "prompt": "Will it flood?\nA. Yes", "options": '{"A": "Yes"}'}
+    consult, asked = script(events=[[make_event(0, articles=[0])]])
+    draft = draft_event(event | {"resolves_at": "2026-01-03T00:00:00+00:00"}, '"A"', World(), consult, 1)
+    assert draft.nodes[0]["title"].endswith("A. Yes Yes") and draft.nodes[1]["source_ids"] == ["https://x.test"]
+    assert "0. 2026-01-01: Rain: it rose" in asked[0][1] and draft.n_requests == 3
 
 
 def test_through_the_door_a_graph_is_drafted_and_replayed_without_asking(knock, provider):

@@ -1,19 +1,25 @@
-"""Proof of Time's nine tasks from public lists: labels and the answers of statistical solvers, without any text (3.3).
+"""Proof of Time's nine tasks from public lists: labels and the answers of rules and models, without any text (3.3).
 
 Needs the public files of `FILES`; the instances' prompts and evidence are made in a temporary folder, checked for
-leaks, and left there: of each instance only id, task, source, cutoff and letters are kept.
+leaks, and left there: of each instance only id, task, source, cutoff and letters are kept. `python -m
+public.proof_of_time FOLDER` writes them for a study (notebook 41): FOLDER/public.jsonl, and evidence files beside it.
 """
 
 import json
+import sys
 import tempfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import yaml
 
+from helpers.agents.registry import open_agent
+from helpers.proof_of_time import trials
 from helpers.proof_of_time.baselines import DESCRIBED, describe_instances
 from helpers.proof_of_time.evidence import check_instances
 from helpers.public_files import locate_public
+from helpers.store import dump_json
 from public import pot_lists as lists
 from public import pot_rules as rules
 from public.boards import flatten_board, load_frameworks
@@ -32,7 +38,11 @@ FILES = {
     "futurex": "futurex/leaderboard.json",
     "forecastbench": "forecastbench/leaderboard_baseline_history.csv",
 }
-SOURCES = {"proof_of_time_instances": list(FILES.values())}
+SOURCES = dict.fromkeys(["proof_of_time_instances", "proof_of_time_asked"], list(FILES.values()))
+AGENT, RUN_ID = "qwen_zero_shot", "41_public"
+"""Whose answers are recorded, with the question alone, and where: of replies to public texts values alone are kept."""
+N_ASKED, SAMPLE_SEED = 100, 40
+"""How many instances are aimed at (those recorded count); the sample is notebook 41's."""
 
 
 def read_lists():
@@ -59,7 +69,12 @@ def build_instances(accepted, counts, results, folder, seed=SEED):
     parts["people"] = lists.build_people(accepted, fields, rng, folder, N_PEOPLE)[0]
     parts["boards"] = lists.build_frontier(**results, rng=rng, folder=folder)[0]
     check_instances(sum(parts.values(), []), folder)
-    return parts
+    return {name: [mark_public(one) for one in part] for name, part in parts.items()}
+
+
+def mark_public(instance):
+    """Return an instance of whose replies values alone are kept: its words are not ours to pass on."""
+    return instance._replace(metadata=instance.metadata | {"keeps": "values"})
 
 
 def answer_instances(parts, accepted, counts, results):
@@ -76,13 +91,42 @@ def answer_instances(parts, accepted, counts, results):
     return table.pivot(index="id", columns="solver", values="answer").reindex(columns=rules.SOLVERS)
 
 
+def replay_asked(instances, folder):
+    """Return what the recorded model answered to a sample of instances: id, status, answer, seconds, n_input_tokens.
+
+    An order is one text, as a target is; what is not recorded is left out.
+    """
+    sample = trials.sample_instances(instances, N_ASKED, SAMPLE_SEED)
+    with open_agent(AGENT, RUN_ID) as client:
+        made = trials.run_trials(client, sample, folder, trials.list_cells(["zero_shot"]), {"zero_shot": N_ASKED})
+    made = made[made["status"] != "missing"]
+    answers = ["".join(answer) if isinstance(answer, list) else answer for answer in made["answer"]]
+    return made.assign(answer=answers)[["id", "status", "answer", "seconds", "n_input_tokens"]]
+
+
 def build():
-    """Return proof_of_time_instances: DESCRIBED, variant, and each solver's answer (blank: nothing to read)."""
+    """Return proof_of_time_instances: DESCRIBED, variant, and each solver's answer (blank: nothing to read); and
+    proof_of_time_asked (`replay_asked`).
+    """
     accepted, counts, results = read_lists()
     with tempfile.TemporaryDirectory() as folder:
         parts = build_instances(accepted, counts, results, folder)
         answers = answer_instances(parts, accepted, counts, results)
-    instances = sum(parts.values(), [])
+        instances = sum(parts.values(), [])
+        asked = replay_asked(instances, folder)
     table = describe_instances(instances).assign(variant=[one.variant for one in instances])
     table = table[[*DESCRIBED, "variant"]].merge(answers.reset_index(), on="id", how="left", validate="one_to_one")
-    return {"proof_of_time_instances": table}
+    return {"proof_of_time_instances": table, "proof_of_time_asked": asked}
+
+
+def main(folder):
+    """Write the instances to folder/public.jsonl, a line each, and their evidence files into the folder."""
+    Path(folder).mkdir(parents=True, exist_ok=True)
+    instances = sum(build_instances(*read_lists(), folder).values(), [])
+    lines = [dump_json(one._asdict()) + "\n" for one in instances]
+    Path(folder, "public.jsonl").write_text("".join(lines), encoding="utf-8")
+    print(f"{len(instances)} instances: {folder}/public.jsonl")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

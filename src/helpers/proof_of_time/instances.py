@@ -2,7 +2,8 @@
 
 A line holds id, family, task, variant, prompt, choices (letter -> text), target, cutoff, the manifest of read-only
 evidence files, and metadata: `source` (its cluster), `criteria` (how it is decided), `items` (letter -> what it stands
-for), and for the checks of `evidence` `asked`: [item, value] pairs that nothing may show.
+for), and for the checks of `evidence` `asked`: [item, value] pairs that nothing may show. `keeps` "values" says that of
+replies no words are stored.
 """
 
 import re
@@ -244,4 +245,5 @@ def to_event(instance):
         "cutoff_at": moment.isoformat(),
         "manifest_id": hash_text(dump_json(instance.manifest), 12),
         "resolution_criteria": metadata["criteria"],
+        "keeps": metadata.get("keeps"),
     }

@@ -15,6 +15,7 @@ from helpers.calendar import ZONE, open_moment
 from helpers.models.grammars import make_schema
 from helpers.papers import get_constant
 from helpers.prompts import read_prompt
+from helpers.worldreasoner.hindsight.builder import word_answer
 from helpers.worldreasoner.hindsight.graphs import (
     MIN_ARTICLES,
     MIN_CONFIDENCE,
@@ -51,7 +52,7 @@ class Draft:
     """A graph in the making (`graph`, of `graphs.check_form`): what may stand is added, or the reason is said.
 
     `nodes`[0] is the outcome. `draft_graph` adds check (`graphs.check_graph`), left_out (rows of round, part, what,
-    reason), n_rounds and n_requests.
+    reason), n_rounds, n_requests and the model's seconds.
     """
 
     def __init__(self, question_id, title, day, **about):
@@ -135,11 +136,12 @@ def draft_graph(question, articles, consult, n_rounds=ROUNDS):
         "edges": (ask_edges, draft.take_edge),
         "impacts": (ask_impacts, draft.take_impact),
     }
-    left, draft.n_requests, draft.check = [], 0, check_graph(draft.graph)
+    left, draft.n_requests, draft.seconds, draft.check = [], 0, 0.0, check_graph(draft.graph)
     for draft.n_rounds in range(1, n_rounds + 1):
         for part, (ask, take) in steps.items():
             verdict = consult(*ask(question, draft.graph, articles, draft.check), repeat=0)
             draft.n_requests += 1
+            draft.seconds += verdict.seconds
             if verdict.status != "ok":
                 left.append((draft.n_rounds, part, "the reply", f"{verdict.status}: {verdict.reason}"))
                 break
@@ -158,6 +160,12 @@ def gather_articles(event, world):
     """Return what a search finds on an event until its resolution, as articles that `draft_graph` takes (B.2)."""
     hits = world.search(event["prompt"].splitlines()[0], event["resolves_at"], N_EVIDENCE)
     return [{"id": hit.url, "day": hit.published_at[:10], "text": f"{hit.title}: {hit.text}"} for hit in hits]
+
+
+def draft_event(event, value, world, consult, n_rounds=ROUNDS):
+    """Return the Draft of an event (a row of the events table) with its answer, from what a search in a world finds."""
+    about = {"question_id": event["event_id"], "question": event["prompt"], "day": event["resolves_at"][:10]}
+    return draft_graph(about | {"answer": word_answer(event, value)}, gather_articles(event, world), consult, n_rounds)
 
 
 def read_day(given, whose):

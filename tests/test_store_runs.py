@@ -4,15 +4,7 @@ import time
 
 import pytest
 
-from helpers.store import (
-    SCHEMA,
-    close_run,
-    list_done,
-    open_store,
-    read_runs,
-    save_questions,
-    save_run,
-)
+from helpers.store import SCHEMA, close_run, list_done, open_store, read_runs, save_questions, save_run
 
 
 def save(ledger, run_id, i, **reply):

@@ -4,10 +4,7 @@ import pytest
 from builders import make_event, reply_with
 from mock_provider import CONTENT
 
-from helpers.agents.prompted import (
-    ask_directly,
-    forecast,
-)
+from helpers.agents.prompted import ask_directly, forecast
 from helpers.agents.prompts import fill_prompt
 from helpers.models.failures import TOO_FAST
 from helpers.tables import list_columns
@@ -63,10 +60,7 @@ def test_requests_of_one_question_share_its_deadline(reach, provider):
 
 @pytest.mark.parametrize(
     ("content", "status", "reason"),
-    [
-        ("I cannot predict this.", "refusal", "refusal"),
-        (r"\boxed{F}", "unparsable", "unknown option: f"),
-    ],
+    [("I cannot predict this.", "refusal", "refusal"), (r"\boxed{F}", "unparsable", "unknown option: f")],
 )
 def test_a_reply_that_cannot_be_read_is_missing_with_its_reason(reach, provider, content, status, reason):
     provider.answer = reply_with(content)

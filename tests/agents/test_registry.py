@@ -7,13 +7,7 @@ from builders import make_event
 
 from helpers.agents import registry
 from helpers.agents.arms import load_arms
-from helpers.agents.registry import (
-    check_entry,
-    connect_agent,
-    load_entries,
-    open_agent,
-    open_consult,
-)
+from helpers.agents.registry import check_entry, connect_agent, load_entries, open_agent, open_consult
 from helpers.cli import source
 from helpers.models import local
 from helpers.tables import list_columns
@@ -32,10 +26,7 @@ def write_entries(path, **entries):
 
 WRONG = {
     "category": ({"category": "oracle"}, "agents.toml, mine, category: .*oracle"),
-    "model here": (
-        {"model": "local/llama"},
-        "mine: there is no model 'local/llama'; there are local/qwen, local/smo",
-    ),
+    "model here": ({"model": "local/llama"}, "mine: there is no model 'local/llama'; there are local/qwen, local/smo"),
     "a key itself": ({"api_key": "sk-1"}, "agents.toml, mine: api_key is unknown"),
     "address": ({"api_base": "127.0.0.1:8000/v1"}, "mine, api_base: '127.0.0.1:8000/v1' is not an address: http://"),
 }

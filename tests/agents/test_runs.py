@@ -11,13 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from small_agents import (
-    answer,
-    answer_slowly,
-    misbehave,
-    open_badly,
-    open_nothing,
-)
+from small_agents import answer, answer_slowly, misbehave, open_badly, open_nothing
 
 from helpers.agents import runs
 from helpers.agents.runs import Stopped, run_agents, sample_events

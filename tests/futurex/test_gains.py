@@ -4,10 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.futurex.gains import (
-    compare_levels,
-    compare_memory,
-)
+from helpers.futurex.gains import compare_levels, compare_memory
 
 
 def make_scores(events, means, rng, missing=()):

@@ -6,14 +6,7 @@ import re
 import pytest
 from builders import scan
 
-from helpers.futurex.plan_trials import (
-    ARMS,
-    Planner,
-    choose_events,
-    open_bench,
-    run_planners,
-    write_plan_for,
-)
+from helpers.futurex.plan_trials import ARMS, Planner, choose_events, open_bench, run_planners, write_plan_for
 from helpers.futurex.plans import RUBRICS
 from helpers.models.recordings import Recordings
 from helpers.stats.agreement import READINGS

@@ -10,12 +10,7 @@ from scipy import stats
 
 from helpers.faults import Problems
 from helpers.futurex.plan_effects import FACTORS, fit_plans
-from helpers.futurex.plans import (
-    RUBRICS,
-    judge_by_rules,
-    rate_judges,
-    read_labels,
-)
+from helpers.futurex.plans import RUBRICS, judge_by_rules, rate_judges, read_labels
 from helpers.stats.agreement import READINGS
 
 TOLD = {"n_tool_calls": 0.1, "manager_think_length": -0.1}

@@ -8,13 +8,7 @@ import pytest
 from helpers.liveagentbench import workflow as study
 from helpers.liveagentbench.asks import list_truths
 from helpers.liveagentbench.cases import JUDGES, STAGES, load_cases, load_questions
-from helpers.liveagentbench.funnel import (
-    catch_planted,
-    draw_stages,
-    list_kept,
-    rate_model,
-    run_funnel,
-)
+from helpers.liveagentbench.funnel import catch_planted, draw_stages, list_kept, rate_model, run_funnel
 from helpers.liveagentbench.portal import Portal
 from helpers.liveagentbench.tasks import load_taskset, open_files
 from helpers.models.judges import Verdict

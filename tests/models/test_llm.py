@@ -114,11 +114,7 @@ def test_a_missing_recording_names_the_command_that_makes_it(reach, provider):
 
 
 @pytest.mark.parametrize(
-    "options",
-    [
-        {"extra_headers": {"x-own": KEY}},
-        {"tools": [{"type": "mcp", "headers": {"x-own": KEY}}]},
-    ],
+    "options", [{"extra_headers": {"x-own": KEY}}, {"tools": [{"type": "mcp", "headers": {"x-own": KEY}}]}]
 )
 def test_options_that_can_hold_a_key_are_refused_and_nothing_is_written(provider, tmp_path, monkeypatch, options):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))

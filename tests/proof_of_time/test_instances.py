@@ -8,13 +8,7 @@ import pytest
 
 from helpers import papers
 from helpers.proof_of_time.evidence import LeakError, check_instances, write_evidence
-from helpers.proof_of_time.instances import (
-    Instance,
-    find_misfits,
-    read_instances,
-    read_public,
-    to_event,
-)
+from helpers.proof_of_time.instances import Instance, find_misfits, read_instances, read_public, to_event
 
 CUTOFF = "2025-01-01"
 ENTRY = {"path": "a.csv", "sha256": "0" * 64, "as_of": "2024-12-31", "dates": None, "late": {}}

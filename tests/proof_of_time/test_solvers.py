@@ -8,12 +8,7 @@ from builders import make_event, needs_sandbox, reply_with
 
 from helpers.agents.sandbox import Limits, SandboxError
 from helpers.proof_of_time import solvers
-from helpers.proof_of_time.solvers import (
-    LOOK_GRAMMAR,
-    TURN_GRAMMAR,
-    Desk,
-    solve,
-)
+from helpers.proof_of_time.solvers import LOOK_GRAMMAR, TURN_GRAMMAR, Desk, solve
 from helpers.tables import list_columns
 
 FINAL = r"Final answer: \boxed{A}"
@@ -65,10 +60,7 @@ def test_it_works_at_the_desk_until_it_answers_and_replays_without_a_sandbox(rea
     assert len(provider.asked) == 4
 
 
-@pytest.mark.parametrize(
-    ("limit", "n_messages", "n_turns"),
-    [(30, 30, 14), (15, 15, 7)],
-)
+@pytest.mark.parametrize(("limit", "n_messages", "n_turns"), [(30, 30, 14), (15, 15, 7)])
 def test_an_agent_that_never_answers_ends_at_its_limit(reach, provider, desk, limit, n_messages, n_turns):
     needs_sandbox()
     provider.answer = lambda asked: call("bash", script="echo on")

@@ -17,11 +17,7 @@ CLEMSON = (ROOT / "data/sources/clemson.toml").read_text(encoding="utf-8")
         ('domain = "Weather"', 'domian = "Weather"', "domian is unknown; did you mean domain"),
         ('variable = "tmax"', 'variable = "tmux"', "variable: 'tmux' is none of tmax, tmin; did you mean tmax"),
         ("lag_days = 1", "lag_days = 0", "publication.hour: the day has not ended then; add settled_at"),
-        (
-            'lag_days = 1\nhour = "09:00"',
-            "lag_minutes = 59",
-            "publication.lag_minutes: a value's period has not",
-        ),
+        ('lag_days = 1\nhour = "09:00"', "lag_minutes = 59", "publication.lag_minutes: a value's period has not"),
         ('"daily"\ndirectly', '"monthly"\ndirectly', "publication.lag_days: a month, dated by its first day, has not"),
         ("(?P<tmax>", "(?P<tmax", "extract.pattern: it is no regular expression"),
     ],

@@ -1,4 +1,4 @@
-"""What several tests build: an event, small servers, a mock's replies, a scan for secrets, a grammar as a pattern."""
+"""What several tests build: an event, a mock's replies, a scan for secrets, a grammar as a pattern."""
 
 import base64
 import contextlib
@@ -8,13 +8,11 @@ import math
 import re
 import subprocess
 import tracemalloc
-from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from urllib.parse import quote
 
 import pandas as pd
 import pytest
-from serving import Server, run_server
 
 from helpers.agents.sandbox import SandboxError, find_backend
 from helpers.models.files import FOLDER, MODELS
@@ -31,26 +29,6 @@ KEY = "sk-canary+7/Zq==9f3a"
 def open_sites(sources, **faults):
     """Return a context whose value is a web over some sources."""
     return contextlib.nullcontext(Web(Replay(sources, Misbehaviour(**faults)), sources))
-
-
-@contextlib.contextmanager
-def serve(answer):
-    """Serve what `answer(handler)` writes; yields the address."""
-
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-
-        def do_GET(self):
-            with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-                answer(self)
-
-        def log_message(self, *arguments):
-            pass
-
-    server = Server(("127.0.0.1", 0), Handler)
-    server.block_on_close = False
-    with run_server(server) as address:
-        yield address
 
 
 @contextlib.contextmanager

@@ -6,8 +6,9 @@ import os
 
 import pandas as pd
 import pytest
-from builders import serve
+from mock_provider import Server, send
 from public import build
+from serving import run_server
 
 from helpers import public_files as public
 
@@ -52,12 +53,9 @@ def test_a_file_is_downloaded_once(tmp_path):
 
     def answer(handler):
         asked.append(handler.path)
-        handler.send_response(200)
-        handler.send_header("Content-Length", str(len(TEXT)))
-        handler.end_headers()
-        handler.wfile.write(TEXT)
+        send(handler, 200, TEXT)
 
-    with serve(answer) as address:
+    with run_server(Server(faults={"/board/a.csv": answer})) as address:
         registry = write_registry(tmp_path, f"{address}/board/a.csv")
         for _ in range(2):
             found = public.locate_public("board/a.csv", registry, cache)

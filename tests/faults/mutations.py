@@ -83,7 +83,7 @@ def try_change(file, tests, place=None):
     """Make a change in a copy of the kit and run the tests; return (the change, pytest's line on the first failure)."""
     with tempfile.TemporaryDirectory() as folder:
         kit, changed = Path(folder), "none"
-        for room in ("src", "tests", "data", ".ci"):
+        for room in ("src", "tests", "tools", "data", ".ci"):
             shutil.copytree(ROOT / room, kit / room, ignore=shutil.ignore_patterns("*.sqlite*"))
         shutil.copy2(ROOT / "pyproject.toml", kit)
         if place:
@@ -91,7 +91,7 @@ def try_change(file, tests, place=None):
             text, changed = make_change(path.read_text(encoding="utf-8"), place)
             path.write_text(text, encoding="utf-8")
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--no-header", "--tb=no"]
-        surroundings = os.environ | {"PYTHONPATH": f"{kit}/src:{kit}/tests", "PYTHONDONTWRITEBYTECODE": "1"}
+        surroundings = os.environ | {"PYTHONPATH": f"{kit}/src:{kit}/tests:{kit}/tools", "PYTHONDONTWRITEBYTECODE": "1"}
         pipes = {"capture_output": True, "text": True, "timeout": LIMIT_S, "check": False}
         try:
             done = subprocess.run([*command, *tests.split()], cwd=kit, env=surroundings, **pipes)

@@ -209,3 +209,8 @@ def test_prediction_for_unknown_event_raises():
     predictions, answers, events = make_tables("single", "A", "A")
     with pytest.raises(ValueError, match="the first is e1"):
         scores.score_predictions(predictions, answers, events.assign(event_id="e2"))
+
+
+@pytest.mark.parametrize(("cell", "value"), [('"A"', "A"), (5.0, 5.0), (NAN, None), (None, None), ("[1]", [1])])
+def test_a_cell_is_opened_as_json_or_as_a_csv_reader_has_it(cell, value):
+    assert scores.open_cell(cell) == value

@@ -123,8 +123,7 @@ def write_inspect(found, folder):
 
 def write_records(found, folder, now=0):
     """Write every-eval-ever's record of a run (schema 0.2.1): a result a metric. `now` is a Unix time."""
-    name, (clusters, by), results = name_model(found), find_clusters(found.rows), []
-    source = {"dataset_name": found.question_set.name, "source_type": "other"}
+    results, (clusters, by) = [], find_clusters(found.rows)
     for metric, rows in (("score", found.rows), ("brier", found.brier)):
         if (values := rows.set_index("event_id")["score"].dropna()).empty:
             continue
@@ -135,17 +134,25 @@ def write_records(found, folder, now=0):
             ends = {"lower": mean["low"], "upper": mean["high"], "confidence_level": 0.95}
             uncertainty["confidence_interval"] = ends | {"method": f"jackknife by {by} (CR3)"}
         about = {"lower_is_better": is_error, "score_type": "continuous", "min_score": 0.0, "max_score": most}
-        told = {"evaluation_name": f"{TASK}/{found.question_set.name}/{metric}", "source_data": source}
-        told |= {"metric_config": about, "score_details": {"score": mean["mean"], "uncertainty": uncertainty}}
-        results.append(told)
-    who = {"source_type": "evaluation_run", "source_organization_name": ORGANIZATION}
+        results.append(
+            {
+                "evaluation_name": f"{TASK}/{found.question_set.name}/{metric}",
+                "source_data": {"dataset_name": found.question_set.name, "source_type": "other"},
+                "metric_config": about,
+                "score_details": {"score": mean["mean"], "uncertainty": uncertainty},
+            }
+        )
     record = {
         "schema_version": "0.2.1",
         "evaluation_id": f"{TASK}/{found.run['run_id']}/{now}",
         "retrieved_timestamp": str(now),
-        "source_metadata": who | {"evaluator_relationship": "third_party"},
+        "source_metadata": {
+            "source_type": "evaluation_run",
+            "source_organization_name": ORGANIZATION,
+            "evaluator_relationship": "third_party",
+        },
         "eval_library": {"name": TASK, "version": str(found.run.get("code_version") or "unknown")},
-        "model_info": {"name": name, "id": name},
+        "model_info": {"name": name_model(found), "id": name_model(found)},
         "evaluation_results": results,
     }
     path = folder / f"{found.run['run_id']}.json"

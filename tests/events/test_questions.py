@@ -7,9 +7,7 @@ import pandas as pd
 import pytest
 from builders import open_sites
 
-from helpers.events.collect import (
-    collect_events,
-)
+from helpers.events.collect import collect_events
 from helpers.events.levels import measure_ranking_volatility as measure_ranking
 from helpers.events.pose import Deck, Unanswerable, draw_threshold, find_due_date, pose_event
 from helpers.question_sets import list_days

@@ -31,24 +31,6 @@ def make_predictions(by_agent):
     return pd.DataFrame(rows, columns=["event_id", "agent_id", "value"])
 
 
-def make_scores(by_agent, level=None):
-    """Scores from {agent: one score an event}, made up."""
-    rows = [
-        {
-            "agent_id": agent,
-            "event_id": f"e{i:03d}",
-            "run_id": agent,
-            "sample": 0,
-            "metric": "accuracy",
-            "score": x,
-            "is_scored": True,
-        }
-        for agent, values in by_agent.items()
-        for i, x in enumerate(values)
-    ]
-    return pd.DataFrame(rows) if level is None else pd.DataFrame(rows).assign(event_level=level)
-
-
 def test_score_needs_only_three_columns_and_fills_the_rest():
     scores = score(EVENTS, ANSWERS, make_predictions({"ann": ['"A"', None, "11", "20"]}))
     headline = scores[scores["metric"].isin(["accuracy", "number"])].set_index("event_id")

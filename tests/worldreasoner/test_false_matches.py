@@ -3,12 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from public.false_matches import (
-    count_matches,
-    match_others,
-    shift_questions,
-    stack_faced,
-)
+from public.false_matches import count_matches, match_others, shift_questions, stack_faced
 
 from helpers.worldreasoner.hindsight.matching import Rules, match_events
 

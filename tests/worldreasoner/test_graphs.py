@@ -4,12 +4,7 @@ import copy
 
 import pytest
 
-from helpers.worldreasoner.hindsight.graphs import (
-    check_form,
-    check_graph,
-    correct_edges,
-    tabulate_nodes,
-)
+from helpers.worldreasoner.hindsight.graphs import check_form, check_graph, correct_edges, tabulate_nodes
 
 
 def make_graph(n_nodes=10, n_articles=20, chain=3, **changes):

@@ -6,11 +6,7 @@ import pytest
 from planted_world import CHAIN, draw_question, forecast_events
 
 from helpers.worldreasoner.hindsight.graphs import tabulate_nodes
-from helpers.worldreasoner.hindsight.matching import (
-    match_events,
-    pick_key_events,
-    score_recall,
-)
+from helpers.worldreasoner.hindsight.matching import match_events, pick_key_events, score_recall
 
 HORIZONS = ("Early", "Mid", "Late")
 

@@ -28,8 +28,6 @@ BETTER = ("a is better", "b is better")
 COLUMNS = (
     "group a b mean_a mean_b difference low high low_by_event high_by_event mde n n_clusters n_only_a n_only_b verdict"
 ).split()
-TOLD = ("level", "domain")
-"""Columns of the events that `score` writes beside the scores, for `compare`."""
 AGREES = {"holds": "agrees", "fails": "disagrees", "cannot tell": "cannot tell"}
 """What a verdict of `judge_interval` says of a paper's statement."""
 
@@ -83,7 +81,7 @@ def sign_flip_test(differences, clusters=None):
 
 
 def score(events, answers, predictions):
-    """Return the scores table (FutureX 3.4.3) of predictions, with the events' level, domain and cluster beside them.
+    """Return the scores table (FutureX 3.4.3) of predictions, with the events' level and cluster beside them.
 
     Needs event_id and kind in events (options too, for probabilities), event_id and value (spread, for numbers) in
     answers, and event_id, agent_id and value in predictions; cells are JSON. A run is an agent's name where no run_id
@@ -100,8 +98,8 @@ def score(events, answers, predictions):
                 raise ValueError(f"{name} has no column {column!r}; it needs {', '.join(columns)}")
     answers = fill_blanks(answers, status=np.where(answers["value"].isna(), "none", "ok"))
     scores = score_predictions(fill_predictions(predictions), answers, events)
-    told = events.reindex(columns=["event_id", *TOLD]).rename(columns={name: f"event_{name}" for name in TOLD})
-    told["event_cluster"] = find_clusters(events)[0].to_numpy()
+    clusters = find_clusters(events)[0].to_numpy()
+    told = events[["event_id"]].assign(event_level=events.get("level"), event_cluster=clusters)
     return scores.merge(told, on="event_id", how="left", validate="many_to_one")
 
 
@@ -120,8 +118,8 @@ def fill_predictions(predictions):
     return table.assign(sample=pd.to_numeric(table["sample"]).astype(int))
 
 
-def compare(scores, a, b, by="level"):
-    """Return the paired difference between two agents, a minus b: a row for all events, and one a level or domain.
+def compare(scores, a, b):
+    """Return the paired difference between two agents, a minus b: a row for all events, and one a level.
 
     Each event counts once: a's mean score on it (over samples and runs) minus b's. The 95% interval is by the events'
     cluster, that by event beside it; `mde`: minimum detectable effect; `n_only_a`, `n_only_b`: events that the other
@@ -134,10 +132,7 @@ def compare(scores, a, b, by="level"):
     if a == b:
         raise ValueError(f"both agents are {a!r}; name two")
     rows = scores[scores["metric"].isin(HEADLINE.values()) & scores["is_scored"].astype(bool)]
-    groups = [("all", rows)]
-    if f"event_{by}" in rows.columns:
-        for key, part in rows.groupby(f"event_{by}", sort=True):
-            groups.append((f"{by} {int(key) if isinstance(key, float) and key.is_integer() else key}", part))
+    groups = [("all", rows), *((f"level {int(level)}", part) for level, part in rows.groupby("event_level", sort=True))]
     table = [{"group": name, "a": a, "b": b} | pair_agents(part, a, b) for name, part in groups]
     return pd.DataFrame(table, columns=COLUMNS)
 

@@ -214,6 +214,6 @@ def test_runs_of_two_moments_say_so_by_name(moments, capsys):
         "conditions differ, and a difference between runs may be theirs: mine (mine-L-Near) asked at Near; mine (mine-L"
     )
     assert told in capsys.readouterr().out
-    labels = {"mine, asked at Near", "mine, asked at Early", "season, asked at Near"}  # an agent stands twice
+    labels = {"mine-L-Near", "mine-L-Early", "season-L-02"}  # an agent stands twice
     assert {row["agent_id"] for row in found["leaderboard"]} == labels
     assert {row["condition_a"] for row in found["pairs"]} == {"asked at Near", "asked at Early"}

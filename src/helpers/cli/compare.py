@@ -78,15 +78,12 @@ def select_runs(every, names, window):
 
 
 def list_local_agents(every, window):
-    """Return the agents that have a local run on a set. Raises ValueError, with the sets that have some, below two."""
-    local = [run for run in every if isinstance(run.place, Path)]
-    agents, name = sorted({run.agent_id for run in local if run.window == window}), find_set(window).name
-    if len(agents) > 1:
-        return agents
-    alone = f"only {agents[0]} has a local run" if agents else "there are no local runs"
-    other = ", ".join(f"SET={find_set(other).name}" for other in sorted({run.window for run in local} - {window}))
-    more = f"; there are local runs on other sets: {other}" * bool(other)
-    raise ValueError(f"{alone} on {name} yet; `make run SET={name} LIMIT=20` makes some{more}")
+    """Return the agents that have a local run on a set. Raises ValueError below two."""
+    agents = sorted({run.agent_id for run in every if isinstance(run.place, Path) and run.window == window})
+    if len(agents) < 2:
+        name = find_set(window).name
+        raise ValueError(f"{len(agents)} agents have a local run on {name}; `make run SET={name} LIMIT=20` makes some")
+    return agents
 
 
 def add_baselines(every, runs, condition):
@@ -99,17 +96,15 @@ def add_baselines(every, runs, condition):
 
 
 def label_runs(runs):
-    """Return runs under labels: their agent's name; where that is not enough with the condition; else the run_id.
+    """Return runs under labels: their agent's name; where one stands twice the run_id.
 
     >>> from helpers.scoring.runs import Run
     >>> near, mid = (Run("", f"x-L-{n}", "x", "", "", f"asked at {n}", "L", "L") for n in ("Near", "Mid"))
     >>> [run.label for run in label_runs([near, mid])], [run.label for run in label_runs([mid])]
-    (['x, asked at Near', 'x, asked at Mid'], ['x'])
+    (['x-L-Near', 'x-L-Mid'], ['x'])
     """
-    longer = [f"{run.agent_id}, {run.condition or 'as usual'}" for run in runs]
-    choices = ([run.agent_id for run in runs], longer, [run.run_id for run in runs])
-    labels = next(labels for labels in choices if len(set(labels)) == len(runs))
-    return [run._replace(label=label) for run, label in zip(runs, labels, strict=True)]
+    is_enough = len({run.agent_id for run in runs}) == len(runs)
+    return [run._replace(label=run.agent_id if is_enough else run.run_id) for run in runs]
 
 
 def describe_conditions(runs):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.cli.main import CODES, SET_NAMES, SETTINGS, PartWay, daybefore, main, tell
+from helpers.cli.main import CODES, SET_NAMES, SETTINGS, PartWay, daybefore, main, show, tell
 
 ROOT = Path(__file__).parents[2]
 
@@ -79,9 +79,10 @@ def test_a_command_ends_as_a_shell_wants_it_and_json_says_why(work, code, monkey
     assert json.loads(capfd.readouterr().out) == said
 
 
-def test_what_is_told_on_the_way_moves_no_cursor(capfd):
-    tell("its reply: \x1b[2J\u202e")
-    assert capfd.readouterr().err == "its reply: \\x1b[2J\\u202e\n"
+def test_what_is_shown_and_told_moves_no_cursor(capfd):
+    for say in (show, tell):
+        say("its reply: \x1b[2J\u202e")
+    assert capfd.readouterr() == ("its reply: \\x1b[2J\\u202e\n",) * 2
 
 
 def test_a_fault_of_ours_keeps_its_trace(monkeypatch):

@@ -92,6 +92,16 @@ def test_each_of_the_six_conditions_is_a_run_of_its_own_with_its_own_scores(ask,
     assert plain["mine"]["condition"] is None and len(provider.asked) == 36, "and recorded replies serve again"
 
 
+def test_a_question_without_a_reply_is_counted_and_the_others_are_scored(ask, provider, capsys):
+    n_asked = iter(range(20))
+    provider.answer = lambda asked: "401" if next(n_asked) == 3 else answer(asked)
+    mine = ask("--condition", "causal", "--at-once", "1")["mine"]
+    recall, accuracy = (take(mine, f"worldreasoner_{name}")[""] for name in ("recall_graphs", "accuracy"))
+    n = mine["n_answered"]
+    assert 0 < n < 6 and (accuracy["n"], accuracy["coverage"]) == (6, pytest.approx(n / 6))
+    assert 0 < recall["n"] <= 5 and sum(row["n"] for row in mine["missing"]) == 6 - n
+
+
 TURNS = [
     {"action": "search", "input": "planetary index", "events": []},
     {"action": "add_event", "input": "", "events": [SAID["events"][0]]},

@@ -50,7 +50,7 @@ def gather_run(run, events, answers):
     rows = rows.merge(answers[["event_id", "value"]].rename(columns={"value": "answer"}), on="event_id", how="left")
     try:
         usage = "event_id started_at duration_s n_input_tokens n_output_tokens cost_usd reply".split()
-        replies = read_rows("replies", run)
+        replies = read_rows("replies", run, timings=True)
         rows = rows.merge(replies.loc[replies["sample"].fillna(0).eq(0), usage], on="event_id", how="left")
     except FileNotFoundError:  # a recorded run keeps its requests apart
         pass
@@ -70,39 +70,53 @@ def name_model(found):
     return found.run["model"] if isinstance(found.run.get("model"), str) else f"{TASK}/{found.run['agent_id']}"
 
 
+def word_value(cell):
+    """Return a stored answer (JSON) in words: letters and names without quotes, several with commas, "" for none.
+
+    >>> word_value('"C"'), word_value('["A", "B"]'), word_value("50.10"), word_value(None)
+    ('C', 'A, B', '50.1', '')
+    """
+    value = parse_json(cell) if cell else ""
+    return ", ".join(str(one) for one in value) if isinstance(value, list) else str(value)
+
+
 def write_inspect(found, folder):
     """Write an Inspect log (.eval), which `inspect view` shows. Raises ModuleNotFoundError without inspect-ai."""
     from inspect_ai import log as inspect_log
-    from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput
+    from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput, ModelUsage
     from inspect_ai.scorer import Score
 
     samples = []
     for row in clean_records(found.rows):
-        said = row.get("reply") or row["value"] or f"({row['status']})"
+        said = row.get("reply") or word_value(row["value"]) or f"({row['status']})"
         options = list((parse_json(row["options"]) or {}).values()) if row["options"] else None
         notes = {name: row[name] for name in ("level", "kind", "source_id", "as_of", "resolves_at", "status", "reason")}
-        scored = {} if row["score"] is None else {"score": Score(value=row["score"], answer=row["value"])}
+        scored = {} if row["score"] is None else {"score": Score(value=row["score"], answer=word_value(row["value"]))}
+        n_in, n_out = (int(row.get(name) or 0) for name in ("n_input_tokens", "n_output_tokens"))
+        usage = ModelUsage(input_tokens=n_in, output_tokens=n_out, total_tokens=n_in + n_out)
         samples.append(
             inspect_log.EvalSample(
                 id=row["event_id"],
                 epoch=1,
                 input=row["prompt"],
                 choices=options,
-                target=row["answer"] or "",
+                target=word_value(row["answer"]),
                 messages=[ChatMessageUser(content=row["prompt"]), ChatMessageAssistant(content=said)],
                 output=ModelOutput.from_content(name_model(found), said),
                 scores=scored,
                 metadata=notes,
+                model_usage={name_model(found): usage} if n_in else {},
+                total_time=row.get("duration_s"),
             )
         )
     scores = found.rows["score"].dropna()
     metric = inspect_log.EvalMetric(name="mean", value=float(scores.mean()) if len(scores) else float("nan"))
-    started = found.rows.get("started_at", pd.Series(dtype=str)).dropna()
+    moments = found.rows.get("started_at", pd.Series(dtype=str)).dropna().tolist() or [found.rows["as_of"].max()]
     made = inspect_log.EvalLog(
         status="success",
         eval=inspect_log.EvalSpec(
             run_id=found.run["run_id"],
-            created=started.min() if len(started) else found.rows["as_of"].max(),
+            created=min(moments),
             task=f"{TASK}/{found.question_set.name}",
             model=name_model(found),
             dataset=inspect_log.EvalDataset(name=found.question_set.name, samples=len(samples)),
@@ -114,6 +128,7 @@ def write_inspect(found, folder):
             completed_samples=len(samples),
             scores=[inspect_log.EvalScore(name="score", scorer="daybefore", metrics={"mean": metric})],
         ),
+        stats=inspect_log.EvalStats(started_at=min(moments), completed_at=max(moments)),
         samples=samples,
     )
     path = folder / f"{found.run['run_id']}.eval"

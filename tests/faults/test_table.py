@@ -11,12 +11,12 @@ TRIED = ("two replies to one request", "content a list", "usage in words", "usag
 """Lies that were believed, asked three times or let an exception out, before they were mended."""
 
 
-def test_lies_that_once_were_believed_are_not(recwarn):
+@pytest.mark.filterwarnings("error::UserWarning")  # in the forks, too: pydantic's, of what it did not expect
+def test_lies_that_once_were_believed_are_not():
     lying.warm_up()
     for lie in TRIED:
         n, held, seen, _ = play_fault(lying.PLAYS["a lying provider"][lie][1])
         assert held, f"{lie}: {seen}"
-    assert not list(recwarn)
 
 
 def test_what_does_not_hold_raises_or_dies_is_seen():

@@ -1,7 +1,8 @@
 """Twenty seeded changes of the code, each of which some test must notice: `make mutations`, or as a program [SEED].
 
 A change is one operator or one number of a function: < for <=, + for -, and for or, 3 for 2. Each is made in a copy of
-the kit, where the tests of its room run until the first fails; so does a copy without a change, where all must pass.
+the kit, where its file's examples and the tests of its room run until the first fails; so do they in a copy without a
+change, where all must pass.
 Prints a table; leaves with 1 where a change survived, or the unchanged copy did not.
 """
 
@@ -25,14 +26,14 @@ PLACES = [
     # file under src/helpers, how many changes, in which functions (all: ""), tests of its room
     ("scoring/scores.py", 3, "", "tests/scoring/test_scores.py"),
     ("events/levels.py", 2, "", "tests/events"),
-    ("web/session.py", 2, "", "tests/web/test_session.py"),
+    ("web/session.py", 2, "", "tests/web/test_session.py tests/web/test_replay.py"),
     ("replies/numbers.py", 1, "", "tests/replies"),
     ("replies/options.py", 1, "", "tests/replies"),
     ("replies/boxes.py", 1, "", "tests/replies"),
     ("scoring/matching.py", 1, "", "tests/scoring/test_matching.py"),
     ("stats/regression.py", 2, "", "tests/stats/test_regression.py"),
     ("stats/means.py", 2, "summarize_clustered summarize_jackknife", "tests/stats/test_intervals.py"),
-    ("stats/paired.py", 1, "", "tests/stats/test_pairs.py"),
+    ("stats/paired.py", 1, "", "tests/stats/test_pairs.py tests/stats/test_intervals.py"),
     ("models/costs.py", 2, "", "tests/models"),
     ("web/sources.py", 1, "compute_published_at", "tests/web/test_sources.py tests/web/test_replay.py"),
     ("web/replay.py", 1, "render answer", "tests/web/test_replay.py"),
@@ -94,7 +95,7 @@ def try_change(file, tests, place=None):
         surroundings = os.environ | {"PYTHONPATH": f"{kit}/src:{kit}/tests:{kit}/tools", "PYTHONDONTWRITEBYTECODE": "1"}
         pipes = {"capture_output": True, "text": True, "timeout": LIMIT_S, "check": False}
         try:
-            done = subprocess.run([*command, *tests.split()], cwd=kit, env=surroundings, **pipes)
+            done = subprocess.run([*command, f"src/helpers/{file}", *tests.split()], cwd=kit, env=surroundings, **pipes)
         except subprocess.TimeoutExpired:
             return changed, "the time limit"
     failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]

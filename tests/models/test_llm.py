@@ -18,6 +18,7 @@ from mock_provider import CONTENT, Server, press_bomb
 from serving import run_server
 
 from helpers.agents.registry import check_agent
+from helpers.models import costs
 from helpers.models.failures import LlmError
 from helpers.models.llm import ask, open_door
 from helpers.models.recordings import pack_recordings
@@ -142,6 +143,9 @@ assert "litellm" not in sys.modules and "httpx" not in sys.modules
 
 
 # --- costs -----------------------------------------------------------------------------------------------------------
+def test_a_count_of_tokens_is_whole_not_negative_and_not_beyond_any_reply():
+    counts = [0, 10**9, -1, 10**9 + 1, "7", None]
+    assert [costs.read_count(value) for value in counts] == [0, 10**9, None, None, None, None]
 
 
 def test_the_ceiling_stops_before_it_is_passed(reach, provider):

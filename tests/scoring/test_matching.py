@@ -23,6 +23,7 @@ def fits(reply, truth):
         ("labrador retriever", "Labrador, Retriever"),
         ("**2016-10-05**", "2016-10-05"),
         ("2016-10-05 at 14:00", "2016-10-05 at 14:00"),
+        ("First \\boxed{11}, no: \\boxed{12}", "12"),
     ],
 )
 def test_forms_of_one_answer_are_equal_once_normalised(reply, truth):

@@ -17,6 +17,8 @@ def test_each_row_its_own_cluster_is_the_plain_t_interval():
     values = np.random.default_rng(1).random(40)
     row = summarize_clustered(pd.DataFrame({"a": values})).loc["a"]
     assert [row["low"], row["high"]] == pytest.approx(DescrStatsW(values).tconfint_mean(), abs=1e-12)
+    apart = summarize_clustered(pd.DataFrame({"a": values - 0.4})).loc["a"]
+    assert apart["p"] == pytest.approx(DescrStatsW(values - 0.4).ttest_mean()[1], abs=1e-12)
     assert row["n"] == row["n_clusters"] == 40
 
 

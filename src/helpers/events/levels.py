@@ -17,8 +17,8 @@ LEVEL_1_BELOW = get_constant("futurex", "level1_below_options")
 def measure_number_volatility(values):
     """Return std (ddof=1) over mean absolute value of the last seven published values; None with fewer than three.
 
-    >>> measure_number_volatility([10.0, 11.0, 9.0])
-    0.1
+    >>> measure_number_volatility([10.0, 11.0, 9.0]), measure_number_volatility([0.0, 0.0, 0.0])
+    (0.1, 0.0)
     """
     values = np.asarray(values, dtype=float)[-N_VALUES:]
     if len(values) < MIN_VALUES:

@@ -97,7 +97,7 @@ def compare_judges(views, truth, seed, n_boot, rules=()):
     return pd.DataFrame(rows)
 
 
-def compare_labels(read, made, labels, rng, clusters=None, **about):
+def compare_labels(read, made, labels, rng, n_boot=2000, clusters=None, **about):
     """Return how labels agree with a reader's: n, accuracy, majority (share of the commonest), kappa, low, high.
 
     Traces or their `clusters` are drawn anew; no interval below MIN_DRAWN; kappa is NaN where all are given one label.
@@ -107,7 +107,7 @@ def compare_labels(read, made, labels, rng, clusters=None, **about):
     read, made = (pd.Categorical(list(column), categories=list(labels)).codes for column in (read, made))
     if not len(read):
         return dict.fromkeys(names, np.nan) | {"n": 0, "verdict": "cannot tell"}
-    kappa, low, high = measure_kappa(read, made, len(labels), rng, clusters=clusters)
+    kappa, low, high = measure_kappa(read, made, len(labels), rng, n_boot, clusters)
     low, high = (low, high) if len(read) >= MIN_DRAWN else (np.nan, np.nan)
     accuracy, majority = (read == made).mean(), np.bincount(read).max() / len(read)
     n_rarer = round(len(read) * (1 - majority))

@@ -135,6 +135,21 @@ def test_a_comparison_has_a_folder_of_its_own_that_score_reads(world):
     assert other == str(world / "other/index.html")
 
 
+@pytest.mark.parametrize("kind", ["number", "percent"])
+def test_the_three_files_keep_the_quantiles_of_a_number(kind, tmp_path):
+    events = pd.DataFrame({"event_id": ["e1"], "kind": kind, "level": 3})
+    answers = events[["event_id"]].assign(value="12.0", spread=2.0)
+    stated = dict.fromkeys(("run_id", "agent_id"), "mine") | {
+        "status": "ok",
+        "distribution": '{"0.1": 9.0, "0.9": 15.5}',
+    }
+    columns = "run_id event_id sample agent_id as_of status reason value probability distribution".split()
+    rows = pd.DataFrame([{"event_id": "e1", "sample": 0, "value": "12.5"} | stated]).reindex(columns=columns)
+    compare.write_three(tmp_path, events, answers, rows)
+    read = read_folder(tmp_path)[2]
+    assert read["value"].tolist() == ["12.5"] and json.loads(read["distribution"][0]) == {"0.1": 9.0, "0.9": 15.5}
+
+
 def test_of_an_agents_runs_the_newest_is_taken_and_an_older_has_its_own_name(world, monkeypatch, capsys):
     make_world(world, {"good-A-02": [False] * 144}, monkeypatch)
     found = carry_out(["compare", "good", "poor"])

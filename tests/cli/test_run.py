@@ -11,6 +11,7 @@ from helpers.agents.arms import SEED
 from helpers.agents.functions import make_agent
 from helpers.agents.registry import load_agents, load_entries
 from helpers.agents.runs import sample_events
+from helpers.cli import preflight
 from helpers.cli.main import carry_out
 from helpers.cli.main import main as run_command
 from helpers.events.collect import collect_events
@@ -197,6 +198,13 @@ def test_what_cannot_be_paid_for_is_told_before_the_first_request(mine, provider
     with pytest.raises(SystemExit, match=sentence):
         mine(*arguments, **changes)
     assert not provider.asked
+
+
+def test_without_a_ceiling_no_price_is_looked_up(monkeypatch):
+    for name in ("get_prices", "price_search", "read_prices"):
+        monkeypatch.setattr(preflight, name, None)
+    entry = {"model": "openai/mock-1", "method": "zero_shot", "api_base": "http://127.0.0.1:9/v1"}
+    assert preflight.check_model("mine", entry, None, None) == {"ceiling_usd": None}
 
 
 def test_after_two_kills_under_a_ceiling_the_sentence_that_refuses_says_what_goes_on(mine, provider, tmp_path):

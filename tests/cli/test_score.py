@@ -174,7 +174,7 @@ def test_the_command_says_what_is_wrong_and_what_to_do(tmp_path, capsys):
         carry_out(["score", str(tmp_path / "nowhere")])
     assert "nowhere' does not exist" in capsys.readouterr().err
     change_cell(make_folder(tmp_path / "mine"), "events", 5, "kind", "essay")
-    with pytest.raises(SystemExit, match="events.csv, row 5, column kind: .*\nNothing was written"):
+    with pytest.raises(SystemExit, match="^daybefore score: events.csv, row 5, column kind: .*\nNothing was written"):
         carry_out(["score", str(tmp_path / "mine")])
 
 

@@ -134,6 +134,12 @@ def test_of_thousands_of_questions_each_types_validator_is_built_once():
     assert len(found) == 50 and open_type.cache_info().misses == n_built, "else 4,000 questions take minutes"
 
 
+def make_candle(at, price, bid, ask):
+    """Return a candlestick of Kalshi: what was paid last (None: nothing), and what is bid and asked."""
+    ends = {"price": price, "yes_bid": bid, "yes_ask": ask}
+    return {"end_period_ts": at} | {name: {"close_dollars": cell} for name, cell in ends.items()}
+
+
 HISTORIES = {
     "polymarket": {"history": [{"t": 1767312000, "p": 0.4}, {"t": 1767225600, "p": "0.3"}]},
     "manifold": [{"createdTime": 1767225600000 + 86400000 * at, "probAfter": 0.3 + 0.1 * at} for at in (0, 1)],
@@ -141,7 +147,8 @@ HISTORIES = {
         "candlesticks": [
             {"end_period_ts": 1767225600, "price": {"close_dollars": "0.3"}},
             {"end_period_ts": 1767268800, "price": {"close_dollars": None}},
-            {"end_period_ts": 1767312000, "price": {"close_dollars": "0.4"}},
+            make_candle(1767312000, None, "0.3", "0.5"),
+            make_candle(1767398400, None, None, "0.5"),
         ]
     },
     "metaculus": {
@@ -160,6 +167,11 @@ HISTORIES = {
 def test_prices_of_each_market_are_of_the_first_option_the_oldest_first(venue):
     table = list_prices(HISTORIES[venue], venue)
     assert table.to_numpy().tolist() == [[20454.0, 0.3], [20455.0, 0.4]]
+
+
+@pytest.mark.parametrize("question", [{"aggregations": None}, {"aggregations": {"recency_weighted": {}}}, {}])
+def test_a_question_that_nobody_has_forecast_has_no_prices(question):
+    assert list_prices({"question": question}, "metaculus").empty
 
 
 @pytest.mark.parametrize(

@@ -162,6 +162,9 @@ def test_votes_of_five_samples_and_a_file_of_ones_own(ask):
     assert "public board, 2026-03-W1: 0.9" in told and "would be place 2 of 2; best: rival 0.995" in told
     scores = pd.read_csv(ask.folder / "own/scores.csv").set_index("event_id")
     assert scores["score_imputed"].to_dict() == {"q1": 1.0, "q2": pytest.approx(1 - 0.25**2)}
+    for given, near in {"answer.csv": "; did you mean answers.csv", "passt": "; did you mean past"}.items():
+        with pytest.raises(SystemExit, match=f"there is no file {given}{near}"):
+            ask("--settle", given, "--out", "own")
     assert "numbers scored by: deviation given (1)" in told
 
 

@@ -78,6 +78,14 @@ def test_what_is_not_a_genuine_day_is_refused_with_its_reason(tmp_path):
     ]
 
 
+@pytest.mark.parametrize("change", [lambda data: b"none", lambda data: data[:40], lambda data: data[:30] + bytes(99)])
+def test_a_broken_archive_is_named(change, tmp_path):
+    path = write_archive(tmp_path, {"2016-10-08": DAY + f"  Sports: [A wins. {'x' * 9000}]\n"})
+    path.write_bytes(change(path.read_bytes()))
+    with pytest.raises(ValueError, match=r"^current_events\.tar\.gz is a broken archive"):
+        read_feed(path)
+
+
 # --- a folder of one's own -------------------------------------------------------------------------------------------
 
 

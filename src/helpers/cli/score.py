@@ -50,7 +50,7 @@ def main(folder, status=None):
     try:
         shown, notes, page = draw_folder(folder, status)
     except Problems as problems:
-        raise SystemExit(f"{problems}\nNothing was written; mend the files and run it again.") from None
+        raise ValueError(f"{problems}\nNothing was written; mend the files and run it again.") from None
     more = f"... and {len(shown) - MOST_LISTED} more in tables/agents.csv" * (len(shown) > MOST_LISTED)
     show("\n".join(filter(None, [write_table(shown.head(MOST_LISTED)), more, BRIER, *notes])))
     show(f"open in a browser: {page}")

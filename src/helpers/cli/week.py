@@ -18,6 +18,7 @@ from helpers.calendar import ZONE
 from helpers.cli.main import PartWay, show, tell
 from helpers.cli.preflight import announce_articles, check_model, locate_store, prepare_agent
 from helpers.cli.run import Asked, ask_majorities, ask_prompted, heed_stops
+from helpers.faults import suggest
 from helpers.live import settle as settling
 from helpers.live import submission, venues
 from helpers.live.challenge import ANSWERS, build_events, fetch_batch, fetch_rows, name_window, read_rows
@@ -209,8 +210,11 @@ def find_answers(place, events, now):
         rows, commit, _ = fetch_rows(ANSWERS)
         source = f"{ANSWERS}@{commit[:12]}"
         return settling.read_answers(source, events, rows, is_own=False), source, []
-    name = Path(place).name
-    return settling.read_answers(name, events, read_rows(Path(place), name)), name, []
+    path = Path(place)
+    if not path.is_file():
+        near = suggest(place, ["past", "venue", *map(str, path.parent.glob("*.*"))])
+        raise ValueError(f"there is no file {place}{near or '; give a csv of id and answer, past or venue'}")
+    return settling.read_answers(path.name, events, read_rows(path, path.name)), path.name, []
 
 
 def settle_week(place, out, judge, board, ceiling_usd, now):

@@ -236,12 +236,14 @@ def choose_option(value, choices):
 
 
 def read_distribution(text, kind, choices):
-    """Return probabilities by option; None for a blank cell. Raises ValueError."""
+    """Return probabilities by option (of a number its quantiles); None for a blank cell. Raises ValueError."""
     given = parse_cell(text)
     if given is None:
         return None
     if not isinstance(given, dict):
         raise ValueError(f'{text[:40]!r} must be JSON such as {{"A": 0.7, "B": 0.3}}')
+    if kind in ("number", "percent"):
+        return {key: read_number(str(value)) for key, value in given.items()}
     names = [choose_option(key, choices) for key in given]
     told = {name: read_number(str(value)) for name, value in zip(names, given.values(), strict=True)}
     if len(told) < len(given) or not all(0 <= share <= 1 for share in told.values()):

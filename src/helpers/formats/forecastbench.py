@@ -136,12 +136,12 @@ def list_rows(given, name):
 
 
 def read_price(cell):
-    """Return a price that is written as text, None for what is none.
+    """Return a price, a number or its text, None for what is none.
 
-    >>> read_price("0.25"), read_price("N/A")
-    (0.25, None)
+    >>> read_price("0.25"), read_price(0.3), read_price("N/A"), read_price(None)
+    (0.25, 0.3, None, None)
     """
-    price = pd.to_numeric(cell, errors="coerce") if isinstance(cell, str) else None
+    price = pd.to_numeric(cell, errors="coerce") if isinstance(cell, str | int | float) else None
     return float(price) if price is not None and 0 <= price <= 1 else None
 
 

@@ -32,10 +32,16 @@ OUTCOMES = {"yes": "Yes", "no": "No"}
 HISTORIES = {
     "polymarket": ("history", "t", "s", "p"),
     "manifold": ("@", "createdTime", "ms", "probAfter"),
-    "kalshi": ("candlesticks", "end_period_ts", "s", "price.close_dollars"),
-    "metaculus": ("question.aggregations.recency_weighted.history", "start_time", "s", "centers[0]"),
+    "kalshi": (
+        "candlesticks",
+        "end_period_ts",
+        "s",
+        "price.close_dollars || [yes_bid.close_dollars, yes_ask.close_dollars]",
+    ),
+    "metaculus": ("question.aggregations.recency_weighted.history || `[]`", "start_time", "s", "centers[0]"),
 }
-"""Market -> where its answer has the list of prices, in each row the moment, that one's unit, and the price."""
+"""Market -> where its answer has the list of prices, in each row the moment, that one's unit, and the price: of Kalshi
+where nothing was traded [bid, ask], whose middle it is. Metaculus has no history of a question nobody has forecast."""
 
 
 class Unread(ValueError):
@@ -246,7 +252,9 @@ def list_prices(given, venue):
         raise ValueError(f"{venue}: its answer has no list of prices; its form has changed")
     try:
         at = pd.to_datetime([float(jmespath.search(moment, row)) for row in rows], unit=unit, utc=True)
-        prices = pd.to_numeric(pd.Series([jmespath.search(price, row) for row in rows], dtype=object))
+        ends = [jmespath.search(price, row) for row in rows]
+        ends = pd.DataFrame([one if isinstance(one, list) else [one, one] for one in ends], dtype=object)
+        prices = ends.apply(pd.to_numeric).mean(axis=1, skipna=False)
     except (TypeError, ValueError, OverflowError) as problem:
         raise ValueError(f"{venue}: its prices cannot be read ({problem}); their form has changed") from None
     if not prices.dropna().between(0, 1).all():

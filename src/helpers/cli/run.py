@@ -29,10 +29,9 @@ from helpers.futurex.past import choose_baselines, list_articles, name_default, 
 from helpers.live.machines import hand_out, take_in
 from helpers.models.costs import write_usd
 from helpers.models.local import get_local_name
-from helpers.question_sets import WINDOWS, find_set
+from helpers.question_sets import find_set
 from helpers.store import ACCIDENTS, DOUBTFUL, count_stored
 from helpers.tables import HORIZONS
-from helpers.web.sources import load_sources
 from helpers.worldreasoner.asking import Plan, plan_run, take_condition
 from helpers.worldreasoner.conditions import OPEN
 from helpers.worldreasoner.hindsight.reviews import read_references
@@ -247,8 +246,7 @@ def main(
             ready |= {name: others.pop(name) for name in own if executor}
             tell(f"{', '.join(own)}: your own function: {UNBOUND}")
         tell(f"starting the replay web, then {len(asked.events)} events by {', '.join([*ready, *others])} ...")
-        local = window in WINDOWS and window != "L" and not set(asked.events["source_id"]) <= set(load_sources())
-        world = {"local": local, "keeps_pages": True, "articles": press}
+        world = {"keeps_pages": True, "articles": press}
         opener = stack.enter_context(open_window(window, **world))
         ask = {"at_once": at_once, "ceiling_usd": ceiling_usd} | again | options
         if executor:

@@ -19,6 +19,7 @@ from helpers.agents.exports import list_evidence
 from helpers.agents.registry import load_entries
 from helpers.cli.main import show, tell
 from helpers.cli.report import open_templates, write_interval
+from helpers.formats.export import write_value
 from helpers.futurex.past import build_priced, read_window
 from helpers.models.secrets import hide_secrets, list_secrets
 from helpers.question_sets import WINDOWS, find_set
@@ -193,19 +194,6 @@ def open_cell(cell, name):
     if name in JSON_COLUMNS and isinstance(cell, str):
         return json.loads(cell)
     return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
-
-
-def write_value(value, options=None):
-    """Return a prediction's or answer's value (opened JSON) as text, a letter with what it stands for.
-
-    >>> write_value("A", {"A": "Yes"}), write_value(["A", "B"]), write_value(12.5), write_value(None)
-    ('A (Yes)', 'A, B', '12.5', '')
-    """
-    if isinstance(value, str) and (options or {}).get(value):
-        return f"{value} ({options[value]})"
-    if isinstance(value, list):
-        return ", ".join(map(str, value))
-    return f"{value:.10g}" if isinstance(value, float) else "" if value is None else str(value)
 
 
 def read_pages(page_ids, known):

@@ -199,7 +199,7 @@ def describe_question(source, template, worded, opens_at, resolves_at):
         "resolves_at": stamp_moment(resolves_at),
         "variables": dump_json(worded["variables"]),
         "options": dump_json(worded["options"]),
-        "provenance": f"rows of data/replay/long/{source.id}.csv" if source.licence == "commit" else "public files",
+        "provenance": f"rows of data/replay/long/{source.id}.csv",
         "is_synthetic": False,
         "metadata": dump_json({"question_type": "yes_no" if is_yes_no else "", "days": round(days)}),
     }

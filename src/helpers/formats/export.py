@@ -70,14 +70,17 @@ def name_model(found):
     return found.run["model"] if isinstance(found.run.get("model"), str) else f"{TASK}/{found.run['agent_id']}"
 
 
-def word_value(cell):
-    """Return a stored answer (JSON) in words: letters and names without quotes, several with commas, "" for none.
+def write_value(value, options=None):
+    """Return a prediction's or answer's value (opened JSON) as text, a letter with what it stands for.
 
-    >>> word_value('"C"'), word_value('["A", "B"]'), word_value("50.10"), word_value(None)
-    ('C', 'A, B', '50.1', '')
+    >>> write_value("A", {"A": "Yes"}), write_value(["A", "B"]), write_value(12.5), write_value(None)
+    ('A (Yes)', 'A, B', '12.5', '')
     """
-    value = parse_json(cell) if cell else ""
-    return ", ".join(str(one) for one in value) if isinstance(value, list) else str(value)
+    if isinstance(value, str) and (options or {}).get(value):
+        return f"{value} ({options[value]})"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return f"{value:.10g}" if isinstance(value, float) else "" if value is None else str(value)
 
 
 def write_inspect(found, folder):
@@ -88,10 +91,14 @@ def write_inspect(found, folder):
 
     samples = []
     for row in clean_records(found.rows):
-        said = row.get("reply") or word_value(row["value"]) or f"({row['status']})"
+        said = row.get("reply") or write_value(parse_json(row["value"])) or f"({row['status']})"
         options = list((parse_json(row["options"]) or {}).values()) if row["options"] else None
         notes = {name: row[name] for name in ("level", "kind", "source_id", "as_of", "resolves_at", "status", "reason")}
-        scored = {} if row["score"] is None else {"score": Score(value=row["score"], answer=word_value(row["value"]))}
+        scored = (
+            {}
+            if row["score"] is None
+            else {"score": Score(value=row["score"], answer=write_value(parse_json(row["value"])))}
+        )
         n_in, n_out = (int(row.get(name) or 0) for name in ("n_input_tokens", "n_output_tokens"))
         usage = ModelUsage(input_tokens=n_in, output_tokens=n_out, total_tokens=n_in + n_out)
         samples.append(
@@ -100,7 +107,7 @@ def write_inspect(found, folder):
                 epoch=1,
                 input=row["prompt"],
                 choices=options,
-                target=word_value(row["answer"]),
+                target=write_value(parse_json(row["answer"])),
                 messages=[ChatMessageUser(content=row["prompt"]), ChatMessageAssistant(content=said)],
                 output=ModelOutput.from_content(name_model(found), said),
                 scores=scored,

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers.faults import Problems, check_sheet, describe_problem, open_sheet, parse_text, raise_all
+from helpers.faults import check_sheet, describe_problem, parse_text, raise_all, read_sheet
 from helpers.replies.boxes import Unreadable
 from helpers.replies.dates import read_date
 from helpers.scoring.scores import HEADLINE
@@ -39,19 +39,11 @@ NUMBERS = ("spread", "probability", "sample")
 def read_folder(folder):
     """Return (events, answers, predictions) of a folder, checked, in the form of the kit's tables.
 
-    Raises Problems with all that is wrong, each with file, row and column; alone with what cannot be opened, or lacks
-    a column it needs, where it is so.
+    Raises Problems with all that is wrong, each with file, row and column; of a file that cannot be opened, or lacks
+    a column it needs, with that alone.
     """
-    raw, wrong = {}, []
-    for name in FILES:
-        try:
-            raw[name] = read_file(Path(folder), name)
-        except Problems as found:
-            wrong += found.found
-    raise_all(wrong)
+    raw = {name: read_file(Path(folder), name) for name in FILES}
     wrong = [text for name, table in raw.items() for text in check_file(name, table)]
-    if any(set(FILES[name]) - set(table.columns) for name, table in raw.items()):
-        raise_all(wrong)
     events, given = raw["events"], pd.concat([raw["answers"], raw["predictions"]])
     given, asked, tables = given.groupby("event_id")["value"].agg(set), {}, []
     for row, event in zip(events.index, events.to_dict("records"), strict=True):
@@ -84,7 +76,7 @@ def read_file(folder, name):
 
     A plain date, as 2016-10-10, stands for the day's first moment on the benchmark's clock.
     """
-    table = open_sheet(folder / f"{name}.csv", FILES[name])
+    table = read_sheet(folder / f"{name}.csv", FILES[name])
     for column in [c for c in table.columns if c == "as_of" or c.endswith("_at")]:
         table[column] = table[column].str.replace(DATE, r"\g<0>T00:00:00+08:00", regex=True)
     if name == "predictions" and "agent_id" in table:
@@ -99,8 +91,6 @@ def check_file(name, table):
     filled = [column for column in FILES[name] if column != "value"]
     checks = {"filled": filled, "key": KEYS[name], "words": WORDS.get(name)}
     yield from check_sheet(f"{name}.csv", table, FILES[name], **checks)
-    if not set(FILES[name]) <= set(table.columns):
-        return
     for column in [c for c in list_columns(name) if c in table.columns and c not in REWRITTEN]:
         cells = table[column].replace(FLAGS) if column.startswith("is_") else table[column]
         hint = "; write a day as 2016-10-09" * (column == "as_of" or column.endswith(("_at", "_date")))
@@ -265,8 +255,8 @@ def finish_events(events, asked):
         table["is_synthetic"] = table["is_synthetic"].replace(FLAGS)
     if "source_id" in table and "cluster_id" not in table:
         table["cluster_id"] = table["source_id"]
-    levels = table["level"] if "level" in table else [None] * len(table)
-    return table.assign(level=pd.array([None if pd.isna(level) else int(level) for level in levels], dtype="Int64"))
+    levels = table.get("level", pd.Series(None, table.index, dtype=object))
+    return table.assign(level=pd.to_numeric(levels).astype("Int64"))
 
 
 READERS = {"value": read_value, "distribution": read_distribution}

@@ -94,10 +94,7 @@ def open_set(given, name):
 
 
 def find_rules(row):
-    """Return how a market's question is decided.
-
-    It is the market's own text where the set has it, else the background, else the set's sentence that names its page.
-    """
+    """Return how a market's question is decided: its own text, else the background, else a sentence with its page."""
     rules = [text for text in (clean(row[name]) for name in RULES) if text and text != "N/A"]
     return rules[0] if rules else ""
 

@@ -14,7 +14,7 @@ from typing import Annotated, NamedTuple
 
 import jmespath
 import pandas as pd
-from pydantic import AfterValidator, BeforeValidator
+from pydantic import AfterValidator, Json
 
 from helpers.calendar import open_moment, stamp_moment
 from helpers.events.moments import number_days
@@ -60,17 +60,12 @@ class Market(NamedTuple):
     url: str
 
 
-def moment_in(unit=None):
-    """Return the type of a moment (UTC): ISO text, or with `unit` a number of milliseconds (ms)."""
-
-    def read(value):
-        at = open_moment(str(value)) if unit is None else pd.Timestamp(float(value), unit=unit)
-        if not YEARS[0] <= at.year <= YEARS[1]:
-            raise ValueError
-        return at.tz_localize("UTC") if at.tzinfo is None else at.tz_convert("UTC")
-
-    form = "ISO text" if unit is None else "milliseconds"
-    return allow(Annotated[object, AfterValidator(read)], f"a moment of {YEARS[0]} to {YEARS[1]} ({form})")
+def read_moment(value):
+    """Return a moment (UTC) of ISO text or a number of milliseconds. Raises ValueError for one beyond YEARS."""
+    at = open_moment(value) if isinstance(value, str) else pd.Timestamp(float(value), unit="ms")
+    if not YEARS[0] <= at.year <= YEARS[1]:
+        raise ValueError
+    return at.tz_localize("UTC") if at.tzinfo is None else at.tz_convert("UTC")
 
 
 def join_spaces(text):
@@ -80,16 +75,14 @@ def join_spaces(text):
     return " ".join(words)
 
 
-def open_list(value):
-    """Return a list, also one that is written as JSON in a text (Polymarket)."""
-    return json.loads(value) if isinstance(value, str) else value
+def list_of(kind, wanted):
+    """Return the type of a list, also one that is written as JSON in a text (Polymarket)."""
+    return allow(list[kind] | Json[list[kind]], f"a list of {wanted}")
 
 
 Words = allow(Annotated[str, AfterValidator(join_spaces)], "a text")
-Iso, Milliseconds = moment_in(), moment_in("ms")
-Texts = allow(Annotated[list[Words], BeforeValidator(open_list)], "a list of texts")
-Numbers = allow(Annotated[list[Finite], BeforeValidator(open_list)], "a list of numbers")
-Shares = allow(Annotated[list[Share], BeforeValidator(open_list)], "a list of numbers from 0 to 1")
+Moment = allow(Annotated[object, AfterValidator(read_moment)], f"a moment of {YEARS[0]} to {YEARS[1]}")
+Texts, Numbers, Shares = list_of(Words, "texts"), list_of(Finite, "numbers"), list_of(Share, "numbers from 0 to 1")
 Object, Objects = allow(dict, "an object"), allow(list[dict], "a list of objects")
 
 
@@ -124,8 +117,8 @@ def list_markets(given, venue):
 
 def read_polymarket(given):
     """Return the `Market` of a question of Polymarket; questions of one event share their luck."""
-    key, names, ends = take(given, "conditionId", Words), take(given, "outcomes", Texts), take(given, "endDate", Iso)
-    about = take(given, "question", Words), names, (take(given, "startDate", Iso), ends)
+    key, names, ends = take(given, "conditionId", Words), take(given, "outcomes", Texts), take(given, "endDate", Moment)
+    about = take(given, "question", Words), names, (take(given, "startDate", Moment), ends)
     event, answer = build_event("polymarket", key, *about, take(given, "description", Words, None)), None
     if groups := take(given, "events", Objects, []):
         event["cluster_id"] = f"polymarket-event-{take(groups[0], 'id', str | int)}"
@@ -134,7 +127,7 @@ def read_polymarket(given):
         won = [name for name, price in zip(names, last, strict=False) if price >= SURE]
         if len(last) != len(names) or len(won) != 1:
             raise Unread(f"its last prices are {last}, of which one winner has 1 and the others less")
-        answer = settle(event, won[0], take(given, "closedTime", Iso, ends), ends)
+        answer = settle(event, won[0], take(given, "closedTime", Moment, ends), ends)
     price = next(iter(take(given, "outcomePrices", Shares, [])), None)
     return Market(event, answer, price, f"https://polymarket.com/market/{take(given, 'slug', Words, '')}")
 
@@ -143,28 +136,29 @@ def read_manifold(given):
     """Return the `Market` of a question of Manifold."""
     if (kind := take(given, "outcomeType", Words)) != "BINARY":
         raise Unread(f"it is {kind}, and only BINARY ones are read")
-    span, rules = [take(given, name, Milliseconds) for name in ("createdTime", "closeTime")], "textDescription"
+    span, rules = [take(given, name, Moment) for name in ("createdTime", "closeTime")], "textDescription"
     about = take(given, "question", Words), list(OUTCOMES.values()), span, take(given, rules, Words, None)
     event, answer = build_event("manifold", take(given, "id", Words), *about), None
     if take(given, "isResolved", Truth):
-        ended = take(given, "resolutionTime", Milliseconds)
+        ended = take(given, "resolutionTime", Moment)
         answer = settle_outcome(event, take(given, "resolution", Words), ended, span[1])
     return Market(event, answer, take(given, "probability", Share, None), take(given, "url", Words, ""))
 
 
 def read_kalshi(given):
-    """Return the `Market` of Kalshi; those of one event share their luck. Its price lies between bid and ask, else it
-    is what was paid last.
-    """
+    """Return the `Market` of Kalshi, its price between bid and ask, else the last; those of one event share luck."""
     if (kind := take(given, "market_type", Words)) != "binary":
         raise Unread(f"it is {kind}, and only binary ones are read")
     question, side = take(given, "title", Words), take(given, "yes_sub_title", Words, "")
     question += f" ({side})" * (side.casefold() not in question.casefold())
     rules = " ".join(take(given, name, Words, "") for name in ("rules_primary", "rules_secondary")).strip()
-    span, group = (take(given, "open_time", Iso), take(given, "close_time", Iso)), take(given, "event_ticker", Words)
+    span, group = (
+        (take(given, "open_time", Moment), take(given, "close_time", Moment)),
+        take(given, "event_ticker", Words),
+    )
     event = build_event("kalshi", take(given, "ticker", Words), question, list(OUTCOMES.values()), span, rules or None)
     event["cluster_id"] = f"kalshi-{group}"
-    ended = take(given, "settlement_ts", Iso, span[1])
+    ended = take(given, "settlement_ts", Moment, span[1])
     answer = settle_outcome(event, take(given, "result", Words, ""), ended, span[1])
     bid, ask, last = (take(given, f"{name}_dollars", Share, 0) for name in ("yes_bid", "yes_ask", "last_price"))
     price = (bid + ask) / 2 if bid > 0 and 0 < ask < 1 else last or None
@@ -177,9 +171,9 @@ def read_metaculus(given):
     if (kind := take(about, "type", Words, "a group, or a note")) != "binary":
         raise Unread(f"it is {kind}, and only posts of one binary question are read")
     rules = " ".join(take(about, name, Words, "") for name in ("resolution_criteria", "fine_print")).strip()
-    span, key = (take(about, "open_time", Iso), take(about, "scheduled_close_time", Iso)), take(given, "id", int)
+    span, key = (take(about, "open_time", Moment), take(about, "scheduled_close_time", Moment)), take(given, "id", int)
     event = build_event("metaculus", key, take(given, "title", Words), list(OUTCOMES.values()), span, rules or None)
-    ended = take(about, "actual_resolve_time", Iso, span[1])
+    ended = take(about, "actual_resolve_time", Moment, span[1])
     answer = settle_outcome(event, take(about, "resolution", Words, ""), ended, span[1])
     latest = jmespath.search("aggregations.recency_weighted.latest", about) or {}
     price = next(iter(take(latest, "centers", Shares, [])), None)

@@ -100,7 +100,6 @@ def open_window(window, articles=(), **options):
         open_series(articles)  # here, so that what is wrong with them is told before anything is asked
         yield partial(open_series, articles)
     elif is_day(window):
-        options.pop("local", None)
         with open_day(window, articles=articles, **options) as opener:
             yield opener
     else:

@@ -135,13 +135,13 @@ def group_periods(rows, history):
 
 
 @contextlib.contextmanager
-def open_world(*, local=False, misbehaviour=Misbehaviour(), keeps_pages=False, articles=()):
+def open_world(*, misbehaviour=Misbehaviour(), keeps_pages=False, articles=()):
     """Open the replay web; yields a function that returns a new `session.Web` over it.
 
     `articles` are paths of dated articles that it publishes too (`news.read_feed`). Raises ValueError naming file, line
     and field of what is wrong in the registry or an article.
     """
-    sources = load_sources(local=local)
+    sources = load_sources()
     replay = Replay(sources, misbehaviour, [str(Path(path).resolve()) for path in articles])
     yield partial(Web, replay, sources, replay.feeds, keeps_pages=keeps_pages)
 

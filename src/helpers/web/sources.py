@@ -77,7 +77,7 @@ class Source(Setting):
     directly_visible: Truth = True
     windows: some(one_of(*WINDOWS, "C")) = ["A"]
     contamination_group: one_of("widely_known", "obscure") = "obscure"
-    licence: one_of("commit", "load-only") = "commit"
+    licence: one_of("commit") = "commit"
     form: one_of(*FORMS)
     history: Positive = 28
     publication: form("timezone", timezone=Text, **MOMENTS)
@@ -96,11 +96,8 @@ class Source(Setting):
         return "lag_minutes" in self.publication
 
 
-def load_sources(folder=ROOT / "data/sources", *, local=False):
-    """Read the registry: {source_id: Source}, sorted by id; with `local`, load-only sources that were built too.
-
-    Raises Problems, sentences each with file and field.
-    """
+def load_sources(folder=ROOT / "data/sources"):
+    """Read the registry: {source_id: Source}, sorted by id. Raises Problems, sentences with file and field."""
     sources, found, taken = {}, [], {}
     for path in sorted(folder.glob("*.toml")):
         source, wrong = parse_source(path)
@@ -110,8 +107,7 @@ def load_sources(folder=ROOT / "data/sources", *, local=False):
         ids = [source.id, *(template["id"] for template in source.templates)]
         found += [f"{path.name}: the id {name!r} is taken by {taken[name]}" for name in ids if name in taken]
         taken |= dict.fromkeys(ids, path.name)
-        if source.licence == "commit" or (local and locate_rows(source).exists()):
-            sources[source.id] = source
+        sources[source.id] = source
     raise_all(found)
     return sources
 
@@ -181,8 +177,7 @@ def locate_rows(source):
     """Return where a source has its rows: `rows` names another source's file, a live source's are the reader's own."""
     if source.live:
         return locate_output(f"data/days/rows/{source.id}.csv")
-    folder = ROOT / ("data/replay" if source.licence == "commit" else "data/replay/local")
-    return folder / f"{source.rows or source.id}.csv"
+    return ROOT / f"data/replay/{source.rows or source.id}.csv"
 
 
 def read_rows(source):

@@ -4,7 +4,9 @@ import json
 
 import pandas as pd
 import pytest
+from public.worldreasoner_asked import count_set
 
+from helpers.agents.submissions import hash_words
 from helpers.formats.worldreasoner import build_event, select_questions
 from helpers.futurex import past
 from helpers.public_files import locate_public
@@ -62,6 +64,8 @@ def test_the_set_has_the_counts_that_were_counted_by_hand(built):
     assert len(answers) == 40 and sum("estimated" in cell for cell in events["metadata"]) == 24
     assert len(json.loads(locate_public(past.CARDS).read_text(encoding="utf-8"))) == 82
     assert (events["as_of"].str[:10].min(), events["as_of"].str[:10].max()) == find_set("worldreasoner")[2:4]
+    counted = count_set(events, prices, questions).set_index("name")["n"]
+    assert counted[["before", "after", "undated"]].tolist() == [150, 172, 2]
     assert prices["question_id"].nunique() == 15 and set(prices["question_id"]) <= set(events["event_id"])
 
 
@@ -114,3 +118,17 @@ def test_cards_of_the_file_recall_their_own_question_whole_and_another_seldom(bu
     strangers = {("other", a): cards[b] | {"question_id": a} for a, b in zip(names, names[1:] + names[:1], strict=True)}
     other = recall_events(strangers, list(cards.values()))
     assert 0 <= other["recall"].mean() < 0.146  # below the share of single strangers that are taken for the same
+
+
+def test_titles_kept_as_digests_recall_what_their_words_do(built):
+    cards = list(build_references(built[3]).values())
+    told = [[node | {"title": hash_words(node["title"]), "description": ""} for node in one["nodes"]] for one in cards]
+    plain = [[node | {"description": ""} for node in one["nodes"]] for one in cards]
+    tables = [
+        recall_events(
+            {("r", one["question_id"]): one | {"nodes": nodes} for one, nodes in zip(cards, parts, strict=True)}, cards
+        )
+        for parts in (told, plain)
+    ]
+    pd.testing.assert_frame_equal(*tables)
+    assert 0 < tables[0]["recall"].mean() and "harbour" not in hash_words("Harbour strike")

@@ -1,7 +1,8 @@
-"""WorldReasoner's own public questions put to recorded agents (5.1, Tables 3, 8): their scores, the price's, and pairs.
+"""WorldReasoner's own public questions put to recorded agents (5.1, 5.3, G.3.1; Tables 3, 4, 8, 10, 11, Figure 5).
 
-Of the files' words nothing is kept: counts, means by agent and differences leave. The news that was searched names no
-source's address, so that source precision cannot be measured; no graph was asked for, so that recall cannot either.
+Scores by model and condition, chance's and the price's beside them, conditions in pairs, what graphs recover of the
+cards and of the market's moves. Of the files' words nothing is kept: counts, means and differences leave. The news that
+was searched names no source's address, so that source precision cannot be measured.
 """
 
 import pandas as pd
@@ -10,48 +11,61 @@ from helpers.agents.past import load_past_agents
 from helpers.events.moments import number_days
 from helpers.formats.worldreasoner import list_weighty
 from helpers.futurex.past import CARD_PRICES, CARDS, NEWS, build_cards, list_articles
-from helpers.stats.means import find_clusters
+from helpers.stats.means import find_clusters, summarize_clustered
 from helpers.stats.paired import compare_pairs, judge_pair
 from helpers.store import parse_json
+from helpers.tables import HORIZONS
 from helpers.web.news import describe_articles
 from helpers.web.replay import open_world
-from helpers.worldreasoner.conditions import ask_horizons, load_asked
-from helpers.worldreasoner.prices import price_forecasts, tell_markets
+from helpers.worldreasoner.cards import build_references
+from helpers.worldreasoner.conditions import NAMES, ask_horizons, load_asked, score_horizons
+from helpers.worldreasoner.hindsight.graphs import tabulate_nodes
+from helpers.worldreasoner.prices import find_turning_points, price_forecasts, tell_markets
 from helpers.worldreasoner.scores import score_table, summarize_outcomes
+from helpers.worldreasoner.submissions import PAIRS, match_hashed, read_submitted, score_submissions, split_conditions
+from public.price_moves import measure_moves, score_alignment
 
-SOURCES = {
-    "worldreasoner_set": [CARDS, CARD_PRICES],
-    "worldreasoner_asked": [CARDS, CARD_PRICES, NEWS],
-    "worldreasoner_pairs": [CARDS, CARD_PRICES, NEWS],
-}
-LABELS = {"qwen_zero_shot": "Vanilla", "qwen_search_prompt": "Search-Enabled"}
-ALONE, SEARCH = LABELS.values()
-METRICS = ("accuracy", "brier", "brier_full", "log")
-PAIRS = {
-    "accuracy": [(SEARCH, [ALONE, "chance"]), (ALONE, ["chance"])],
-    "brier": [(SEARCH, [ALONE]), ("price", [ALONE, SEARCH, "base rate", "one half"])],
-}
+SOURCES = {"worldreasoner_set": [CARDS, CARD_PRICES]} | dict.fromkeys(
+    [f"worldreasoner_{name}" for name in ("asked", "pairs", "split", "stages", "aligned", "submitted")],
+    [CARDS, CARD_PRICES, NEWS],
+)
+MODELS = {"local/qwen": "1.5B", "local/smollm2": "135M"}
+METRICS = ("accuracy", "brier", "brier_full", "log", "recall", "recall_graphs", "bound")
 
 
 def build():
-    """Return the three tables of `SOURCES`."""
+    """Return the tables of `SOURCES`."""
     events, answers, prices, questions = build_cards()
+    cards, clusters = build_references(questions), find_clusters(events)[0]
     news = list_articles("W")
     with open_world(articles=news) as connect:
         crawler = connect()
-        look = {"window": "W", "opener": lambda: crawler, "about_world": describe_articles(news)}
-        predictions = load_asked(events, **look).predictions
-    said = score_table(predictions, answers, events)
-    scores = pd.concat([said, score_rules(events, answers, predictions, prices)], ignore_index=True)
-    scores["cluster"] = scores["event_id"].map(find_clusters(events)[0])
-    scores["agent"] = scores["agent_id"].replace(LABELS)
-    scores["type"] = scores["event_id"].map(said.groupby("event_id")["type"].first())
-    parts = [summarize_outcomes(scores, "agent", METRICS).assign(type="all")]
-    parts += [summarize_outcomes(own, "agent", METRICS[:1]).assign(type=name) for name, own in scores.groupby("type")]
+        asked = load_asked(events, window="W", opener=lambda: crawler, about_world=describe_articles(news))
+    own = [table[table["condition"].notna()] for table in asked[1:]]
+    scores = score_submissions(events, answers, *own, cards=cards)[0].drop(columns=["srcp_cited", "srcp_accessed"])
+    models = asked.runs.set_index("run_id")["model"].map(MODELS)
+    scores["model"] = scores["run_id"].map(models)
+    graphs, left = read_submitted(own[1][own[1]["has_graph"].astype(bool)], events)
+    about = own[0].drop_duplicates("run_id").set_index("run_id")[["condition"]].assign(model=models)
+    rules = score_rules(events, answers, own[0], prices).assign(model="")
+    rules["cluster"] = rules["event_id"].map(clusters)
+    rules["type"] = rules["event_id"].map(scores.groupby("event_id")["type"].first())
+    whole = pd.concat([scores.rename(columns={"condition": "agent"}), rules], ignore_index=True)
+    parts = [summarize_outcomes(whole, ["model", "agent"], METRICS).assign(type="all")]
+    by_type = whole.groupby("type")
+    parts += [summarize_outcomes(part, ["model", "agent"], METRICS[:1]).assign(type=name) for name, part in by_type]
+    split = [
+        split_conditions(part.assign(srcp_cited=None, srcp_accessed=None)).assign(model=name)
+        for name, part in scores.groupby("model")
+    ]
     return {
         "worldreasoner_set": count_set(events, prices, questions),
         "worldreasoner_asked": pd.concat(parts, ignore_index=True),
-        "worldreasoner_pairs": compare_agents(scores),
+        "worldreasoner_pairs": compare_agents(whole),
+        "worldreasoner_split": pd.concat(split, ignore_index=True),
+        "worldreasoner_stages": compare_stages(asked.predictions, answers, events),
+        "worldreasoner_aligned": align_graphs(graphs, cards, events, prices, about),
+        "worldreasoner_submitted": count_submitted(graphs, left, about),
     }
 
 
@@ -64,25 +78,43 @@ def score_rules(events, answers, predictions, prices):
     base = score_table(made, answers, events).query("type == 'binary'")
     options = events.set_index("event_id")["options"].map(parse_json, na_action="ignore")
     chance = options.map(lambda one: 1 / len(one), na_action="ignore").fillna(0.0).astype(float)
-    told = tell_markets(predictions.drop_duplicates("event_id"), events, answers)
+    middle = predictions[predictions["horizon"] == "Mid"].drop_duplicates("event_id")
+    told = tell_markets(middle, events, answers)
     priced = price_forecasts(told[told["question_id"].isin(base["event_id"])], prices).dropna(subset="price")
     named = {"event_id": priced["question_id"].to_numpy()}
     errors = {"price": (priced["price"] - priced["outcome"]) ** 2, "one half": 0.25}
-    rows = [pd.DataFrame(named).assign(agent_id=name, brier=values) for name, values in errors.items()]
-    drawn = pd.DataFrame({"agent_id": "chance", "event_id": chance.index, "accuracy": chance.to_numpy()})
-    return pd.concat([base[["agent_id", "event_id", "brier"]], drawn, *rows], ignore_index=True)
+    rows = [pd.DataFrame(named).assign(agent=name, brier=values) for name, values in errors.items()]
+    drawn = pd.DataFrame({"agent": "chance", "event_id": chance.index, "accuracy": chance.to_numpy()})
+    base = base.rename(columns={"agent_id": "agent"})[["agent", "event_id", "brier"]]
+    return pd.concat([base, drawn, *rows], ignore_index=True)
+
+
+def list_pairs(metric, present):
+    """Return the pairs (a, [b]) of agents that are compared by a metric, of those there are.
+
+    An agent is (model, name). Conditions that differ in one thing; by accuracy each with chance, by Brier scores those
+    asked at the midpoint with the price of that moment.
+    """
+    chance, price = ("", "chance"), ("", "price")
+    pairs = [((model, a), (model, b)) for model in MODELS.values() for a, b in PAIRS]
+    pairs += [((model, name), chance) for model in MODELS.values() for name in NAMES] * (metric == "accuracy")
+    early = [(model, name) for model in MODELS.values() for name in NAMES[:4]] + [("", "base rate"), ("", "one half")]
+    pairs += [(price, other) for other in early] * (metric == "brier")
+    return [(a, [b]) for a, b in pairs if {a, b} <= present]
 
 
 def compare_agents(scores):
-    """Return what one has over another on the questions of both, a row a pair of `PAIRS`, Holm over those of a metric.
+    """Return what one has over another on the questions of both, a row a pair of `list_pairs`, Holm within a metric.
 
-    Columns metric, agent_a, agent_b, n, n_clusters, difference (a - b), low, high, p_holm, mde, verdict (of Brier
-    scores less is better), skill (of b against the price: 1 minus the quotient of their Brier scores).
+    Columns metric, agent_a, agent_b ("name, model"), n, n_clusters, difference (a - b), low, high, p_holm, mde, verdict
+    (of Brier scores less is better), skill (of b against the price: 1 minus the quotient of their Brier scores).
     """
     parts, clusters = [], scores.drop_duplicates("event_id").set_index("event_id")["cluster"]
-    for metric, pairs in PAIRS.items():
-        wide = scores.astype({metric: float}).pivot_table(metric, "event_id", "agent", aggfunc="mean")
-        table = compare_pairs(wide, clusters, pairs).assign(metric=metric)
+    for metric in ("accuracy", "brier", "recall"):
+        wide = scores.astype({metric: float}).pivot_table(metric, "event_id", ["model", "agent"], aggfunc="mean")
+        pairs, names = list_pairs(metric, set(wide)), {key: ", ".join(filter(None, key[::-1])) for key in wide}
+        wide.columns = [names[key] for key in wide]
+        table = compare_pairs(wide, clusters, [(names[a], [names[b]]) for a, [b] in pairs]).assign(metric=metric)
         lead = table.assign(difference=table["difference"] * (-1 if metric == "brier" else 1))
         table["verdict"] = [judge_pair(row, "p_holm") for row in lead.to_dict("records")]
         if metric == "brier":
@@ -91,6 +123,60 @@ def compare_agents(scores):
     table = pd.concat(parts, ignore_index=True).rename(columns={"seen": "mde"})
     table = table["metric agent_a agent_b n n_clusters difference low high p_holm mde verdict skill".split()]
     return table.replace({"verdict": {"cannot tell": "inconclusive"}})
+
+
+def compare_stages(predictions, answers, events):
+    """Return the share right by agent and moment of asking (Figure 5), and of each what Near has over Early.
+
+    Columns agent_id, model, horizon ("Near less Early": a difference, on the same questions), mean, low, high, n,
+    n_clusters, mde.
+    """
+    timed = predictions[predictions["horizon"].isin(HORIZONS)]
+    scores = score_horizons(timed, answers, events)
+    means, clusters = summarize_outcomes(scores, ["agent_id", "horizon"], ["accuracy"]), find_clusters(events)[0]
+    rows = []
+    for name, part in scores.groupby("agent_id"):
+        wide = part.astype({"accuracy": float}).pivot_table("accuracy", "event_id", "horizon")
+        if {"Early", "Near"} <= set(wide):
+            row = compare_pairs(wide, clusters, [("Near", ["Early"])]).iloc[0].rename({"difference": "mean"})
+            rows.append(row.rename({"seen": "mde"}).to_dict() | {"agent_id": name, "horizon": "Near less Early"})
+    table = pd.concat([means, pd.DataFrame(rows)], ignore_index=True)
+    table["model"] = table["agent_id"].map(predictions.groupby("agent_id")["model"].first().map(MODELS))
+    return table.reindex(columns="agent_id model horizon mean low high n n_clusters mde".split())
+
+
+def align_graphs(graphs, cards, events, prices, about):
+    """Return market recall and precision of submitted graphs (Table 11): a row a model, condition and measure.
+
+    Of yes/no questions with prices. Columns model, condition, events (all aligned, near a change point), measure, mean,
+    low, high, n (questions), n_clusters, n_aligned (events), n_matched.
+    """
+    priced = set(prices["question_id"])
+    hindsight = tabulate_nodes([graph for name, graph in cards.items() if name in priced])
+    said, pairs = match_hashed({key: graph for key, graph in graphs.items() if key[1] in priced}, hindsight)
+    moves, paths = measure_moves(hindsight, prices), prices.sort_values("day").groupby("question_id")
+    turns = {name: find_turning_points(part["day"], part["price"]) for name, part in paths}
+    keys = [key for key in graphs if key[1] in priced]
+    asked, rows = pd.DataFrame(keys, columns=["run_id", "question_id"]), []
+    for which, points in (("all aligned", None), ("near a change point", turns)):
+        found = score_alignment(moves, pairs, said, asked, points).join(about, on="run_id")
+        for (model, condition), part in found.groupby(["model", "condition"]):
+            wide = part.set_index("question_id")[["recall", "precision"]]
+            means = summarize_clustered(wide, find_clusters(events)[0])
+            means[["low", "high"]] = means[["low", "high"]].clip(0, 1)
+            counts = {"n_aligned": int(part["n_aligned"].sum()), "n_matched": int(part["n_matched"].sum())}
+            named = {"model": model, "condition": condition, "events": which} | counts
+            rows.append(means.rename_axis("measure").reset_index().assign(**named))
+    columns = "model condition events measure mean low high n n_clusters n_aligned n_matched".split()
+    return pd.concat(rows, ignore_index=True)[columns]
+
+
+def count_submitted(graphs, left, about):
+    """Return what stands of the submitted events and what is left out, by reason: model, condition, reason, n."""
+    rows = [(key[0], "kept", len(graph["nodes"]) - 1) for key, graph in graphs.items() if graph]
+    rows += [(row.run_id, row.reason, 1) for row in left.itertuples() if row.part == "events"]
+    table = pd.DataFrame(rows, columns=["run_id", "reason", "n"]).join(about, on="run_id")
+    return table.groupby(["model", "condition", "reason"])["n"].sum().reset_index()
 
 
 def count_set(events, prices, questions):

@@ -14,21 +14,26 @@ SOURCES = dict.fromkeys(["worldreasoner_drafts", "worldreasoner_draft_parts"], [
 AGENTS, RUN_ID, N_QUESTIONS, N_ROUNDS = ("smollm2_zero_shot", "qwen_zero_shot"), "23_hindsight_own", 5, 1
 
 
+def draft_questions(agent, n_rounds=N_ROUNDS, **look):
+    """Yield (event, Draft) of the first N_QUESTIONS of window W, from the recordings (`registry.open_consult`)."""
+    values = read_window("answers", "W").set_index("event_id")["value"]
+    with open_window("W", list_articles("W")) as world, open_consult(agent, RUN_ID, **look) as consult:
+        for event in read_window("events", "W").head(N_QUESTIONS).to_dict("records"):
+            yield event, draft_event(event, values[event["event_id"]], world(), consult, n_rounds)
+
+
 def build():
     """Return worldreasoner_drafts, a row an agent and question, and worldreasoner_draft_parts (`count_parts`, summed).
 
     Questions of which no reply is recorded are left out. Raises FileNotFoundError where that is all.
     """
-    values, rows, parts = read_window("answers", "W").set_index("event_id")["value"], [], []
-    with open_window("W", list_articles("W")) as world:
-        for agent in AGENTS:
-            for event in read_window("events", "W").head(N_QUESTIONS).to_dict("records"):
-                with open_consult(agent, RUN_ID) as consult:
-                    draft = draft_event(event, values[event["event_id"]], world(), consult, N_ROUNDS)
-                if draft.seconds:
-                    about = {"agent_id": agent, "kind": event["kind"], "seconds": round(draft.seconds, 1)}
-                    rows.append(about | draft.check)
-                    parts.append(count_parts(draft).assign(agent_id=agent))
+    rows, parts = [], []
+    for agent in AGENTS:
+        for event, draft in draft_questions(agent):
+            if draft.seconds:
+                about = {"agent_id": agent, "kind": event["kind"], "seconds": round(draft.seconds, 1)}
+                rows.append(about | draft.check)
+                parts.append(count_parts(draft).assign(agent_id=agent))
     if not rows:
         raise FileNotFoundError(f"data/runs/{RUN_ID} holds no reply; run notebook 23's study first")
     counts = pd.concat(parts).groupby(["agent_id", "part", "reason"], sort=False)["n"].sum().reset_index()

@@ -6,6 +6,7 @@ answer and its probability. Here its form is checked; what of a graph may stand 
 """
 
 import json
+import re
 from functools import partial
 
 from jsonschema import Draft202012Validator
@@ -13,13 +14,9 @@ from jsonschema import Draft202012Validator
 from helpers.agents.prompted import constrain_json, forecast, keep_values
 from helpers.agents.prompts import asks_probabilities, describe_answer, list_options, split_question
 from helpers.agents.searching import AGAIN, MAX_STEP, N_FOUND, N_HITS, add_search, ask_last, describe_hit, open_page
-from helpers.models.grammars import (
-    build_grammar,
-    demand_json,
-    make_schema,
-    quote_literal,
-    write_stated,
-)
+from helpers.calendar import MONTHS
+from helpers.models.grammars import build_grammar, demand_json, make_schema, quote_literal, write_stated
+from helpers.papers import get_constant
 from helpers.prompts import read_prompt
 from helpers.question_sets import PUBLIC_WINDOWS
 from helpers.replies.probabilities import settle_stated
@@ -40,22 +37,14 @@ TOWARDS = {"number": "a larger number", "percent": "a larger number", "date": "a
 """What a Positive event makes more likely, by kind; of yes or no it is Yes, of other options the answer given."""
 
 
-def list_of(**properties):
-    """Return the JSON schema of a list of objects that have exactly these properties."""
-    return {"type": "array", "items": make_schema(**properties)}
-
-
-_SHARE, _NUMBER, _TEXT = (
-    {"type": "number", "minimum": 0, "maximum": 1},
-    {"type": "integer", "minimum": 0},
-    {"type": "string"},
-)
+_SHARE, _NUMBER = {"type": "number", "minimum": 0, "maximum": 1}, {"type": "integer", "minimum": 0}
+_TEXT = {"type": "string"}
 _SIGNED = {"type": "number", "minimum": -1, "maximum": 1}
 EVENT = make_schema(title=_TEXT, date=_TEXT, direction={"enum": list(DIRECTIONS)}, magnitude=_SHARE, confidence=_SHARE)
 _EDGE = {"cause": _NUMBER, "effect": _NUMBER, "relation": {"enum": list(RELATIONS)}, "strength": _SIGNED}
 SCHEMA = make_schema(
     events={"type": "array", "items": EVENT},
-    edges=list_of(**_EDGE, confidence=_SHARE),
+    edges={"type": "array", "items": make_schema(**_EDGE, confidence=_SHARE)},
     rationale=_TEXT,
     sources={"type": "array", "items": _NUMBER},
     answer=_TEXT,
@@ -88,20 +77,18 @@ add ::= "\"add_event\",\"input\":\"\",\"events\":[" event "]"
 stop ::= "\"answer\",\"input\":\"\",\"events\":[]"
 """
 """One turn of a local model (`hold_turn`); the rules of its events are those of `GRAMMAR`."""
-LOOKS = {
-    True: (
-        "search, open, add_event or answer",
-        "for search a few key words; for open the address of a page that you saw; else nothing",
-    ),
-    False: ("add_event or answer", "nothing"),
-}
+LOOKS = {False: ("add_event or answer", "nothing"), True: ("search, open, add_event or answer",)}
+LOOKS[True] += ("for search a few key words; for open the address of a page that you saw; else nothing",)
 """What a turn may be and what its input is, as the prompt says it, with a search and without."""
 
-DISTRIBUTION = {"distribution": list_of(**{"of": _TEXT, "is": {"type": "number"}})}
+DISTRIBUTION = {"distribution": {"type": "array", "items": make_schema(**{"of": _TEXT, "is": {"type": "number"}})}}
 """Probabilities of the options, or quantiles of a number, of an agent that is asked for them in words."""
 
 READ = SCHEMA | {"properties": SCHEMA["properties"] | DISTRIBUTION}
 """What is read: `distribution` may stand in a submission."""
+
+PLAIN = {*get_constant("worldreasoner", "stop_words"), *MONTHS}
+"""Words that stand as they are where texts are kept as digests (`hash_words`)."""
 
 STATED = {"single": "submission_probabilities", "multi": "submission_probabilities"}
 STATED |= {"number": "submission_quantiles", "percent": "submission_quantiles"}
@@ -296,17 +283,28 @@ def read_submission(content):
 def keep_facts(event, row):
     """Return a recording as it is kept of a public question: values and facts of the graph, texts as digests.
 
-    Where a question has reference events (window W) the titles stay, since they are held against those.
+    A title is kept as the digests of its words (`hash_words`), which can be held against reference events.
     """
     kept = keep_values(event, row)
     submission = read_submission(row.get("content"))[0] if row["status"] == "ok" else None
     if submission is None:
         return kept
-    events = submission["events"]
-    if event.get("window") != "W":
-        events = [one | {"title": hash_text(one["title"], 12)} for one in events]
     options = parse_json(event["options"]) or {}
     kept_pairs = [pair for pair in submission.get("distribution", ()) if pair["of"] in options]
     facts = {"distribution": kept_pairs} if kept_pairs else {}
-    facts |= {"events": events, "rationale": hash_text(submission["rationale"], 12)}
+    facts |= {"events": [one | {"title": hash_words(one["title"])} for one in submission["events"]]}
+    facts |= {"rationale": hash_text(submission["rationale"], 12)}
     return kept | {"content": dump_json(submission | facts), "read": None}
+
+
+def hash_words(text):
+    """Return a text in lower case with a digest for each word; months, stop words and digests stay.
+
+    >>> hash_words("The Fed cuts, 18 June"), hash_words(hash_words("Fed")) == hash_words("fed")
+    ('the zq20e796c1 zq577aeee7, 18 june', True)
+    """
+
+    def hide(found):
+        return found[0] if found[0] in PLAIN else f"zq{hash_text(found[0], 8)}"
+
+    return re.sub("(?<![a-z0-9])(?!zq)[a-z]{3,}", hide, text.lower())

@@ -9,7 +9,7 @@ import re
 import pandas as pd
 
 from helpers.agents.exports import list_evidence
-from helpers.agents.submissions import read_submission
+from helpers.agents.submissions import hash_words, read_submission
 from helpers.calendar import MONTHS
 from helpers.events.horizons import load_series
 from helpers.events.series_pages import open_series
@@ -115,12 +115,21 @@ def recall_events(graphs, references):
     rows = pd.DataFrame(list(graphs), columns=["run_id", "question_id"])
     rows["has_graph"] = [graph is not None for graph in graphs.values()]
     hindsight = tabulate_nodes(references)
-    said = tabulate_nodes([graph for graph in graphs.values() if graph])
-    said["run_id"] = [run for (run, _), graph in graphs.items() if graph for _ in graph["nodes"]]
-    pairs = match_events(hindsight, said[~said["is_outcome"].astype(bool)])
+    pairs = match_hashed(graphs, hindsight)[1]
     table = score_recall(pick_key_events(hindsight), pairs, rows).rename(columns={"question_id": "event_id"})
     table["recall_graphs"] = table["recall"]
     return table.fillna({"recall": 0.0, "bound": 0.0}).drop(columns="has_graph")
+
+
+def match_hashed(graphs, hindsight):
+    """Return (events of submitted graphs, their pairs with hindsight's as of `matching.match_events`).
+
+    Words are compared as `hash_words` has them: of public questions nothing else is recorded.
+    """
+    said = tabulate_nodes([graph for graph in graphs.values() if graph])
+    said["run_id"] = [run for (run, _), graph in graphs.items() if graph for _ in graph["nodes"]]
+    said = said[~said["is_outcome"].astype(bool)]
+    return said, match_events(*(nodes.assign(text=nodes["text"].map(hash_words)) for nodes in (hindsight, said)))
 
 
 def score_submissions(events, answers, predictions, replies, traces, cards=None, addresses=None):

@@ -148,23 +148,6 @@ def check_graph(graph):
     return row | {"reasons": " ".join(reasons), "is_valid": not reasons}
 
 
-def count_misses(graphs):
-    """Return how graphs stand against the published thresholds (`check_graph`): a row a threshold.
-
-    Columns threshold, limit, least, median, most, n_missed (graphs below it), n. Of circle and order only n_missed.
-    """
-    checked = pd.DataFrame([check_graph(graph) for graph in graphs])
-    missed = checked["reasons"].str.split().explode().value_counts()
-    limits = {"depth": MIN_DEPTH, "nodes": MIN_NODES, "articles": MIN_ARTICLES, "edges": 1}
-    rows = []
-    for name in ("depth", "nodes", "articles", "edges", "circle", "order"):
-        sizes = checked.get(name, checked.get(f"n_{name}"))
-        row = {"threshold": name, "limit": limits.get(name), "n_missed": int(missed.get(name, 0)), "n": len(checked)}
-        rows.append(row | ({} if sizes is None else sizes.agg(["min", "median", "max"]).to_dict()))
-    table = pd.DataFrame(rows).rename(columns={"min": "least", "max": "most"})
-    return table.reindex(columns="threshold limit least median most n_missed n".split())
-
-
 def date_nodes(graph):
     """Return the moment of each node as a number of days since 1970, NaN where undated.
 

@@ -23,20 +23,20 @@ FIELDS = {
 """Part of a paper's toml -> what each of its entries says."""
 
 
-def list_papers(folder=FOLDER):
+def list_papers():
     """Return the keys of the papers that have constants."""
-    return sorted(path.stem for path in folder.glob("*.toml"))
+    return sorted(path.stem for path in FOLDER.glob("*.toml"))
 
 
-def load_paper(key, folder=FOLDER):
+def load_paper(key):
     """Return a paper's toml as a dictionary: title, constants, assumed, decisions.
 
     Raises LookupError for an unknown key, and ValueError when an entry lacks its section or its reason, or a name
     stands in two parts.
     """
-    path = folder / f"{key}.toml"
+    path = FOLDER / f"{key}.toml"
     if not path.exists():
-        raise LookupError(f"no paper {key!r} in data/papers; there are {', '.join(list_papers(folder))}")
+        raise LookupError(f"no paper {key!r} in data/papers; there are {', '.join(list_papers())}")
     paper = tomllib.loads(path.read_text(encoding="utf-8"))
     places = {}
     for part, fields in FIELDS.items():
@@ -50,7 +50,7 @@ def load_paper(key, folder=FOLDER):
     return paper
 
 
-def get_constant(key, name, folder=FOLDER):
+def get_constant(key, name):
     """Return one value of a paper, printed or assumed; a list comes as a tuple, a table as a mapping to read from.
 
     Raises LookupError for an unknown name, and for a decision, which is in words.
@@ -58,16 +58,15 @@ def get_constant(key, name, folder=FOLDER):
     >>> get_constant("futurex", "crawl_hours"), get_constant("futurex", "carry_days")
     ((14, 16, 18, 20), 7)
     """
-    path = folder / f"{key}.toml"
-    values = _read_values(key, folder, path.stat().st_mtime_ns if path.exists() else None)
+    values = _read_values(key)
     if name not in values:
         raise LookupError(f"{key} has no constant {name!r}; it has {', '.join(sorted(values))}")
     return values[name]
 
 
 @cache
-def _read_values(key, folder, changed_ns):
-    paper = load_paper(key, folder)
+def _read_values(key):
+    paper = load_paper(key)
     entries = paper["constants"] | paper["assumed"]
     return MappingProxyType({name: _freeze(entry["value"]) for name, entry in entries.items()})
 
@@ -79,9 +78,9 @@ def _freeze(value):
     return MappingProxyType(value) if isinstance(value, dict) else value
 
 
-def list_constants(key, folder=FOLDER):
+def list_constants(key):
     """Return a paper's entries as a table: name, value, section, status (printed, assumed or decided), reason."""
-    paper = load_paper(key, folder)
+    paper = load_paper(key)
     rows = [
         {"name": name, "status": status, "reason": "", **entry}
         for part, status in zip(FIELDS, ("printed", "assumed", "decided"), strict=True)
@@ -90,17 +89,17 @@ def list_constants(key, folder=FOLDER):
     return pd.DataFrame(rows, columns=["name", "value", "section", "status", "reason"])
 
 
-def list_published(key, folder=FOLDER):
+def list_published(key):
     """Return the names of a paper's printed tables."""
-    return sorted(path.stem.removeprefix(f"{key}_") for path in folder.glob(f"{key}_*.csv"))
+    return sorted(path.stem.removeprefix(f"{key}_") for path in FOLDER.glob(f"{key}_*.csv"))
 
 
-def load_published(key, table, folder=FOLDER, **read):
+def load_published(key, table, **read):
     """Return a printed table as transcribed; a blank cell is one the paper leaves out. `read` goes to pandas.read_csv.
 
     Raises LookupError for an unknown table, naming those that exist.
     """
-    path = folder / f"{key}_{table}.csv"
+    path = FOLDER / f"{key}_{table}.csv"
     if not path.exists():
-        raise LookupError(f"{key} has no printed table {table!r}; there are {', '.join(list_published(key, folder))}")
+        raise LookupError(f"{key} has no printed table {table!r}; there are {', '.join(list_published(key))}")
     return pd.read_csv(path, **read)

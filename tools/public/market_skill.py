@@ -15,12 +15,13 @@ from sklearn.model_selection import GroupKFold
 from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
 
 from helpers.agents.past import load_past_agents
-from helpers.events.moments import WINDOWS, name_horizon, number_days, place_forecast, place_moments
+from helpers.events.moments import name_horizon, number_days, place_forecast, place_moments
 from helpers.formats.forecastbench import build_markets
 from helpers.futurex.past import MARKETS, NEWS, QUESTION_SETS, build_priced, list_articles
 from helpers.public_files import locate_public
 from helpers.stats.means import MIN_CLUSTERS, divide, keep_on_scale
 from helpers.stats.paired import compare_pairs, correct_holm, judge_pair
+from helpers.tables import HORIZONS
 from helpers.web.news import describe_articles
 from helpers.web.replay import open_world
 from helpers.worldreasoner.conditions import ask_horizons, load_asked
@@ -146,7 +147,7 @@ def follow_authors():
     return measure_skill(ask_start(known), prices).query("stage == 'all'").assign(stage="authors' 16, all")
 
 
-def ask_start(known, stages=(*WINDOWS, "near resolution")):
+def ask_start(known, stages=HORIZONS):
     """Return the price at the start, kept, and one half as forecasts at four moments of each question's life.
 
     `known` has question_id, opens_at, resolution_date (dates), price (the first) and value (the outcome, 0 or 1). What
@@ -155,6 +156,8 @@ def ask_start(known, stages=(*WINDOWS, "near resolution")):
     >>> known = {"question_id": ["q"], "opens_at": "2026-01-01", "resolution_date": "2026-01-11", "price": 0.3}
     >>> ask_start(pd.DataFrame(known).assign(value=1.0), ["Mid"])[["agent_id", "day", "p"]].values.tolist()
     [['price at the start', 20459, 0.3], ['one half', 20459, 0.5]]
+    >>> ask_start(pd.DataFrame(known).assign(value=1.0))["day"].unique().tolist()
+    [20456, 20459, 20462, 20463]
     """
     rows = []
     for question in known.to_dict("records"):

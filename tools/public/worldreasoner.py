@@ -350,11 +350,8 @@ def filter_pairs(questions, models, day=CUTOFF_DAY):
 
     `questions` has question_id and opens_at, `models` model and cutoff (a day or a month). Columns model, question_id,
     is_kept, is_filtered: a model without a cutoff is not filtered and keeps all, and says so (Appendix E). Days are
-    those of the kit's zone. Raises ValueError for a question that has no start.
+    those of the kit's zone.
     """
-    if questions["opens_at"].isna().any():
-        name = questions.loc[questions["opens_at"].isna(), "question_id"].iloc[0]
-        raise ValueError(f"question {name} has no start, so it cannot be held against a cutoff; leave it out")
     known = models.assign(cutoff=date_cutoffs(models["cutoff"], day).to_numpy())
     pairs = known.merge(questions[["question_id", "opens_at"]], how="cross")
     opens = pd.to_datetime(pairs["opens_at"], utc=True, format="ISO8601").dt.tz_convert(ZONE).dt.tz_localize(None)

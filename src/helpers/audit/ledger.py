@@ -281,12 +281,12 @@ def quote_reference(reference, paper):
         values = ", ".join(str(value) for value in resolve_reference(reference, paper))
         return f"{values} ({entry['section']}{', assumed' * (entry['status'] == 'assumed')})"
     names, rows, columns = (list(dict.fromkeys(part)) for part in zip(*find_cells(reference, paper), strict=True))
-    table = papers.load_published(paper, names[0], dtype=str, keep_default_na=False)
+    cells = _load_rows(paper, names[0])
+    row, first = cells[rows[0]], next(iter(cells[0]))
     if names == ["statements"]:
-        row = table.loc[rows[0]]
         return f'"{row["printed"]}" ({row["section"]})'
-    columns = [column for column in columns if column != table.columns[0]] or columns
-    values = [table.at[row, column] for row in rows for column in columns if table.at[row, column]]
+    columns = [column for column in columns if column != first] or columns
+    values = [cells[at][column] for at in rows for column in columns if cells[at][column]]
     shown = ", ".join(values[:N_CELLS]) + ", ..." * (len(values) > N_CELLS)
-    names = [table.at[rows[0], "section"], *([table.iat[rows[0], 0]] if len(rows) == 1 else [])]
+    names = [row["section"], *([row[first]] if len(rows) == 1 else [])]
     return f"{', '.join(names + [column.replace('_', ' ') for column in columns if len(columns) == 1])}: {shown}"

@@ -27,8 +27,8 @@ MISSING = 0.5
 """The probability that ForecastBench gives to what was not forecast."""
 
 
-def build_markets(path, days=(MIN_DAYS, MAX_DAYS)):
-    """Return (events, answers, prices) of resolved yes/no markets that ran so many days after their first price.
+def build_markets(path):
+    """Return (events, answers, prices) of resolved yes/no markets that ran MIN_DAYS to MAX_DAYS.
 
     `path` is a price history (csv): question_set, id, source, snapshot_date, value, resolved, resolution_date. Events
     hold no text (`word_events` adds it) and no `as_of`; `cluster_id` is the market, which may stand in several question
@@ -40,7 +40,7 @@ def build_markets(path, days=(MIN_DAYS, MAX_DAYS)):
     known = paths[(paths["resolved"] == 1) & paths["value"].isin([0, 1])].groupby("question_id").last()
     known = known.join(live.groupby("question_id")["snapshot_date"].first().rename("opened"), how="inner")
     span = (pd.to_datetime(known["resolution_date"]) - pd.to_datetime(known["opened"])).dt.days
-    known = known[span.between(*days)].reset_index()
+    known = known[span.between(MIN_DAYS, MAX_DAYS)].reset_index()
     events = pd.DataFrame(
         {
             "event_id": known["question_id"],

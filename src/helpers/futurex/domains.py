@@ -10,12 +10,12 @@ from helpers.stats.means import find_clusters
 from helpers.stats.paired import judge_family
 
 
-def group_domains(domains, folder=papers.FOLDER):
+def group_domains(domains):
     """Return the paper's eight domains (Figure 9) for ours, one for each in `domains`.
 
     Raises ValueError naming a domain that data/papers/futurex_domain_groups.csv does not have.
     """
-    groups = papers.load_published("futurex", "domain_groups", folder).set_index("domain")["group"]
+    groups = papers.load_published("futurex", "domain_groups").set_index("domain")["group"]
     unknown = sorted(set(domains) - set(groups.index))
     if unknown:
         raise ValueError(f"domain {unknown[0]!r} has no group; add a line to data/papers/futurex_domain_groups.csv")

@@ -131,10 +131,10 @@ SHARES = make_schema(**dict.fromkeys(("clinton", "trump"), {"type": "number", "m
 """What the model replies with."""
 
 
-def load_election(folder=ROOT / "data/experts"):
+def load_election():
     """Return (polls, results) of 2016 by state, in per cent; the files' first lines say where they come from."""
     files = ("us_state_polls_2016", "us_election_2016")
-    return tuple(pd.read_csv(folder / f"{name}.csv", comment="#") for name in files)
+    return tuple(pd.read_csv(ROOT / f"data/experts/{name}.csv", comment="#") for name in files)
 
 
 def list_known(polls, publication, as_of):

@@ -200,7 +200,7 @@ def spread_scores(judgements, judge, reading=READINGS[0]):
     return wide.assign(mean=wide.mean(axis=1, skipna=False)).rename_axis(index="plan_id", columns=None)
 
 
-def rate_judges(judgements, labels, rng, n_boot=2000, *, clusters=None, rules=("rules",), is_fresh=False):
+def rate_judges(judgements, labels, rng, n_boot=2000, *, clusters=None, is_fresh=False):
     """Return how each judge's readings agree with a reader's labels, a row a judge, reading and criterion.
 
     n, n_rarer (plans without the commonest label), kappa (quadratic weights) and spearman with 95% intervals from
@@ -208,7 +208,7 @@ def rate_judges(judgements, labels, rng, n_boot=2000, *, clusters=None, rules=("
     """
     rows = []
     for judge in judgements["judge"].unique():
-        readings = READINGS[:1] if judge in rules else READINGS
+        readings = READINGS[:1] if judge == "rules" else READINGS
         read = {name: spread_scores(judgements, judge, name)[list(RUBRICS)] for name in readings}
         found = {name: compare_scores(table, labels, rng, n_boot, clusters) for name, table in read.items()}
         table = pd.concat(found, names=["reading"]).reset_index("reading").assign(judge=judge)
@@ -216,7 +216,7 @@ def rate_judges(judgements, labels, rng, n_boot=2000, *, clusters=None, rules=("
         counts = [shared[row.reading][row.rubric].value_counts() for row in table.itertuples()]
         table["n_rarer"] = [int(count.sum() - count.max()) if len(count) else 0 for count in counts]
         for _, part in table.groupby("rubric", sort=False):
-            verdict = judge_fit(part.to_dict("records"), is_fresh=is_fresh, is_rule=judge in rules)
+            verdict = judge_fit(part.to_dict("records"), is_fresh=is_fresh, is_rule=judge == "rules")
             rows.append(part.assign(verdict=verdict))
     columns = "judge rubric reading n n_rarer kappa kappa_low kappa_high spearman spearman_low spearman_high verdict"
     return pd.concat(rows, ignore_index=True)[columns.split()]

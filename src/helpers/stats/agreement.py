@@ -139,7 +139,7 @@ def correlate_ranks(first, second):
 
 
 def permute_ranks(first, second):
-    """Return Spearman's correlation of a few pairs and its exact two-sided p: the share of all orders as far from 0."""
+    """Return Spearman's correlation and its exact two-sided p over all orders: of up to eight pairs, more never end."""
     options = {"permutation_type": "pairings", "n_resamples": math.inf, "vectorized": True}
     test = stats.permutation_test((second,), lambda other, axis: correlate_ranks(np.asarray(first), other), **options)
     return float(test.statistic), float(test.pvalue)

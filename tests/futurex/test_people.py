@@ -20,9 +20,7 @@ def build_event(event_id="e1", kind="single", options='{"A":"Yes","B":"No"}', le
     ("kind", "options", "text", "value"),
     [
         ("number", None, "1,234.5", 1234.5),
-        ("multi", '{"A":"x","B":"y","C":"z"}', "a, c", ["A", "C"]),
         ("ranking", None, "Poodle, Miniature; Terrier", ["Poodle, Miniature", "Terrier"]),
-        ("single", '{"A":"Yes","B":"No"}', "no", "B"),
     ],
 )
 def test_answers_are_read_by_their_kind(kind, options, text, value):

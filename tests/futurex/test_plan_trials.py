@@ -6,22 +6,11 @@ import re
 import pytest
 from builders import scan
 
-from helpers.futurex.plan_trials import ARMS, Planner, choose_events, open_bench, run_planners, write_plan_for
+from helpers.futurex.plan_trials import Planner, choose_events, open_bench, run_planners
 from helpers.futurex.plans import RUBRICS
 from helpers.models.recordings import Recordings
 from helpers.stats.agreement import READINGS
 from helpers.store import read_table
-from helpers.web.sources import load_sources
-
-
-@pytest.fixture(scope="module")
-def plans():
-    events, sources = choose_events(read_table("events", "A"), 40), load_sources()
-    return [
-        {arm: write_plan_for(arm, event, sources[event["source_id"]]) for arm in ARMS} | {"event": event}
-        for event in events.to_dict("records")
-    ]
-
 
 # --- free planners and their judge -----------------------------------------------------------------------------------
 

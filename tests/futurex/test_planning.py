@@ -9,7 +9,7 @@ import statsmodels.formula.api as smf
 from scipy import stats
 
 from helpers.faults import Problems
-from helpers.futurex.plan_effects import FACTORS, fit_plans
+from helpers.futurex.plan_effects import FACTORS, fit_plans, read_research
 from helpers.futurex.plans import RUBRICS, judge_by_rules, rate_judges, read_labels
 from helpers.stats.agreement import READINGS
 
@@ -109,3 +109,23 @@ def test_the_fit_is_that_of_statsmodels():
     assert np.allclose(table["p"], reference.pvalues[list(FACTORS)])
     assert np.allclose(table[["low", "high"]], reference.conf_int().loc[list(FACTORS)])
     assert facts["r2"] == pytest.approx(reference.rsquared) and facts["n"] == 120 and facts["n_events"] == 40
+
+
+def test_what_a_research_agent_planned_and_did_is_read_from_its_trace():
+    survey = '{"facts_given": "a date", "plan": ["Search.", "Answer."]}'
+    rows = [
+        ("e1", "model", "manager", None, survey, 30),
+        ("e1", "plan", "manager", None, survey, None),
+        ("e1", "model", "search", None, "{}", 7),
+        ("e1", "tool", "search", "search", "found", None),
+        ("e1", "tool", "search", "open", "page", None),
+        ("e1", "tool", "manager", "search_agent", "report", None),
+        ("e1", "model", "manager", None, "{}", 5),
+        ("e2", "model", "manager", None, "no survey", 9),
+        ("e2", "plan", "manager", None, "no survey", None),
+    ]
+    traces = pd.DataFrame(rows, columns="event_id step_type actor tool content n_output_tokens".split())
+    made = read_research(traces.assign(agent_id="a")).set_index("event_id")
+    assert made.loc["e1", ["n_plan_tokens", "n_query_tokens", "n_calls"]].tolist() == [35, 7, 2]
+    assert made.loc["e2", ["n_plan_tokens", "n_query_tokens", "n_calls", "plan"]].tolist() == [9, 0, 0, "no survey"]
+    assert made.loc["e1", "plan"] == "facts_given: a date\n1. Search.\n2. Answer."

@@ -50,9 +50,7 @@ def say(**arguments):
         "it was asked for 2016-10-12, shown for 6 October 2016",
         "October 6, 2016; Oct 6; 6th of October; October 2016; 2016",
         "13.13 million, that is 13,130,000 barrels",
-        "within 9 days it reaches 50.14",
         "Ann Lee sold barrels in New York. Compare Ann Lee. It was Ann Lee's sale.",
-        "what was shown on 6 October 20",
         "a price of 123",
     ],
 )
@@ -65,9 +63,7 @@ def test_what_was_shown_in_another_format_is_held(text):
     [
         ("Brent cost 1,236 dollars", "number", "1,236"),
         ("the index is 77.71 now", "number", "77.71"),
-        ("it costs 50.50.", "number", "50.50"),
         ("on 13 October 2016 it fell", "date", "13 October 2016"),
-        ("in November 2016 it fell", "date", "November 2016"),
         ("it was Ann Poe who sold", "name", "Ann Poe"),
         ("the price in Napoli fell", "name", "Napoli"),
         ("he sold 12 of 1239 barrels", "number", "1239"),

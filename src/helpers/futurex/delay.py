@@ -61,15 +61,19 @@ def match_questions(scores_by_delay, events_by_delay):
     return pd.concat(parts, ignore_index=True)[["event_id", "agent_id", "delay", "score"]]
 
 
-def measure_leads(runs):
-    """Return by delay what last_value scores above random on the questions that all sets ask, clustered by source.
+def match_leads(runs):
+    """Return what last_value scores above random on the questions that all sets ask: event x delay.
 
-    `runs` maps a delay to (events, answers, scores). Columns: delay, mean, low, high, n, n_clusters.
+    `runs` maps a delay to (events, answers, scores).
     """
     matched = match_questions({d: run[2] for d, run in runs.items()}, {d: run[0] for d, run in runs.items()})
     wide = matched.pivot_table(index=["event_id", "delay"], columns="agent_id", values="score")
-    above = (wide["last_value"] - wide["random"]).unstack("delay")
-    found = summarize_clustered(above, find_clusters(runs[max(runs)][0])[0])
+    return (wide["last_value"] - wide["random"]).unstack("delay")
+
+
+def measure_leads(runs):
+    """Return the means of `match_leads` by delay, clustered by source: delay, mean, low, high, n, n_clusters."""
+    found = summarize_clustered(match_leads(runs), find_clusters(runs[max(runs)][0])[0])
     return found[["mean", "low", "high", "n", "n_clusters"]].rename_axis("delay").reset_index()
 
 
@@ -120,11 +124,7 @@ def judge_delays(runs, chosen=HORIZON_DAYS):
 
 def _compare_ends(runs, short, chosen):
     """Matched questions: last_value's score less random's at the short delay minus at the chosen one, by source."""
-    pair = {delay: runs[delay] for delay in (short, chosen)}
-    matched = match_questions({d: run[2] for d, run in pair.items()}, {d: run[0] for d, run in pair.items()})
-    wide = matched.pivot_table(index=["event_id", "delay"], columns="agent_id", values="score")
-    above = (wide["last_value"] - wide["random"]).unstack("delay")
-    clusters = find_clusters(runs[chosen][0])[0]
+    above, clusters = match_leads({delay: runs[delay] for delay in (short, chosen)}), find_clusters(runs[chosen][0])[0]
     found = summarize_clustered((above[short] - above[chosen]).to_frame("d"), clusters).iloc[0]
     ends = above[short].mean(), above[chosen].mean(), found["mean"], found["p"], int(found["n"])
     return "a week is harder than the next day", "last_value above guessing, same questions", *ends

@@ -205,8 +205,5 @@ def build_forecasts(consensus, results, shares):
         keys = [key for key in ("item", "agent") if key in table]
         tables[name] = table.assign(lead=table["clinton"] - table["trump"]).melt(keys, list(METRICS), "metric", name)
     means = consensus.rename_axis("item").reset_index().melt("item", list(METRICS), "metric", "consensus")
-    return (
-        tables["forecast"]
-        .merge(tables["actual"], on=["item", "metric"])
-        .merge(means, on=["item", "metric"])[list(COLUMNS)]
-    )
+    rows = tables["forecast"].merge(tables["actual"], on=["item", "metric"])
+    return rows.merge(means, on=["item", "metric"])[list(COLUMNS)]

@@ -204,11 +204,6 @@ def state_best(matrix, level, clusters):
         beats.append(p.where(is_ahead, 1).max())
     holds, fails = max(beaten), min(beats)
     who = f"{first} is first on both" if first == second else f"{second} minus {first} on levels 3-4"
-    row = blank | {"estimate": means[1][second] - means[1][first], "p": min(holds, fails), "sign": fails - holds}
-    return {
-        "finding": 4,
-        "statement": f"{general}: {who}",
-        **row,
-        **counts,
-        "n_clusters": int(found["n_clusters"].min()),
-    }
+    row = {"finding": 4, "statement": f"{general}: {who}", "n_clusters": int(found["n_clusters"].min())}
+    row |= {"estimate": means[1][second] - means[1][first], "p": min(holds, fails), "sign": fails - holds}
+    return counts | blank | row

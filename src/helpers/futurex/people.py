@@ -111,9 +111,8 @@ def export_answers(folder, events, answers=None):
             pages, last = dump_json(sorted(set(steps["page"]) - {""})), steps["reasoning"].iloc[-1]
             made = {"agent_id": AGENT, "as_of": taken["at"].iloc[0], "status": "ok", "value": value}
             tables["predictions"].append(key | made | {"rationale": last, "source_ids": pages})
-            tables["runs"].append(
-                {"run_id": key["run_id"], "agent_id": AGENT, "category": "human", "framework": "form"}
-            )
+            who = {"run_id": key["run_id"], "agent_id": AGENT}
+            tables["runs"].append(who | {"category": "human", "framework": "form"})
             for at, step in enumerate(steps[[*STEP]].to_dict("records")):
                 text = f"{step['observation']}\n{step['reasoning']}"
                 tables["traces"].append(

@@ -8,6 +8,7 @@ from helpers import papers
 from helpers.futurex.plans import RUBRICS
 from helpers.stats.means import MIN_CLUSTERS
 from helpers.stats.paired import compute_mde
+from helpers.store import parse_object
 
 WORK = {"n_calls": "n_tool_calls", "n_query_tokens": "search_think_length", "n_plan_tokens": "manager_think_length"}
 """Columns of trials, and the factors that they are: what the searcher and the planner wrote, in tokens."""
@@ -24,6 +25,31 @@ FACTORS = (
 
 STAR_LEVELS = papers.get_constant("futurex", "planning_stars")
 COLUMNS = "factor effect se p low high mde stars".split()
+
+
+def read_research(traces):
+    """Return what research agents planned and did by themselves, as trials (`plan_trials.run_trials`) of these columns:
+    event_id, arm (the agent), plan, and of `WORK` the tokens of all turns and the look-ups.
+    """
+    rows = traces.rename(columns={"agent_id": "arm"}).set_index(["event_id", "arm"])
+    turns = rows[rows["step_type"] == "model"].set_index("actor", append=True)["n_output_tokens"]
+    tokens = turns.groupby(level=[0, 1, 2]).sum().unstack("actor", fill_value=0)
+    tokens = tokens.reindex(columns=["manager", "search"], fill_value=0)
+    tokens = tokens.rename(columns={"manager": "n_plan_tokens", "search": "n_query_tokens"})
+    calls = rows["tool"].isin(["search", "open"]).groupby(level=[0, 1]).sum().rename("n_calls")
+    surveys = rows.loc[rows["step_type"] == "plan", "content"].map(spell_survey).rename("plan")
+    return tokens.join([calls, surveys]).reset_index()
+
+
+def spell_survey(content):
+    """Return a survey of facts with its plan (JSON) as a text of numbered steps; what is none as it is.
+
+    >>> spell_survey('{"facts_given": "a date", "plan": ["Search.", "Answer."]}')
+    'facts_given: a date\\n1. Search.\\n2. Answer.'
+    """
+    survey = parse_object(content)
+    facts = [f"{name}: {text}" for name, text in survey.items() if name != "plan"]
+    return "\n".join([*facts, *(f"{at}. {step}" for at, step in enumerate(survey.get("plan", []), 1))]) or content
 
 
 def build_rows(trials, plans, judged, matrix, clusters):

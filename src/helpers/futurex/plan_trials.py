@@ -150,23 +150,15 @@ def run_trials(client, events, sources, world, arms=ARMS, writers=None):
                 if type(error) is not LookupError:  # a KeyError is a fault, not a recording that is absent
                     raise
                 outcome = {"prediction": {"value": None}, "status": "missing", "trace": []}
-            head = {"event_id": event["event_id"], "arm": arm, "stated": choose_answer(event)}
-            rows.append(head | read_trial(outcome))
+            trace, prediction = outcome["trace"], outcome["prediction"]
+            steps = {(step["step_type"], step.get("actor")): step for step in reversed(trace)}
+            row = {"event_id": event["event_id"], "arm": arm, "stated": choose_answer(event)}
+            row |= {"status": outcome.get("status") or prediction.get("status", "ok"), "value": prediction["value"]}
+            row["plan"] = steps.get(("plan", None), {}).get("content")
+            for actor, column in (("planner", "n_plan_tokens"), ("search", "n_query_tokens")):
+                row[column] = steps.get(("model", actor), {}).get("n_output_tokens")
+            rows.append(row | {"n_calls": sum(step["step_type"] == "tool" for step in trace)})
     return pd.DataFrame(rows)
-
-
-def read_trial(outcome):
-    """Return a trial's columns from its outcome; see `run_trials`."""
-    trace, prediction = outcome["trace"], outcome["prediction"]
-    steps = {(step["step_type"], step.get("actor")): step for step in reversed(trace)}
-    return {
-        "status": outcome.get("status") or prediction.get("status", "ok"),
-        "value": prediction["value"],
-        "plan": steps.get(("plan", None), {}).get("content"),
-        "n_plan_tokens": steps.get(("model", "planner"), {}).get("n_output_tokens"),
-        "n_query_tokens": steps.get(("model", "search"), {}).get("n_output_tokens"),
-        "n_calls": sum(step["step_type"] == "tool" for step in trace),
-    }
 
 
 def run_planners(clients, agent, judge, events, sources, world, planners=PLANNERS, n_judged=None, n_again=10):

@@ -172,25 +172,16 @@ READERS = ("person", "program", "language model")
 
 
 def read_labels(plans):
-    """Return a reader's labels of these very plans, a table plan x criterion, and who read; empty where there are none.
+    """Return a reader's labels of these very plans, a table plan x criterion; empty where there are none.
 
     A label counts where the plan stands in the sheet that was read as it stands in `plans`. Raises Problems, naming row
     and column, for what is no score, criterion or reader, and for a pair that stands twice.
     """
-    none = pd.DataFrame(columns=list(RUBRICS), index=pd.Index([], name="plan_id"), dtype=float)
-    try:
-        path, read = locate_input(LABELS), pd.read_csv(locate_input(SHEET), keep_default_na=False)
-    except FileNotFoundError:
-        return none, "nobody"
-    low, high = PLAN_SCORES
+    read, (low, high) = pd.read_csv(locate_input(SHEET), keep_default_na=False), PLAN_SCORES
     words = {"criterion": tuple(RUBRICS), "score": tuple(map(str, range(low, high + 1))), "label_by": READERS}
-    table = read_sheet(path, NEEDS, filled=NEEDS, key=["plan_id", "criterion"], words=words)
-    same = read.merge(plans, on=["plan_id", "plan"])["plan_id"]
-    table = table[table["plan_id"].isin(same)]
-    if table.empty:
-        return none, "nobody"
-    wide = table.astype({"score": float}).pivot(index="plan_id", columns="criterion", values="score")
-    return wide.reindex(columns=list(RUBRICS)), ", ".join(sorted(table["label_by"].unique()))
+    table = read_sheet(locate_input(LABELS), NEEDS, filled=NEEDS, key=["plan_id", "criterion"], words=words)
+    table = table[table["plan_id"].isin(read.merge(plans, on=["plan_id", "plan"])["plan_id"])].astype({"score": float})
+    return table.pivot(index="plan_id", columns="criterion", values="score").reindex(columns=list(RUBRICS))
 
 
 def spread_scores(judgements, judge, reading=READINGS[0]):

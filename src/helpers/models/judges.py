@@ -33,10 +33,10 @@ class Verdict(NamedTuple):
     seconds: float = 0.0
 
 
-def build_consult(door, model, is_local, own=None) -> Callable[..., Verdict]:
+def build_consult(door, model, is_local, own=None, reduce=None) -> Callable[..., Verdict]:
     """Return a judge on a door: `consult(prompt, schema, repeat=0, is_continued=False)`; `own`: an agent's options.
 
-    `is_continued`: a local model's prompt cache may serve what this prompt shares with the one before.
+    `is_continued`: a local model's prompt cache may serve what it shares with the one before; `reduce` as in `ask`.
     """
 
     def consult(prompt, schema, repeat=0, is_continued=False):
@@ -46,7 +46,7 @@ def build_consult(door, model, is_local, own=None) -> Callable[..., Verdict]:
         options |= {"extra_body": {"cache_prompt": is_continued}} if is_local else {}
         options |= own or {}
         try:
-            row = ask(door, model, messages, sample=repeat, **options)
+            row = ask(door, model, messages, sample=repeat, reduce=reduce, **options)
         except LookupError as error:
             return Verdict("missing", reason=str(error))
         except LlmError as error:

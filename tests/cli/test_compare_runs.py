@@ -116,6 +116,12 @@ def test_the_family_is_all_pairs_shown(world):
     assert ordered["p_holm"].tolist() == pytest.approx(holm.tolist()) and holm.nunique() > 3
 
 
+def test_many_agents_are_compared_with_the_best_only(world, monkeypatch):
+    monkeypatch.setattr(compare, "MANY", 3)
+    pairs = pd.DataFrame(carry_out(["compare"])["pairs"])
+    assert set(pairs["agent_a"]) == {"good"} and sorted(pairs["agent_b"]) == ["lucky", "poor", "random"]
+
+
 def test_only_events_asked_of_all_count_and_a_missing_prediction_is_zero(world, monkeypatch):
     make_world(world, {"short-A-01": [None, True] * 30}, monkeypatch)
     found = carry_out(["compare", "good", "poor", "short"])

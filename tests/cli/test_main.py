@@ -10,7 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from helpers.cli import main as cli
 from helpers.cli.main import CODES, SET_NAMES, SETTINGS, PartWay, daybefore, main, show, tell
+from helpers.figures import STATUSES
+from helpers.formats.export import WRITERS
+from helpers.live.venues import FORECASTBENCH, VENUES
+from helpers.tables import HORIZONS
 
 ROOT = Path(__file__).parents[2]
 
@@ -39,6 +44,11 @@ def test_help_imports_no_library_and_every_option_is_explained():
         assert f"\n  {name} " in done.stdout and f"daybefore {name}" in one.epilog
         assert all(option.help for option in one.params if option.param_type_name == "option")
     assert all(name in SET_NAMES for name in ("october-2016", "markets"))
+
+
+def test_the_words_of_options_are_those_of_the_rooms():
+    assert cli.STATUSES == tuple(STATUSES) and cli.HORIZONS == HORIZONS
+    assert cli.FORMS == tuple(WRITERS) and cli.VENUES == (*VENUES, FORECASTBENCH)
 
 
 def interrupt(**given):

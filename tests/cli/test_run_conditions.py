@@ -92,6 +92,14 @@ def test_each_of_the_six_conditions_is_a_run_of_its_own_with_its_own_scores(ask,
     assert plain["mine"]["condition"] is None and len(provider.asked) == 36, "and recorded replies serve again"
 
 
+def test_of_no_graph_recall_is_0_and_that_of_graphs_blank(ask, provider, capsys):
+    provider.answer = lambda asked: {"content": "That is hard to tell."}
+    mine = ask("--condition", "causal")["mine"]
+    recall = take(mine, "worldreasoner_recall")[""]
+    assert recall["mean"] == 0 and 0 < recall["n"] <= recall["n_asked"] == 6
+    assert not take(mine, "worldreasoner_recall_graphs")
+
+
 def test_a_question_without_a_reply_is_counted_and_the_others_are_scored(ask, provider, capsys):
     n_asked = iter(range(20))
     provider.answer = lambda asked: "401" if next(n_asked) == 3 else answer(asked)

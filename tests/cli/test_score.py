@@ -195,6 +195,16 @@ def test_a_number_without_a_spread_says_which_column_to_fill(tmp_path, shown):
     assert {file.name for file in path.iterdir()} == {"events.csv", "answers.csv", "predictions.csv"}
 
 
+def test_intervals_are_by_the_source_that_the_folder_names(tmp_path, shown):
+    path = make_folder(tmp_path / "mine", n_agents=2)
+    events = pd.read_csv(path / "events.csv")
+    assert "95%, by event (50)" in "\n".join(own.draw_folder(path)[1])
+    for columns, by in (({"source_id": 12}, "source (12)"), ({"source_id": 12, "cluster_id": 20}, "cluster (20)")):
+        made = {name: [f"s{at % n}" for at in range(50)] for name, n in columns.items()}
+        events.assign(**made).to_csv(path / "events.csv", index=False)
+        assert f"95%, by {by}" in "\n".join(own.draw_folder(path)[1])
+
+
 HOSTILE = ["a$b$", "$x^2$", "=1+1", "@sum", "\\frac", "two\nlines", "x" * 20_000, "x" * 20_001, "ünï {}", "-0.5"]
 
 

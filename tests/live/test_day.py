@@ -129,6 +129,16 @@ def test_a_guest_asks_robots_first_and_keeps_the_pace(web):
     assert len(views) == 7 and min(late - early for early, late in zip(views, views[1:], strict=False)) >= 0.19
 
 
+def test_patience_that_a_host_asks_for_is_kept_across_calls(web):
+    web.plan("429", "lichess.org", "/api", retry_after=7200)
+    assert look(web)["lichess"] == "busy"
+    n = web.count("lichess.org")
+    web.move(hours=1)
+    assert "lichess" not in look(web) and web.count("lichess.org") == n
+    web.move(hours=2)
+    assert look(web)["lichess"] == "ok"
+
+
 def test_three_failures_in_a_row_and_missed_days_are_told(web):
     look(web)
     web.move(hours=20)

@@ -125,6 +125,14 @@ def test_a_host_that_asks_for_patience_is_asked_nothing_more(web):
     assert "asked for patience" in told[1][1]
 
 
+def test_a_second_lies_between_two_requests_to_a_venue(web, monkeypatch):
+    monkeypatch.setattr(venues, "Guest", Guest)
+    web.exchange.markets = [Market(n, 0.5) for n in range(1, 151)]
+    fetch_questions("polymarket", 150, NOW)
+    first, second = (one.at for one in web.asked)
+    assert second - first >= 1 and not web.count(HOSTS["polymarket"], "/robots.txt")
+
+
 def test_metaculus_needs_a_token_which_goes_nowhere_else(web, monkeypatch):
     for venue in VENUES:
         fetch_questions(venue, 1, NOW)

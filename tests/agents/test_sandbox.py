@@ -479,28 +479,6 @@ def test_evidence_that_is_no_file_of_the_manifest_refuses_the_start(tmp_path, pa
     assert said in str(error.value)
 
 
-def test_what_a_killed_sandbox_left_is_removed_by_the_next(tmp_path):
-    gone = subprocess.Popen(["true"])
-    gone.wait()
-    left, alive = (tmp_path / f"sandbox-{pid}-x" for pid in (gone.pid, os.getpid()))
-    for place in (left, alive):
-        (place / "evidence/sub").mkdir(parents=True)
-        (place / "evidence/sub").chmod(0o555)
-    sandbox.remove_leftovers(tmp_path)
-    assert sorted(place.name for place in tmp_path.iterdir()) == [alive.name]
-
-
-def test_a_control_group_holds_all_memory_of_a_call():
-    code = "b = bytearray(200 << 20)"
-    with sandbox.open_group(50 << 20) as group:
-        if group is None:
-            pytest.skip("no control group can be made here")
-        join = ["/bin/bash", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', group, sys.executable, "-c"]
-        assert subprocess.run([*join, "pass"], check=False).returncode == 0 and not sandbox.was_full(group)
-        assert subprocess.run([*join, code], check=False).returncode == -9 and sandbox.was_full(group)
-    assert not group.exists()
-
-
 def test_a_bubblewrap_that_isolates_nothing_is_refused_in_a_sentence(monkeypatch, tmp_path):
     program = tmp_path / "x/bin/bwrap"
     program.parent.mkdir(parents=True)

@@ -1,58 +1,9 @@
-"""The processes of a call into the sandbox: what they use, how they are ended, a control group that bounds them."""
+"""The processes of a call into the sandbox: what they use, and how they are ended."""
 
 import os
-import re
 import signal
-import time
-import uuid
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-
-
-@contextmanager
-def open_group(n_bytes):
-    """Yield the folder of a control group for one call's processes: so much memory, the kernel's for them included.
-
-    Yields None where this process may make none, or no memory is counted there. Of cgroups both versions are known.
-    """
-    group = None
-    for line in Path("/proc/self/cgroup").read_text().splitlines():
-        _, kind, place = line.split(":", 2)
-        own = Path("/sys/fs/cgroup", kind, place[1:])
-        limit = {"": "memory.max", "memory": "memory.limit_in_bytes"}.get(kind)
-        for base in (own, own.parent) if limit and not group else ():
-            group = group or make_group(base, limit, n_bytes)
-    try:
-        yield group
-    finally:
-        for _ in range(50 if group else 0):  # until the kernel has let go of its last process
-            with suppress(OSError):
-                group.rmdir()
-                break
-            time.sleep(0.025)
-
-
-def make_group(base, limit, n_bytes):
-    """Return a new control group below another, its memory limited by a file so named; None where none can be had."""
-    group = base / f"sandbox-{uuid.uuid4().hex[:12]}"
-    with suppress(OSError):
-        if os.access(base / "cgroup.procs", os.W_OK):
-            group.mkdir()
-            try:
-                (group / limit).write_text(str(n_bytes))
-                return group
-            except OSError:
-                group.rmdir()
-    return None
-
-
-def was_full(group):
-    """Say whether the kernel ended a process of a control group for want of memory."""
-    for name in ("memory.events", "memory.oom_control") if group else ():
-        with suppress(OSError):
-            if found := re.search(r"^oom_kill (\d+)", (group / name).read_text(), re.MULTILINE):
-                return int(found[1]) > 0
-    return False
 
 
 def list_group(pid):

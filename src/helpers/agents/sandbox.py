@@ -7,27 +7,26 @@ environment; what it leaves running dies with it. Where no sandbox can be had, S
 Bounded: time, processor, processes, addresses and files, by the kernel for every process of a call, bubblewrap's own
 among them; memory, files and output of them all, looked at every TICK_S from outside. Refused: memory that no process
 owns up to, as in /dev/zero, shared anonymous memory, sockets (so asyncio), locks on parts of files (so SQLite), queues
-of file events. What else the kernel keeps for a call (pipes, tables of mappings) is bounded only where a control group
-can be made (`open_group`: root, or a systemd session). An agent can see today's date, the programs in /usr and, by
-/proc, the machine's kernel, load and memory, and which of its folders were shown.
+of file events. What else the kernel keeps for a call is bounded by the kernel's own limits for a user (pipes) and by
+the memory of the group (tables of mappings). An agent can see today's date, the programs in /usr and, by /proc, the
+machine's kernel, load and memory, and which of its folders were shown.
 """
 
 import hashlib
 import os
 import platform
-import shutil
 import struct
 import subprocess
 import sys
 import sysconfig
 import tempfile
 import time
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
-from helpers.agents.groups import kill_group, measure_group, open_group, was_full
+from helpers.agents.groups import kill_group, measure_group
 
 TICK_S = 0.025
 """Seconds between two looks at what a call's processes use."""
@@ -138,15 +137,13 @@ class Sandbox(NamedTuple):
         seconds = min(timeout or self.limits.seconds, self.limits.seconds)
         for name in ("workdir", "tmp", "shm"):  # an earlier call may have shut them
             os.chmod(f"/proc/{self.pid}/root/disk/{name}", 0o777)
-        with open_group((self.limits.memory_mb + self.limits.disk_mb) << 20) as group:
-            with write_filter() as rules, tempfile.TemporaryFile() as given:
-                given.write(data)
-                given.seek(0)
-                join = ["/bin/bash", "-c", 'echo $$ > "$0/cgroup.procs" && exec "$@"', group] if group else []
-                words = [*join, *self.enter, "--seccomp", str(rules.fileno()), "--", *cmd]
-                process = subprocess.Popen(words, pass_fds=[rules.fileno()], **APART | {"stdin": given})
-            out, err, limit = attend(process, self, time.monotonic() + seconds)
-            limit = limit or ("output" if len(out) + len(err) > n else "memory" if was_full(group) else None)
+        with write_filter() as rules, tempfile.TemporaryFile() as given:
+            given.write(data)
+            given.seek(0)
+            words = [*self.enter, "--seccomp", str(rules.fileno()), "--", *cmd]
+            process = subprocess.Popen(words, pass_fds=[rules.fileno()], **APART | {"stdin": given})
+        out, err, limit = attend(process, self, time.monotonic() + seconds)
+        limit = limit or ("output" if len(out) + len(err) > n else None)
         texts = (part.decode("utf-8", errors="replace") for part in (out[:n], err[: max(0, n - len(out))]))
         return Result(process.returncode == 0 and limit is None, process.returncode, *texts, limit)
 
@@ -177,22 +174,10 @@ def open_sandbox(manifest=(), folder=".", limits=None):
     cannot be read, lies outside or has another digest; and if no sandbox can be had here, saying what to do.
     """
     bwrap, backend = find_backend()
-    remove_leftovers(Path(tempfile.gettempdir()))
-    with tempfile.TemporaryDirectory(prefix=f"sandbox-{os.getpid()}-") as stage:
+    with tempfile.TemporaryDirectory(prefix="sandbox-") as stage:
         copy_evidence(manifest, Path(folder), Path(stage, "evidence"))
         with hold(bwrap, backend, stage, limits or Limits()) as sandbox:
             yield sandbox
-
-
-def remove_leftovers(folder):
-    """Remove what sandboxes of this user left in a folder whose process was killed before it could."""
-    for place in folder.glob("sandbox-*-*"):
-        owner = place.name.split("-")[1]
-        with suppress(OSError):
-            if owner.isdigit() and not Path("/proc", owner).exists() and place.stat().st_uid == os.geteuid():
-                for part in [place, *place.rglob("*/")]:
-                    part.chmod(0o700)
-                shutil.rmtree(place)
 
 
 def copy_evidence(manifest, folder, target):

@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from helpers.agents.arms import choose_horizon
+from helpers.agents.arms import move_moments
 from helpers.formats.forecastbench import build_markets, read_questions, word_events
 
 COLUMNS = "question_set id source snapshot_date value resolved resolution_date".split()
@@ -56,7 +56,7 @@ def test_words_are_those_of_the_set_and_moments_lie_in_the_span(write_set, tmp_p
     assert worded["event_id"].tolist() == ["s-infer-1"], "a market without a wording is left out"
     assert worded["prompt"].iloc[0] == "Does harbour 1 open?\nA. Yes\nB. No"
     assert worded["as_of"].iloc[0][:10] == "2025-01-31"
-    asked = [choose_horizon(worded, name)["as_of"].iloc[0][:10] for name in ("Early", "Late", "Near")]
+    asked = [move_moments(worded, name)["as_of"].iloc[0][:10] for name in ("Early", "Late", "Near")]
     assert asked == sorted(asked) and "2025-01-01" < asked[0] and asked[-1] == "2025-03-01"
 
 

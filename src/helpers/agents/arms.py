@@ -6,6 +6,7 @@ of a smaller one are part of a larger one's. What is recorded stands in data/run
 
 import json
 
+import numpy as np
 import pandas as pd
 
 from helpers.agents.registry import PROMPTED, connect_agent, load_entries, read_settings
@@ -44,20 +45,7 @@ def select_events(arm, events):
         chosen &= events[column].isin(named) if named else True
     ordered = swap_queries(order_events(events[chosen], SEED), arm.get("query_of"))
     ordered = ordered.iloc[: arm.get("n", len(ordered))]
-    return move_moments(choose_horizon(ordered, arm.get("horizon")), arm.get("days_after"))
-
-
-def choose_horizon(events, horizon):
-    """Return events as asked at a point of their life, those that have it; as they are for None (WorldReasoner 5.3).
-
-    >>> table = pd.DataFrame({"as_of": ["2024-03-01"], "metadata": ['{"moments": {"Early": "2024-02-01"}}']})
-    >>> choose_horizon(table, "Early")["as_of"].tolist(), choose_horizon(table, "Late")["as_of"].tolist()
-    (['2024-02-01'], [])
-    """
-    if horizon is None:
-        return events
-    moments = [(parse_json(cell) or {}).get("moments", {}).get(horizon) for cell in events["metadata"]]
-    return events.assign(as_of=moments).dropna(subset=["as_of"])
+    return move_moments(ordered, arm.get("horizon"), arm.get("days_after"))
 
 
 def swap_queries(events, query_of):
@@ -79,12 +67,22 @@ def swap_queries(events, query_of):
     return events.assign(query=queries)
 
 
-def move_moments(events, days_after):
-    """Return events as asked so many days after their resolution; as they are for None (FutureX 4.5.1)."""
-    if days_after is None:
-        return events
-    moments = pd.to_datetime(events["resolves_at"]) + pd.Timedelta(days=days_after)
-    return events.assign(as_of=[stamp_moment(moment) for moment in moments])
+def move_moments(events, horizon=None, days_after=None):
+    """Return events as asked at a point of their life, those that have it (WorldReasoner 5.3), or after their end.
+
+    `days_after`: so many days after the resolution (FutureX 4.5.1). As they are without either.
+
+    >>> table = pd.DataFrame({"as_of": ["2024-03-01"], "metadata": ['{"moments": {"Early": "2024-02-01"}}']})
+    >>> move_moments(table, "Early")["as_of"].tolist(), move_moments(table, "Late")["as_of"].tolist()
+    (['2024-02-01'], [])
+    """
+    if horizon:
+        moments = [(parse_json(cell) or {}).get("moments", {}).get(horizon) for cell in events["metadata"]]
+        events = events.assign(as_of=moments).dropna(subset=["as_of"])
+    if days_after is not None:
+        moments = pd.to_datetime(events["resolves_at"]) + pd.Timedelta(days=days_after)
+        events = events.assign(as_of=[stamp_moment(moment) for moment in moments])
+    return events
 
 
 def read_run(arm_id):
@@ -157,20 +155,12 @@ def describe_recorded(entry, n_left, recordings):
     return f"the agent's options have changed since: {apply}"
 
 
-def measure_methods(folder=ROOT / "data/runs"):
-    """Return what a question took in the recorded runs, a mean a method: {method: (input tokens, output tokens)}."""
-    entries, rows = load_entries(), []
+def estimate_tokens(method, n_questions, folder=ROOT / "data/runs"):
+    """Return the tokens (input, output) of questions by the recorded runs of a method; None where there are none."""
+    entries, sums = load_entries(), np.zeros(3)
     for path in sorted(folder.glob("*/run.json")):
         facts = json.loads(path.read_text(encoding="utf-8"))
-        if facts.get("agent") in entries:
-            n_asked, method = facts["n_events"] * facts.get("trials", 1), entries[facts["agent"]]["method"]
-            rows.append((method, facts["n_input_tokens"], facts["n_output_tokens"], n_asked))
-    sums = pd.DataFrame(rows, columns=["method", "input", "output", "n"]).groupby("method").sum()
-    means = sums[["input", "output"]].div(sums["n"], axis=0)
-    return {method: (float(row["input"]), float(row["output"])) for method, row in means.iterrows()}
-
-
-def estimate_tokens(method, n_questions):
-    """Return the tokens (input, output) of questions by the recorded runs of a method; None where there are none."""
-    means = measure_methods().get(LIKE.get(method, method))
-    return means and tuple(round(n_questions * mean) for mean in means)
+        if facts.get("agent") in entries and entries[facts["agent"]]["method"] == LIKE.get(method, method):
+            n_asked = facts["n_events"] * facts.get("trials", 1)
+            sums += facts["n_input_tokens"], facts["n_output_tokens"], n_asked
+    return tuple(round(float(n_questions * total / sums[2])) for total in sums[:2]) if sums[2] else None

@@ -16,7 +16,7 @@ import pandas as pd
 from scipy.optimize import minimize_scalar
 
 from helpers.events.pose import pool_matches
-from helpers.events.types import NONE_LABEL, build_history, list_bars, resolve_event
+from helpers.events.types import NONE_LABEL, build_history, resolve_draws, resolve_event
 from helpers.store import dump_json, parse_json
 
 METHODS = ("last_value", "seasonal", "mean", "smoothing", "arima", "base_rate", "random")
@@ -153,7 +153,8 @@ def answer_event(event, variables, point, draws, *, by_draws):
         counts = zip(point, np.bincount(top.ravel(), minlength=draws.shape[1]).tolist(), strict=True)
         shares = {name: round(n / len(draws), 6) for name, n in sorted(counts) if n}
         return {"value": resolve_event(measured, point), "distribution": shares}
-    letters, found = list(parse_json(event["options"])), count_answers(measured, list(point), draws)
+    letters = list(parse_json(event["options"]))
+    found = Counter(map(frozenset, resolve_draws(measured, list(point), draws)))
     shares = {
         letter: round(sum(n for chosen, n in found.items() if letter in chosen) / len(draws), 6) for letter in letters
     }
@@ -166,29 +167,6 @@ def answer_event(event, variables, point, draws, *, by_draws):
         value = likeliest if by_draws else resolve_event(measured, point)
         probability = shares[value]
     return {"value": value, "probability": probability, "distribution": shares}
-
-
-def count_answers(variables, names, values):
-    """Return how many draws of some entities (columns of `values`) give each answer, a Counter of sets of letters.
-
-    An answer turns on who leads, or on which side of the bars each value lies; of draws that are alike in this, and in
-    what is missing, one is resolved.
-    """
-    is_missing = np.isnan(values)
-    if variables["ask"] == "leader":
-        by_name = sorted(range(len(names)), key=names.__getitem__)  # of equal values the first by name leads
-        sign = 1 if variables.get("order") == "asc" else -1
-        leader = np.where(is_missing, np.inf, sign * values)[:, by_name].argmin(axis=1)
-        sides = np.column_stack([leader, is_missing])
-    else:
-        bars = np.array(list_bars(variables, names), dtype=float)
-        sides = (values[:, None] > bars) + (values[:, None] >= bars).astype(int) - is_missing[:, None]
-    marks, size = sides.tobytes(), sides[0].nbytes
-    alike = [marks[start : start + size] for start in range(0, len(marks), size)]
-    rows, found = dict(zip(alike, values.tolist(), strict=True)), Counter()
-    for mark, n in Counter(alike).items():
-        found[frozenset(resolve_event(variables, dict(zip(names, rows[mark], strict=True))))] += n
-    return found
 
 
 def state_number(value, quantiles):

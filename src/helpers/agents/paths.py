@@ -11,6 +11,7 @@ import pandas as pd
 
 from helpers.agents.forecasters import QUANTILES, list_baselines, seed_draws, state_number
 from helpers.events.horizons import cut_series, load_series, step_dates
+from helpers.events.types import resolve_draws
 from helpers.store import dump_json, hash_text, parse_json
 
 N_PATHS = 104
@@ -89,19 +90,13 @@ def resolve_paths(variables, names, known, values, ahead, paths):
 
     The same as `horizons.resolve_question` of each future after what is known, at a thousandth of the time.
     """
-    ask, ends = variables["ask"], paths[:, -1]
-    if ask == "peak":
+    if variables["ask"] == "peak":
         dates = [*known, *ahead]
         first = sum(date < variables["from_date"] for date in dates)
         past = np.broadcast_to(values[:, 0], (len(paths), len(values)))
         places = first + np.argmax(np.hstack([past, paths[:, :, 0]])[:, first:], axis=1)
         return [f"{dates[place][:7]}-01" for place in places]
-    letters = variables["letters"]
-    if ask == "leader":
-        bars = np.array([variables["reference"][name] for name in names])
-        places = np.argmax(ends / bars if variables.get("by") == "gain" else ends, axis=1)
-        return [letters[names[place]] for place in places]
-    if ask == "band":
-        return [letters[str(place)] for place in np.searchsorted(variables["cuts"], ends[:, 0], side="right")]
-    is_yes = ends[:, 0] > variables["reference"] if ask == "change" else ends[:, 0] >= variables["threshold"]
-    return [letters["Yes" if flag else "No"] for flag in is_yes]
+    ends = paths[:, -1]
+    if variables.get("by") == "gain":
+        ends = ends / np.array([variables["reference"][name] for name in names])
+    return resolve_draws(variables, names, ends)

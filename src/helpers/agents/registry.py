@@ -171,20 +171,14 @@ def connect_agent(entry, door):
     columns = ("category", "framework", "model", "model_family", "knowledge_cutoff_date")
     forecast_by = forecast_with_graph if entry["method"] in GRAPH_METHODS else forecast
     answer = partial(forecast_by, ask, client)
-    if "search" in entry:
-        answer = partial(forecast_with_search, answer, OpenWeb(entry["search"], door))
+    web = OpenWeb(entry["search"], door) if "search" in entry else None  # which stands beside the world
     return {name: entry.get(name) for name in columns} | {
-        "forecast": answer,
+        "forecast": (lambda event, world: answer(event, web.join(world))) if web else answer,
         "model_digest": MODELS[local]["sha256"] if local else None,
         "params": params,
         "prompt_sha256": hash_prompts(prompts),
         "seed": options.get("seed", SEED if local else None),
     }
-
-
-def forecast_with_search(answer, web, event, world):
-    """Return the outcome of an agent that has the open web (`OpenWeb`) beside the world."""
-    return answer(event, web.join(world))
 
 
 def build_client(entry, door):

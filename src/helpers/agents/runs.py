@@ -223,17 +223,6 @@ def run_agents(
 # --- several answers to one question: their majority or median as an agent of its own ---------------------------------
 
 
-def combine_values(values, kind):
-    """Return one value for several answers to a question: of numbers the median, else the first most frequent one.
-
-    >>> combine_values([3, 1, 8], "number"), combine_values(["B", "A", "A"], "single")
-    (3, 'A')
-    """
-    if kind in ("number", "percent"):
-        return statistics.median(values)
-    return parse_json(Counter(map(dump_json, values)).most_common(1)[0][0])
-
-
 def make_majority(path, run_id, agent, n_samples):
     """Return the agent that answers as the majority or median of a run's samples, which stand in a store, does.
 
@@ -249,7 +238,10 @@ def make_majority(path, run_id, agent, n_samples):
         if not values:
             reason = f"none of {n_samples} samples holds an answer"
             return {"prediction": {"value": None, "status": "unparsable", "reason": reason}, "trace": trace}
-        made = {"value": combine_values(values, event["kind"])}
+        if event["kind"] in ("number", "percent"):
+            made = {"value": statistics.median(values)}
+        else:  # the most frequent, of several the first
+            made = {"value": parse_json(Counter(map(dump_json, values)).most_common(1)[0][0])}
         if event["kind"] == "single":
             shares = {value: n / len(values) for value, n in sorted(Counter(values).items())}
             made |= {"distribution": shares, "probability": shares[made["value"]]}

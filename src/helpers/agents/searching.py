@@ -63,28 +63,30 @@ SCHEMAS = [
 """The tools as providers of native tool calls want them."""
 
 
-def search_web(transcript, world, query, as_of, *, actor=None, n=N_HITS):
+def search_web(transcript, world, query, as_of, *, actor=None, n=N_HITS, is_numbered=False):
     """Return what a search shows an agent, as text; adds the step with the pages seen.
 
-    A query that was searched before is only said to be so.
+    A query that was searched before is only said to be so. With `is_numbered` passages are numbered after those shown
+    before. Of a search of the open web the step has the cost, and how many results were left out and why.
     """
     again = any(step.get("arguments") == {"query": query} for step in transcript.steps)
-    hits = [] if again else world.search(query, as_of, n)
-    text = "\n\n".join(describe_hit(hit) for hit in hits) or "Nothing was found."
-    text = AGAIN if again else text
-    pages = sorted({hit.page_id for hit in hits})
-    add_search(transcript, hits, actor=actor, arguments={"query": query}, content=text, page_ids=pages)
+    hits, first = [] if again else world.search(query, as_of, n), 1 + count_pages(transcript.steps)
+    shown = [f"[{at}] " * is_numbered + describe_hit(hit) for at, hit in enumerate(hits, first)]
+    text = AGAIN if again else "\n\n".join(shown) or "Nothing was found."
+    pages = [hit.page_id for hit in hits]  # as numbered, a page twice where two of its passages are
+    step = {"content": text, "page_ids": pages if is_numbered else sorted(set(pages))}
+    if (cost := getattr(hits, "cost_usd", None)) is not None:
+        transcript.usage["cost_usd"] = (transcript.usage["cost_usd"] or 0) + cost
+        step["cost_usd"] = cost
+    if left_out := getattr(hits, "left_out", None):
+        step["error"] = "left out: " + ", ".join(f"{n} {why}" for why, n in sorted(left_out.items()))
+    transcript.add("tool", actor=actor, tool="search", arguments={"query": query}, **step)
     return text
 
 
-def add_search(transcript, hits, **columns):
-    """Add the step of a search; of one of the open web with its cost, and how many results were left out and why."""
-    if (cost := getattr(hits, "cost_usd", None)) is not None:
-        transcript.usage["cost_usd"] = (transcript.usage["cost_usd"] or 0) + cost
-        columns["cost_usd"] = cost
-    if left_out := getattr(hits, "left_out", None):
-        columns["error"] = "left out: " + ", ".join(f"{n} {why}" for why, n in sorted(left_out.items()))
-    transcript.add("tool", tool="search", **columns)
+def count_pages(steps):
+    """Return how many passages the steps of a transcript showed."""
+    return sum(len(step.get("page_ids") or ()) for step in steps)
 
 
 def open_page(transcript, world, address, as_of, *, about="", actor=None):

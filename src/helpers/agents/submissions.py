@@ -13,7 +13,7 @@ from jsonschema import Draft202012Validator
 
 from helpers.agents.prompted import constrain_json, forecast, keep_values
 from helpers.agents.prompts import asks_probabilities, describe_answer, list_options, split_question
-from helpers.agents.searching import AGAIN, MAX_STEP, N_FOUND, N_HITS, add_search, ask_last, describe_hit, open_page
+from helpers.agents.searching import MAX_STEP, N_FOUND, ask_last, count_pages, open_page, search_web
 from helpers.calendar import MONTHS
 from helpers.models.grammars import build_grammar, demand_json, make_schema, quote_literal, write_stated
 from helpers.papers import get_constant
@@ -139,23 +139,9 @@ def ask_for_graph(transcript, event, world, found="", n_found=0):
 def ask_for_graph_with_pages(transcript, event, world):
     """Search once, with the question as query (or the event's `query`), and ask for a submission (Search-Enabled)."""
     query = event.get("query") or event["prompt"]
-    text = search_numbered(transcript, world, query, event["as_of"], N_FOUND)
+    text = search_web(transcript, world, query, event["as_of"], n=N_FOUND, is_numbered=True)
     found = read_prompt("found_pages").format(as_of=event["as_of"], found=text)
     return ask_for_graph(transcript, event, world, found, count_pages(transcript.steps))
-
-
-def search_numbered(transcript, world, query, as_of, n):
-    """Return what a search shows, its passages numbered after those shown before; adds the step."""
-    hits, first = world.search(query, as_of, n), 1 + count_pages(transcript.steps)
-    text = "\n\n".join(f"[{at}] {describe_hit(hit)}" for at, hit in enumerate(hits, first)) or "Nothing was found."
-    pages = [hit.page_id for hit in hits]  # in this order: sources are numbers
-    add_search(transcript, hits, arguments={"query": query}, content=text, page_ids=pages)
-    return text
-
-
-def count_pages(steps):
-    """Return how many passages the steps of a transcript showed."""
-    return sum(len(step.get("page_ids") or ()) for step in steps)
 
 
 def ask_by_turns(transcript, event, world, *, searches=True):
@@ -188,9 +174,7 @@ def take_turn(transcript, event, world, turn):
     """Return what a model sees of its turn, as text; adds the step, or a step an event."""
     given = str(turn.get("input") or "").strip()
     if turn["action"] == "search" and given:
-        if any(step.get("arguments") == {"query": given} for step in transcript.steps):
-            return AGAIN
-        return search_numbered(transcript, world, given, event["as_of"], N_HITS)
+        return search_web(transcript, world, given, event["as_of"], is_numbered=True)
     if turn["action"] == "open" and given:
         number = 1 + count_pages(transcript.steps)
         text = open_page(transcript, world, given, event["as_of"], about=event["prompt"])

@@ -168,16 +168,6 @@ class Watch:
         return True
 
 
-def describe_stop(watch, number):
-    """Return what a run says at its first signal: what is under way, for how long at most, what a second one does."""
-    limits = [limit for _, limit in watch.under_way.values()]
-    seconds = max(0, max(limits, default=0) - time.monotonic())
-    again = "a second Ctrl-C" if number == signal.SIGINT else "a second signal"
-    told = f"stopping: no further question is asked; those under way ({len(limits)}) will be stored as they end, in "
-    told += f"{seconds:.0f} s at most; {again} stops at once, and what has not been answered by then is asked, and may "
-    return f"\n{told}be paid, again\n"
-
-
 @contextmanager
 def heed_signals(watch):
     """Stop a run at the first SIGINT (Ctrl-C) or SIGTERM, raise KeyboardInterrupt at the second; in the main thread.
@@ -191,7 +181,16 @@ def heed_signals(watch):
     def stop(number, frame):
         if watch.cause == "signal":
             raise KeyboardInterrupt
-        os.write(2, describe_stop(watch, number).encode())  # print is not safe here: it may be at work itself
+        name = "Ctrl-C" if number == signal.SIGINT else "signal"
+        limits = [limit for _, limit in watch.under_way.values()]
+        told = (
+            f"\nstopping: no further question is asked; those under way ({len(limits)}) will be stored as they end, in "
+        )
+        told += (
+            f"{max(0, max(limits, default=0) - time.monotonic()):.0f} s at most; a second {name} stops at once, and "
+        )
+        told += "what has not been answered by then is asked, and may be paid, again\n"
+        os.write(2, told.encode())  # print is not safe here: it may be at work itself
         watch.stop("signal", "stopped by Ctrl-C" if number == signal.SIGINT else "stopped by SIGTERM")
 
     before = {number: signal.signal(number, stop) for number in STOPS}

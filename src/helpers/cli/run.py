@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from helpers.agents.arms import SEED, choose_horizon, move_moments
+from helpers.agents.arms import SEED, move_moments
 from helpers.agents.registry import FUNCTION, load_agents, load_entries, pick_entry
 from helpers.agents.runs import (
     DEADLINE_S,
@@ -75,7 +75,7 @@ def gather_agents(names, window, plan):
 def draw_events(window, limit, plan):
     """Return the run's `Asked`, at the plan's moment. Raises ValueError where no question of the set names it."""
     horizon = plan.arm.get("horizon")
-    whole = move_moments(choose_horizon(read_window("events", window), horizon), plan.arm.get("days_after"))
+    whole = move_moments(read_window("events", window), horizon, plan.arm.get("days_after"))
     if whole.empty:
         named = f"those of long and markets name {', '.join(HORIZONS)}"
         raise ValueError(f"no question of {find_set(window).name} says when {horizon} is; {named}")

@@ -34,81 +34,48 @@ def resolve_event(variables, snapshot):
     >>> resolve_event(terms, {"x": 1.5, "y": 2.0})
     ['A']
     """
-    among = variables.get("among")
+    ask, among = variables["ask"], variables.get("among")
     present = {e: value for e, value in dict(snapshot).items() if value == value and (not among or e in among)}
-    return RESOLVERS[variables["ask"]](variables, present)
-
-
-def _resolve_number(variables, snapshot):
-    value, ask = snapshot.get(variables["entity"]), variables["ask"]
-    if value is None or ask == "value":
-        return None if value is None else float(value)
-    if ask == "band":
-        key = str(sum(value >= cut for cut in variables["cuts"]))
-    elif ask == "outcome":
-        key = "home" if value > 0 else "away" if value < 0 else "draw"
-    else:
-        is_yes = value > variables["reference"] if ask == "change" else value >= variables["threshold"]
-        key = "Yes" if is_yes else "No"
-    return variables["letters"][key]
-
-
-def _resolve_leader(variables, snapshot):
-    values = measure_entities(variables, snapshot)
-    entities = list(variables["reference"])
+    if KINDS[ask] == "ranking":
+        ordered = order_entities(measure_entities(variables, present), variables.get("order", "desc"))
+        if ask == "rank":
+            return ordered[variables["rank"] - 1 : variables["rank"]] or None
+        return ordered[: variables["k"]] if len(ordered) >= variables["k"] else None
+    if ask == "leader":
+        present = measure_entities(variables, present)
+    names = [variables["entity"]] if "entity" in variables else list(variables["reference"])
     if variables.get("absent") == "out":
-        entities = [entity for entity in entities if entity in values]
-    if not entities or not set(entities) <= set(values):
+        names = [name for name in names if name in present]
+    if not names or not set(names) <= set(present):
         return None
-    return variables["letters"][order_entities({e: values[e] for e in entities}, variables.get("order", "desc"))[0]]
+    values = np.array([[present[name] for name in names]], dtype=float)
+    return float(values[0, 0]) if ask == "value" else resolve_draws(variables, names, values)[0]
 
 
-def _resolve_multi(variables, snapshot):
-    entities = list(variables["reference"])
-    if not set(entities) <= set(snapshot):
-        return None
-    bar = variables.get("threshold")
-    right = [e for e in entities if (snapshot[e] > variables["reference"][e] if bar is None else snapshot[e] >= bar)]
-    letters = variables["letters"]
-    return sorted(letters[e] for e in right) or ([letters[NONE_LABEL]] if NONE_LABEL in letters else None)
+def resolve_draws(variables, names, values):
+    """Return the answers of options that many snapshots give, in the measure that the event ranks by.
 
-
-def _resolve_ranking(variables, snapshot):
-    values = measure_entities(variables, snapshot)
-    ordered = order_entities(values, variables.get("order", "desc"))
-    if variables["ask"] == "rank":
-        place = variables["rank"]
-        return ordered[place - 1 : place] or None
-    return ordered[: variables["k"]] if len(ordered) >= variables["k"] else None
-
-
-RESOLVERS = {
-    **dict.fromkeys(("value", "change", "threshold", "band", "outcome"), _resolve_number),
-    "leader": _resolve_leader,
-    "risers": _resolve_multi,
-    "above": _resolve_multi,
-    "top": _resolve_ranking,
-    "rank": _resolve_ranking,
-}
-
-
-def list_bars(variables, entities):
-    """Return what values are compared with to answer: numbers for all of one row a bar, or one row by entity.
-
-    >>> list_bars({"ask": "risers", "reference": {"x": 1.0, "y": 2.0}}, ["y", "x"])
-    [[2.0, 1.0]]
-    >>> list_bars({"ask": "band", "cuts": [3, 5]}, ["x"])
-    [[3], [5]]
+    `values` has a row a snapshot and a column for each of `names`, none missing. An answer is a letter; of several
+    right ones a sorted list, None where nothing is right and no option says so.
     """
-    ask, reference = variables["ask"], variables.get("reference")
+    ask, letters = variables["ask"], variables["letters"]
+    if ask == "leader":
+        by_name = np.argsort(names, kind="stable")  # of equal values the first by name leads
+        sign = 1 if variables.get("order") == "asc" else -1
+        return [letters[names[place]] for place in by_name[(sign * values[:, by_name]).argmin(axis=1)]]
+    if KINDS[ask] == "multi":
+        bar, reference = variables.get("threshold"), variables["reference"]
+        is_right = values > [reference[name] for name in names] if bar is None else values >= bar
+        none = [letters[NONE_LABEL]] if NONE_LABEL in letters else None
+        right = (sorted(letters[name] for name, flag in zip(names, row, strict=True) if flag) for row in is_right)
+        return [found or none for found in right]
+    first = values[:, 0]
     if ask == "band":
-        return [[cut] for cut in variables["cuts"]]
+        return [letters[str(place)] for place in np.searchsorted(variables["cuts"], first, side="right")]
     if ask == "outcome":
-        return [[0]]
-    if ask == "change":
-        return [[reference]]
-    bar = variables.get("threshold")
-    return [[reference[entity] for entity in entities]] if bar is None else [[bar]]
+        return [letters[("away", "draw", "home")[sign + 1]] for sign in np.sign(first).astype(int)]
+    is_yes = first > variables["reference"] if ask == "change" else first >= variables["threshold"]
+    return [letters["Yes" if flag else "No"] for flag in is_yes]
 
 
 def measure_entities(variables, snapshot):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from helpers.agents.arms import choose_horizon, load_arms, replay_arms
+from helpers.agents.arms import load_arms, move_moments, replay_arms
 from helpers.agents.registry import GRAPH_METHODS
 from helpers.events.series_pages import open_series
 from helpers.papers import get_constant, load_published
@@ -153,7 +153,7 @@ def ask_horizons(events, agents, horizons=HORIZONS):
     """
     rows = []
     for horizon in horizons:
-        asked = choose_horizon(events, horizon).to_dict("records")
+        asked = move_moments(events, horizon).to_dict("records")
         for name, agent in agents.items():
             about = {"run_id": f"{name} at {horizon}", "agent_id": name, "horizon": horizon, "sample": 0}
             for event in asked:

@@ -286,24 +286,25 @@ def test_lacking_counts_as_wrong_even_where_the_guess_is_right_and_denominators_
     assert failed.loc["overall", ["right", "n"]].tolist() == [1, 3]
 
 
-def test_a_model_is_asked_both_ways_and_its_guess_without_the_file_earns_nothing(tmp_path):
+def test_a_model_is_given_the_whole_text_and_works_on_each_task_again_with_its_tools(tmp_path):
     path = tmp_path / "a.csv"
     path.write_text("Date,State,Lead\n" + 200 * "2016-10-05,Ohio,5\n" + "2016-10-05,Iowa,7\n")
     asked = []
 
     def consult(prompt, schema, repeat=0):
         if schema is TURN:
-            return Verdict("missing")
+            return Verdict("ok", {"action": "answer", "input": "57"[repeat]}) if repeat < 2 else Verdict("missing")
         asked.append(prompt)
         return Verdict("ok", {"answer": "5"})
 
     lost = [tmp_path / "b.png"]
-    runs = running.run_model(consult, make_events().assign(as_of=AS_OF), {"a": [path], "b": lost, "c": lost}, None, {})
-    scored = study.score_runs(runs, ANSWERS).set_index(["agent", "event_id"])
-    assert len(asked) == 2 and "Iowa,7" in asked[0] and "Ohio,5" not in asked[1]
-    assert scored.loc[(running.WITH_TEXT, "a"), "score"] == 1
-    assert scored.loc[(running.ALONE, "a"), ["score", "is_match"]].tolist() == [0, True]
-    assert scored.loc[(running.WITH_TEXT, "b"), "status"] == "lacking"
+    given = make_events().assign(as_of=AS_OF), {"a": [path], "b": lost, "c": lost}, None, {}
+    scored = study.score_runs(running.run_model(consult, *given, 2), ANSWERS).set_index(["agent", "event_id", "repeat"])
+    assert len(asked) == 1 and "Iowa,7" in asked[0]
+    assert scored.loc[(running.WITH_TEXT, "a", 0), "score"] == 1
+    assert scored.loc[(running.WITH_TEXT, "b", 0), "status"] == "lacking"
+    repeats = scored.sort_index().loc[(running.WITH_TOOLS, "a")]
+    assert repeats["status"].tolist() == ["ok", "ok", "missing"] and repeats["score"].tolist()[:2] == [1, 0]
 
 
 def play(turns, prompts):
@@ -345,3 +346,14 @@ def test_scripts_run_in_the_sandbox_on_the_files_alone(made, tmp_path):
     prompts.clear()
     work_by_turns(play(turns, prompts), event, [path], None, kept)
     assert len(kept) == 2 and prompts[2] != seen[2] and prompts[2].count("(kept)") == 2
+
+
+def test_a_script_that_is_run_again_is_run_again(made, tmp_path):
+    needs_sandbox()
+    turns, prompts, shells = [("shell", "echo on >> log; wc -l < log")] * 3, [], {}
+    event = made[0].set_index("event_id", drop=False).loc["crude_2"]
+    work_by_turns(play(turns, prompts), event, [], None, shells)
+    assert [shown for shown in shells.values()] == ["1", "2", "3"]
+    shells.popitem()  # broken off before the third: a new sandbox does the first two before it
+    work_by_turns(play(turns, []), event, [], None, shells)
+    assert list(shells.values()) == ["1", "2", "3"]

@@ -6,9 +6,10 @@ import pandas as pd
 import pytest
 
 from helpers.liveagentbench import workflow as study
+from helpers.liveagentbench.agent import TURN
 from helpers.liveagentbench.asks import list_truths
 from helpers.liveagentbench.cases import JUDGES, STAGES, load_cases, load_questions
-from helpers.liveagentbench.funnel import catch_planted, draw_stages, list_kept, rate_model, run_funnel
+from helpers.liveagentbench.funnel import catch_planted, list_kept, rate_model, run_funnel
 from helpers.liveagentbench.portal import Portal
 from helpers.liveagentbench.tasks import load_taskset, open_files
 from helpers.models.judges import Verdict
@@ -93,6 +94,34 @@ def test_without_recordings_every_view_of_the_model_is_unknown(control):
     assert views.loc[views["stage"] == "uniqueness", "is_kept"].isna().all()
 
 
+def test_a_case_brings_a_task_an_answer_and_files_of_its_own(tmp_path, made):
+    steps = [{"ability": "read", "environment": "spreadsheet"}, {"ability": "calculate", "environment": "spreadsheet"}]
+    own = {"question_id": "q", "task": "By how much did it fall?", "answer": "0.25", "tool": "spreadsheet"}
+    own |= {"files": ["q.csv"], "steps": steps, "as_of": NOW}
+    asked = load_questions(write_lines(tmp_path / "questions.jsonl", {"question_id": "q", "text": "Will it fall?"}))
+    path = write_lines(tmp_path / "cases.jsonl", own)
+    with pytest.raises(ValueError, match="q: no file q.csv"):
+        load_cases(asked, made[0], pd.DataFrame({"event_id": [], "value": []}), path)
+    (tmp_path / "q.csv").write_text("date,price\n2016-10-01,0.75\n2016-10-02,0.5\n")
+    cases = load_cases(asked, made[0], pd.DataFrame({"event_id": [], "value": []}), path)
+    assert cases["q"]["event"]["capabilities"] == '["text_file"]'
+    seen, places = [], {"q": cases["q"]["places"]}
+
+    def consult(prompt, schema, repeat=0):
+        seen.append(prompt)
+        if schema is TURN:
+            action = ("answer", "0.25") if "2016-10-02" in prompt else ("file", "q.csv")
+            return Verdict("ok", dict(zip(("action", "input"), action, strict=True)))
+        return build_reader(answer="0.25")(prompt, schema, repeat)
+
+    views = study.control_cases(asked, cases, consult, lambda *given: [], places, None)
+    kept = views[views["judge"] == "model"].set_index("stage")["is_kept"]
+    assert list(kept) == [True] * 4 and len(views) == 8
+    assert sum("2016-10-02,0.5" in prompt for prompt in seen) == 2, "the agent and the blind reader saw the file"
+    lost = study.control_cases(asked, cases, lambda *given: Verdict("missing"), lambda *given: [], places, None)
+    assert lost.loc[lost["stage"] == "executability", "is_kept"].isna().all()
+
+
 def screen_one(answer, found="nothing", status="ok", **labels):
     """Return the model's view on whether one question, with the answer 12, is beyond memory and one search."""
     table = pd.DataFrame([{"question_id": "a", "text": "How many?", "answer": "12"} | labels])
@@ -152,10 +181,10 @@ def test_the_funnel_counts_each_question_once():
     assert list_kept(pd.DataFrame(rows), "model", stages) == ["a"]
 
 
-def test_questions_that_nobody_labelled_have_no_agreement_and_are_drawn():
+def test_questions_that_nobody_labelled_have_no_agreement():
     kept = {"labels": None, "model": True}
     keys = [(name, stage, judge) for name in "ab" for stage in STAGES for judge in JUDGES]
     views = [dict(zip(("question_id", "stage", "judge"), key, strict=True)) | {"is_kept": kept[key[2]]} for key in keys]
     views = pd.DataFrame(views).assign(note="").astype({"is_kept": object})
     agreement = rate_model(views, 0, 10)
-    assert agreement.empty and len(draw_stages(run_funnel(views), agreement, 2, "none is labelled").axes) == 2
+    assert agreement.empty and len(run_funnel(views)) == 2 * len(STAGES)

@@ -64,7 +64,7 @@ def test_the_public_layout_is_read(tmp_path):
     ]
     read = read_public(write_lines(tmp_path / "pot.jsonl", *lines), task="tier_post", cutoff=CUTOFF)
     assert [instance.target for instance in read] == ["B", "D", "A", ["B", "A"]]
-    assert [instance.prompt for instance in read[:3]] == ["A paper.\n\nWhich tier?", "Which tier?", "Whole."]
+    assert [instance.prompt for instance in read[:3]] == ["A paper.\n\nWhich tier?", "Which tier?", "Which?\n\nWhole."]
     assert read[1].choices == dict(zip("ABCD", papers.get_constant("proof_of_time", "award_tiers"), strict=True))
     assert [instance.task for instance in read[2:]] == ["tier_post", "full_order"]
     assert not any(find_misfits(instance._asdict()) for instance in read)

@@ -1,13 +1,17 @@
 """Instances from public lists, on small made-up lists: who is asked about, and what is never in the evidence."""
 
+import json
+
 import numpy as np
 import pandas as pd
 import pytest
 from public import pot_lists as public
 from public import pot_rules as rules
+from public.pot_authors import main
 
 from helpers.proof_of_time.evidence import LeakError, check_instances, read_evidence
-from helpers.proof_of_time.instances import NONE, find_misfits
+from helpers.proof_of_time.instances import NONE, find_misfits, read_instances
+from helpers.proof_of_time.trials import describe_evidence
 
 FIELDS = {"rain": ["rain"], "snow": ["snow"], "wind": ["wind"]}
 
@@ -114,3 +118,49 @@ def test_a_board_is_asked_for_systems_that_the_evidence_does_not_show(rng, tmp_p
     assert all(trend) and len(trend) == 11
     pairs = [answer for name, method, answer in rows if method == "last value" and "pairwise" in name]
     assert pairs == ["A"] * 3, "a pair's last value is the same for both"
+
+
+def test_the_authors_files_are_read_with_their_evidence(tmp_path):
+    asked = {
+        "sota_forecast/mcq_dataset": {
+            "question": "Which bucket?",
+            "prompt": "Benchmark: X\nOptions:\na: 0-20\nb: 20-40",
+            "choices": ["a: 0-20", "b: 20-40"],
+            "answer": "b",
+            "metadata": {"benchmark": "X"},
+        },
+        "award_react/post-cutoff_emnlp": {"question": "Which tier?", "context": "On rain", "answer": "Main"},
+        "citation_react/ranking": {"question": "Order?", "choices": ["x", "y"], "answer": ["B", "A"]},
+    }
+    files = {
+        "sota/sota_metrics.json": [{"benchmark": "X", "score": 21.0}],
+        "award/accepted_papers.csv": "title\nOn rain\n",
+    }
+    files["citation/historical_papers_2021_2024.jsonl"] = {"title": "On snow", "citation_count": 3}
+    for name, row in asked.items():
+        path = tmp_path / "benchmarks" / f"{name}.jsonl"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(row) + "\n")
+    for name, held in files.items():
+        path = tmp_path / "sandbox_data" / name
+        path.parent.mkdir(parents=True)
+        path.write_text(held if isinstance(held, str) else json.dumps(held) + "\n")
+    main(tmp_path, tmp_path / "out")
+    read = {one.task: one for one in read_instances(tmp_path / "out/authors.jsonl")}
+    sota = read["frontier_bucket"]
+    assert sota.choices == {"A": "0-20", "B": "20-40"} and sota.target == "B"
+    assert (
+        sota.prompt.startswith("Which bucket?\n\nBenchmark: X") and sota.manifest[0]["path"] == "sota/sota_metrics.json"
+    )
+    assert read["tier_post"].prompt == "On rain\n\nWhich tier?" and read["full_order"].target == ["B", "A"]
+    assert {one.variant for one in read.values()} == {"as_published"}
+    told = [describe_evidence(one, tmp_path / "sandbox_data") for one in read.values()]
+    assert any("/evidence/award/accepted_papers.csv: 1 lines; columns title" in text for text in told)
+    assert [read_evidence(tmp_path / "sandbox_data", one.manifest[0]["path"]).shape[0] for one in read.values()] == [
+        1
+    ] * 3
+    (tmp_path / "sandbox_data/award/accepted_papers.csv").unlink()
+    with pytest.raises(FileNotFoundError, match="accepted_papers"):
+        main(tmp_path, tmp_path / "out")
+    with pytest.raises(ValueError, match="holds none of the files"):
+        main(tmp_path / "out", tmp_path / "out")

@@ -79,11 +79,27 @@ def test_evidence_that_was_changed_stops_the_run(reach, provider, desk, tmp_path
         solve(reach(), make_event(), desk, method="agentic")
 
 
-def test_a_local_model_writes_one_action_a_turn_and_looks_first(reach, provider, desk):
+def test_the_papers_loop_neither_makes_it_look_nor_stops_a_call_made_again(reach, provider, desk):
+    needs_sandbox()
+    look = {"thought": "look", "action": "bash", "input": "echo on >> log; wc -l < log"}
+    provider.answer = reply_with(*map(json.dumps, [look, look, look | {"action": "answer", "input": ""}]), FINAL)
+    outcome = solve(reach(is_local=True), make_event(), desk, method="agentic")
+    assert [step["content"] for step in list_tools(outcome)] == ["1", "2"] and outcome["prediction"]["value"] == "A"
+    assert {asked["grammar"] for asked in provider.asked[:3]} == {TURN_GRAMMAR}
+
+
+def test_calls_are_kept_where_of_an_answer_values_alone_are(reach, provider, desk):
+    needs_sandbox()
+    provider.answer = reply_with(call("bash", script="cat /evidence/scores.csv"), {"content": FINAL})
+    outcome = solve(reach(), make_event() | {"keeps": "values"}, desk, method="agentic")
+    assert outcome["prediction"]["value"] == "A" and len(list_tools(outcome)) == 1
+
+
+def test_a_local_model_that_is_led_looks_first_and_makes_no_call_again(reach, provider, desk):
     needs_sandbox()
     look = {"thought": "look", "action": "bash", "input": "cat /evidence/scores.csv | wc -l"}
     provider.answer = reply_with(*map(json.dumps, [look, look | {"input": "ls"}, look]), FINAL)
-    outcome = solve(reach(is_local=True), make_event(), desk, method="agentic")
+    outcome = solve(reach(is_local=True), make_event(), desk, method="led")
     assert outcome["prediction"]["value"] == "A" and list_tools(outcome)[0]["content"] == "3"
     assert read_count(outcome)["n_turns"] == 4
     assert [asked["grammar"] for asked in provider.asked[:3]] == [LOOK_GRAMMAR, TURN_GRAMMAR, TURN_GRAMMAR]

@@ -10,6 +10,7 @@ from helpers.agents.sandbox import SandboxError, open_sandbox
 from helpers.liveagentbench.readers import FAULTS, READERS, Unread, extract_text
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
+from helpers.store import dump_json
 from helpers.web.markup import parse_html, read_text
 from helpers.web.pages import GatewayError
 from helpers.web.passages import read_page
@@ -19,13 +20,14 @@ N_TURNS = 12
 TURN = make_schema(action={"enum": ["page", "file", "shell", "answer"]}, input={"type": "string", "maxLength": 1000})
 
 
-def work_by_turns(consult, event, places, fetch, shells):
+def work_by_turns(consult, event, places, fetch, shells, repeat=0):
     """Return (status, reply, reason) of a model that works on a task with its tools until it answers.
 
     "lacking": a file of the task is not made; "missing": a turn is not recorded; "failed": a request failed. What a
     tool cannot do is said to the model. `places` and `fetch` are as of `program.solve_task`; scripts run in the sandbox
-    (`agents.sandbox`), the files in /evidence. What a script printed is kept in `shells` (a dict of (event_id, script))
-    and not run again: recorded turns replay where there is no sandbox, too.
+    (`agents.sandbox`), the files in /evidence. What they printed is kept in `shells`, a dict of (event_id, a task's
+    scripts so far as JSON), and not run again: recorded turns replay where there is no sandbox, too. `repeat` is the
+    judge's: which of several runs this is.
     """
     files = {place.name: place for place in places if not isinstance(place, str)}
     if not all(path.exists() for path in files.values()):
@@ -33,17 +35,25 @@ def work_by_turns(consult, event, places, fetch, shells):
     starts, said = [place for place in places if isinstance(place, str)], []
     about = {"question": event["prompt"], "files": ", ".join(files) or "none", "start": ", ".join(starts) or "none"}
     with ExitStack() as stack:
-        box = cache(lambda: stack.enter_context(open_box(files)))
+        box, scripts, n_run = cache(lambda: stack.enter_context(open_box(files))), [], 0
+
+        def run_shell(script):
+            nonlocal n_run
+            scripts.append(script)
+            key = event["event_id"], dump_json(scripts)
+            if key not in shells:  # a sandbox that is opened after recorded scripts does them first
+                results = [box().exec(["bash", "-c", each]) for each in scripts[n_run:]]
+                n_run, shells[key] = len(scripts), cut_middle(describe_result(results[-1]))
+            return shells[key]
+
         tools = {
             "page": lambda address: show_page(fetch(address.strip(), event["as_of"])),
             "file": lambda name: extract_text([files[name.strip().removeprefix("/evidence/")]]),
-            "shell": lambda script: (
-                shells.get((event["event_id"], script)) or describe_result(box().exec(["bash", "-c", script]))
-            ),
+            "shell": run_shell,
         }
         for n_left in range(N_TURNS, 0, -1):
             prompt = read_prompt("taskset_turn").format(**about, n_left=n_left, said="\n\n".join(said))
-            verdict = consult(prompt, TURN)
+            verdict = consult(prompt, TURN, repeat)
             if verdict.status != "ok":
                 status = {"missing": "missing", "unparsable": "ok"}.get(verdict.status, "failed")
                 return status, None, verdict.reason
@@ -54,8 +64,6 @@ def work_by_turns(consult, event, places, fetch, shells):
                 shown = cut_middle(tools[action](given))
             except (GatewayError, OSError, SandboxError, Unread, *FAULTS) as fault:
                 shown = f"It was not done: {type(fault).__name__}: {fault}"
-            if action == "shell":
-                shells[event["event_id"], given] = shown
             said.append(f"{action}: {given}\n{shown}")
     return "ok", None, f"no answer in {N_TURNS} turns"
 

@@ -1,8 +1,8 @@
 """Users' questions made into tasks with a checked answer: what is read, tagged and controlled (LiveAgentBench 3.2).
 
 Questions are JSON lines (`Question`), labelled here by the language model that wrote them. A case (`Case`) is an
-annotator's work on one: the task of `helpers.liveagentbench.tasks` that it became and its labelled steps; `planted`
-names the control that a synthetic case must not pass.
+annotator's work on one: the task that it became, of the task set or its own, and its labelled steps; `planted` names
+the control that a synthetic case must not pass.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from pydantic import BaseModel
 from helpers import papers
 from helpers.faults import find_faults, name_field, read_lines
 from helpers.liveagentbench.asks import list_truths
-from helpers.liveagentbench.tasks import FORMS
+from helpers.liveagentbench.tasks import AS_OF, FORMS
 from helpers.store import ROOT, dump_json
 from helpers.tables import Setting, Text, one_of, some
 
@@ -55,11 +55,18 @@ class Step(Setting):
 
 
 class Case(BaseModel):
-    """What an annotator made of a question; without `answer` the task's computed one holds, without `address` the
-    portal is where its search begins."""
+    """What an annotator made of a question: a task of the set (`event_id`) or one of its own, with its `answer`, its
+    `tool` (an environment) and `files` beside the cases'.
+
+    Of the set's task without `answer` the computed one holds, without `address` the portal is where a search begins.
+    """
 
     question_id: Text
-    event_id: Text
+    event_id: Text | None = None
+    task: Text | None = None
+    tool: one_of(*ENVIRONMENTS, None) = None
+    files: list[Text] = []
+    as_of: Text = AS_OF
     steps: some(Step)
     planted: one_of(*CONTROLS, "", None) = None
     address: Text | None = None
@@ -91,21 +98,30 @@ def load_questions(path=ROOT / "data/spdg/questions.jsonl"):
 
 
 def load_cases(questions, tasks, answers, path=ROOT / "data/spdg/cases.jsonl"):
-    """Return the annotator's cases by question_id: dicts of event (the task), steps (`Step`), planted, answer.
+    """Return the annotator's cases by question_id: dicts of event (the task), steps (`Step`), planted, answer, places.
 
-    `tasks` and `answers` are the task set's tables. Raises ValueError as `read_rows`, and for a case of an unknown
-    question or task.
+    `tasks` and `answers` are the task set's tables; `places`, of a task of its own, are its files and address. Raises
+    ValueError as `read_rows`, and for a case of an unknown question or task, without an answer, or with a lost file.
     """
     truths = list_truths(answers)
     texts, events, cases = set(questions["question_id"]), tasks.set_index("event_id", drop=False), {}
     for name, row in read_rows(path, Case).items():
-        if name not in texts or row["event_id"] not in events.index:
-            raise ValueError(f"{path.name}, {name}: no such question, or no task {row['event_id']!r}")
-        answer = row.get("answer") or truths[row["event_id"]]
-        event, steps = events.loc[row["event_id"]].to_dict(), [Step(**step) for step in row["steps"]]
-        if row.get("address"):
-            event["attachments"] = dump_json([row["address"]])
-        cases[name] = {"event": event, "steps": steps, "planted": row.get("planted") or "", "answer": answer}
+        case, places = Case(**row), None
+        if name not in texts or not case.task and case.event_id not in events.index:
+            raise ValueError(f"{path.name}, {name}: no such question, or no task {case.event_id!r}")
+        answer = case.answer or truths.get(case.event_id)
+        if case.task:
+            takes = [capability for capability, environment in FORMS.values() if environment == case.tool]
+            event = {"event_id": name, "prompt": case.task, "as_of": case.as_of, "capabilities": dump_json(takes)}
+            places = [path.parent / file for file in case.files] + [case.address] * bool(case.address)
+            lost = [place.name for place in places if not isinstance(place, str) and not place.exists()]
+            if answer is None or lost:
+                raise ValueError(f"{path.name}, {name}: {f'no file {lost[0]}' if lost else 'no answer'}")
+        else:
+            event = events.loc[case.event_id].to_dict()
+            event |= {"attachments": dump_json([case.address])} if case.address else {}
+        cases[name] = {"event": event, "steps": case.steps, "planted": case.planted or "", "answer": answer}
+        cases[name]["places"] = places
     return cases
 
 

@@ -1,13 +1,10 @@
 """What views on questions add up to: how many each stage keeps, how the judges fared, and the tables of tasks kept."""
 
-import matplotlib.pyplot as plt
 import pandas as pd
 
 from helpers.liveagentbench.asks import write_truth
 from helpers.liveagentbench.cases import CONTROLS, JUDGES, STAGES, rate_level
-from helpers.plots import COLOURS, draw_points, lighten, name_rows
 from helpers.stats.agreement import compare_judges
-from helpers.stats.means import measure_share
 
 JUDGED = ("tool dependent", "not retrievable", "relevance", "complexity")
 """Stages at which the model and the labels each have a view of their own."""
@@ -45,34 +42,6 @@ def rate_model(views, seed, n_boot):
         rated = compare_judges(pd.DataFrame({stage: flags}, dtype=object), ~pair["labels"].astype(bool), seed, n_boot)
         rows.append(rated.rename(columns={"judge": "stage"}))
     return pd.concat(rows, ignore_index=True) if rows else pd.DataFrame(columns=["stage", "n", "n_true", "verdict"])
-
-
-def draw_stages(stages, agreement, n, title):
-    """Return a figure of the `run_funnel` of n questions beside the agreement of `rate_model`, where the labels vary.
-
-    Stages at which the labels drop fewer than two questions have no agreement to show.
-    """
-    fig, axes = plt.subplots(1, 2, figsize=(10.5, 4.4), width_ratios=[1.4, 1])
-    wide = stages.pivot(index="stage", columns="judge", values="n_out").loc[list(STAGES)[::-1], JUDGES[::-1]]
-    wide.loc["collected"] = n
-    wide.plot.barh(ax=axes[0], width=0.8, color=[lighten(COLOURS[2], 0.3), lighten(COLOURS[0], 0.3)])
-    for bars in axes[0].containers:
-        axes[0].bar_label(bars, padding=3, fontsize=9)
-    axes[0].legend(axes[0].containers[::-1], [f"kept by {name}" for name in wide.columns[::-1]], loc="lower right")
-    axes[0].set(title=title, xlabel="questions kept", ylabel="", xlim=(0, 1.1 * n))
-    bars = agreement[agreement["n_true"] > 1]
-    bars = bars.assign(label=name_rows(bars["stage"], bars["n"], "{}\n(n = {})"))
-    if len(bars):
-        draw_points(bars, axes[1], label="label", value="kappa", low="kappa_low", high="kappa_high")
-    axes[1].set(title="Agreement of model and labels", xlabel="Cohen's kappa with 95% interval", xlim=(-0.3, 1))
-    return fig
-
-
-def measure_reading(views, cases):
-    """Return the share of fault-free cases that the blind readers let pass: n, share, low, high (Wilson, 95%)."""
-    fine = [name for name, case in cases.items() if not case["planted"]]
-    part = views[(views["stage"] == "uniqueness") & (views["judge"] == JUDGES[0])]
-    return measure_share(part.loc[part["question_id"].isin(fine), "is_kept"].dropna().astype(bool))
 
 
 def list_kept(views, judge, stages=STAGES):

@@ -11,6 +11,7 @@ from contextlib import ExitStack
 import pandas as pd
 
 from helpers.agents.registry import open_consult
+from helpers.liveagentbench.agent import work_by_turns
 from helpers.liveagentbench.asks import list_truths
 from helpers.liveagentbench.cases import (
     ABILITIES,
@@ -40,6 +41,7 @@ RUN_ID = "30_spdg"
 N_HITS = 3
 MAX_PASSAGES = 600
 """Characters of what a search found that a model is shown."""
+RUN = ("status", "reply", "reason")
 ANSWERED = ("ok", "unparsable")
 """States of a request that a model replied to, whether or not its reply holds an answer."""
 NEED = make_schema(needs_tool={"enum": ["yes", "no"]}, tool={"enum": list(ENVIRONMENTS)})
@@ -201,9 +203,10 @@ def view_answers(name, case, run, consult, places, search):
 
     The third reader, the model drawn again, is asked only where the program and the model differ.
     """
-    can = run["status"] == "ok" and run["reply"] is not None
-    note = "" if can else run["reason"] or "the program finds no answer"
-    rows = [view(name, "executability", judge, can, note) for judge in JUDGES]
+    is_missing = run["status"] == "missing"
+    can = None if is_missing else run["status"] == "ok" and run["reply"] is not None
+    note = "" if can else "no reply" if is_missing else run["reason"] or "the program finds no answer"
+    rows = [view(name, "executability", judge, can, note, "missing" if is_missing else "ok") for judge in JUDGES]
     status, second = answer_blind(consult, case, places, search)
     third = None
     if status in ANSWERED and not is_same(run["reply"], second):
@@ -220,7 +223,8 @@ def control_cases(questions, cases, consult, search, places, fetch):
     """Return the views of the four controls on all cases, a row a question, stage and judge.
 
     `places` maps question_id to its task's files and addresses; `fetch` is a web's. A program stands in for the paper's
-    other annotator; it takes its own way, so the labelled steps are not tried.
+    other annotator, of a task of a case's own the model with its tools; it takes its own way, so the labelled steps are
+    not tried.
     """
     rows, texts = [], questions.set_index("question_id", drop=False).to_dict("index")
     for name, case in cases.items():
@@ -229,7 +233,10 @@ def control_cases(questions, cases, consult, search, places, fetch):
         status, closed = ask_steps(consult, event["prompt"])
         rows += view_relevance(texts[name], case, asked, closed, status if closed is None else asked_status)
         rows += view_complexity(name, case, closed, status)
-        run = solve_task(event, places[name], fetch)
+        if case["places"] is None:
+            run = solve_task(event, places[name], fetch)
+        else:
+            run = dict(zip(RUN, work_by_turns(consult, event, places[name], fetch, {}), strict=True))
         rows += view_answers(name, case, run, consult, places[name], search)
     return pd.DataFrame(rows)
 
@@ -244,8 +251,9 @@ def run_workflow(questions, cases, answers, judge, run_id=RUN_ID, **settings):
     (live, minutes).
     """
     with ExitStack() as stack:
-        events = [case["event"] | {"event_id": name} for name, case in cases.items()]
+        events = [case["event"] | {"event_id": name} for name, case in cases.items() if case["places"] is None]
         places = stack.enter_context(open_files(pd.DataFrame(events, columns=["event_id", "attachments"])))
+        places |= {name: case["places"] for name, case in cases.items() if case["places"] is not None}
         search = stack.enter_context(open_world())().search
         consult = stack.enter_context(open_consult(judge, run_id, about="makes tasks", **settings))
         screened = screen_questions(questions, cases, list_truths(answers), consult, search, AS_OF)

@@ -33,8 +33,9 @@ TASKS = {
 }
 """Task -> its family (3.3) and its name in Table 6."""
 
-VARIANTS = ("plain", "counts_as_of_t1", "pairwise", "next_year")
-"""`counts_as_of_t1`: evidence with counts of the one later snapshot there is, a split of its own (3.3 against A.2)."""
+VARIANTS = ("plain", "counts_as_of_t1", "as_published", "pairwise", "next_year")
+"""Splits of their own: `counts_as_of_t1`, evidence with counts of the one later snapshot there is (3.3 against A.2);
+`as_published`, the authors' evidence as it is, which may know what came after the cutoff."""
 
 UNSCORED = ("pairwise", "next_year")
 """Variants beside the headline (3.3): a next year's score has no target yet."""
@@ -146,12 +147,12 @@ def read_instances(path):
     return list(found.values())
 
 
-def read_public(path, *, task, cutoff):
+def read_public(path, *, task, cutoff, manifest=()):
     """Return the instances of a file in the paper's public layout: question, choices, answer, context or prompt.
 
     A line's metadata may name task, cutoff and id. Choices are a list or letter -> text, by default the paper's of a
-    tier or bucket. The answer is a choice, its letter, or for an order a list of either; there is no manifest. Raises
-    ValueError with file, line and field.
+    tier or bucket. The answer is a choice, its letter, or for an order a list of either. With a `manifest`, the
+    authors' evidence files, they are `as_published`. Raises ValueError with file, line and field.
     """
     found, name = {}, re.sub(r"[^A-Za-z0-9]+", "_", Path(path).name.split(".")[0]).strip("_") or "set"
     for where, record in read_lines(path, partial(find_misfits, kind=PublicRecord)):
@@ -159,18 +160,16 @@ def read_public(path, *, task, cutoff):
         kind = metadata.get("task", task)
         if kind not in list(TASKS):
             raise ValueError(f"{where}: metadata.task: no task {show(kind)}; there are {', '.join(TASKS)}")
-        choices = letter_choices(record.get("choices") or list_usual(kind))
+        choices = letter_choices(record.get("choices") or list_usual(kind)).items()
+        choices = {a: re.sub(f"^{a}[:.)] *", "", text, flags=re.I) for a, text in choices}  # "a: 0-20"
         answer = record["answer"]
         target = [find_letter(part, choices) for part in ([answer] if isinstance(answer, str) else answer)]
         if None in target or not target:
             raise ValueError(f"{where}: answer: {answer!r} is none of the choices")
-        prompt = record.get("prompt") or "\n\n".join(filter(None, [record.get("context"), record["question"]]))
-        fields = {
-            "id": metadata.get("id", f"{name}-{where.rpartition(' ')[2]}"),
-            "family": TASKS[kind][0],
-            "task": kind,
-        }
-        fields |= {"variant": "plain", "prompt": prompt, "choices": choices, "manifest": []}
+        prompt = "\n\n".join(filter(None, [record.get("context"), record["question"], record.get("prompt")]))
+        name_of_line = f"{name}-{where.rpartition(' ')[2]}"
+        fields = {"id": metadata.get("id", name_of_line), "family": TASKS[kind][0], "task": kind, "prompt": prompt}
+        fields |= {"variant": "as_published" if manifest else "plain", "choices": choices, "manifest": list(manifest)}
         fields |= {"target": target if kind == "full_order" else target[0], "cutoff": metadata.get("cutoff", cutoff)}
         metadata = {"source": Path(path).name, "criteria": "as the file's answer says"} | metadata
         if said := find_misfits(fields | {"metadata": metadata}):
@@ -187,9 +186,7 @@ def letter_choices(choices):
     >>> letter_choices(["Findings", "Main"])
     {'A': 'Findings', 'B': 'Main'}
     """
-    if isinstance(choices, dict):
-        return dict(choices)
-    return {chr(65 + at): text for at, text in enumerate(choices)}
+    return dict(choices) if isinstance(choices, dict) else {chr(65 + at): text for at, text in enumerate(choices)}
 
 
 def list_usual(task):
@@ -215,11 +212,12 @@ def name_buckets(edges, *, is_closed=False):
 def find_letter(answer, choices):
     """Return the letter that an answer names by itself or by its choice's text, None for no choice.
 
-    >>> find_letter("main", {"A": "Findings", "B": "Main"}), find_letter("A", {"A": "Findings"}), find_letter("C", {})
+    >>> find_letter("main", {"A": "Findings", "B": "Main"}), find_letter("a", {"A": "Findings"}), find_letter("C", {})
     ('B', 'A', None)
     """
     texts = {text.casefold(): letter for letter, text in choices.items()}
-    return answer if answer in choices else texts.get(answer.strip().casefold())
+    name = answer.strip()
+    return name.upper() if name.upper() in choices else texts.get(name.casefold())
 
 
 def to_event(instance):

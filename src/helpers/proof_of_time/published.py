@@ -14,8 +14,6 @@ from statsmodels.stats.proportion import confint_proportions_2indep, proportion_
 
 from helpers import papers
 from helpers.papers import get_constant
-from helpers.stats.agreement import correlate, correlate_ranks
-from helpers.stats.bootstrap import draw_rows, take_interval
 from helpers.stats.paired import judge_family, sign_flip_test
 
 KEY = "proof_of_time"
@@ -211,20 +209,6 @@ def flip_models(rows):
     return float(rows["change"].mean()), sign_flip_test(rows["change"].reset_index(drop=True))
 
 
-def correlate_periods(periods, rng, n_draws=9999):
-    """Return the rank correlation of award accuracies before and after the cutoff: rho, low, high, p, n (models).
-
-    The interval is a bootstrap over models, p is over orders; both are drawn by `rng`.
-    """
-    before, after = (stats.rankdata(periods[f"{name}_share"]) for name in ("pre", "post"))
-    rho = float(correlate(before, after))
-    drawn = correlate(before, rng.permuted(np.tile(after, (n_draws, 1)), axis=1))
-    p = float((1 + (np.abs(drawn) >= abs(rho) - 1e-9).sum()) / (1 + n_draws))
-    (rows,) = draw_rows(len(before), rng, n_draws)
-    low, high = take_interval(correlate_ranks(before[rows], after[rows]))
-    return {"rho": rho, "low": low, "high": high, "p": p, "n": len(before)}
-
-
 def measure_tasks():
     """Return accuracy by task, mean of 11 models at 50 messages, the hardest first: task, n, share, low, high, guess.
 
@@ -278,17 +262,6 @@ def list_categories():
     rows = pd.concat([rows, flags[["category"]].assign(table="table11", count=counts, n=n_right)], ignore_index=True)
     low, high = proportion_confint(rows["count"], rows["n"], method="wilson")
     return rows.assign(share=rows["count"] / rows["n"], low=low, high=high)
-
-
-def compare_first(categories):
-    """Return for each table whose categories part its runs how the commonest stands to the next: table, first, second,
-    their counts, the exact p of such a lead among the runs of the two, by Holm over the tables, and the verdict."""
-    rows = []
-    for table, part in categories[categories["table"] != "table11"].groupby("table", sort=False):
-        (first, a), (second, b) = part.nlargest(2, "count")[["category", "count"]].to_numpy()
-        rows.append((table, first, a, second, b, (a - b) / (a + b), stats.binomtest(int(a), int(a + b)).pvalue))
-    columns = ["table", "first", "n_first", "second", "n_second", "lead", "p"]
-    return judge_family(pd.DataFrame(rows, columns=columns), "lead")
 
 
 # --- tokens (7, D) ---------------------------------------------------------------------------------------------------

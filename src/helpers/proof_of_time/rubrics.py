@@ -5,6 +5,7 @@ result, and no text (tools/public/proof_of_time_logs.py).
 """
 
 import tomllib
+from textwrap import shorten
 
 import pandas as pd
 from tqdm import tqdm
@@ -21,8 +22,8 @@ RUBRICS = TABLES["rubrics"]
 """Stratum -> the paper's keys, and what each asks in our words."""
 LABELS = {"correct": {}, "wrong": FAILURES, "incomplete": ENDLESS}
 OUTCOMES = {"correct": "answered rightly", "wrong": "answered wrongly", "incomplete": "was stopped before it answered"}
-MAX_WORDS, N_STEPS = 60, 16
-"""Longest text of a key; most steps of a case that are shown, the first and the last."""
+MAX_WORDS, N_STEPS, N_LETTERS = 60, 16, 90
+"""Longest text of a key; most steps of a case that are shown, the first and the last; letters of each part of one."""
 
 
 def make_form(stratum):
@@ -51,6 +52,27 @@ def write_case(lines, stratum, *, answer="not shown"):
         keys="\n".join(f"{key}: {text}" for key, text in RUBRICS[stratum].items()),
         choice=choice if labels else "",
     )
+
+
+def write_step(step):
+    """Return a call of a trace (a row of the traces table as a dict) as a line: tool, what was asked, what came.
+
+    >>> write_step({"tool": "bash", "arguments": {"script": "wc -l a.csv"}, "content": "3"})
+    'bash: wc -l a.csv -> 3'
+    """
+    asked = " ".join(map(str, step["arguments"].values()))
+    return f"{step['tool']}: {shorten(asked, N_LETTERS)} -> {shorten(step['content'], N_LETTERS)}"
+
+
+def find_stratum(status, is_right):
+    """Return a run's stratum: correct, wrong, incomplete (stopped before it answered), None where it met an accident.
+
+    >>> find_stratum("ok", True), find_stratum("unparsable", False), find_stratum("timeout", False)
+    ('correct', 'wrong', 'incomplete')
+    """
+    stopped = ("message_limit", "context_limit", "timeout")
+    answered = {"ok": "correct" if is_right else "wrong", "unparsable": "wrong", "refusal": "wrong"}
+    return "incomplete" if status in stopped else answered.get(status)
 
 
 def cut_list(lines, n=N_STEPS):

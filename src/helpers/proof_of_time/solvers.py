@@ -26,7 +26,12 @@ from helpers.prompts import read_prompt
 from helpers.store import parse_object
 
 METHODS = {"zero_shot": None, "agentic": "desk_agent", "structured": "desk_structured"}
-"""Method -> the prompt that comes before an instance's."""
+METHODS |= {"led": "desk_agent", "led_structured": "desk_structured"}
+"""Method -> the prompt that comes before an instance's.
+
+`agentic` and `structured` are the paper's loop: nothing but the model ends a run before its limit. A local model that
+is `led` must look at the evidence first, and is asked for its answer once it makes a call again.
+"""
 
 ACTIONS = {"bash": "script", "python": "program"}
 """What a local model may call, one action a turn, and the argument its input becomes."""
@@ -40,7 +45,7 @@ work ::= ("\"bash\"" | "\"python\"") ", \"input\": \"" text{1,1500} "\""
 text ::= [^"\\\n] | "\\" ["\\n]"""
 TURN_GRAMMAR = _TURN + r''' | "\"answer\", \"input\": \"\""''' + _PARTS
 LOOK_GRAMMAR = _TURN + _PARTS
-"""A local model's first turn is a look at the evidence: left free, a small one answers at once, and is no agent."""
+"""A turn of a local model, and one that must be a look at the evidence."""
 CONTEXT_LIMIT = "context_limit"
 """How a trial ended whose conversation no longer fits the model."""
 MAX_TURN, MAX_LOCAL = 700, 1_500
@@ -78,13 +83,15 @@ def solve(client, event, desk, *, method="structured", limit=None):
     if method == "zero_shot":
         return forecast(ask_directly, client, event, desk)
     limit = limit or get_constant("proof_of_time", "primary_limit")
-    return forecast(partial(ask_at_desk, prompt=METHODS[method], limit=limit), client, event, desk)
+    ask = partial(ask_at_desk, prompt=METHODS[method], limit=limit, is_led=method.startswith("led"))
+    return forecast(ask, client, event, desk)
 
 
-def ask_at_desk(transcript, event, desk, *, prompt, limit):
+def ask_at_desk(transcript, event, desk, *, prompt, limit, is_led=False):
     """Let the model work with the tools until it answers (ReAct); raises LlmError when a limit ends it."""
+    prompts = [prompt, "desk_turn"] if transcript.client.is_local else [prompt]  # it calls no tool natively
     messages = [
-        {"role": "system", "content": read_system(transcript.client, prompt)},
+        {"role": "system", "content": "\n\n".join(map(read_prompt, prompts))},
         {"role": "user", "content": fill_prompt(event)},
     ]
     transcript.add("prompt", content="\n\n".join(message["content"] for message in messages))
@@ -95,7 +102,7 @@ def ask_at_desk(transcript, event, desk, *, prompt, limit):
             while True:
                 check_limit(messages, limit)
                 set_clock(transcript)
-                reply, calls = take_turn(transcript, event, messages)
+                reply, calls = take_turn(transcript, event, messages, is_led)
                 if not calls:
                     return reply
                 check_limit(messages, limit, n_more=len(calls))
@@ -106,17 +113,8 @@ def ask_at_desk(transcript, event, desk, *, prompt, limit):
             raise
         finally:
             told = {"limit": limit, "count": "messages", "status": status, "n_messages": len(messages)}
-            transcript.add("count", content=json.dumps(told | {"n_turns": count_turns(messages)}))
-
-
-def read_system(client, prompt):
-    """Return the system's message; a local model, which calls no tool natively, is also told how a turn is written."""
-    return "\n\n".join(map(read_prompt, [prompt, "desk_turn"] if client.is_local else [prompt]))
-
-
-def count_turns(messages):
-    """Return how many messages of a conversation are the model's."""
-    return sum(message["role"] == "assistant" for message in messages)
+            n_turns = sum(message["role"] == "assistant" for message in messages)
+            transcript.add("count", content=json.dumps(told | {"n_turns": n_turns}))
 
 
 def check_limit(messages, limit, n_more=0):
@@ -133,27 +131,28 @@ def check_limit(messages, limit, n_more=0):
         raise LlmError("message_limit", f"the limit of {limit} messages was reached without an answer")
 
 
-def take_turn(transcript, event, messages):
+def take_turn(transcript, event, messages, is_led):
     """Ask for the model's next message and add it; returns its recording and the calls in it as (id, name, arguments).
 
-    A provider's model calls tools in its own way; a local one writes one action a turn, held to a grammar, the first
-    time to one of a tool. Where it makes a call a second time it is asked for its answer: at temperature 0 a small
-    model would go on making it to the limit.
+    A provider's model calls tools in its own way; a local one writes one action a turn, held to a grammar. One that
+    `is_led` looks first, and makes no call twice: at temperature 0 a small model would go on to the limit.
     """
     is_continued = len(messages) > 2
     if not transcript.client.is_local:
-        reply = transcript.ask(messages, is_continued=is_continued, event=event, tools=SCHEMAS)
+        reply = transcript.ask(messages, is_continued=is_continued, tools=SCHEMAS)
         calls = [(call["id"], call["function"]["name"], read_arguments(call)) for call in reply["tool_calls"] or []]
         messages.append({"role": "assistant", "content": reply["content"]})
         if calls:
             messages[-1]["tool_calls"] = reply["tool_calls"]
         return reply, calls
-    grammar = TURN_GRAMMAR if is_continued else LOOK_GRAMMAR
+    grammar = LOOK_GRAMMAR if is_led and not is_continued else TURN_GRAMMAR
     form = constrain_json(transcript.client, "turn", TURN_SCHEMA, grammar, MAX_TURN)
     reply = transcript.ask(messages, is_continued=is_continued, **form)
     messages.append({"role": "assistant", "content": reply["content"] or ""})
-    call = read_call(parse_object(reply["content"]))
-    if call and call[1:] not in [(step.get("tool"), step.get("arguments")) for step in transcript.steps]:
+    call, made = read_call(parse_object(reply["content"])), []
+    if is_led:
+        made = [(step.get("tool"), step.get("arguments")) for step in transcript.steps]
+    if call and call[1:] not in made:
         return reply, [call]
     final = ask_final_line(transcript, event, messages)
     messages.append({"role": "assistant", "content": final["content"] or ""})

@@ -11,12 +11,13 @@ import pandas as pd
 from tqdm import tqdm
 
 from helpers.papers import get_constant
+from helpers.proof_of_time import rubrics
 from helpers.proof_of_time.instances import UNSCORED, to_event
 from helpers.proof_of_time.solvers import CONTEXT_LIMIT, METHODS, Desk, set_door, solve
 from helpers.store import hash_text
 
 COLUMNS = ["id", "solver", "method", "limit", "status", "answer", "n_messages", "n_turns", "seconds", "n_input_tokens"]
-COLUMNS += ["n_output_tokens", "n_calls"]
+COLUMNS += ["n_output_tokens", "n_calls", "steps"]
 
 
 class Cell(NamedTuple):
@@ -66,7 +67,7 @@ def describe_evidence(instance, folder):
     lines = []
     for entry in instance.manifest:
         header, *rows = (Path(folder) / entry["path"]).read_text(encoding="utf-8").splitlines()
-        lines.append(f"/evidence/{entry['path']}: {len(rows)} lines; columns {header}")
+        lines.append(f"/evidence/{entry['path']}: {len(rows)} lines; columns {header[:300]}")
     return "\n".join(["Evidence files:", *lines])
 
 
@@ -95,7 +96,8 @@ def run_trial(client, instance, folder, cell):
     row["status"] = CONTEXT_LIMIT if counts.get("status") == CONTEXT_LIMIT else status
     row |= {name: outcome[name] for name in ("n_input_tokens", "n_output_tokens")}
     row |= {name: counts[name] for name in ("n_messages", "n_turns")}
-    row["n_calls"] = sum(step["step_type"] == "tool" for step in steps)
+    row["steps"] = [rubrics.write_step(step) for step in steps if step["step_type"] == "tool"]
+    row["n_calls"] = len(row["steps"])
     return row | {"answer": outcome["prediction"]["value"], "seconds": sum(s.get("duration_s") or 0 for s in steps)}
 
 

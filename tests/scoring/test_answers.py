@@ -1,4 +1,4 @@
-"""True answers, recomputed from the committed rows another way; failures told apart; four crawls a day."""
+"""True answers, recomputed from the committed rows another way; failures told apart; followed crawl by crawl."""
 
 import json
 import statistics
@@ -9,7 +9,7 @@ import pytest
 from builders import open_sites
 
 from helpers.events.collect import CRAWL_HOURS
-from helpers.scoring.answers import acquire_answers, measure_spread
+from helpers.scoring.answers import acquire_answers, follow_acquisition, measure_spread
 from helpers.store import ROOT
 from helpers.tables import list_columns
 
@@ -162,3 +162,13 @@ def test_sites_that_are_down_and_pages_that_cannot_be_read_are_told_apart(chosen
     answers, attempts = acquire(chosen, layout=1.0)
     assert set(answers["status"]) == set(attempts["status"]) == {"extraction_error"}
     assert attempts["reason"].str.contains("rule").all()
+
+
+def test_answers_are_followed_crawl_by_crawl_from_the_resolution_day():
+    moments = ["2016-10-11T14:00:00+08:00", "2016-10-11T20:00:00+08:00", "2016-10-12T14:00:00+08:00", None]
+    events = pd.DataFrame({"event_id": list("abcd"), "resolves_at": "2016-10-11T09:00:00+08:00"})
+    answers = events.assign(acquired_at=moments, status=["ok", "ok", "ok", "not_published"]).drop(columns="resolves_at")
+    steps = follow_acquisition(events, answers).set_index("crawl")
+    assert steps.loc[[1, 2, 4, 5], "found_share"].tolist() == [0.25, 0.25, 0.5, 0.75]
+    assert steps.loc[5, ["day", "hour"]].tolist() == [1, "14:00"]
+    assert steps.index[-1] == 32 and steps["found_share"].iloc[-1] == 0.75

@@ -4,12 +4,12 @@ import time
 
 import pytest
 
-from helpers.store import SCHEMA, close_run, list_done, open_store, read_runs, save_questions, save_run
+from helpers.store import SCHEMA, close_run, insert_row, list_done, open_store, read_runs, save_questions
 
 
 def save(ledger, run_id, i, **reply):
     key = {"run_id": run_id, "event_id": f"e{i:03}", "sample": 0}
-    save_run(ledger, {"run_id": run_id, "agent_id": "a"})
+    insert_row(ledger, "runs", {"run_id": run_id, "agent_id": "a"})
     prediction, trace = key | {"value": "1.5"}, [key | {"step": 0}, key | {"step": 1}]
     reply = key | {"status": "ok", "started_at": "now", "duration_s": 0.1} | reply
     return save_questions(ledger, [(reply, prediction, trace)])
@@ -17,13 +17,13 @@ def save(ledger, run_id, i, **reply):
 
 OPENER = """
 import sys, time
-from helpers.store import open_store, save_run
+from helpers.store import open_store, insert_row
 folder, name, start = sys.argv[1:]
 time.sleep(max(0, float(start) - time.time()))
 for i in range(12):
     time.sleep(max(0, float(start) + 0.05 * i - time.time()))
-    save_run(open_store(f"{folder}/{i}.sqlite"), {"run_id": name, "agent_id": "a"})
-    save_run(open_store(f"{folder}/old.sqlite"), {"run_id": f"{name}-{i}", "agent_id": "a"})
+    insert_row(open_store(f"{folder}/{i}.sqlite"), "runs", {"run_id": name, "agent_id": "a"})
+    insert_row(open_store(f"{folder}/old.sqlite"), "runs", {"run_id": f"{name}-{i}", "agent_id": "a"})
 """
 
 

@@ -49,10 +49,13 @@ def locate_output(relative):
     return path
 
 
-def write_whole(path, text):
-    """Write a text file (UTF-8), whole or not at all: it takes the old one's place when it is complete."""
+def write_whole(path, content):
+    """Write a file, bytes or text (UTF-8), whole or not at all: on the disk, it takes the old one's place."""
     beside = path.with_name(f"{path.name}.partial")
-    beside.write_text(text, encoding="utf-8")
+    with open(beside, "wb") as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+        file.flush()
+        os.fsync(file.fileno())
     beside.replace(path)
 
 
@@ -327,11 +330,6 @@ def save_questions(connection, batch, again=ACCIDENTS):
                 for step in trace:
                     insert_row(connection, "traces", step)
     return n_new
-
-
-def save_run(connection, run):
-    """Store a run's row (a dict) when it is new."""
-    insert_row(connection, "runs", run)
 
 
 def close_run(connection, run_id, n_questions):

@@ -12,7 +12,7 @@ from helpers.cli import compare
 from helpers.cli.main import carry_out
 from helpers.formats.folder import read_folder
 from helpers.scoring import runs as scored_runs
-from helpers.store import STORE, open_store, save_questions, save_run, write_table
+from helpers.store import STORE, insert_row, open_store, save_questions, write_table
 
 N_SOURCES, N_EACH = 24, 6
 
@@ -30,7 +30,7 @@ def make_world(folder, agents, monkeypatch, window="A"):
         for run_id, marks in agents.items():
             agent = run_id.rsplit("-", 2)[0]
             category = "baseline" if agent == "random" else "base_model"
-            save_run(ledger, {"run_id": run_id, "agent_id": agent, "category": category, "packages": "[]"})
+            insert_row(ledger, "runs", {"run_id": run_id, "agent_id": agent, "category": category, "packages": "[]"})
             rows = [row for row in zip(ids, marks, strict=False) if row[1] != "unasked"]
             save_questions(ledger, [make_question(run_id, agent, event_id, mark) for event_id, mark in rows])
     return events

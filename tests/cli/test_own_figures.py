@@ -10,7 +10,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from helpers.agents.runs import sample_events
 from helpers.cli import figures
-from helpers.store import STORE, open_store, read_table, save_questions, save_run
+from helpers.store import STORE, insert_row, open_store, read_table, save_questions
 
 SHOWN = """
 import matplotlib.pyplot as plt
@@ -44,7 +44,7 @@ def store(tmp_path, monkeypatch):
     with closing(open_store(path)) as kept:
         for name, n in (("wide", 200), ("middle", 60), ("brief", 15)):
             run_id = f"{name}-A-01234567"
-            save_run(kept, {"run_id": run_id, "agent_id": name, "category": "base_model", "packages": "[]"})
+            insert_row(kept, "runs", {"run_id": run_id, "agent_id": name, "category": "base_model", "packages": "[]"})
             batch = []
             for at, event_id in enumerate(sample_events(events, n)["event_id"]):
                 key, value = {"run_id": run_id, "event_id": event_id, "sample": 0}, answers.get(event_id)

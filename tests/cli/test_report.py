@@ -12,7 +12,7 @@ from helpers.cli.conditions import Beside
 from helpers.cli.report import summarize_agents, tabulate_leads, tabulate_scores
 from helpers.cli.results import keep_results
 from helpers.cli.run import Asked
-from helpers.store import STORE, open_store, read_table, save_questions, save_run, write_table
+from helpers.store import STORE, insert_row, open_store, read_table, save_questions, write_table
 
 
 def make_scores(n_a_level, n_sources=12, **marks):
@@ -94,7 +94,11 @@ def kept(tmp_path, monkeypatch):
     run_ids = {"mine": "mine-A-01", "last_value": "last_value-A-02"}
     with closing(open_store(tmp_path / STORE)) as ledger:
         for agent, run_id in run_ids.items():
-            save_run(ledger, {"run_id": run_id, "agent_id": agent, "code_version": "c0de", "packages": '["numpy==1"]'})
+            insert_row(
+                ledger,
+                "runs",
+                {"run_id": run_id, "agent_id": agent, "code_version": "c0de", "packages": '["numpy==1"]'},
+            )
             batch = [make_question(run_id, agent, event, at) for at, event in enumerate(events["event_id"])]
             save_questions(ledger, batch)
     return tmp_path, run_ids, events

@@ -12,7 +12,7 @@ from markupsafe import escape
 from helpers.cli import view as viewer
 from helpers.cli.main import main as run_command
 from helpers.cli.view import fetch_again, list_questions, read_known, read_pages, tell_events
-from helpers.store import STORE, locate_output, open_store, save_questions, save_run
+from helpers.store import STORE, insert_row, locate_output, open_store, save_questions
 from helpers.web.pages import keep_page
 from helpers.worldreasoner.question_pages import tell_hindsight
 
@@ -41,7 +41,7 @@ def live(tmp_path, monkeypatch):
         batch.append((reply, prediction, [step | {"content": HOSTILE, "page_ids": '["../../p1"]', "error": HOSTILE}]))
     with closing(open_store(locate_output(STORE))) as ledger:
         about = {"agent_id": "strange", "category": "base_model", "model": HOSTILE, "condition": "very " * 30}
-        save_run(ledger, {"run_id": run_id} | about)
+        insert_row(ledger, "runs", {"run_id": run_id} | about)
         save_questions(ledger, batch)
     return run_id
 
@@ -70,7 +70,7 @@ def test_a_run_in_the_store_and_in_the_tables_is_one(live):
     run_id, question = recorded.runs.iloc[0]["run_id"], recorded.predictions.iloc[0]
     key = {"run_id": run_id, "event_id": question["event_id"], "sample": 0}
     with closing(open_store(locate_output(STORE))) as store:
-        save_run(store, {"run_id": run_id, "agent_id": "last_value", "category": "baseline"})
+        insert_row(store, "runs", {"run_id": run_id, "agent_id": "last_value", "category": "baseline"})
         columns = {"agent_id": "last_value", "as_of": question["as_of"], "status": "ok", "value": question["value"]}
         save_questions(store, [(key | {"status": "ok", "duration_s": 2.25}, key | columns, [])])
     both = read_known(["C1"], ["last_value"])

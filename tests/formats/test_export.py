@@ -8,7 +8,7 @@ import pytest
 
 from helpers.formats import export
 from helpers.scoring.runs import find_run, list_local, list_recorded
-from helpers.store import STORE, open_store, read_table, save_questions, save_run
+from helpers.store import STORE, insert_row, open_store, read_table, save_questions
 
 
 @pytest.fixture(scope="module")
@@ -70,7 +70,7 @@ def test_a_run_of_ones_own_brings_its_tokens_and_moments(tmp_path, monkeypatch):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     events, answers = read_table("events", "A").head(2), read_table("answers", "A")
     with closing(open_store(tmp_path / STORE)) as ledger:
-        save_run(ledger, {"run_id": "mine-A-01", "agent_id": "mine", "packages": "[]"})
+        insert_row(ledger, "runs", {"run_id": "mine-A-01", "agent_id": "mine", "packages": "[]"})
         for event in events.to_dict("records"):
             key = {"run_id": "mine-A-01", "event_id": event["event_id"], "sample": 0}
             reply = {

@@ -33,14 +33,10 @@ class Past(NamedTuple):
 
 
 def load_past_agents(events, answers):
-    """Return the baselines of public questions by name, as `runs.run_agents` takes them; they learn from answers."""
-    past = list_past(events, answers)
-    digest = hash_text(dump_json([list(row) for row in past]), 12)
-    return list_baselines(partial(forecast_from_past, past), METHODS, past=digest)
+    """Return the baselines of public questions by name, as `runs.run_agents` takes them; they learn from answers.
 
-
-def list_past(events, answers):
-    """Return the answered questions of options as a tuple of Past, in the order in which they became known."""
+    What they learn from are the answered questions of options (`Past`), in the order in which they became known.
+    """
     events = events[events["options"].notna()]
     rows, values = [], answers.set_index("event_id")["value"].dropna()
     for event in events[events["event_id"].isin(values.index)].to_dict("records"):
@@ -48,7 +44,9 @@ def list_past(events, answers):
         known_at = (pd.Timestamp(event["resolves_at"]) + pd.Timedelta(days=1)).tz_convert("UTC").isoformat()
         right = (value,) if isinstance(value, str) else tuple(value)
         rows.append(Past(known_at, event["kind"], read_form(event), options, right))
-    return tuple(sorted(rows))
+    past = tuple(sorted(rows))
+    digest = hash_text(dump_json([list(row) for row in past]), 12)
+    return list_baselines(partial(forecast_from_past, past), METHODS, past=digest)
 
 
 def read_form(event):

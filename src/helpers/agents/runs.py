@@ -29,12 +29,12 @@ from helpers.store import (
     close_run,
     dump_json,
     hash_text,
+    insert_row,
     list_done,
     name_problem,
     open_store,
     parse_json,
     save_questions,
-    save_run,
     sum_costs,
 )
 
@@ -181,7 +181,7 @@ def run_agents(
     watch = Watch(max_accidents, tries_first)
     with name_problem(ledger_path), closing(open_store(ledger_path)) as ledger:
         for run in runs:
-            save_run(ledger, run)
+            insert_row(ledger, "runs", run)  # when it is new
         tasks = list_tasks(ids, events, {run_id: list_done(ledger, run_id, again) for run_id, _ in ids}, samples)
         plain = [task for task in tasks if task[0][1] in free]
 

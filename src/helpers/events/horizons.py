@@ -5,7 +5,6 @@ same rule that answers it from the published value answers a baseline's drawn fu
 multiple choice, quantity and timeframe: the last asks for the month of a window in which a series is highest.
 """
 
-import bisect
 import tomllib
 from functools import lru_cache
 
@@ -33,7 +32,6 @@ N_HISTORY = 26
 """Published values that a series must have before it is asked about."""
 N_SPREAD = 7
 """Values before a number's own whose standard deviation is its spread, as for the other windows' weekly sources."""
-YEAR = pd.Timedelta(days=366)
 SEED = 20230104
 
 
@@ -77,18 +75,11 @@ def list_dates(source, last_date, end):
     >>> [date for date, _ in list_dates(source, "2024-01-01", pd.Timestamp("2024-06-01", tz="UTC"))]
     ['2024-02-01', '2024-03-01', '2024-04-01']
     """
-    dates, moments = schedule_dates(source.id)
-    ahead = range(bisect.bisect_right(dates, last_date), moments.searchsorted(end, side="right"))
-    return [(dates[at], moments[at]) for at in ahead]
-
-
-@lru_cache(maxsize=64)
-def schedule_dates(source_id):
-    """Return (dates, moments of publication) of a source's values, to a year beyond the last window's days."""
-    source = load_series()[source_id]
-    first = read_series(source_id, next(iter(source.variables)))[0].index[0]
-    dates = (first, *step_dates(source.update_frequency, first, str(pd.Timestamp(WINDOWS["L"][1]) + YEAR)[:10]))
-    return dates, pd.DatetimeIndex(compute_published_at(source.publication, pd.Series(dates, dtype=str)))
+    dates = step_dates(source.update_frequency, last_date, str(end)[:10])
+    if not dates:
+        return []
+    moments = pd.DatetimeIndex(compute_published_at(source.publication, pd.Series(dates)))
+    return list(zip(dates, moments[: moments.searchsorted(end, side="right")], strict=False))
 
 
 @lru_cache(maxsize=4096)

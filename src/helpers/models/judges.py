@@ -51,21 +51,16 @@ def build_consult(door, model, is_local, own=None, reduce=None) -> Callable[...,
             return Verdict("missing", reason=str(error))
         except LlmError as error:
             return Verdict(error.status, reason=error.reason, seconds=(error.recording or {}).get("duration_s") or 0.0)
-        return read_verdict(row, schema)
+        seconds = row.get("duration_s") or 0.0
+        try:
+            value = json.loads(row["content"] or "")
+            if error := best_match(Draft202012Validator(schema).iter_errors(value)):
+                raise error
+        except (ValueError, ValidationError) as error:
+            return Verdict("unparsable", reason=str(error).splitlines()[0][:200], seconds=seconds)
+        return Verdict("ok", value, seconds=seconds)
 
     return consult
-
-
-def read_verdict(row, schema):
-    """Return the verdict that a recording holds."""
-    seconds = row.get("duration_s") or 0.0
-    try:
-        value = json.loads(row["content"] or "")
-        if error := best_match(Draft202012Validator(schema).iter_errors(value)):
-            raise error
-    except (ValueError, ValidationError) as error:
-        return Verdict("unparsable", reason=str(error).splitlines()[0][:200], seconds=seconds)
-    return Verdict("ok", value, seconds=seconds)
 
 
 def anonymise(text, names):

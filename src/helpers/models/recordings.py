@@ -21,7 +21,17 @@ from pathlib import Path
 
 from helpers.models.files import MODELS, name_model
 from helpers.models.secrets import hide_secrets
-from helpers.store import ROOT, STORE, dump_json, hash_text, locate_output, name_problem, open_store, parse_object
+from helpers.store import (
+    ROOT,
+    STORE,
+    dump_json,
+    hash_text,
+    locate_output,
+    name_problem,
+    open_store,
+    parse_object,
+    write_whole,
+)
 
 PACKED = "requests.jsonl.gz"
 """A run's packed recordings, in its folder."""
@@ -198,9 +208,9 @@ def pack_recordings(run_id, facts=None, secrets=()):
     summary = (facts or {}) | {"run_id": run_id} | describe_rows(rows.values(), facts or {}, run_id)
     summary |= summarize_rows(rows.values())
     summary |= {"cost_unanswered_usd": round(recordings.cut_usd, 9)} if recordings.cut_usd else {}
-    replace_file(locate_output(f"data/runs/{run_id}/{PACKED}"), gzip.compress(text.encode(), 9, mtime=0))
+    write_whole(locate_output(f"data/runs/{run_id}/{PACKED}"), gzip.compress(text.encode(), 9, mtime=0))
     written = json.dumps(hide_secrets(summary, secrets), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
-    replace_file(locate_output(f"data/runs/{run_id}/run.json"), written.encode())
+    write_whole(locate_output(f"data/runs/{run_id}/run.json"), written)
     if (path := locate_output(STORE)).exists():
         with closing(open_store(path)) as store:
             store.execute("DELETE FROM requests WHERE run = ? AND recording IS NOT NULL", [run_id])
@@ -235,16 +245,6 @@ def has_news(run_id):
 def went_out(row):
     """Say whether a recording tells of a request that was made, be it without a reply."""
     return row["status"] != "unsupported" or row.get("n_requests") != 0
-
-
-def replace_file(path, data):
-    """Write a file whole or not at all: to a file beside it, to disk, then in its place."""
-    beside = path.with_name(path.name + ".partial")
-    with open(beside, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(path)
 
 
 def describe_rows(rows, facts, run_id):

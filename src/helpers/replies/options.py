@@ -90,7 +90,8 @@ def _read_items(key, options, item, keys, kind):
         if not found:
             check_answer(re.split(SEPARATOR, key[at:], maxsplit=1)[0])
             raise Unreadable("unknown option", key[at : at + 40])
-        letter = options[_tell_option(found)][0]
+        own = next(name for name, text in found.groupdict().items() if name[0] == "o" and text is not None)
+        letter = options[int(own[1:])][0]
         if keys.get(found.group().strip(), {letter}) != {letter} or float(found["share"] or 50) < 50:
             raise Unreadable("ambiguous", f"{found.group()[:40]} is more than one option, or improbable")
         letters.append(letter)
@@ -101,11 +102,6 @@ def _read_items(key, options, item, keys, kind):
     if kind in ("ranking", "list") and places and places != list(range(1, len(letters) + 1)):
         raise Unreadable("ambiguous", "the places are not numbered 1, 2, 3 in turn")
     return letters
-
-
-def _tell_option(found):
-    """Return the number of the option that a match of an item names."""
-    return next(int(name[1:]) for name, text in found.groupdict().items() if name[0] == "o" and text is not None)
 
 
 def settle_letters(letters, kind, options):

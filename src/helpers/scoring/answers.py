@@ -69,7 +69,10 @@ def attempt_group(crawler, source_id, events, moment):
     source = crawler.sources[source_id]
     for event in events:
         if source.form == "market":
-            answer = read_market(event, observed)
+            named = observed.loc[observed["market_id"] == event["terms"]["market_id"], "resolution"]
+            letters = {text: letter for letter, text in parse_json(event["options"]).items()}
+            is_there = len(named) and named.iloc[0] in letters  # else it is open, or absent
+            answer = {"value": dump_json(letters[named.iloc[0]])} if is_there else None
         else:
             terms = event["terms"]
             series, _ = crawler.select(source_id, stamp_moment(moment), terms["variable"], terms["hour"])
@@ -89,14 +92,6 @@ def read_answer(event, series, source):
     if value is None:
         return None
     return {"value": dump_json(value)} | (measure_spread(event, series, source) if event["kind"] == "number" else {})
-
-
-def read_market(event, pages):
-    """Return the letter of the option that a market's page names as its resolution; None while it is open."""
-    row = pages[pages["market_id"] == event["terms"]["market_id"]]
-    resolution = row["resolution"].iloc[0] if len(row) else None
-    letters = {text: letter for letter, text in parse_json(event["options"]).items()}
-    return {"value": dump_json(letters[resolution])} if resolution in letters else None
 
 
 def measure_spread(event, series, source):

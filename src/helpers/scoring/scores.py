@@ -145,11 +145,6 @@ def score_list(prediction, answer):
     return float(sorted(map(split_tokens, _list_items(prediction))) == sorted(map(split_tokens, _list_right(answer))))
 
 
-def score_list_strict(prediction, answer):
-    """Score a list: 1 if its items and their order are as the answer has them written, else 0 (LiveAgentBench 4.2)."""
-    return float(_list_items(prediction) == _list_right(answer))
-
-
 def score_brier(distribution, answer, options):
     """Return the multi-class Brier error: the sum over options of (probability - outcome) squared; lower is better.
 
@@ -173,7 +168,7 @@ METRICS = {
     "interval": {"inside": score_interval},
     "date": {"exact": score_date},
     "text": {"match": score_text, "strict": partial(score_text, way="is_strict")},
-    "list": {"match": score_list, "strict": score_list_strict},
+    "list": {"match": score_list, "strict": lambda said, answer: float(_list_items(said) == _list_right(answer))},
 }
 """Kind of event -> metric -> what scores a prediction against an answer (`score_number` with the answer's spread)."""
 

@@ -62,29 +62,24 @@ def encode_factor(values, factor):
     return codes, found.tolist()
 
 
-def code_categories(sizes, bases, coding):
-    """Return the matrix from coefficients to effects: the intercept, then the categories of each factor.
-
-    `base`: the effect of a factor's base category (its position in `bases`) is 0. `sum`: effects add up to 0.
-    """
-    blocks = [
-        np.delete(np.eye(size), base, axis=1) if coding == "base" else np.vstack([np.eye(size - 1), -np.ones(size - 1)])
-        for size, base in zip(sizes, bases, strict=True)
-    ]
-    return block_diag(1.0, *blocks)
-
-
 def fit_factors(rows, factors=FACTORS, coding="base", bases=None, cluster="event_id"):
     """Regress the score on dummies of factors (FutureX 4.4); return a `Fit`.
 
-    `coding` is base or sum (`code_categories`), `bases` names a factor's base category (default: the first). Raises
-    ValueError when a score is blank, categories cannot be told apart, or there are fewer than two clusters.
+    `coding`: with base the effect of a factor's base category is 0 (`bases` names it; default: the first), with sum
+    effects add up to 0. Raises ValueError when a score is blank, categories cannot be told apart, or there are fewer
+    than two clusters.
     """
     if rows["score"].isna().any():
         raise ValueError(f"{int(rows['score'].isna().sum())} rows have no score; leave missing predictions out")
     codes, names = zip(*(encode_factor(rows[factor], factor) for factor in factors), strict=True)
-    positions = [own.index((bases or {}).get(factor, own[0])) for factor, own in zip(factors, names, strict=True)]
-    coded = code_categories([len(own) for own in names], positions, coding)
+    blocks = [1.0]  # from coefficients to effects: the intercept, then the categories of each factor
+    for factor, own in zip(factors, names, strict=True):
+        one = np.eye(len(own))
+        if coding == "base":
+            blocks.append(np.delete(one, own.index((bases or {}).get(factor, own[0])), axis=1))
+        else:
+            blocks.append(np.vstack([one[:-1, :-1], -np.ones(len(own) - 1)]))
+    coded = block_diag(*blocks)
     terms = [("intercept", ""), *((factor, name) for factor, own in zip(factors, names, strict=True) for name in own)]
     terms = pd.DataFrame(terms, columns=["factor", "category"])
     n, n_coefs, values = len(rows), coded.shape[1], rows["score"].to_numpy(float)

@@ -21,11 +21,11 @@ from helpers.cli.run import Asked, ask_majorities, ask_prompted, heed_stops
 from helpers.faults import suggest
 from helpers.live import settle as settling
 from helpers.live import submission, venues
-from helpers.live.challenge import ANSWERS, build_events, fetch_batch, fetch_rows, name_window, read_rows
+from helpers.live.challenge import ANSWERS, N_COMMIT, build_events, fetch_batch, fetch_rows, name_window, read_rows
 from helpers.models.judges import build_consult
 from helpers.models.llm import open_door
 from helpers.models.local import open_model
-from helpers.store import ACCIDENTS, DOUBTFUL, count_stored, parse_json
+from helpers.store import ACCIDENTS, DOUBTFUL, count_stored, locate_output, parse_json
 from helpers.web.replay import Replay
 from helpers.web.session import Web
 
@@ -49,27 +49,22 @@ def main(names=(), questions=None, out=None, commit=None, *, settle=None, now=No
     for name in names:
         find_entry(name)
     now, path = read_now(now), locate_store()
+    if venue and questions:
+        raise ValueError("--from fetches questions and --questions reads a file; give one of them")
     if venue:
-        questions, now = list_venue(venue, limit, now, questions, commit)
+        questions, now, left = venues.keep_questions(venue, limit, now, commit)
+        tell(f"{venue}, fetched {now:%Y-%m-%d %H:%M} UTC+8: {os.path.relpath(questions)}")
+        tell(list_some("left out", [f"{key} ({why})" for key, why in left]))
     batch = fetch_batch(questions, commit)
     tell(describe_batch(batch, now))
-    folders = {name: submission.locate_week(batch, out, name if len(names) > 1 else None) for name in names}
+    base = Path(out) if out else locate_output(f"data/weeks/{batch.commit[:N_COMMIT]}")
+    folders = {name: base / name if len(names) > 1 else base for name in names}
     with heed_stops():
         asked = [ask_week(name, batch, now, path, folder, **how) for name, folder in folders.items()]
     found = {one["agent"]: one for one in asked}
     if any(one["stopped"] for one in asked):
         raise PartWay({"agents": found})
     return {"agents": found}
-
-
-def list_venue(venue, limit, now, questions, commit):
-    """Return (the file of a venue's open questions, the moment of their fetch), and tell what was left out."""
-    if questions:
-        raise ValueError("--from fetches questions and --questions reads a file; give one of them")
-    path, fetched_at, out = venues.keep_questions(venue, limit, now, commit)
-    tell(f"{venue}, fetched {fetched_at:%Y-%m-%d %H:%M} UTC+8: {os.path.relpath(path)}")
-    tell(list_some("left out", [f"{key} ({why})" for key, why in out]))
-    return path, fetched_at
 
 
 def read_now(moment):
@@ -114,12 +109,12 @@ def ask_questions(
 
     The first of the run_ids is that of the majority of several samples, where there is one.
     """
-    entry, told = find_entry(name), announce_articles(press)
+    entry, told, pages = find_entry(name), announce_articles(press), Replay({}, articles=list(press))
     if entry["method"] in registry.SEARCHING and not press and "search" not in entry:
         told_so = 'write search = "tavily" into its table, or give dated articles (--articles FOLDER)'
         tell(f"{name} searches, and there is nothing to search: {told_so}")
     options = {"window": asked.window, "deadline_s": deadline_s}
-    opener = partial(open_today, tuple(map(os.path.abspath, press)))
+    opener = partial(Web, pages, {}, pages.feeds, keeps_pages=True)  # without articles nothing is published in it
     if entry["method"] == FUNCTION:
         ready = {name: registry.load_agents(wanted=[name])[name] | ({"condition": told} if told else {})}
         return list(run_agents(ready, asked.events, opener, asked.path, **options).values()), []
@@ -139,12 +134,6 @@ def find_entry(name):
     if entry["method"] not in (*PROMPTED, FUNCTION):
         raise ValueError(f"{name} reads a source's page, and these questions have none; name one that asks a model")
     return entry
-
-
-def open_today(press):
-    """Return the web of the articles at some paths; without any nothing is published in it."""
-    pages = Replay({}, articles=list(press))
-    return Web(pages, {}, pages.feeds, keeps_pages=True)
 
 
 def report(name, batch, state, events, folder, now, told, stops):
@@ -219,8 +208,7 @@ def find_answers(place, events, now):
 
 def settle_week(place, out, judge, board, ceiling_usd, now):
     """Score a folder's answers and print the table; returns it. Raises ValueError where nothing can be settled."""
-    folder = submission.find_week(out)
-    state, events = submission.read_week(folder)
+    folder, state, events = submission.read_week(out)
     answers, source, why = find_answers(place, events, now)
     with open_judge(judge, ceiling_usd) as consult:
         rows, table = settling.settle(state, events, answers, consult)

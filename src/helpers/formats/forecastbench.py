@@ -147,7 +147,7 @@ def list_resolutions(given, name):
 
     Raises ValueError that names the set, the resolution and the field.
     """
-    if not isinstance(given["resolutions"], list):
+    if not isinstance(given, dict) or not {"forecast_due_date", "resolutions"} <= set(given):
         raise ValueError(f"{name} is no resolution set of ForecastBench")
     made = []
     for at, row in enumerate(given["resolutions"], 1):

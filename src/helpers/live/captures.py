@@ -86,7 +86,9 @@ def look(sources, now, *, pace_s=1.0, deadline_s=30.0, tell=print):
     with closing(open_captures(locate_output(CAPTURES))) as store:
         guest = Guest(now, pace_s, deadline_s)
         for source_id, source in sources.items():
-            if is_fresh(store, source_id, guest.now):
+            query = "select 1 from looks where source_id = ? and ((kind = 'ok' and looked_at > ?) or until > ?) limit 1"
+            moments = stamp_moment(guest.now - pd.Timedelta(hours=EVERY_H)), stamp_moment(guest.now)  # all of UTC+8
+            if store.execute(query, (source_id, *moments)).fetchone():  # or its host still wants no request
                 continue
             row = {"source_id": source_id, "looked_at": stamp_moment(guest.now), "kind": "ok", "reason": ""}
             row |= {"n_rows": 0, "n_new": 0, "n_revised": 0, "until": ""}
@@ -99,13 +101,6 @@ def look(sources, now, *, pace_s=1.0, deadline_s=30.0, tell=print):
             found.append(row)
             tell(f"{source_id}: " + (f"{row['n_new']} new values" if row["kind"] == "ok" else row["reason"]))
     return found
-
-
-def is_fresh(store, source_id, now):
-    """Tell whether a source was read within `EVERY_H` hours, or its host still wants no request."""
-    query = "select 1 from looks where source_id = ? and ((kind = 'ok' and looked_at > ?) or until > ?) limit 1"
-    moments = stamp_moment(now - pd.Timedelta(hours=EVERY_H)), stamp_moment(now)  # all stamps are of UTC+8
-    return store.execute(query, (source_id, *moments)).fetchone() is not None
 
 
 def read_source(store, guest, source):

@@ -11,7 +11,7 @@ reader's reply only what stands on the page counts.
 import gzip
 import json
 import re
-from contextlib import closing
+from contextlib import closing, suppress
 
 import pandas as pd
 
@@ -81,7 +81,9 @@ def settle(name, now, reader=None):
     written to the set's tables.
     """
     window, now = find_set(name).window, pd.Timestamp(now)
-    events, before = read_table("events", window), read_answers(window)
+    events, before = read_table("events", window), check_table("answers", pd.DataFrame(columns=["event_id"]))
+    with suppress(FileNotFoundError):  # before the first is found or given up
+        before = read_table("answers", window)
     if len(before) == len(events):  # each has its answer, or was given up
         return before, 0
     due = events[pd.to_datetime(events["resolves_at"], utc=True) <= now]
@@ -99,14 +101,6 @@ def settle(name, now, reader=None):
     if len(answers):
         write_table("answers", answers, window)
     return answers, len(events) - len(answers)
-
-
-def read_answers(window):
-    """Return the answers of a day's set that were found or given up so far, an empty table before the first."""
-    try:
-        return read_table("answers", window)
-    except FileNotFoundError:
-        return check_table("answers", pd.DataFrame(columns=["event_id"]))
 
 
 def add_readings(answers, due, before, sources, now, reader):

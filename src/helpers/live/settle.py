@@ -30,8 +30,9 @@ RULES = {True: "deviation given", False: f"{SHARE:.0%} of the true value"}
 def read_answers(place, events, rows, is_own=True):
     """Return the answers table of those events that some rows of a `place` have an answer for.
 
-    A row has id, and answer or ground_truth, and may have spread. Raises Problems with row and field of what cannot be
-    read, unless it is not one's own and is taken as far as it can be; ValueError where nothing fits.
+    A row has id, and answer or ground_truth, and may have spread; `method` says how a number is scored. Raises Problems
+    with row and field of what cannot be read, unless it is not one's own and is taken as far as it can be; ValueError
+    where nothing fits.
     """
     kinds, found, problems = {event["event_id"]: event for event in events.to_dict("records")}, {}, []
     for n, row in enumerate(rows, 1):
@@ -45,20 +46,15 @@ def read_answers(place, events, rows, is_own=True):
         elif row["id"] in found and found[row["id"]]["value"] != dump_json(value):
             problems.append(f"{place}, row {n}, id: {row['id']!r} stands twice, with two answers")
         else:
-            found[row["id"]] = make_answer(row, value, event)
+            is_number, is_given = event["kind"] == "number", isinstance(row.get("spread"), int | float)
+            about = {"event_id": row["id"], "value": dump_json(value), "status": "ok", "price": row.get("price")}
+            about["spread"] = None if not is_number else float(row["spread"]) if is_given else SHARE * abs(value)
+            found[row["id"]] = about | {"method": RULES[is_given] if is_number else None}
     if problems and is_own:
         raise Problems(problems[:20])
     if not found:
         raise ValueError(f"{place} has no answer to any of the {len(events)} questions; look at its ids")
     return check_table("answers", pd.DataFrame(found.values()))
-
-
-def make_answer(row, value, event):
-    """Return the row of the answers table; `method` says by which rule a number is scored."""
-    is_number, is_given = event["kind"] == "number", isinstance(row.get("spread"), int | float)
-    spread = None if not is_number else float(row["spread"]) if is_given else SHARE * abs(value)
-    made = {"event_id": row["id"], "value": dump_json(value), "status": "ok", "spread": spread}
-    return made | {"method": RULES[is_given] if is_number else None, "price": row.get("price")}
 
 
 def read_truth(cell, event):

@@ -93,12 +93,11 @@ def read_words(question, prompt):
     if WORDS["place"].search(question):
         return Shape("number")
     if (match := WORDS["ranking"].search(question)) and not (unit and WORDS["number"].search(question)):
-        n = next((group for group in match.groups() if group), None)
-        return Shape("ranking", k=count(n))
+        return Shape("ranking", k=count(match))
     if WORDS["date"].search(question):
         return Shape("date")
     if match := WORDS["list"].search(question):
-        return Shape("list", k=count(next((group for group in match.groups() if group), None)))
+        return Shape("list", k=count(match))
     if unit or WORDS["number"].search(prompt):
         return Shape("number", unit=unit)
     if WORDS["name"].search(question):
@@ -118,6 +117,7 @@ def read_unit(prompt):
     return None
 
 
-def count(text):
-    """Return a number that stands in digits or words, None for none."""
-    return None if text is None else int(text) if text.isdigit() else DIGITS.get(text.casefold())
+def count(match):
+    """Return the number that a match of `WORDS` holds in digits or words, None for none."""
+    text = next(filter(None, match.groups()), "")
+    return int(text) if text.isdigit() else DIGITS.get(text.casefold())

@@ -1,6 +1,6 @@
 """A week's standing answers: how each is written, when a later round revises one, the files, and the e-mail's fields.
 
-A folder (`locate_week`) holds questions.csv (the events table), week.json (rounds, standing answers, revisions) and
+A folder of data/weeks holds questions.csv (the events table), week.json (rounds, standing answers, revisions) and
 submission.json and .jsonl (id, prediction). A round is a day's asking; a later one revises an answer only on a material
 change, as h2oai's marina does: another answer with a confidence that is higher by 0.1, or with pages not seen before.
 """
@@ -16,7 +16,7 @@ import pandas as pd
 from helpers.calendar import ZONE
 from helpers.formats.export import ORGANIZATION
 from helpers.formats.forecastbench import VENUES, build_submission, find_chance
-from helpers.live.challenge import N_COMMIT, read_end
+from helpers.live.challenge import read_end
 from helpers.store import locate_output, parse_json, read_runs, write_whole
 from helpers.tables import check_table
 
@@ -126,20 +126,16 @@ def revise_all(state, answers, as_of):
 # --- the week's folder -----------------------------------------------------------------------------------------------
 
 
-def locate_week(batch, out=None, agent=None):
-    """Return the folder of a batch's answers: `out`, else data/weeks/<commit>; with `agent` that agent's below it."""
-    folder = Path(out) if out else locate_output(f"data/weeks/{batch.commit[:N_COMMIT]}")
-    return folder / agent if agent else folder
-
-
-def find_week(out=None):
-    """Return the folder of a week that was asked: `out`, else the newest. Raises ValueError where there is none."""
+def read_week(out=None):
+    """Return (folder, state, events) of the week in `out`, else of the newest. Raises ValueError for none."""
     base = Path(out) if out else locate_output("data/weeks")
     found = [base / STATE] if out else base.rglob(STATE)
     found = sorted(filter(Path.exists, found), key=lambda path: read_state(path.parent)["rounds"][-1]["as_of"])
     if not found:
         raise ValueError(f"{base} holds no week that was asked ({STATE}); `daybefore week --agent NAME` makes one")
-    return found[-1].parent
+    folder = found[-1].parent
+    events = pd.read_csv(folder / QUESTIONS, dtype={"event_id": str})
+    return folder, read_state(folder), check_table("events", events)
 
 
 def read_state(folder):
@@ -199,12 +195,6 @@ def write_round(folder, state, events):
         made = build_submission(ORGANIZATION, state["agent"], name, forecasts)
         path.write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     return list(paths.values())
-
-
-def read_week(folder):
-    """Return (state, events) of a week that was asked."""
-    events = pd.read_csv(Path(folder) / QUESTIONS, dtype={"event_id": str})
-    return read_state(folder), check_table("events", events)
 
 
 def build_predictions(state):

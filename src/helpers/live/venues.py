@@ -77,8 +77,10 @@ def fetch_questions(venue, n, now, guest=None, commit=None):
     for _ in range(MAX_PAGES):
         rows, at = fetch_page(venue, at, guest)
         markets, out = list_markets(rows, venue)
-        for one in (one for one in markets if is_open(one, now)):
+        for one in markets:
             row = write_row(venue, one, now)
+            if len(row["options"]) != 2 or one.answer or pd.Timestamp(row["end_time"]) <= now:
+                continue
             try:
                 found |= {row["id"]: check_rows([row], venue)[0]}
             except Problems as problem:
@@ -90,12 +92,6 @@ def fetch_questions(venue, n, now, guest=None, commit=None):
         first = f"; the first of {len(told)} left out ({told[0][0]}): {told[0][1]}" if told else ""
         raise ValueError(f"{venue} lists no open question that can be read{first}")
     return list(islice(found.values(), n)), told
-
-
-def is_open(market, now):
-    """Tell whether a question is asked: it has two options, no answer, and an end after `now`."""
-    options = parse_json(market.event["options"])
-    return len(options) == 2 and market.answer is None and pd.Timestamp(market.event["resolves_at"]) > now
 
 
 def write_row(venue, market, now):
@@ -250,8 +246,6 @@ def fetch_resolutions(due, guest):
     """Return what ForecastBench has settled of the set due on a day: {event_id: row of id and answer}."""
     name = f"{due}_resolution_set.json"
     given = parse_text(fetch_file(f"resolution_sets/{name}", find_commit(guest), guest), f"{FORECASTBENCH}, {name}")
-    if not isinstance(given, dict) or not {"forecast_due_date", "resolutions"} <= set(given):
-        raise ValueError(f"{FORECASTBENCH}, {name} is no resolution set")
     return {row["id"]: row for row in list_resolutions(given, name)}
 
 

@@ -59,7 +59,7 @@ class OpenWeb:
 
     def __init__(self, provider, door, world=None):
         self.provider, self.door, self.world = provider, door, world
-        self.index, self.lock = SearchIndex(self.fetch, []), Lock()
+        self.index, self.lock, self.guest = SearchIndex(self.fetch, []), Lock(), Guest(datetime.now(UTC))
 
     def __getattr__(self, name):
         return getattr(self.world, name)
@@ -133,11 +133,6 @@ class OpenWeb:
     # --- pages -------------------------------------------------------------------------------------------------------
 
     @cached_property
-    def guest(self):
-        """Return who fetches pages."""
-        return Guest(datetime.now(UTC))
-
-    @cached_property
     def archive(self):
         """Return the client of the Internet Archive's index, which keeps to its rate."""
         from wayback import WaybackClient, WaybackSession
@@ -184,7 +179,11 @@ class OpenWeb:
             raise
         if status != 200:
             raise GatewayError("absent", f"{url}: the archive answered {status} for its capture")
-        taken = read_memento(kept.get("memento-datetime"), url)
+        taken = None
+        with suppress(TypeError, ValueError, OverflowError, IndexError):  # RFC 7089
+            taken = pd.Timestamp(parsedate_to_datetime(kept.get("memento-datetime")))
+        if taken is None or taken.tzinfo is None:
+            raise GatewayError("undated", f"{url}: the page is undated, so it may be of later than as_of")
         title, text, (_, last) = read_article(url, kept, body)
         for moment in (taken, last):
             if moment is not None and moment >= as_of:
@@ -224,15 +223,6 @@ def ask_once(door, model, text, as_of, answer, bound=lambda door, request: 0.0):
         if error.status == "over_budget":
             raise
         raise LlmError("error", f"{model}: {error.reason}") from None
-
-
-def read_memento(value, url):
-    """Return a capture's moment by its Memento-Datetime header (RFC 7089). Raises GatewayError where it has none."""
-    with suppress(TypeError, ValueError, OverflowError, IndexError):
-        moment = pd.Timestamp(parsedate_to_datetime(value))
-        if moment.tzinfo is not None:
-            return moment
-    raise GatewayError("undated", f"{url}: the page is undated, so it may be of later than as_of")
 
 
 def read_article(url, kept, body):

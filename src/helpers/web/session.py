@@ -67,11 +67,13 @@ class Web:
         moment = pd.Timestamp(as_of)
         if moment.tzinfo is None:
             raise ValueError(f"as_of {as_of!r} has no offset from UTC; write it like 2016-10-10T00:00:00+08:00")
-        check_address(url, self.hosts)
         try:
+            parts = urlsplit(url)
+            if parts.scheme != "http" or not (parts.hostname or "").endswith(self.hosts):
+                raise GatewayError("outside", f"{url}: outside the replay world, whose hosts end in {self.hosts}")
             address = requests.Request("GET", url).prepare().url  # as a browser writes it
-        except requests.RequestException as error:
-            raise GatewayError("down", f"{url}: no answer ({type(error).__name__})") from None
+        except ValueError:  # no address, such as one with half a bracket
+            raise GatewayError("outside", f"{url}: no address") from None
         answer = self.adapter.answer(address, int((moment - pd.Timedelta(seconds=1)).timestamp()))
         if answer.status == 404:
             raise GatewayError("absent", f"{url}: no page by {as_of}")
@@ -142,13 +144,3 @@ class Web:
         if self.keeps_pages:
             keep_page(row, text)
         return Page(page_id, url, row["published_at"], row["content_type"], text)
-
-
-def check_address(url, hosts=".replay"):
-    """Raise GatewayError unless the address is http and at one of the hosts."""
-    try:
-        parts = urlsplit(url)
-    except ValueError:  # such as an address with half a bracket
-        raise GatewayError("outside", f"{url}: no address") from None
-    if parts.scheme != "http" or not (parts.hostname or "").endswith(hosts):
-        raise GatewayError("outside", f"{url}: outside the replay world, whose hosts end in {hosts}")

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, StringConstraints
 
-from helpers.faults import find_faults, name_field, raise_all
+from helpers.faults import find_faults, name_field, raise_all, read_text
 from helpers.question_sets import WINDOWS
 from helpers.store import ROOT, locate_output
 from helpers.tables import SITE_TYPES, Count, Positive, Setting, Text, Truth, allow, form, one_of, some
@@ -100,7 +100,7 @@ def load_sources(folder=ROOT / "data/sources"):
     """Read the registry: {source_id: Source}, sorted by id. Raises Problems, sentences with file and field."""
     sources, found, taken = {}, [], {}
     for path in sorted(folder.glob("*.toml")):
-        source, wrong = parse_source(path)
+        source, wrong = parse_text(path.name, read_text(path))
         found += wrong
         if source is None:
             continue
@@ -120,17 +120,9 @@ def load_live(window):
     }
 
 
-def parse_source(path):
-    """Read and check one source file; returns (Source, []) or (None, what is wrong with it, a sentence each)."""
-    try:
-        return parse_text(path.name, path.read_text(encoding="utf-8-sig"))
-    except UnicodeDecodeError as error:
-        return None, [f"{path.name}: the file is not UTF-8 ({error.reason}); save it so"]
-
-
 @lru_cache(maxsize=1024)
 def parse_text(name, text):
-    """Parse and check the text of one source file, as `parse_source` does; a process that reads it again need not."""
+    """Return (Source, []) of the text of a source file, (None, what is wrong, a sentence each); once a process."""
     try:
         entry = name_source(name.removesuffix(".toml")) | tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:

@@ -8,21 +8,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from helpers.cli import report
 from helpers.cli.main import show
-from helpers.cli.report import (
-    EXPLAIN,
-    LEGEND,
-    describe_intervals,
-    open_folder,
-    pair_agents,
-    take_whole,
-    write_board,
-    write_csv,
-    write_difference,
-    write_interval,
-    write_page,
-    write_table,
-)
 from helpers.futurex.past import read_window
 from helpers.question_sets import find_set
 from helpers.scoring.runs import find_run, list_runs, read_predictions
@@ -66,7 +53,12 @@ def select_runs(every, names, window):
     Of an agent's several runs the newest is taken that was made under the condition of the one with the fewest runs.
     Raises ValueError for an unknown name, with the nearest or all.
     """
-    asked_for = list(dict.fromkeys(names)) or list_local_agents(every, window)
+    asked_for = list(dict.fromkeys(names))
+    if not names:
+        asked_for = sorted({run.agent_id for run in every if isinstance(run.place, Path) and run.window == window})
+        if len(asked_for) < 2:
+            told, name = f"{len(asked_for)} agents have a local run on", find_set(window).name
+            raise ValueError(f"{told} {name}; `make run SET={name} LIMIT=20` makes some")
     found, notes = {name: find_run(every, name, window) for name in asked_for}, []
     condition = min(found.values(), key=lambda own: (own[0].category == "baseline", len(own)))[0].condition
     chosen = {name: next((run for run in own if suits(run, condition)), own[0]) for name, own in found.items()}
@@ -75,15 +67,6 @@ def select_runs(every, names, window):
             others = ", ".join(f"{run.run_id} ({run.condition or 'as usual'})" for run in own if run != chosen[name])
             notes.append(f"{name}: {chosen[name].run_id} of its runs; the others by their run_id: {others}")
     return list(chosen.values()), notes, condition
-
-
-def list_local_agents(every, window):
-    """Return the agents that have a local run on a set. Raises ValueError below two."""
-    agents = sorted({run.agent_id for run in every if isinstance(run.place, Path) and run.window == window})
-    if len(agents) < 2:
-        name = find_set(window).name
-        raise ValueError(f"{len(agents)} agents have a local run on {name}; `make run SET={name} LIMIT=20` makes some")
-    return agents
 
 
 def add_baselines(every, runs, condition):
@@ -135,7 +118,7 @@ def compare_runs(scores, events, runs):
     matrix = build_matrix(select_headline(scores, events), names)
     if len(names) > MANY:
         matrix = matrix[matrix.fillna(0).mean().sort_values(ascending=False, kind="stable").index]
-    table = pair_agents(matrix, find_clusters(events)[0], MANY)
+    table = report.pair_agents(matrix, find_clusters(events)[0], MANY)
     for name, told in (("condition", conditions), ("coverage", matrix.notna().mean())):
         table = table.assign(**{f"{name}_{side}": table[f"agent_{side}"].map(told) for side in "ab"})
     return judge_pairs(table)
@@ -152,10 +135,10 @@ def judge_pairs(pairs):
 def tabulate_pairs(pairs):
     """Return the differences as texts, a row a pair; those of adjusted means have no `by event` and no coverage."""
     shown = pairs[["agent_a", "agent_b"]].set_axis(["a", "b"], axis=1)
-    shown["a - b (95% by source)"] = [write_difference(row, 3) for row in pairs.to_dict("records")]
+    shown["a - b (95% by source)"] = [report.write_difference(row, 3) for row in pairs.to_dict("records")]
     if "low_by_event" in pairs:
         by_event = pairs.assign(low=pairs["low_by_event"], high=pairs["high_by_event"])
-        shown["by event"] = [write_difference(row, 3) for row in by_event.to_dict("records")]
+        shown["by event"] = [report.write_difference(row, 3) for row in by_event.to_dict("records")]
         shown["coverage"] = [f"{a:.0%}, {b:.0%}" for a, b in pairs[["coverage_a", "coverage_b"]].to_numpy()]
     for name, column in (("p (Holm)", "p_holm"), ("MDE", "seen")):
         shown[name] = pairs[column].map("{:.3f}".format).where(pairs[column].notna(), "-")
@@ -171,7 +154,7 @@ def write_three(folder, events, answers, predictions):
     columns = "run_id event_id sample agent_id as_of status reason value probability distribution".split()
     tables["predictions"] = predictions[columns].assign(run_id=predictions["agent_id"])
     for name, table in tables.items():
-        write_csv(table.round(6), folder / f"{name}.csv")
+        report.write_csv(table.round(6), folder / f"{name}.csv")
     return [f"{name}.csv" for name in tables]
 
 
@@ -184,7 +167,7 @@ def adjust_runs(runs, scores, events, shown):
     matrix = build_matrix(select_headline(scores, events), [run.label for run in runs], "score_imputed")
     fit = fit_two_way(matrix, find_clusters(events)[0])
     means = tabulate_adjusted(fit).sort_values("mean", ascending=False)
-    adjusted = [write_interval(*row, digits=3) for row in means[["mean", "low", "high"]].to_numpy()]
+    adjusted = [report.write_interval(*row, digits=3) for row in means[["mean", "low", "high"]].to_numpy()]
     named = [name for name in means.index if name in shown]
     pairs = compare_adjusted(fit, list_pairs(named) if len(named) <= MANY else [(named[0], named[1:])])
     return pd.DataFrame({"agent": means.index, "adjusted": adjusted}), judge_pairs(pairs)
@@ -212,11 +195,11 @@ def main(names=(), window="A", out=None, adjust=False, explain=False):
     events = events[events["event_id"].isin(shared)]
     scores = score_predictions(predictions, answers, events)
     n, folder = select_headline(scores, events)["event_id"].nunique(), list(names) or [question_set.name]
-    folder = open_folder(out, FOLDER, folder + ["adjusted"] * adjust)
-    means, texts = write_board(folder, scores, events, [run.label for run in kept if run.category == "baseline"])
+    folder = report.open_folder(out, FOLDER, folder + ["adjusted"] * adjust)
+    means, texts = report.write_board(folder, scores, events, [run.label for run in kept if run.category == "baseline"])
     shown = [run.label for run in runs] if names else labels
     texts = texts[texts["agent"].isin(shown)]
-    board = take_whole(means).loc[texts["agent"]].reset_index()
+    board = report.take_whole(means).loc[texts["agent"]].reset_index()
     told, differing = describe_conditions(runs)
     if adjust:
         adjusted, pairs = adjust_runs(kept, scores, events, shown)
@@ -224,18 +207,22 @@ def main(names=(), window="A", out=None, adjust=False, explain=False):
     else:
         pairs, told = compare_runs(scores, events, runs), ", ".join(filter(None, ["asked of all", told]))
     notes.insert(
-        0, f"{len(events)} events of {question_set.name} {told}, {n} with a score; {describe_intervals(events)}"
+        0, f"{len(events)} events of {question_set.name} {told}, {n} with a score; {report.describe_intervals(events)}"
     )
     notes += [differing, *(f"{name} answered none of them" for name in board.loc[board["n"] == 0, "agent_id"])]
-    legend = [FAMILY.format(int(pairs["p"].notna().sum()), ALPHA), LEGEND]
-    write_csv(pairs.round(6), folder / "pairs.csv")
+    legend = [FAMILY.format(int(pairs["p"].notna().sum()), ALPHA), report.LEGEND]
+    report.write_csv(pairs.round(6), folder / "pairs.csv")
     files = ["leaderboard.md", "leaderboard.csv", "pairs.csv", *write_three(folder, events, answers, predictions)]
     title = " and ".join(run.label for run in runs) if len(runs) < 4 else f"{len(runs)} runs"
     sections = {"Leaderboard": (notes, texts), "Pairs": (legend, tabulate_pairs(pairs))}
     written = {"files": files, "markdown": "leaderboard.md"}
-    page = write_page(folder, f"{title} on {question_set.name}", sections, **written)[1]
-    printed = [write_table(table.set_index(table.columns[0]), explain) for _, table in sections.values()]
-    words = [*notes, *(legend if explain else [legend[0].split("; MDE")[0], EXPLAIN]), f"open in a browser: {page}"]
+    page = report.write_page(folder, f"{title} on {question_set.name}", sections, **written)[1]
+    printed = [report.write_table(table.set_index(table.columns[0]), explain) for _, table in sections.values()]
+    words = [
+        *notes,
+        *(legend if explain else [legend[0].split("; MDE")[0], report.EXPLAIN]),
+        f"open in a browser: {page}",
+    ]
     words += [f'figures of these: make figures RUN="{folder}"']
     show("\n\n".join([*printed, "\n".join(filter(None, words))]))
     files = [str(folder / name) for name in ("index.html", *files)]

@@ -17,18 +17,10 @@ from concurrent.futures import ThreadPoolExecutor
 import pandas as pd
 from tqdm import tqdm
 
+from helpers.cli import report
 from helpers.cli.compare import ADJUSTED, add_baselines, find_moment
 from helpers.cli.conditions import tell_prices
 from helpers.cli.main import show, tell
-from helpers.cli.report import (
-    LEGEND,
-    describe_intervals,
-    open_folder,
-    take_whole,
-    write_board,
-    write_interval,
-    write_page,
-)
 from helpers.cli.score import draw_probabilities
 from helpers.figures import use_style
 from helpers.futurex.past import PRICED, read_window
@@ -154,7 +146,7 @@ def adjust_means(scored):
     rows = select_headline(scored.scores, scored.events)
     matrix = build_matrix(rows, sorted(rows["agent_id"].unique()), "score_imputed").dropna(axis=1, how="all")
     means = tabulate_adjusted(fit_two_way(matrix, find_clusters(scored.events)[0]))[["mean", "low", "high"]]
-    return {agent: write_interval(*row) for agent, row in zip(means.index, means.to_numpy(), strict=True)}
+    return {agent: report.write_interval(*row) for agent, row in zip(means.index, means.to_numpy(), strict=True)}
 
 
 def take_trials(names, folder):
@@ -181,7 +173,7 @@ def main(agents, question_set=None, out=None):
         raise ValueError("name agents: --agents 'my_model other_model'")
     found, every = {}, list_runs()
     for name in choose_sets(every, names, question_set):
-        folder = open_folder(out, "results", names) / name
+        folder = report.open_folder(out, "results", names) / name
         window = find_set(name).window
         known = {key for run in every if run.window == window for key in (run.agent_id, run.run_id)}
         found[name] = draw_set([one for one in names if one in known], name, folder)
@@ -196,14 +188,18 @@ def draw_set(names, question_set, folder):
     shutil.rmtree(folder / "figures", ignore_errors=True)
     (folder / "figures").mkdir(parents=True)
     baselines = list(scored.runs.loc[scored.runs["category"] == "baseline", "agent_id"])
-    means, board = write_board(folder, scored.scores, scored.events, baselines)
+    means, board = report.write_board(folder, scored.scores, scored.events, baselines)
     told = "lead: over the best baseline, on the events that both answered; where agents were asked different events,"
-    notes = [describe_intervals(scored.events), f"{told} compare by it or by `adjusted`, and not by mean", ADJUSTED]
+    notes = [
+        report.describe_intervals(scored.events),
+        f"{told} compare by it or by `adjusted`, and not by mean",
+        ADJUSTED,
+    ]
     board["adjusted"] = board["agent"].map(adjust_means(scored))
     due = means[means["agent_id"].isin(names) & means["note"].ne("") & means["mean"].isna()]
     left = "so it is left out of the figures of overall scores and levels"
     notes += [f"{name}: {note}; {left}" for name, note in due[["agent_id", "note"]].to_numpy()]
-    best = take_whole(means, "brier").reindex(baselines)["mean"].dropna().sort_values().index[:1]
+    best = report.take_whole(means, "brier").reindex(baselines)["mean"].dropna().sort_values().index[:1]
     stated = draw_stated(scored, [*names, *best], question_set, folder, means)
     tell(f"{question_set}: {', '.join(names)} in {len(chosen)} notebooks ..." * bool(chosen))
     given = {"agents": " ".join(names)}
@@ -213,9 +209,11 @@ def draw_set(names, question_set, folder):
     shutil.rmtree(folder / "work", ignore_errors=True)
     notes += [] if find_set(question_set).is_public else take_trials(names, folder / "figures")
     refused, title = [f"{name} is not drawn: {why}" for name, why in problems.items() if why], f"{', '.join(names)} on "
-    sections = {"Leaderboard": ([*notes, LEGEND], board)} | stated | ({"Not drawn": (refused, None)} if refused else {})
+    sections = (
+        {"Leaderboard": ([*notes, report.LEGEND], board)} | stated | ({"Not drawn": (refused, None)} if refused else {})
+    )
     page = {"files": ["leaderboard.md", "leaderboard.csv"], "markdown": "leaderboard.md"}
-    drawn, page, _ = write_page(folder, title + question_set, sections, **page)
+    drawn, page, _ = report.write_page(folder, title + question_set, sections, **page)
     show(f"{title}{question_set}: {len(drawn)} figures; open in a browser:\n{page}")
     tell("\n".join(refused))
     return {"folder": str(folder), "figures": drawn, "refused": refused, "notes": notes}

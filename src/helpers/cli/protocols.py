@@ -5,20 +5,10 @@ Every number is another room's: this module chooses what a run allows and says i
 
 import pandas as pd
 
+from helpers.cli import report
 from helpers.cli.compare import add_baselines, find_moment
 from helpers.cli.conditions import KINDS, describe_facts, refer_to_cards, tell_prices
 from helpers.cli.main import show
-from helpers.cli.report import (
-    BRIER,
-    describe_intervals,
-    open_folder,
-    tabulate_leads,
-    tabulate_scores,
-    take_whole,
-    write_difference,
-    write_interval,
-    write_page,
-)
 from helpers.cli.results import audit_leaks, count_missing, describe_mean, tabulate_kept
 from helpers.futurex.past import PRICED, read_window
 from helpers.models.costs import write_usd
@@ -50,10 +40,10 @@ def main(run, window=None, out=None):
     found = find_run(every, run, window)
     sections, events = report_run(found[0], every)
     what = f"{len(events)} questions of {find_set(found[0].window).name}, {found[0].condition or 'asked as usual'}"
-    about = [f"{found[0].run_id}: {what}", describe_intervals(events), INCONCLUSIVE]
+    about = [f"{found[0].run_id}: {what}", report.describe_intervals(events), INCONCLUSIVE]
     about += [f"of {len(found)} runs the newest: a run_id names another"] if len(found) > 1 else []
-    folder, title = open_folder(out, FOLDER, [found[0].run_id]), f"{found[0].agent_id} by four protocols"
-    _, page, text = write_page(folder, title, sections, about=about, markdown="report.md")
+    folder, title = report.open_folder(out, FOLDER, [found[0].run_id]), f"{found[0].agent_id} by four protocols"
+    _, page, text = report.write_page(folder, title, sections, about=about, markdown="report.md")
     show(f"{text}\nopen in a browser: {page}")
     rows = [
         {"title": title, "notes": notes, "table": None if table is None else table.to_dict("records")}
@@ -86,7 +76,8 @@ def report_run(run, every):
 
 def write_mean(row):
     """Return a row of means (mean, low, high) as text with its interval, or that none is due."""
-    return "none is due" if pd.isna(row["mean"]) else write_interval(row["mean"], row["low"], row["high"], digits=3)
+    ends = (row[name] for name in ("mean", "low", "high"))
+    return "none is due" if pd.isna(row["mean"]) else report.write_interval(*ends, digits=3)
 
 
 def list_means(table, label, *, is_imputed=False):
@@ -101,20 +92,22 @@ def list_means(table, label, *, is_imputed=False):
 
 def tell_futurex(run, scores, events, baselines):
     """Return (sentences, table) of FutureX's levels and overall, and the lead over the best baseline in pairs."""
-    table = tabulate_scores(scores, events).query("metric == 'score' and group in ['overall', 'all', 'level']")
-    own, leads = table[table["agent_id"] == run.label], tabulate_leads(scores, events, baselines)
+    table = report.tabulate_scores(scores, events).query("metric == 'score' and group in ['overall', 'all', 'level']")
+    own, leads = table[table["agent_id"] == run.label], report.tabulate_leads(scores, events, baselines)
     shown, notes = list_means(own, "score"), [f"Overall: {note}." for note in own["note"].unique() if note]
     if run.label not in leads.index:
         return [*notes, "No lead: no run of a baseline on these questions under the same condition is kept."], shown
     lead = leads.loc[run.label]
-    beside = take_whole(table).loc[lead["baseline"], "mean"]
+    beside = report.take_whole(table).loc[lead["baseline"], "mean"]
     told = f"Lead over {lead['baseline']}, the best baseline here ({beside:.3f}), over what both answered"
     return [*notes, f"{told}: {tell_pair(lead)}."], shown
 
 
 def tell_pair(pair):
     """Return a paired difference with its interval and n, or that there is none."""
-    return f"{write_difference(pair, 3)}, n = {pair['n']}" if pair["n"] else "none: no question that both answered"
+    return (
+        f"{report.write_difference(pair, 3)}, n = {pair['n']}" if pair["n"] else "none: no question that both answered"
+    )
 
 
 def tell_worldreasoner(run, events, answers, tables):
@@ -169,10 +162,10 @@ def tell_success(rows, clusters):
 def tell_chances(run, scores, events, answers, tables, clusters):
     """Return (sentences, table) of probabilities: reliability by bin, the Brier error, skill against the price."""
     made, notes = tables["predictions"], []
-    table = tabulate_scores(scores[scores["agent_id"] == run.label], events).query("metric == 'brier'")
+    table = report.tabulate_scores(scores[scores["agent_id"] == run.label], events).query("metric == 'brier'")
     for row in table.to_dict("records"):
         what = row["name"] or "single choices"
-        notes += [f"Brier error, {what}: {write_mean(row)}, n = {row['n']} of {row['n_asked']}. {BRIER}."]
+        notes += [f"Brier error, {what}: {write_mean(row)}, n = {row['n']} of {row['n_asked']}. {report.BRIER}."]
     notes += [] if len(table) else ["No Brier error: the replies state no probability of a choice."]
     notes += tell_market(run, events, answers, made)
     chances = list_chances(events, answers, made)

@@ -10,19 +10,7 @@ import json
 import pandas as pd
 
 from helpers.agents.arms import SEED
-from helpers.cli.report import (
-    EXPLAIN,
-    LEGEND,
-    SCORE_COLUMNS,
-    describe_intervals,
-    summarize_agents,
-    tabulate_leads,
-    tabulate_scores,
-    take_whole,
-    write_csv,
-    write_interval,
-    write_table,
-)
+from helpers.cli import report
 from helpers.futurex.past import read_window
 from helpers.question_sets import find_set
 from helpers.scoring.leaks import GATE_DAYS, OPEN_SEARCH, flag_rows, list_released
@@ -55,7 +43,7 @@ def keep_results(asked, run_ids, baselines, beside, unanswered, explain=False):
     events, names = asked.events, ("replies", "predictions", "traces")
     tables = {name: read_sampled(asked.path, name, run_ids, events, timings=True) for name in names}
     rows, table, leads, bins, problem = judge_events(asked, tables["predictions"], baselines)
-    shown = pd.DataFrame(index=pd.Index(run_ids, name="agent")) if problem else summarize_agents(table, leads)
+    shown = pd.DataFrame(index=pd.Index(run_ids, name="agent")) if problem else report.summarize_agents(table, leads)
     table = pd.concat([table, beside.rows.reindex(columns=[*table.columns])], ignore_index=True).fillna({"note": ""})
     found, said = {}, []
     for run in read_runs(asked.path, "runs", run_ids.values()).to_dict("records"):
@@ -66,9 +54,9 @@ def keep_results(asked, run_ids, baselines, beside, unanswered, explain=False):
         spent, at_most = pd.to_numeric(own[0]["cost_usd"]), unanswered.get(agent, 0)
         about = {
             "seed": SEED,
-            "n_scored": int(take_whole(scores)["n"].sum()),
+            "n_scored": int(report.take_whole(scores)["n"].sum()),
             "note": "; ".join(filter(None, [beside.note, problem])) or next(iter(scores["note"]), ""),
-            "scores": scores[SCORE_COLUMNS].to_dict("records"),
+            "scores": scores[report.SCORE_COLUMNS].to_dict("records"),
             "calibration": bins[bins["agent_id"] == agent].drop(columns="agent_id").to_dict("records"),
             "lead_over_best_baseline": leads.loc[agent].to_dict() if agent in leads.index else None,
             "worldreasoner": beside.facts.get(agent),
@@ -80,13 +68,15 @@ def keep_results(asked, run_ids, baselines, beside, unanswered, explain=False):
         save_results(found[agent], rows[rows["run_id"] == run["run_id"]])
     shown = shown.join(pd.DataFrame({agent: tell_costs(one) for agent, one in found.items()}).T)
     shown = shown.loc[sorted(shown.index, key=lambda agent: agent in baselines)]  # the agents asked for come first
-    words = [f"{len(events)} events of {find_set(asked.window).name}; {describe_intervals(events)}"]
+    words = [f"{len(events)} events of {find_set(asked.window).name}; {report.describe_intervals(events)}"]
     words += [f"no scores: {problem}"] if problem else []
     words += [f"overall: {note}" for note in table["note"].unique() if note]
     words += said
     words += [f"{agent}, {told}" for agent, one in found.items() for told in list_missing(one)]
-    words += [FILES, LEGEND if explain else EXPLAIN]
-    return found, "\n\n".join(filter(None, [beside.note, write_table(shown, explain), beside.text, "\n".join(words)]))
+    words += [FILES, report.LEGEND if explain else report.EXPLAIN]
+    return found, "\n\n".join(
+        filter(None, [beside.note, report.write_table(shown, explain), beside.text, "\n".join(words)])
+    )
 
 
 def judge_events(asked, predictions, baselines):
@@ -98,9 +88,9 @@ def judge_events(asked, predictions, baselines):
     try:
         answers = read_window("answers", asked.window)
         scores = score_predictions(predictions, answers, events)
-        table, leads = tabulate_scores(scores, events), tabulate_leads(scores, events, baselines)
+        table, leads = report.tabulate_scores(scores, events), report.tabulate_leads(scores, events, baselines)
     except (FileNotFoundError, ValueError) as error:
-        blank = pd.DataFrame(columns=["agent_id", *SCORE_COLUMNS, "note"])
+        blank = pd.DataFrame(columns=["agent_id", *report.SCORE_COLUMNS, "note"])
         return predictions, blank, pd.DataFrame(), blank, str(error)
     rows = predictions.join(answers.set_index("event_id")["value"].rename("answer"), on="event_id")
     rows = rows.join(select_headline(scores, events).set_index(KEY)["score"], on=KEY)
@@ -157,11 +147,11 @@ def save_results(found, predictions):
     """
     path = locate_output(f"data/runs/{found['run_id']}/results.json")
     path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    rows = pd.DataFrame(found["scores"], columns=SCORE_COLUMNS)
+    rows = pd.DataFrame(found["scores"], columns=report.SCORE_COLUMNS)
     rows.insert(0, "run_id", found["run_id"])
     rows.insert(1, "agent_id", found["agent_id"])
-    write_csv(rows, path.with_suffix(".csv"))
-    write_csv(predictions.reindex(columns=PREDICTION_COLUMNS), path.with_name("predictions.csv"))
+    report.write_csv(rows, path.with_suffix(".csv"))
+    report.write_csv(predictions.reindex(columns=PREDICTION_COLUMNS), path.with_name("predictions.csv"))
 
 
 def tell_costs(found):
@@ -233,7 +223,7 @@ def audit_leaks(events, answers, predictions, replies, traces):
 def tabulate_kept(events, predictions, answers, group):
     """Return the means over some predictions as rows of `tabulate_scores`, under a group of their own."""
     try:
-        table = tabulate_scores(score_predictions(predictions, answers, events), events)
+        table = report.tabulate_scores(score_predictions(predictions, answers, events), events)
     except ValueError:  # nothing is left that can be scored
         return pd.DataFrame(columns=["metric", "group", "name"])
     table = table[table["group"].isin(["all", "overall"])]
@@ -243,4 +233,4 @@ def tabulate_kept(events, predictions, answers, group):
 def describe_mean(table):
     """Return the mean of what was answered with its interval, "-" without any."""
     row = table[table["metric"].eq("score") & table["name"].eq("all")].head(1).to_dict("records")
-    return write_interval(*(row[0][name] for name in ("mean", "low", "high", "n"))) if row else "-"
+    return report.write_interval(*(row[0][name] for name in ("mean", "low", "high", "n"))) if row else "-"

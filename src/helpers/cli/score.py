@@ -10,19 +10,8 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pandas as pd
 
+from helpers.cli import report
 from helpers.cli.main import show
-from helpers.cli.report import (
-    BRIER,
-    describe_intervals,
-    pair_agents,
-    rank_agents,
-    summarize_agents,
-    tabulate_scores,
-    take_whole,
-    write_csv,
-    write_page,
-    write_table,
-)
 from helpers.faults import Problems, describe_problem, escape_cells
 from helpers.figures import save_figure, use_style, write_index
 from helpers.formats.folder import read_folder
@@ -52,7 +41,7 @@ def main(folder, status=None):
     except Problems as problems:
         raise ValueError(f"{problems}\nNothing was written; mend the files and run it again.") from None
     more = f"... and {len(shown) - MOST_LISTED} more in tables/agents.csv" * (len(shown) > MOST_LISTED)
-    show("\n".join(filter(None, [write_table(shown.head(MOST_LISTED)), more, BRIER, *notes])))
+    show("\n".join(filter(None, [report.write_table(shown.head(MOST_LISTED)), more, report.BRIER, *notes])))
     show(f"open in a browser: {page}")
     means = pd.read_csv(Path(folder) / "tables/agents.csv").to_dict("records")
     return {"folder": str(folder), "notes": notes, "scores": means}
@@ -68,9 +57,13 @@ def draw_folder(folder, status=None):
     predictions, n_blank = fill_unanswered(events, predictions), int(events["level"].isna().sum())
     scores = score_events(events, answers, predictions)
     known = events.assign(level=0 if n_blank else events["level"].astype(int), domain=events.get("domain"))
-    means, rows, (clusters, by) = tabulate_scores(scores, known), select_headline(scores, known), find_clusters(known)
+    means, rows, (clusters, by) = (
+        report.tabulate_scores(scores, known),
+        select_headline(scores, known),
+        find_clusters(known),
+    )
     rows["domain"] = rows["event_id"].map(known.set_index("event_id")["domain"])
-    uneven, names = describe_uneven(rows), rank_agents(means)
+    uneven, names = describe_uneven(rows), report.rank_agents(means)
     widths = f"95% by {by}; hollow: fewer than {MIN_CLUSTERS} {by}s, inconclusive"
     widths += "; not all over the same events" * bool(uneven)
     notes = [uneven, *describe_events(events, scores, by)]
@@ -84,10 +77,10 @@ def draw_folder(folder, status=None):
             draw_means(rows, clusters, names, "domains", "domain", "Mean scores by domain", about, widths)
         notes += [draw_probabilities(means, list_chances(known, answers, predictions), clusters, about, widths)]
         write_index()
-    notes, table = list(filter(None, notes)), summarize_agents(means).reset_index()
+    notes, table = list(filter(None, notes)), report.summarize_agents(means).reset_index()
     table["agent"] = shorten_names(table["agent"])
     files = ("tables/agents.csv", "tables/scores.csv")
-    page = write_page(folder, folder.resolve().name, {"Agents": ([*notes, BRIER], table)}, files=files)[1]
+    page = report.write_page(folder, folder.resolve().name, {"Agents": ([*notes, report.BRIER], table)}, files=files)[1]
     return table.set_index("agent"), notes, page
 
 
@@ -121,7 +114,7 @@ def describe_events(events, scores, by):
     """Return sentences on what the intervals rest on, which events are not scored, and what the figures leave out."""
     column = {name: column for column, name in CLUSTER_COLUMNS.items()}.get(by)
     which = f"the column {column} of events.csv says which" if column else "events.csv has no source_id or cluster_id"
-    notes = [f"{describe_intervals(events)}; {which}"]
+    notes = [f"{report.describe_intervals(events)}; {which}"]
     left = scores[~scores["is_scored"].astype(bool)].drop_duplicates("event_id")
     for reason, part in left.groupby("reason", sort=False):
         notes.append(f"events not scored: {len(part)}, {part['event_id'].iloc[0]} the first: {reason}")
@@ -178,7 +171,7 @@ def write_tables(scores, means, rows, clusters, names):
     n, tables = len(names), {"scores": scores, "agents": means.drop(columns="note")}
     notes = [f"{n} agents on {rows['event_id'].nunique()} scored events: tables/scores.csv, tables/agents.csv"]
     if n > 1:
-        tables["pairs"] = pair_agents(build_matrix(rows, names), clusters, MOST_PAIRED)
+        tables["pairs"] = report.pair_agents(build_matrix(rows, names), clusters, MOST_PAIRED)
         what = "every two agents" if n <= MOST_PAIRED else f"the best agent and each other (of {n} not every two)"
         notes.append(
             f"tables/pairs.csv: differences between {what}, one family of {len(tables['pairs'])} pairs (p_holm)"
@@ -186,7 +179,7 @@ def write_tables(scores, means, rows, clusters, names):
     if n > MOST_DRAWN:
         notes.append(f"the figures show the {MOST_DRAWN} best of {n} agents; all are in the tables")
     for name, table in tables.items():
-        write_csv(table.round(6), locate_output(f"tables/{name}.csv"))
+        report.write_csv(table.round(6), locate_output(f"tables/{name}.csv"))
     return notes
 
 
@@ -216,7 +209,7 @@ def draw_probabilities(means, chances, clusters, about, widths):
     `chances` as of `list_chances`. On a diagonal what is said holds; a point's size and the number at it are how often
     that was said. Returns a sentence where there is no such event, else "".
     """
-    brier = take_whole(means, "brier").reset_index().sort_values(["mean", "agent_id"], ignore_index=True)
+    brier = report.take_whole(means, "brier").reset_index().sort_values(["mean", "agent_id"], ignore_index=True)
     if brier.empty:
         return "no figure of probabilities: no prediction of one choice has one (columns probability, or distribution)"
     bins, drawn = bin_chances(chances, clusters), brier.head(MOST_DRAWN)

@@ -193,12 +193,8 @@ def test_what_a_function_was_made_with_counts():
     assert first["params"] != second["params"]
 
 
-def list_long(ask):
-    return read_table("events", "L")[lambda table: table["family"] == ask].to_dict("records")
-
-
 def test_a_month_of_the_highest_value_follows_from_a_series_by_date():
-    event = list_long("peak")[0]
+    event = read_table("events", "L").query("family == 'peak'").iloc[0].to_dict()
     terms = parse_json(event["variables"])
 
     def follow(event, world):
@@ -209,17 +205,3 @@ def test_a_month_of_the_highest_value_follows_from_a_series_by_date():
     blank = pd.Series({pd.Timestamp(terms["date"]): float("nan")})
     made = ask_function(lambda event, world: blank, event, open_series())["prediction"]
     assert made["value"] is None and "a Series by date" in made["reason"]
-
-
-def test_a_function_on_window_l_sees_nothing_later_than_its_moment():
-    event = list_long("value")[0]
-
-    def look(event, world):
-        page, hits, table = world.fetch(f"http://{SITE}/"), world.search("Ap", n=9), world.observe()
-        assert page.text and hits and len(table)
-        assert all(pd.Timestamp(one.published_at) < pd.Timestamp(event["as_of"]) for one in (page, *hits))
-        return str(world.read_history().index[-1] < event["as_of"])
-
-    SITE = f"{event['source_id'].replace('_', '-')}.replay"
-    made = ask_function(look, event, open_series())
-    assert [step.get("tool") for step in made["trace"][:-1]] == ["open", "search", "observe", "observe"]

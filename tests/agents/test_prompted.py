@@ -5,7 +5,7 @@ from builders import make_event, reply_with
 from mock_provider import CONTENT
 
 from helpers.agents.prompted import ask_directly, forecast
-from helpers.agents.prompts import fill_prompt
+from helpers.agents.prompts import describe_answer, fill_prompt
 from helpers.models.failures import TOO_FAST
 from helpers.tables import list_columns
 
@@ -24,6 +24,13 @@ def test_a_question_alone_is_one_message_and_its_answer_is_read(reach, provider)
     model = outcome["trace"][1]
     assert (model["content"], model["n_context_tokens"], model["n_think_tokens"]) == (CONTENT, 58, 2)
     assert all(set(step) <= set(list_columns("traces")) for step in outcome["trace"])
+
+
+def test_a_prompt_says_the_question_the_moment_the_rule_and_what_belongs_in_the_box_once():
+    event = make_event(prompt="Will it rise?\nA. Yes\nB. No")
+    text = fill_prompt(event)
+    for part in (event["as_of"], event["resolution_criteria"], "Question: Will it rise?", "\nA. Yes\nB. No\n"):
+        assert text.count(part) == 1 == text.count("A. Yes") and describe_answer(event) in text
 
 
 # --- no answer -------------------------------------------------------------------------------------------------------

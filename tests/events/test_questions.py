@@ -161,17 +161,3 @@ def test_ranking_volatility_by_hand():
     assert measure_ranking(days.iloc[:2], k=1) is None
     seven = pd.concat([days[["b", "a", "d", "c"]].set_axis(list("abcd"), axis=1)] * 3 + [days.iloc[[0]]] * 7)
     assert measure_ranking(seven, k=2) == 0.0
-
-
-def test_levels_of_the_window_follow_the_definition(opened):
-    cut = opened.loc[opened["kind"] == "ranking", "volatility"].median()
-    for event in opened.to_dict("records"):
-        n_options = len(event["options"])
-        if event["kind"] == "single":
-            wanted = 1 if n_options < 4 else 2
-        elif event["kind"] == "multi":
-            wanted = 2
-        else:
-            wanted = 4 if event["volatility"] > (0.05 if event["kind"] == "number" else cut) else 3
-        assert event["level"] == wanted, event["event_id"]
-    assert (opened.loc[opened["kind"].isin(["number", "ranking"]), "volatility"] > 0).all()

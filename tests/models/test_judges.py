@@ -2,8 +2,6 @@
 
 import pytest
 
-from helpers.agents import registry
-from helpers.agents.registry import check_agent, open_consult
 from helpers.models.judges import build_consult
 
 FORM = {
@@ -40,18 +38,3 @@ def test_a_failed_request_and_a_missing_recording_are_verdicts(consult, provider
     assert consult()("401", FORM).status == "error"
     missing = consult(live=False, command="make study NOTEBOOK=x")("never asked", FORM)
     assert missing.status == "missing" and "make study NOTEBOOK=x" in missing.reason
-
-
-def test_a_run_is_packed_with_what_judged_and_opens_without_a_model(provider, tmp_path, monkeypatch):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
-    monkeypatch.setenv("MOCK_KEY", "sk-canary-judge")
-    provider.answer = lambda asked: {"content": '{"score": 3}'}
-    entry = check_agent("mine", {"model": "openai/mock-1", "api_base": provider.address, "api_key_env": "MOCK_KEY"})
-    monkeypatch.setattr(registry, "find_agent", lambda name: entry)
-    with open_consult("mine", "study", live=True) as consult:
-        assert consult("plan", FORM).status == "ok"
-    folder = tmp_path / "data/runs/study"
-    assert {path.name for path in folder.iterdir()} == {"requests.jsonl.gz", "run.json"}
-    assert '"model": "openai/mock-1"' in (folder / "run.json").read_text()
-    with open_consult("mine", "study") as consult:
-        assert consult("plan", FORM).value == {"score": 3}

@@ -1,31 +1,20 @@
-"""What runs took and lack: a page of later is named, effort is a mean a question, missing predictions are counted."""
+"""What runs took: a page of later is named, effort is a mean a question."""
 
 import pandas as pd
 import pytest
 
 from helpers.stats.usage import check_pages_read, measure_usage
 
-
-def make_traces():
-    return pd.DataFrame(
-        [
-            {"run_id": "r1", "event_id": "e1", "step_type": "tool", "tool": "search", "page_ids": '["p1","p2"]'},
-            {"run_id": "r1", "event_id": "e1", "step_type": "model", "n_input_tokens": 100, "duration_s": 30.0},
-            {"run_id": "r1", "event_id": "e2", "step_type": "tool", "tool": "open", "page_ids": '["p2"]'},
-            {"run_id": "r1", "event_id": "e2", "step_type": "model", "n_input_tokens": 300, "duration_s": 60.0},
-        ]
-    ).assign(n_output_tokens=5)
-
-
-PREDICTIONS = pd.DataFrame(
-    {
-        "run_id": "r1",
-        "agent_id": "a",
-        "event_id": ["e1", "e2"],
-        "as_of": "2016-10-10T00:00:00+08:00",
-        "status": ["ok", "refusal"],
-    }
-)
+STEPS = [
+    ("e1", "tool", "search", '["p1","p2"]', None, None),
+    ("e1", "model", None, None, 100, 30.0),
+    ("e2", "tool", "open", '["p2"]', None, None),
+    ("e2", "model", None, None, 300, 60.0),
+]
+NAMES = ["event_id", "step_type", "tool", "page_ids", "n_input_tokens", "duration_s"]
+TRACES = pd.DataFrame(STEPS, columns=NAMES).assign(run_id="r1", n_output_tokens=5)
+PREDICTIONS = pd.DataFrame({"event_id": ["e1", "e2"], "run_id": "r1", "agent_id": "a"})
+PREDICTIONS["as_of"] = "2016-10-10T00:00:00+08:00"
 PAGES = pd.DataFrame(
     {"page_id": ["p1", "p2"], "published_at": ["2016-10-09T23:59:59+08:00", "2016-10-01T00:00:00+08:00"]}
 )
@@ -33,16 +22,15 @@ PAGES = pd.DataFrame(
 
 @pytest.mark.parametrize("moment", ["2016-10-10T00:00:00+08:00", "2016-10-09T16:00:01Z", None])
 def test_a_page_that_is_not_earlier_than_its_question_is_named(moment):
-    assert check_pages_read(make_traces(), PREDICTIONS, PAGES) == (2, 2)
-    later = PAGES.assign(published_at=[moment, "2016-10-01T00:00:00+08:00"])
+    assert check_pages_read(TRACES, PREDICTIONS, PAGES) == (2, 2)
+    later = PAGES.assign(published_at=[moment, PAGES["published_at"][1]])
     with pytest.raises(ValueError, match="e1 was asked as of 2016-10-10T00:00:00.*page p1"):
-        check_pages_read(make_traces(), PREDICTIONS, later)
+        check_pages_read(TRACES, PREDICTIONS, later)
     with pytest.raises(ValueError, match="e1 was asked .*page p2"):
-        check_pages_read(make_traces(), PREDICTIONS, PAGES.iloc[:1])
+        check_pages_read(TRACES, PREDICTIONS, PAGES.iloc[:1])
 
 
 def test_effort_is_a_mean_over_questions():
-    effort = measure_usage(make_traces(), PREDICTIONS, {"r1": "a"})
-    assert effort.loc["a"].to_dict() == {
-        "n": 2, "queries": 0.5, "opened": 0.5, "requests": 1, "tokens_read": 200, "tokens_written": 10, "seconds": 45
-    }  # fmt: skip
+    effort = measure_usage(TRACES, PREDICTIONS, {"r1": "a"}).loc["a"]
+    assert effort.to_dict() == dict(zip(effort.index, [2, 0.5, 0.5, 1, 200, 10, 45], strict=True))
+    assert effort.index.tolist() == "n queries opened requests tokens_read tokens_written seconds".split()

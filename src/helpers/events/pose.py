@@ -121,15 +121,7 @@ def list_due(publication, frequency, last_date, hour, as_of, horizon_days):
     if frequency == "weekdays":
         days = days[days.day_of_week < 5]
     dates = [f"{day}T{hour}" if hour else day for day in days.strftime("%Y-%m-%d")]
-    return [(date, list_moments(publication, date[:7], hour)[date]) for date in dates]
-
-
-@lru_cache(maxsize=2000)
-def list_moments(publication, month, hour):
-    """Return when the values of a month's days are published, {date: moment, UTC}; a month is computed at once."""
-    days = pd.date_range(month, periods=pd.Period(month).days_in_month).strftime("%Y-%m-%d")
-    dates = pd.Series([f"{day}T{hour}" if hour else day for day in days], dtype=str)
-    return dict(zip(dates, compute_published_at(dict(publication), dates), strict=True))
+    return list(zip(dates, compute_published_at(dict(publication), pd.Series(dates, dtype=str)), strict=True))
 
 
 def list_entities(source, template, series):

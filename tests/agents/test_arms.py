@@ -1,6 +1,5 @@
 """Arms: samples that nest, moments that move, and replays that are what was recorded."""
 
-import pandas as pd
 import pytest
 
 from helpers.agents import arms
@@ -35,22 +34,6 @@ def test_the_arms_of_the_repository_are_whole_and_nest(events):
         assert larger[: len(smaller)] == smaller
     assert set(chosen["qwen_search_prompt-A-past"]) <= set(chosen["qwen_search_prompt-A"])
     assert set(chosen["qwen_research-A"]) <= set(chosen["qwen_zero_shot-A"])
-
-
-def test_arms_of_window_l_ask_the_same_questions_at_other_points_of_their_life():
-    whole, loaded = read_table("events", "L"), load_arms()
-    asked = {name: select_events(arm, whole) for name, arm in loaded.items() if arm["window"] == "L"}
-    usual = asked["qwen_search_prompt-L"]
-    assert len(usual) == 80 and usual["kind"].nunique() == 3 and usual["cluster_id"].nunique() >= 10
-    for name, events in asked.items():
-        assert events["event_id"].tolist() == usual["event_id"].tolist()[: loaded[name]["n"]], name
-        is_forecast = pd.to_datetime(events["as_of"]) < pd.to_datetime(events["resolves_at"])
-        assert (is_forecast == ("days_after" not in loaded[name])).all() and (
-            events["as_of"] >= events["opens_at"]
-        ).all()
-    moments = [asked[f"qwen_search_prompt-L{end}"]["as_of"] for end in ("-early", "", "-late", "-near")]
-    assert all((a < b).all() for a, b in zip(moments, moments[1:], strict=False))
-    assert select_events({"horizon": "Real-Time"}, whole).empty
 
 
 # --- replay ----------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
-"""The runner, with small agents that answer, raise, refuse, hang or die."""
+"""The runner, with small agents that answer, raise, refuse, hang or die, and what a run is named by."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -13,9 +14,12 @@ import pandas as pd
 import pytest
 from small_agents import answer, answer_slowly, misbehave, open_badly, open_nothing
 
+from helpers import prompts
 from helpers.agents import runs
-from helpers.agents.runs import Stopped, run_agents, sample_events
+from helpers.agents.registry import PROMPTED, connect_agent, load_agents
+from helpers.agents.runs import Stopped, describe_run, run_agents, sample_events
 from helpers.store import open_store, read_runs
+from helpers.tables import list_columns
 
 HERE = Path(__file__).parent
 CATEGORIES = pytest.mark.parametrize("category", ["scripted", "baseline"])
@@ -285,3 +289,32 @@ def test_a_sample_is_stable_shared_by_levels_and_part_of_a_larger_one():
     assert len(sample_events(events, 1000)) == 200
     with pytest.raises(ValueError, match="must be positive"):
         sample_events(events, 0)
+
+
+ENTRY = {"category": "base_model", "framework": "prompt", "model": "local/qwen"}
+EVENTS = pd.DataFrame([dict.fromkeys(list_columns("events"), "x")])
+
+
+def name_all():
+    """Return the run's id of every method's agent."""
+    agents = load_agents() | {method: connect_agent(ENTRY | {"method": method}, None) for method in PROMPTED}
+    return {
+        name: describe_run(name, agent, EVENTS, window="T", deadline_s=1)["run_id"] for name, agent in agents.items()
+    }
+
+
+def test_a_change_of_a_methods_version_renames_that_methods_runs_alone(monkeypatch):
+    before = name_all()
+    monkeypatch.setitem(runs.METHOD_VERSIONS, "react", 2)
+    assert {name for name, run_id in name_all().items() if run_id != before[name]} == {"react"}
+
+
+def test_a_prompt_renames_the_runs_that_use_it(tmp_path, monkeypatch):
+    before = name_all()
+    shutil.copytree(prompts.FOLDER, tmp_path / "prompts")
+    monkeypatch.setattr(prompts, "FOLDER", tmp_path / "prompts")
+    with (tmp_path / "prompts/research_manager.md").open("a", encoding="utf-8") as out:
+        out.write("Think.\n")
+    prompts.read_prompt.cache_clear()
+    assert {name for name, run_id in name_all().items() if run_id != before[name]} == {"research"}
+    prompts.read_prompt.cache_clear()

@@ -1,4 +1,4 @@
-"""Agents that submit a causal graph beside the answer: scripted replies, a web of two pages."""
+"""Agents that submit a causal graph beside the answer, and probabilities that are asked for in words."""
 
 import json
 
@@ -8,6 +8,8 @@ from builders import AS_OF, make_event, match, reply_with
 from test_searching import World
 
 from helpers.agents.exports import list_evidence
+from helpers.agents.prompted import constrain_answer, keep_values, read_reply
+from helpers.agents.registry import PROMPTED, connect_agent
 from helpers.agents.submissions import (
     N_EVENTS,
     N_LOCAL,
@@ -20,6 +22,7 @@ from helpers.agents.submissions import (
     hold_turn,
 )
 from helpers.models.recordings import Recordings
+from helpers.prompts import read_prompt
 from helpers.store import dump_json, parse_json
 from helpers.tables import list_columns
 
@@ -152,3 +155,49 @@ def test_the_same_replies_replay_byte_for_byte_of_a_public_question_from_its_fac
 def test_half_a_character_in_a_submission_is_a_reply_that_is_final(reach, provider):
     outcome = submit(reach, provider, write().replace("OPEC cuts", r"OPEC \ud83d cuts"))
     assert outcome["prediction"]["value"] == "A" and outcome["prediction"]["graph_id"]
+
+
+ENTRY = {"category": "base_model", "framework": "prompt", "model": "openai/mock-1", "probabilities": True}
+LINE, FINAL = "Probabilities: A=0.2; B=0.8", r"Final answer: \boxed{B}"
+PAIRS = [{"of": "A", "is": 0.2}, {"of": "B", "is": 0.8}]
+
+
+@pytest.mark.parametrize("method", [name for name in PROMPTED if name != "deep_research"])
+def test_every_method_asks_and_reads_probabilities_by_option(method, reach, provider):
+    done = '{"name": "final_answer", "arguments": {"answer": "done"}}'
+    said = dict.fromkeys(("react", "graph_turns", "search_graph_turns"), ["{}"])
+    said |= {"research": ["{}", done], "orchestra": [done]}
+    answer = json.dumps(SAID | {"answer": "B", "distribution": PAIRS}) if "graph" in method else f"{LINE}\n{FINAL}"
+    provider.answer = reply_with(*said.get(method, []), answer)
+    agent = connect_agent(ENTRY | {"method": method}, reach().door)
+    prediction = agent["forecast"](make_event(), World())["prediction"]
+    assert (prediction["value"], prediction["distribution"]) == ("B", {"A": 0.2, "B": 0.8})
+    assert prediction["probability"] == 0.8
+    asked = dump_json(provider.asked[-1]["messages"])
+    wanted = "submission_probabilities" if "graph" in method else "probabilities_single"
+    assert dump_json(read_prompt(wanted).strip())[1:-1] in asked
+    plain = connect_agent(ENTRY | {"method": method, "probabilities": False}, agent["forecast"].args[1].door)
+    assert (plain["prompt_sha256"], plain["params"]) != (agent["prompt_sha256"], agent["params"])
+    assert "probabilities" not in plain["params"], "agents that are not asked keep their runs"
+
+
+def test_a_local_models_grammar_holds_the_line_and_its_reply_is_read(reach):
+    client = reach(is_local=True)
+    for kind, options, reply in (
+        ("single", '{"A":"Yes","B":"No"}', f"{LINE}\n{FINAL}"),
+        ("number", None, "Quantiles: 0.05=-1; 0.25=2; 0.5=3; 0.75=4; 0.95=8\nFinal answer: \\boxed{3}"),
+    ):
+        event = make_event(kind, options) | {"probabilities": True}
+        assert match(constrain_answer(client, event)["grammar"], reply)
+        assert read_reply(event, {"content": reply, "logprobs": None})["distribution"]
+    event = make_event() | {"probabilities": True}
+    submission = json.dumps(SAID | {"sources": [], "distribution": PAIRS}, separators=(",", ":"))
+    assert match(hold_submission(client, event, 0)["grammar"], submission)
+
+
+def test_of_a_public_question_the_line_is_kept_and_no_word(reach, provider):
+    event = make_event("single", probabilities=True)
+    request = {"model": "m", "messages": [], "sample": 0, "options": {}}
+    row = {"key": "1f", "status": "ok", "content": f"Since it rains.\n{LINE}\n{FINAL}", "request": request}
+    kept = keep_values(event, row)
+    assert "rains" not in dump_json(kept) and kept["read"] == read_reply(event, row)

@@ -1,0 +1,223 @@
+"""Baselines know what was published before the start day, answer every kind, and say how sure they are."""
+
+import json
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from builders import make_past_row
+from statsmodels.tools.sm_exceptions import ConvergenceWarning
+from statsmodels.tsa.ar_model import AutoReg
+from statsmodels.tsa.holtwinters import SimpleExpSmoothing
+
+from helpers.agents import forecasters, paths
+from helpers.agents.forecasters import expect_values, place_values
+from helpers.agents.past import METHODS, load_past_agents, name_likely
+from helpers.agents.registry import load_agents
+from helpers.events import horizons
+from helpers.formats.futurex import build_events, screen_rows
+from helpers.scoring.scores import score_multi
+from helpers.store import parse_json
+
+AGENTS = sorted(load_agents())
+
+
+@pytest.fixture(scope="module")
+def sample(collected):
+    """Up to two events of every ask and site type, one of each template at most."""
+    events = collected[0].drop_duplicates("template_id")
+    return events.groupby(["family", "site_type"]).head(2).to_dict("records")
+
+
+@pytest.fixture(scope="module")
+def outcomes(world, sample):
+    """Outcome of every agent on every event of the sample, with all pages that were fetched for it."""
+    crawler = world()
+    found = {
+        (name, e["event_id"]): agent["forecast"](e, crawler) for name, agent in load_agents().items() for e in sample
+    }
+    return found, crawler.pages
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_every_prediction_is_valid(name, sample, outcomes):
+    for event in sample:
+        prediction = outcomes[0][name, event["event_id"]]["prediction"]
+        value, spread = prediction["value"], prediction["distribution"]
+        letters = list(json.loads(event["options"])) if event["kind"] in ("single", "multi") else []
+        terms = json.loads(event["variables"])
+        assert json.loads(json.dumps(prediction)) == prediction
+        assert all(np.isfinite(share) for share in spread.values())
+        if event["kind"] == "single":
+            assert value in letters and list(spread) == letters
+            assert sum(spread.values()) == pytest.approx(1, abs=1e-5)
+            assert prediction["probability"] == pytest.approx(spread[value], abs=1e-5)
+        elif event["kind"] == "multi":
+            assert value and value == sorted(set(value)) and set(value) <= set(letters)
+            assert list(spread) == letters and all(0 <= share <= 1 for share in spread.values())
+        elif event["kind"] == "ranking":
+            assert len(value) == terms["k"] == len(set(value))
+            assert sum(spread.values()) == pytest.approx(terms["k"], abs=1e-3)
+            assert set(value) <= set(terms.get("among", value))
+        else:
+            assert isinstance(value, float) and np.isfinite(value)
+            assert list(spread) == ["0.05", "0.25", "0.5", "0.75", "0.95"]
+            assert list(spread.values()) == sorted(spread.values())
+            assert (prediction["interval_low"], prediction["interval_high"]) == (spread["0.05"], spread["0.95"])
+
+
+@pytest.mark.parametrize("name", AGENTS)
+def test_nothing_of_the_start_day_or_later_is_seen(name, sample, outcomes):
+    found, pages = outcomes
+    for event in sample:
+        outcome = found[name, event["event_id"]]
+        used = {page for step in outcome["trace"] for page in step.get("page_ids", [])}
+        assert used == set(outcome["prediction"]["source_ids"]) and used
+        for page_id in used:
+            assert pd.Timestamp(pages[page_id]["published_at"]) < pd.Timestamp(event["as_of"])
+
+
+# --- Methods by hand ---
+
+
+def expect(method, values, date, last="2016-10-09", freq="D", drop=()):
+    """Return what a method expects of one series that ends on `last`, days of `drop` missing."""
+    days = [str(day.date()) for day in pd.date_range(end=last, periods=len(values), freq=freq)]
+    history = pd.DataFrame({"x": values}, index=days, dtype=float).drop(index=list(drop))
+    point, draws = expect_values(method, history, place_values(history, date), np.random.default_rng(0))
+    assert draws.shape == (400, 1)
+    return point["x"], pd.Series(draws[:, 0])
+
+
+def test_last_mean_and_base_rate_by_hand():
+    values = [100, 3, 3, 4, 4, 5, 5, 11]
+    assert expect("last_value", values, "2016-10-12")[0] == 11
+    assert expect("mean", values, "2016-10-12")[0] == 5  # 35 / 7
+    point, draws = expect("base_rate", values, "2016-10-12")
+    assert point == 4.5
+    assert set(draws) <= set(map(float, values)) and draws.nunique() > 4
+
+
+def test_smoothing_and_arima_agree_with_statsmodels():
+    rng = np.random.default_rng(8)
+    levels, centres = [], []
+    for i in range(30):
+        noise, steps = rng.normal(size=40), rng.normal(size=40)
+        values = np.cumsum(steps) * (i % 3) / 2 + noise + 50
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ConvergenceWarning)
+            theirs = SimpleExpSmoothing(values, initialization_method="estimated").fit().forecast(1)[0]
+        levels.append((forecasters.fit_smoothing(tuple(values))[0] - theirs) / values.std())
+        fit = AutoReg(values, lags=1).fit()
+        centres.append(forecasters.expect_value("arima", tuple(values), None, 5)[0] - fit.forecast(5)[-1])
+    assert np.median(np.abs(levels)) < 0.05 and np.quantile(np.abs(levels), 0.9) < 0.3
+    assert np.abs(centres).max() < 1e-6
+
+
+DAYS = pd.date_range("2026-01-10", periods=40, freq="D").strftime("%Y-%m-%d")
+
+
+@pytest.fixture(scope="module")
+def tables():
+    """Forty yes/no questions that end in no, forty of four names of which "Other" is right, ten of several."""
+    rows = [make_past_row(n, answer="B", end_time=day) for n, day in enumerate(DAYS)]
+    names = ["Quillon Marsh", "Bessamy Torv", "Aldous Wrenfield", "Other"]
+    rows += [make_past_row(100 + n, options=names, answer="D", end_time=day) for n, day in enumerate(DAYS)]
+    several = {"options": list("uvwxyz"), "choice_type": "multi", "answer": "A, B"}
+    rows += [make_past_row(200 + n, end_time=day, **several) for n, day in enumerate(DAYS)]
+    return build_events(screen_rows(pd.DataFrame(rows))[0])
+
+
+def predict(events, answers, name, event):
+    return load_past_agents(events, answers)[name]["forecast"](event, None)["prediction"]
+
+
+def test_what_ends_later_changes_nothing(tables):
+    events, answers = tables
+    middle = events.iloc[20].to_dict()
+    ended = pd.to_datetime(events["resolves_at"]) + pd.Timedelta(days=1) <= pd.Timestamp(middle["as_of"])
+    assert 0 < ended.sum() < len(events) / 2
+    other = answers["value"].where(
+        ended, events["kind"].map({"single": '"A"', "multi": '["A", "B", "C", "D", "E", "F"]'})
+    )
+    turned = answers["value"].where(~ended, '"A"')
+    for name in METHODS:
+        before = predict(events, answers, name, middle)
+        assert predict(events, answers.assign(value=other), name, middle) == before, name
+    assert predict(events, answers.assign(value=turned), "base_rate", middle) != predict(
+        events, answers, "base_rate", middle
+    )
+
+
+def test_rates_and_words_are_learnt(tables):
+    events, answers = tables
+    yes_no, named, several = (events.iloc[n].to_dict() for n in (39, 79, 119))
+    rate = predict(events, answers, "base_rate", yes_no)
+    assert rate["value"] == "B" and rate["probability"] > 0.9
+    assert set(predict(events, answers, "base_rate", named)["distribution"].values()) == {0.25}
+    assert predict(events, answers, "base_rate", several)["distribution"]["A"] == pytest.approx(1 / 3, abs=1e-6)
+    words = predict(events, answers, "option_words", named)
+    assert parse_json(named["options"])[words["value"]] == "Other"
+    first = predict(events, answers, "option_words", events.iloc[40].to_dict())
+    assert set(first["distribution"].values()) == {0.25}, "nothing had ended by its start"
+
+
+def test_the_set_with_the_best_expected_f1_is_named():
+    rng, shares = np.random.default_rng(1), {"A": 0.9, "B": 0.6, "C": 0.2, "D": 0.05}
+    named = name_likely(shares, "multi", rng)["value"]
+    draws = [[letter for letter in shares if rng.random() < shares[letter]] for _ in range(4000)]
+    draws = [draw for draw in draws if draw]
+    tried = {n: np.mean([score_multi(list(shares)[:n], draw) for draw in draws]) for n in range(1, 5)}
+    assert named == list(shares)[: max(tried, key=tried.get)] == ["A", "B"]
+
+
+@pytest.fixture(scope="module")
+def events():
+    sources = {name: horizons.load_series()[name] for name in ("dengue_weeks", "ecb_weeks", "flight_weeks")}
+    posed = horizons.pose_questions(sources, starts=["2023-07-04"])[0]
+    return posed.assign(as_of=posed["opens_at"].str.replace("2023-07-04", "2023-07-20")).to_dict("records")
+
+
+def test_every_drawn_future_is_answered_as_the_question_will_be(events):
+    tried = set()
+    for event in [event for event in events if event["kind"] != "number"]:
+        variables = parse_json(event["variables"])
+        names = tuple(sorted(variables["reference"])) if variables["ask"] == "leader" else (variables["entity"],)
+        table = horizons.cut_series(event["source_id"], variables["variable"], event["as_of"])[list(names)].dropna()
+        known, values = tuple(table.index), table.to_numpy()
+        ahead = paths.step_dates("weekly", known[-1], variables["date"])
+        drawn = paths.draw_paths("walk", values, np.array(known, dtype="datetime64[D]"), len(ahead))[::7]
+        if variables["ask"] == "band":
+            drawn[0, -1, 0] = variables["cuts"][0]  # a value on the cut belongs above it
+        fast = paths.resolve_paths(variables, names, known, values, ahead, drawn)
+        past = pd.DataFrame(values, index=known, columns=names)
+        slow = [
+            horizons.resolve_question(variables, pd.concat([past, pd.DataFrame(path, index=ahead, columns=names)]))
+            for path in drawn
+        ]
+        assert fast == slow
+        tried.add(variables["ask"])
+    assert tried == {"change", "threshold", "band", "leader", "peak"}
+
+
+def test_opening_never_looks_again_and_the_others_do(events):
+    events = [event for event in events if parse_json(event["variables"])["date"] > "2023-08-20"]
+    later = [event | {"as_of": event["as_of"].replace("2023-07-20", "2023-08-20")} for event in events]
+
+    def ask(name, asked):
+        return [paths.forecast_from_paths(name, event)["prediction"] for event in asked]
+
+    assert ask("opening", later) == ask("opening", events) and ask("uniform", later) != ask("walk", later)
+    assert ask("walk", later) != ask("walk", events) and ask("walk", events) == ask("walk", events)
+
+
+def test_counts_never_fall_below_zero_and_probabilities_sum_to_one(events):
+    for event in events:
+        for name in paths.METHODS:
+            said = paths.forecast_from_paths(name, event)["prediction"]
+            if event["kind"] == "number":
+                assert said["value"] >= 0 or event["source_id"] == "flight_weeks"
+            else:
+                assert sum(said["distribution"].values()) == pytest.approx(1, abs=1e-4)
+                assert 0 < said["probability"] < 1

@@ -1,0 +1,203 @@
+"""Means, pairs and adjusted means with intervals by source: against statsmodels, by hand, and what cannot be told."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+import statsmodels.formula.api as smf
+from builders import make_scores
+from statsmodels.stats.power import TTestPower
+from statsmodels.stats.weightstats import DescrStatsW
+
+from helpers.scoring.scores import select_headline
+from helpers.stats.means import find_clusters, keep_on_scale, summarize_clustered, tabulate_groups
+from helpers.stats.paired import compare, compute_mde, score, sign_flip_test
+from helpers.stats.two_way import compare_adjusted, fit_two_way, tabulate_adjusted
+
+
+def test_each_row_its_own_cluster_is_the_plain_t_interval():
+    values = np.random.default_rng(1).random(40)
+    row = summarize_clustered(pd.DataFrame({"a": values})).loc["a"]
+    assert [row["low"], row["high"]] == pytest.approx(DescrStatsW(values).tconfint_mean(), abs=1e-12)
+    apart = summarize_clustered(pd.DataFrame({"a": values - 0.4})).loc["a"]
+    assert apart["p"] == pytest.approx(DescrStatsW(values - 0.4).ttest_mean()[1], abs=1e-12)
+    assert row["n"] == row["n_clusters"] == 40
+
+
+@pytest.mark.parametrize(
+    ("columns", "clusters", "name"),
+    [
+        ({}, ["a", "b"], "event"),
+        ({"source_id": ["s", "s"]}, ["s", "s"], "source"),
+        ({"source_id": ["s", "s"], "cluster_id": ["s", "t"]}, ["s", "t"], "cluster"),
+        ({"source_id": ["s", "t"], "cluster_id": ["s", "t"]}, ["s", "t"], "source"),
+        ({"source_id": ["s", None], "cluster_id": [None, None]}, ["s", "b"], "source"),
+    ],
+)
+def test_what_events_share_their_luck_with(columns, clusters, name):
+    found, said = find_clusters(pd.DataFrame({"event_id": ["a", "b"]} | columns))
+    assert found.tolist() == clusters and said == name and found.index.tolist() == ["a", "b"]
+
+
+def test_intervals_by_source_cover_where_luck_is_shared():
+    """Twenty sources of eight events each, with luck of their own: 95% by source, and far fewer by event."""
+    rng, covered = np.random.default_rng(11), []
+    clusters = pd.Series(np.repeat(np.arange(20), 8))
+    for _ in range(400):
+        table = pd.DataFrame({"a": rng.normal(0, 0.2, 20)[clusters] + rng.normal(0, 0.3, 160)})
+        ends = [summarize_clustered(table, by).loc["a", ["low", "high"]] for by in (clusters, None)]
+        covered.append([low <= 0 <= high for low, high in ends])
+    by_source, by_event = np.mean(covered, axis=0)
+    assert 0.92 <= by_source <= 0.98 and by_event < 0.8
+
+
+def test_the_exact_test_counts_all_signs():
+    differences = pd.Series([-1.0, -1.0, -1.0, 0.0, 0.0])
+    assert sign_flip_test(differences) == 0.25  # of the 8 signs of three values, two lie as far out
+    assert np.isnan(sign_flip_test(pd.Series(dtype=float))) and np.isnan(sign_flip_test(pd.Series(np.ones(17))))
+    assert sign_flip_test(pd.Series(np.ones(40)), pd.Series(np.arange(40) % 5)) == 2 / 32
+
+
+def test_an_interval_near_the_end_of_a_scale_stays_on_it_and_covers():
+    rng, hits, passes = np.random.default_rng(5), [], []
+    for _ in range(400):
+        table = pd.DataFrame({"score": 10 * rng.beta(4, 0.4, size=15)})  # mean 9.09
+        plain = summarize_clustered(table)
+        row = keep_on_scale(plain, 0, 10).iloc[0]
+        hits.append(row["low"] <= 10 * 4 / 4.4 <= row["high"])
+        passes.append(plain["high"].iloc[0] > 10)
+        assert 0 < row["low"] < row["mean"] < row["high"] < 10
+    assert np.mean(passes) > 0.02 and 0.88 < np.mean(hits) < 0.98
+    ends = pd.DataFrame({"score": [10.0] * 12})
+    assert keep_on_scale(summarize_clustered(ends), 0, 10)[["low", "high"]].isna().all(axis=None)
+
+
+def tabulate(scores, events, by="level"):
+    """The groups of one column, by agent and group."""
+    table = tabulate_groups(select_headline(scores, events), find_clusters(events)[0], [by])
+    return table[table["group"] == by].set_index(["agent_id", "name"])
+
+
+def test_level_mean_leaves_missing_out_and_reports_coverage_and_imputed_mean():
+    row = tabulate(*make_scores({"a": {1: [1.0, 0.0, 1.0, None] * 6}})).loc["a", "1"]
+    assert row["mean"] == pytest.approx(2 / 3)  # (1 + 0 + 1) / 3
+    assert row["n"] == 18 and row["n_asked"] == 24 and row["coverage"] == 0.75
+    assert row["mean_imputed"] == 0.5  # (1 + 0 + 1 + 0) / 4
+    assert 0 <= row["low"] <= row["mean"] <= row["high"] <= 1
+
+
+def test_the_error_by_cluster_is_statsmodels_where_clusters_are_equal():
+    rng = np.random.default_rng(2)
+    clusters = pd.Series(np.repeat(np.arange(25), 8))
+    values = rng.random(200) + rng.normal(0, 0.5, 25)[clusters]
+    fit = sm.OLS(values, np.ones(200)).fit(cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True)
+    # statsmodels' CR1 has the factor G/(G-1) * (N-1)/(N-K), with K = 1: that of the jackknife over equal clusters
+    assert summarize_clustered(values[:, None], clusters).loc[0, "se"] == pytest.approx(fit.bse[0], rel=1e-9)
+
+
+EVENTS = pd.DataFrame(
+    {
+        "event_id": ["e1", "e2", "e3", "e4"],
+        "kind": ["single", "single", "number", "number"],
+        "options": ['{"A":"Yes","B":"No"}'] * 2 + [None, None],
+        "level": [1, 1, 4, 4],
+    }
+)
+ANSWERS = pd.DataFrame(
+    {"event_id": ["e1", "e2", "e3", "e4"], "value": ['"A"', '"B"', "10", "20"], "spread": [None, None, 2, 4]}
+)
+
+
+def make_predictions(by_agent):
+    """Predictions from {agent: one value an event, in order}; None is missing."""
+    rows = [
+        (e, agent, value)
+        for agent, values in by_agent.items()
+        for e, value in zip(EVENTS["event_id"], values, strict=True)
+    ]
+    return pd.DataFrame(rows, columns=["event_id", "agent_id", "value"])
+
+
+def test_score_needs_only_three_columns_and_fills_the_rest():
+    scores = score(EVENTS, ANSWERS, make_predictions({"ann": ['"A"', None, "11", "20"]}))
+    headline = scores[scores["metric"].isin(["accuracy", "number"])].set_index("event_id")
+    assert headline["score"].fillna(-1).tolist() == [1.0, -1.0, 0.75, 1.0]  # 1 - (1/2)**2 on e3
+    assert headline["score_imputed"].tolist() == [1.0, 0.0, 0.75, 1.0]
+    assert set(scores["run_id"]) == {"ann"} and set(scores["sample"]) == {0}
+    assert headline["event_level"].tolist() == [1, 1, 4, 4]
+    assert headline.loc["e2", "reason"] == "missing"
+
+
+def test_compare_by_hand_all_and_by_level():
+    scores = score(
+        EVENTS, ANSWERS, make_predictions({"ann": ['"A"', '"B"', "11", "20"], "bob": ['"A"', '"A"', "10", "22"]})
+    )
+    table = compare(scores, "ann", "bob").set_index("group")
+    assert table.index.tolist() == ["all", "level 1", "level 4"]
+    assert table.loc["all", "difference"] == pytest.approx((0 + 1 - 0.25 + 0.25) / 4)
+    assert table.loc["level 1", ["mean_a", "mean_b", "difference"]].tolist() == [1.0, 0.5, 0.5]
+    assert table.loc["level 4", "difference"] == pytest.approx(0.0)
+    assert table["n"].tolist() == [4, 2, 2] and set(table["verdict"]) == {"cannot tell"}
+
+
+def test_the_difference_that_could_be_seen_is_statsmodels():
+    for n in (12, 30, 200):
+        exact = TTestPower().solve_power(nobs=n, alpha=0.05, power=0.8)
+        assert compute_mde(1 / math.sqrt(n), n) == pytest.approx(exact, rel=0.02)
+
+
+CLUSTERS = pd.Series([f"s{at % 12:02}" for at in range(120)], [f"e{at:03}" for at in range(120)])
+
+
+def make_matrix(seed=0, lead=0.1, n=120):
+    """Scores of three agents by event; the second leads the first by `lead`, the third by twice that."""
+    rng = np.random.default_rng(seed)
+    source = pd.Series(rng.normal(0, 0.2, 12), sorted(CLUSTERS.unique()))
+    event = CLUSTERS.map(source).to_numpy() + rng.normal(0, 0.1, 120)
+    noise = rng.normal(0, 0.05, (120, 3))
+    return pd.DataFrame(event[:, None] + [0, lead, 2 * lead] + noise, CLUSTERS.index, ["a", "b", "c"]).iloc[:n]
+
+
+def test_effects_and_their_errors_are_those_of_dummies():
+    matrix = make_matrix().mask(np.random.default_rng(1).random((120, 3)) < 0.4)
+
+    def fit_dummies(part):
+        rows = part.stack().dropna().rename("score").rename_axis(["event", "agent"]).reset_index()
+        fit = smf.ols("score ~ C(agent) + C(event)", rows).fit()
+        asked = rows["event"].unique()
+        grid = pd.MultiIndex.from_product([asked, list("abc")], names=["event", "agent"]).to_frame(index=False)
+        return fit.predict(grid).groupby(grid["agent"]).mean()
+
+    whole = fit_dummies(matrix)
+    without = np.array([fit_dummies(matrix[CLUSTERS != name]) for name in CLUSTERS.unique()])
+    table = tabulate_adjusted(fit_two_way(matrix, CLUSTERS))
+    np.testing.assert_allclose(table["mean"], whole)
+    np.testing.assert_allclose(table["se"], np.sqrt(11 / 12 * ((without - whole.to_numpy()) ** 2).sum(axis=0)))
+
+
+def test_an_agent_asked_the_hard_half_is_found_as_good_as_it_is():
+    matrix = make_matrix(lead=0.0)
+    hard = matrix["a"] < matrix["a"].median()
+    matrix["b"] = matrix["b"].where(hard)
+    found = compare_adjusted(fit_two_way(matrix, CLUSTERS)).iloc[0]
+    assert matrix["b"].mean() < matrix["a"].mean() - 0.1, "plain means mislead"
+    assert found["low"] < 0.03 and found["high"] > -0.03 and abs(found["difference"]) < 0.03
+
+
+def test_agents_that_nothing_joins_are_refused_by_name():
+    matrix = make_matrix()
+    matrix.loc[matrix.index[:60], ["a", "c"]], matrix.loc[matrix.index[60:], "b"] = np.nan, np.nan
+    with pytest.raises(ValueError, match="no event joins a, c with b, not even through another agent"):
+        fit_two_way(matrix, CLUSTERS)
+
+
+def test_an_agent_joined_by_one_source_alone_has_a_mean_and_no_interval():
+    matrix = make_matrix()
+    matrix["b"] = matrix["b"].where(CLUSTERS == "s03")
+    table = tabulate_adjusted(fit_two_way(matrix, CLUSTERS))
+    assert table["mean"].notna().all() and np.isnan(table.loc["b", "low"])
+    np.testing.assert_allclose(
+        table.loc[["a", "c"], "se"], summarize_clustered(matrix[["a", "c"]], CLUSTERS)["se"], rtol=1e-9
+    )

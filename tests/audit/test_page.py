@@ -42,7 +42,6 @@ def test_what_a_claim_says_is_text_and_no_markup(ledger):
     ("change", "named"),
     [
         (lambda lines: [line for line in lines if "wr_cutoff_window" not in line], "wr_cutoff_window"),
-        (lambda lines: [*lines, "fx_acquisition,count"], "fx_acquisition"),
         (lambda lines: [*lines[:-1], "pot_cells_x,who knows"], "'who knows' is none of finding"),
         (lambda lines: [*lines, "wr_cutoff_window,finding"], "wr_cutoff_window"),
     ],

@@ -44,52 +44,25 @@ def test_an_arm_is_recorded_once_with_its_facts(recorder, tmp_path, capsys):
     assert "sk-canary" not in json.dumps(facts) + json.dumps(Recordings("mock-A").rows)
 
 
-def test_an_interrupted_arm_goes_on_where_it_was(recorder, monkeypatch):
-    n_before = [2]
-
-    def answer(asked):
-        n_before[0] -= 1
-        return {"content": r"\boxed{5}"}
-
-    recorder.answer = answer
-    connect = record.connect_agent
-
-    def connect_and_interrupt(*given):
-        agent = connect(*given)
-
-        def forecast(event, world):
-            if n_before[0] == 0:
-                raise KeyboardInterrupt
-            return agent["forecast"](event, world)
-
-        return agent | {"forecast": forecast}
-
-    monkeypatch.setattr(record, "connect_agent", connect_and_interrupt)
-    with pytest.raises(SystemExit, match="^130$"):
-        carry_out(["record", "--arm", "mock-A"])
-    assert len(list_recorded("mock-A")) == len(recorder.asked) == 2
-    monkeypatch.setattr(record, "connect_agent", connect)
-    carry_out(["record", "--arm", "mock-A"])
-    assert len(recorder.asked) == 3 == len(list_recorded("mock-A")) == read_run("mock-A")["n_recordings"]
-    said = [asked["messages"][0]["content"] for asked in recorder.asked]
-    assert len(set(said)) == 3, "no event is asked twice"
-
-
-def test_an_arm_that_sigterm_ends_is_packed_before_it_ends(recorder, monkeypatch):
-    connect = record.connect_agent
+def end_before(monkeypatch, n, end):
+    """Let something happen before an arm's forecast of this number (from 0); returns a function that undoes it."""
+    connect, left = record.connect_agent, [n]
 
     def connect_and_end(*given):
         agent = connect(*given)
 
         def forecast(event, world):
-            if len(recorder.asked) == 2:
-                os.kill(os.getpid(), signal.SIGTERM)
-                time.sleep(5)
-            return agent["forecast"](event, world)
+            left[0] -= 1
+            return end() if left[0] < 0 else agent["forecast"](event, world)
 
         return agent | {"forecast": forecast}
 
     monkeypatch.setattr(record, "connect_agent", connect_and_end)
+    return lambda: monkeypatch.setattr(record, "connect_agent", connect)
+
+
+def test_an_arm_that_sigterm_ends_is_packed_before_it_ends(recorder, monkeypatch):
+    end_before(monkeypatch, 2, lambda: [os.kill(os.getpid(), signal.SIGTERM), time.sleep(5)])
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
         with pytest.raises(SystemExit, match="^130$"):
@@ -99,31 +72,23 @@ def test_an_arm_that_sigterm_ends_is_packed_before_it_ends(recorder, monkeypatch
     assert read_run("mock-A")["n_recordings"] == 2, "run.json and the packed file are there"
 
 
+def interrupt():
+    raise KeyboardInterrupt
+
+
 def test_an_event_is_complete_when_all_its_trials_are(recorder, monkeypatch, capsys):
-    arm, left = ARM | {"trials": 3}, [5]
+    arm = ARM | {"trials": 3}
     monkeypatch.setattr(record, "load_arms", lambda: {"mock-A": arm})
-    connect = record.connect_agent
-
-    def connect_and_interrupt(*given):
-        agent = connect(*given)
-
-        def forecast(event, world):
-            if left[0] == 0:
-                raise KeyboardInterrupt
-            left[0] -= 1
-            return agent["forecast"](event, world)
-
-        return agent | {"forecast": forecast}
-
-    monkeypatch.setattr(record, "connect_agent", connect_and_interrupt)
+    go_on = end_before(monkeypatch, 5, interrupt)
     with pytest.raises(SystemExit, match="^130$"):
         carry_out(["record", "--arm", "mock-A"])
     facts = read_run("mock-A")
     assert (len(facts["seconds"]), facts["n_events"], facts["n_recordings"], facts["trials"]) == (1, 1, 5, 3)
-    monkeypatch.setattr(record, "connect_agent", connect)
+    go_on()
     carry_out(["record", "--arm", "mock-A"])
     facts, rows = read_run("mock-A"), Recordings("mock-A").rows.values()
-    assert len(recorder.asked) == len(rows) == 9, "each trial is asked once"
+    assert len(recorder.asked) == len(rows) == 9 == facts["n_recordings"], "each trial is asked once"
+    assert len(list_recorded("mock-A", 3)) == 3
     assert set(facts["seconds"]) == set(select_events(arm, read_table("events", "A"))["event_id"])
     assert sorted(row["request"]["sample"] for row in rows) == [0, 0, 0, 1, 1, 1, 2, 2, 2]
     arm |= {"trials": 4}

@@ -51,22 +51,6 @@ def plant(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ('hour = "09:00"', 'hour = "9am"', "publication.hour: '9am' is not a time such as 09:00"),
-        ("New_York", "New_Yrok", "'America/New_Yrok' is no time zone; did you mean America/New_York?"),
-        ("lag_days = 1", "lag_dyas = 1", "lag_dyas is unknown; did you mean lag_days?"),
-        ("{entity}", "{entty}", "templates[1].text: {entty} is unknown; did you mean entity?"),
-        ("[[templates]]", "[[templates]", "ferries.toml: not valid toml: "),
-    ],
-)
-def test_a_mistake_in_the_toml_is_told_with_its_field(plant, old, new, said):
-    assert old in TOML
-    told = plant(TOML.replace(old, new, 1))
-    assert said in told and told.startswith("ferries.toml")
-
-
-@pytest.mark.parametrize(
     ("csv", "said"),
     [
         (None, "ferries.csv, row 1, column occurred_at: the file is not in replay; it needs the columns"),
@@ -88,6 +72,7 @@ def test_a_mistake_in_the_rows_is_told_with_row_and_column(plant, csv, said):
 def test_a_name_that_is_none_is_answered_with_the_nearest(plant):
     told = "no source is called 'ferrys'; did you mean ferries? There are ferries; to add it, write "
     assert plant(name="ferrys") == f"{told}data/sources/ferrys.toml"
+    assert plant(TOML.replace("[[templates]]", "[[templates]", 1)).startswith("ferries.toml: not valid toml: ")
     assert plant(window="M") == "markets has no sources of its own; try another SET"
     assert plant(window="C1") == "ferries.toml has rows for october-2016, not for june-2026"
 

@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 
 from helpers.store import ROOT
-from helpers.web.extract import ExtractionError, extract_page
 from helpers.web.sources import load_sources
 
 SOURCES = load_sources()
@@ -33,21 +32,3 @@ def test_extraction_inverts_rendering(name, moment, world):
     n_periods = observed["occurred_at"].nunique()
     earlier = rows[rows["occurred_at"] < min(observed["occurred_at"])]
     assert n_periods == source.history or earlier.empty or earlier["occurred_at"].max() < "2020" < moment
-
-
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("clemson", "<html><body><p>Nothing of the kind.</p></body></html>"),
-        ("weather_bwi", "<table class='data'><tr><th>Date</th></tr></table>"),
-        ("ecb_fixings", "<table class='data'><tr><th>Date</th><th>USD</th></tr><tr><td>2016-10-07</td></tr></table>"),
-        ("i94_hours", "<section class='issue'><ol><li>07:00</li></ol></section>"),
-        ("geomagnetic", "not json"),
-        ("geomagnetic", '{"observations": [{"date": "2016-10-10"}]}'),
-        ("market", "<html><body></body></html>"),
-        ("clemson", "<div>" * 20000),
-    ],
-)
-def test_a_page_that_cannot_be_read_is_an_extraction_error(name, text):
-    with pytest.raises(ExtractionError, match=name):
-        extract_page(SOURCES[name], text)

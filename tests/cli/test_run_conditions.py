@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from helpers.cli.main import carry_out
+from helpers.futurex.past import build_priced
 from helpers.store import STORE, read_runs, read_table
 from helpers.worldreasoner.conditions import NAMES
 from helpers.worldreasoner.hindsight.reviews import keep_review
@@ -181,6 +182,20 @@ def test_a_file_of_hindsight_graphs_is_the_reference_and_a_rejected_card_leaves_
     with pytest.raises(SystemExit, match="has a graph of none of the questions asked"):
         ask("--condition", "causal", "--references", str(path))
     assert len(provider.asked) == 6 and set(named) <= set(events["event_id"])
+
+
+def test_a_file_of_graphs_gives_another_set_its_references(ask, provider, tmp_path):
+    try:
+        events = build_priced()[0]
+    except FileNotFoundError as error:
+        pytest.skip(str(error))
+    node = {"node_id": "e1", "title": RISE["title"], "occurred_at": RISE["date"], "source_ids": []}
+    impact = {"node_id": "e1", "direction": "Positive", "magnitude": 0.5, "confidence": 0.5}
+    made = {"outcome_id": None, "nodes": [node], "edges": [], "impacts": [impact]}
+    path = tmp_path / "graphs.json"
+    path.write_text(json.dumps([made | {"question_id": name} for name in events["event_id"]]))
+    mine = ask("--set", "markets", "--condition", "causal", "--references", str(path))["mine"]
+    assert take(mine, "worldreasoner_recall")[""]["mean"] == 1.0 and take(mine, "lead_over_market")
 
 
 WRONG = [

@@ -16,7 +16,6 @@ from helpers.worldreasoner.submissions import (
     read_graph,
     recall_events,
     score_submissions,
-    summarize_conditions,
 )
 
 EVENT = {"event_id": "q", "prompt": "Will it rise?\nA. Yes", "resolves_at": "2026-03-10T00:00:00+08:00"}
@@ -116,9 +115,6 @@ def test_a_planted_gain_is_told_in_pairs_by_source_and_none_where_there_is_none(
     assert set(compare_conditions(make_scores(0.0))["verdict"]) == {"inconclusive"}
     loss = compare_conditions(make_scores(-0.25)).set_index(["metric", "a"])
     assert loss.loc[("accuracy", "Causal Simulation"), "verdict"] == "b is better"
-    means = summarize_conditions(make_scores(0.25)).set_index(["condition", "metric"])
-    assert means.loc[("Vanilla", "accuracy"), ["mean", "n"]].tolist() == [0.5, 48]
-    assert means.loc[("Near-Resolution", "accuracy"), "n"] == 0
 
 
 def test_a_search_is_scored_by_the_addresses_of_the_series_that_its_hindsight_graph_names():

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from public.price_moves import measure_moves, measure_pressure, score_alignment
+from public.price_moves import measure_moves, score_alignment
 
 from helpers.worldreasoner.hindsight.matching import match_events
 from helpers.worldreasoner.prices import find_turning_points
@@ -17,13 +17,6 @@ def make_nodes(*rows):
 
 def make_prices(*rows, question="q"):
     return pd.DataFrame(rows, columns=["day", "price"]).astype(float).assign(question_id=question)
-
-
-def test_pressure_adds_up_by_date_and_leaves_out_what_has_no_date_or_record():
-    nodes = make_nodes((5, 1, 0.4), (1, -1, 0.1), (None, 1, 0.9), (3, 0, 0.7), (2, 1, None))
-    table = measure_pressure(nodes)
-    assert table["node_id"].tolist() == ["n1", "n3", "n0"]
-    assert table["pressure"].tolist() == pytest.approx([-0.1, -0.1, 0.3])
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,11 @@
-"""Scores of runs of one's own: means by source worked by hand, what a run has by how it was asked, cutoffs, prices."""
+"""Scores of runs of one's own: means by source worked by hand, what a run has by how it was asked, cutoffs."""
 
 import pandas as pd
 import pytest
-from builders import make_event
 
 from helpers.worldreasoner.asking import Plan, plan_run
 from helpers.worldreasoner.conditions import describe_runs
-from helpers.worldreasoner.own_runs import keep_questions, price_runs, tabulate_outcomes
-
-YES_NO = '{"A":"Yes","B":"No"}'
+from helpers.worldreasoner.own_runs import keep_questions, tabulate_outcomes
 
 
 def make_scored(n=12, **columns):
@@ -56,23 +53,3 @@ def test_a_cutoff_keeps_what_opens_on_or_after_its_first_day():
     assert keep_questions(events, "2024-06-01")[0] == {"b", "c"}
     kept, about = keep_questions(events, None)
     assert kept == set("abc") and about == {"date": None, "is_filtered": False, "n": 3, "n_kept": 3}
-
-
-def make_market(n=12):
-    columns = {"opens_at": "2026-01-01T00:00+08:00", "resolves_at": "2026-02-01T00:00+08:00"}
-    events = pd.DataFrame([make_event(event_id=f"m{at}", cluster_id=f"c{at}", **columns) for at in range(n)])
-    answers = pd.DataFrame({"event_id": events["event_id"], "value": ['"A"', '"B"'] * (n // 2)})
-    prices = pd.DataFrame([(f"m{at}", 20400.0, (0.9, 0.1)[at % 2]) for at in range(n)])
-    said = pd.DataFrame({"run_id": "r", "agent_id": "mine", "event_id": events["event_id"], "sample": 0})
-    said = said.assign(as_of="2026-01-11T00:00+08:00", value='"A"', probability=0.6, distribution=None)
-    return events.assign(options=YES_NO), answers, said, prices.set_axis(["question_id", "day", "price"], axis=1)
-
-
-def test_the_markets_price_of_the_moment_stands_beside_in_pairs():
-    events, answers, said, prices = make_market()
-    row = price_runs(events, answers, said, prices, "Mid").set_index("agent_id").loc["mine"]
-    assert (row["brier"], row["market"]) == (pytest.approx((0.16 + 0.36) / 2), pytest.approx(0.01))
-    assert row["difference"] == pytest.approx(0.01 - 0.26) and row["high"] < 0 and row["n_clusters"] == 12
-    assert price_runs(events, answers, said.assign(probability=None), prices, "Mid").empty
-    unanswered = answers.assign(value=[None, *answers["value"][1:]])
-    assert price_runs(events, unanswered, said, prices, "Mid")["n"].tolist() == [11]

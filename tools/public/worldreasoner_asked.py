@@ -54,10 +54,8 @@ def build():
     parts = [summarize_outcomes(whole, ["model", "agent"], METRICS).assign(type="all")]
     by_type = whole.groupby("type")
     parts += [summarize_outcomes(part, ["model", "agent"], METRICS[:1]).assign(type=name) for name, part in by_type]
-    split = [
-        split_conditions(part.assign(srcp_cited=None, srcp_accessed=None)).assign(model=name)
-        for name, part in scores.groupby("model")
-    ]
+    recalled = scores[scores["recall"].notna()].assign(srcp_cited=None, srcp_accessed=None)
+    split = [split_conditions(part).assign(model=name) for name, part in recalled.groupby("model")]
     return {
         "worldreasoner_set": count_set(events, prices, questions),
         "worldreasoner_asked": pd.concat(parts, ignore_index=True),
@@ -106,14 +104,17 @@ def list_pairs(metric, present):
 def compare_agents(scores):
     """Return what one has over another on the questions of both, a row a pair of `list_pairs`, Holm within a metric.
 
-    Columns metric, agent_a, agent_b ("name, model"), n, n_clusters, difference (a - b), low, high, p_holm, mde, verdict
-    (of Brier scores less is better), skill (of b against the price: 1 minus the quotient of their Brier scores).
+    Columns metric, agent_a, agent_b ("name model"), n, n_clusters, difference (a - b), low, high, p_holm, mde, verdict
+    (of Brier scores less is better; "not tested" below ten clusters), skill (of b against the price: 1 minus the
+    quotient of their Brier scores).
     """
     parts, clusters = [], scores.drop_duplicates("event_id").set_index("event_id")["cluster"]
     for metric in ("accuracy", "brier", "recall"):
         wide = scores.astype({metric: float}).pivot_table(metric, "event_id", ["model", "agent"], aggfunc="mean")
-        pairs, names = list_pairs(metric, set(wide)), {key: ", ".join(filter(None, key[::-1])) for key in wide}
+        pairs, names = list_pairs(metric, set(wide)), {key: " ".join(filter(None, key[::-1])) for key in wide}
         wide.columns = [names[key] for key in wide]
+        if not pairs:
+            continue
         table = compare_pairs(wide, clusters, [(names[a], [names[b]]) for a, [b] in pairs]).assign(metric=metric)
         lead = table.assign(difference=table["difference"] * (-1 if metric == "brier" else 1))
         table["verdict"] = [judge_pair(row, "p_holm") for row in lead.to_dict("records")]
@@ -121,14 +122,16 @@ def compare_agents(scores):
             table["skill"] = (table["difference"] / wide["price"].mean()).where(table["agent_a"] == "price")
         parts.append(table)
     table = pd.concat(parts, ignore_index=True).rename(columns={"seen": "mde"})
-    table = table["metric agent_a agent_b n n_clusters difference low high p_holm mde verdict skill".split()]
-    return table.replace({"verdict": {"cannot tell": "inconclusive"}})
+    table = table.replace({"verdict": {"cannot tell": "inconclusive"}})
+    table["verdict"] = table["verdict"].where(table["p_holm"].notna(), "not tested")
+    table["verdict"] = table["verdict"].mask(table["mde"].eq(0), "identical")
+    return table["metric agent_a agent_b n n_clusters difference low high p_holm mde verdict skill".split()]
 
 
 def compare_stages(predictions, answers, events):
-    """Return the share right by agent and moment of asking (Figure 5), and of each what Near has over Early.
+    """Return the share right by agent and moment of asking (Figure 5), and what Near has over the earliest moment.
 
-    Columns agent_id, model, horizon ("Near less Early": a difference, on the same questions), mean, low, high, n,
+    Columns agent_id, model, horizon ("Near less Mid": a difference, on the same questions), mean, low, high, n,
     n_clusters, mde.
     """
     timed = predictions[predictions["horizon"].isin(HORIZONS)]
@@ -137,9 +140,10 @@ def compare_stages(predictions, answers, events):
     rows = []
     for name, part in scores.groupby("agent_id"):
         wide = part.astype({"accuracy": float}).pivot_table("accuracy", "event_id", "horizon")
-        if {"Early", "Near"} <= set(wide):
-            row = compare_pairs(wide, clusters, [("Near", ["Early"])]).iloc[0].rename({"difference": "mean"})
-            rows.append(row.rename({"seen": "mde"}).to_dict() | {"agent_id": name, "horizon": "Near less Early"})
+        first = next(moment for moment in HORIZONS if moment in wide)
+        if "Near" in wide and first != "Near":
+            row = compare_pairs(wide, clusters, [("Near", [first])]).iloc[0].rename({"difference": "mean"})
+            rows.append(row.rename({"seen": "mde"}).to_dict() | {"agent_id": name, "horizon": f"Near less {first}"})
     table = pd.concat([means, pd.DataFrame(rows)], ignore_index=True)
     table["model"] = table["agent_id"].map(predictions.groupby("agent_id")["model"].first().map(MODELS))
     return table.reindex(columns="agent_id model horizon mean low high n n_clusters mde".split())

@@ -87,7 +87,7 @@ DISTRIBUTION = {"distribution": {"type": "array", "items": make_schema(**{"of": 
 READ = SCHEMA | {"properties": SCHEMA["properties"] | DISTRIBUTION}
 """What is read: `distribution` may stand in a submission."""
 
-PLAIN = {*get_constant("worldreasoner", "stop_words"), *MONTHS}
+PLAIN = {*get_constant("worldreasoner", "stop_words"), *MONTHS, "yes"}
 """Words that stand as they are where texts are kept as digests (`hash_words`)."""
 
 STATED = {"single": "submission_probabilities", "multi": "submission_probabilities"}

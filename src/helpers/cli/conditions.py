@@ -44,13 +44,13 @@ def judge_run(asked, run_ids, cutoffs, graphs=None):
     window, events, moment = asked.window, asked.events, asked.plan.moment
     note = f"{OPEN} is no forecast: asked after the resolution" * (moment == OPEN)
     parts = []
-    if window in (*KINDS, *PRICED):
+    if graphs or window in (*KINDS, *PRICED):
         tables = {
             name: read_sampled(asked.path, name, run_ids, events) for name in ("predictions", "replies", "traces")
         }
         try:
             answers = read_window("answers", window)
-            if window in KINDS:
+            if graphs or window in KINDS:
                 runs = read_runs(asked.path, "runs", run_ids.values())
                 named = {name: name.removesuffix("-majority") for name in run_ids}
                 own = {name: cutoffs[agent] for name, agent in named.items() if agent in cutoffs}

@@ -210,13 +210,14 @@ def main(
 
     `press` are folders of dated articles that the agents asked for may search beside what the window publishes;
     `horizon` is a point of the questions' life, where they name some, other than the usual one (Early, Late, Near);
-    `condition` one of WorldReasoner's six, for agents of windows L and W, `references` a file of hindsight graphs that
-    are their reference. With an `executor` (local, slurm, dask) workers ask
+    `condition` one of WorldReasoner's six, `references` a file of hindsight graphs that stand in place of
+    the references that windows L and W have. With an `executor` (local, slurm, dask) workers ask
     the questions in `n_shards` parts, of Dask those of a `scheduler` (`live.machines`).
     With `explain` all columns of the scores are printed, and what they mean.
     Raises ValueError before anything is asked, PartWay with the results where an agent was stopped.
     """
-    plan = plan_run(condition, horizon, window)
+    graphs = read_references(references) if references else None
+    plan = plan_run(condition, horizon, window, graphs)
     if plan.condition and not names:
         raise ValueError(f"--condition {plan.condition} needs an agent: AGENT=name")
     if not names:
@@ -224,7 +225,6 @@ def main(
     names = list(names) or [name_default(window)]
     entries, agents = gather_agents(names, window, plan)
     asked = draw_events(window, limit, plan)
-    graphs = read_references(references) if references else None
     if graphs and not set(graphs) & set(asked.events["event_id"]):
         named = f"{references} has a graph of none of the questions asked"
         raise ValueError(f"{named}; their ids are {find_set(window).name}'s")

@@ -57,17 +57,18 @@ def find_condition(text):
     raise ValueError(f"no condition is called {text!r}{list_nearest(text, NAMES, '')}")
 
 
-def plan_run(condition, horizon, window):
-    """Return the Plan of a run from what its command line says; both may be None.
+def plan_run(condition, horizon, window, references=None):
+    """Return the Plan of a run from what its command line says; all but the window may be None.
 
-    Raises ValueError for a condition that is none, of another window than L and W, or whose moment is another.
+    Raises ValueError for a condition that is none, of a window without reference events, or whose moment is another.
+    Windows L and W have such events, others where a file of graphs is given.
     """
     if condition is None:
         return Plan(None, None, {} if horizon is None else {"horizon": horizon})
     name = find_condition(condition)
-    if window not in ("L", "W"):
+    if window not in ("L", "W") and not references:
         told = "reference events, which long and worldreasoner alone have"
-        raise ValueError(f"--condition {name} needs {told}: SET=long or SET=worldreasoner")
+        raise ValueError(f"--condition {name} needs {told}; for another set --references names a file of graphs")
     method, moment = next(key for key, value in CONDITIONS.items() if value == name)
     if horizon and moment != "Mid" and horizon != moment:
         when = "a day after the resolution" if moment == OPEN else f"at {moment}"

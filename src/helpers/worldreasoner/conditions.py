@@ -12,11 +12,10 @@ from helpers.agents.arms import load_arms, move_moments, replay_arms
 from helpers.agents.registry import GRAPH_METHODS
 from helpers.events.series_pages import open_series
 from helpers.papers import get_constant, load_published
-from helpers.question_sets import find_set
 from helpers.scoring.runs import find_run, list_local, list_names, read_rows
 from helpers.stats.means import find_clusters
 from helpers.stats.paired import compare_pairs, correct_holm, sign_flip_test
-from helpers.store import STORE, dump_json, locate_output, parse_json, read_table
+from helpers.store import STORE, dump_json, locate_output, parse_json
 from helpers.tables import HORIZONS
 from helpers.worldreasoner.scores import mix_correct, score_table, take_clusters
 
@@ -68,17 +67,6 @@ def load_ranges():
     printed = printed[printed["subset"] == "3 models approx"].set_index("condition_or_row")["value"]
     ranges = printed.str.split("-", expand=True).astype(float) / 100
     return ranges.set_axis(["low", "high"], axis=1).rename(index=lambda name: name.replace("Near-res", "Near"))
-
-
-def load_questions(question_set="long"):
-    """Return (events, answers) of a set whose questions have the moments of a life (`HORIZONS`).
-
-    Raises ValueError for a set without moments.
-    """
-    one = find_set(question_set)
-    if one.window != "L":
-        raise ValueError(f"{one.name} has no questions that are asked early, midway, late and at their end; take long")
-    return read_table("events", one.window), read_table("answers", one.window)
 
 
 class Asked(NamedTuple):

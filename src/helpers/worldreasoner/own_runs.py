@@ -51,7 +51,7 @@ def judge_runs(events, answers, runs, predictions, replies, traces, cutoffs, **r
         kept, facts[agent]["cutoff"] = keep_questions(events, cutoff)
         own = scores[(scores["agent_id"] == agent) & scores["event_id"].isin(kept)]
         if cutoff and len(own):
-            rows.append(tabulate_metric(own, "accuracy").query("group == 'all'").assign(group="kept", name=cutoff))
+            rows.append(tabulate_outcomes(own, ["accuracy"]).query("group == 'all'").assign(group="kept", name=cutoff))
     return pd.concat(rows, ignore_index=True), facts
 
 
@@ -65,34 +65,32 @@ def keep_questions(events, cutoff):
     return kept, {"date": cutoff, "is_filtered": cutoff is not None, "n": len(events), "n_kept": len(kept)}
 
 
-def tabulate_outcomes(scores):
-    """Return each agent's means of `SHOWN` with 95% intervals by source: a row an agent and metric that it has.
+def tabulate_outcomes(scores, names=SHOWN):
+    """Return each agent's means of some metrics with 95% intervals by source: a row an agent and metric that it has.
 
     Columns metric ("worldreasoner_" and its name), and those of `means.tabulate_groups`; accuracy also by type of
     question (F.1). `scores` are of `submissions.score_submissions`. `n_asked` counts the questions that were asked (for
     probabilities those with options), `n` those that the mean is over. A missing answer is wrong for accuracy, and
     `coverage` is there the share that was answered.
     """
-    return pd.concat([tabulate_metric(scores, name) for name in SHOWN], ignore_index=True)
-
-
-def tabulate_metric(scores, name):
-    """Return the rows of one metric of `tabulate_outcomes`; none where no agent has it."""
-    rows = scores[scores["type"].isin(CATEGORICAL)] if name in OUTCOMES[1:] else scores
-    rows = rows[rows[name].notna().groupby(rows["agent_id"]).transform("any")]
-    if rows.empty:
-        return pd.DataFrame()
-    least, most = LIMITS.get(name, (0, 1))
-    groups = ("type",) if name == "accuracy" else ()
-    rows = rows.assign(score=rows[name].astype(float), score_imputed=0.0)
-    table = tabulate_groups(rows, take_clusters(scores), groups, most, least)
-    table = table[table["n_asked"] > 0].assign(metric=f"worldreasoner_{name}", mean_imputed=float("nan"))
-    if name == "accuracy":
-        whole, part = (rows.groupby(by)["is_missing"].mean() for by in ("agent_id", ["agent_id", "type"]))
-        keys = zip(table["agent_id"], table["group"], table["name"], strict=True)
-        table["coverage"] = [1 - (whole[agent] if group == "all" else part[agent, kind]) for agent, group, kind in keys]
-        table["mean_imputed"] = table["mean"]
-    return table
+    parts, clusters = [], take_clusters(scores)
+    for name in names:
+        rows = scores[scores["type"].isin(CATEGORICAL)] if name in OUTCOMES[1:] else scores
+        rows = rows[rows[name].notna().groupby(rows["agent_id"]).transform("any")]
+        if rows.empty:
+            continue
+        least, most = LIMITS.get(name, (0, 1))
+        groups = ("type",) if name == "accuracy" else ()
+        rows = rows.assign(score=rows[name].astype(float), score_imputed=0.0)
+        table = tabulate_groups(rows, clusters, groups, most, least)
+        table = table[table["n_asked"] > 0].assign(metric=f"worldreasoner_{name}", mean_imputed=float("nan"))
+        if name == "accuracy":
+            whole, part = (rows.groupby(by)["is_missing"].mean() for by in ("agent_id", ["agent_id", "type"]))
+            keys = zip(table["agent_id"], table["group"], table["name"], strict=True)
+            table["coverage"] = [1 - (whole[a] if group == "all" else part[a, kind]) for a, group, kind in keys]
+            table["mean_imputed"] = table["mean"]
+        parts.append(table)
+    return pd.concat(parts, ignore_index=True)
 
 
 def price_runs(events, answers, predictions, prices, moment):

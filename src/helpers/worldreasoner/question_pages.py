@@ -10,9 +10,9 @@ import pandas as pd
 
 from helpers.worldreasoner.hindsight.builder import build_hindsight, explain_graph, word_answer
 from helpers.worldreasoner.hindsight.graphs import check_graph, correct_edges, date_nodes, join_edges, tabulate_nodes
-from helpers.worldreasoner.hindsight.matching import match_events, pick_key_events
+from helpers.worldreasoner.hindsight.matching import pick_key_events
 from helpers.worldreasoner.prices import find_turning_points
-from helpers.worldreasoner.submissions import read_graph
+from helpers.worldreasoner.submissions import match_hashed, read_graph
 
 SIDES = {"Positive": "up", "Negative": "down"}
 LANE_DAYS = 6.0
@@ -51,15 +51,11 @@ def tell_hindsight(event, cell, questions, prices=None):
 
 def match_forecasts(graph, event, questions):
     """Return {node_id of a hindsight event: names of the agents whose submitted graphs named it}."""
-    said = []
-    for question in questions:
-        submitted, _ = read_graph(question["reply"].get("reply"), event)
-        if submitted:
-            nodes = tabulate_nodes([submitted])
-            said.append(nodes[~nodes["is_outcome"].astype(bool)].assign(run_id=question["agent_id"]))
-    if not any(map(len, said)):
+    key = event["event_id"]
+    graphs = {(one["agent_id"], key): read_graph(one["reply"].get("reply"), event)[0] for one in questions}
+    if not any(graphs.values()):
         return {}
-    pairs = match_events(tabulate_nodes([graph]), pd.concat(said, ignore_index=True))
+    _, pairs = match_hashed(graphs, tabulate_nodes([graph]))
     return (
         pairs[pairs["is_kept"].astype(bool)].groupby("hindsight_id")["run_id"].agg(lambda r: sorted(set(r))).to_dict()
     )

@@ -17,12 +17,11 @@ from helpers.stats.means import find_clusters
 from helpers.stats.paired import BETTER, compare_pairs, judge_family
 from helpers.store import dump_json, parse_object
 from helpers.worldreasoner.cards import list_sources, name_pages
-from helpers.worldreasoner.conditions import NAMES
 from helpers.worldreasoner.hindsight.builder import build_hindsight, word_answer
 from helpers.worldreasoner.hindsight.drafts import Draft
 from helpers.worldreasoner.hindsight.graphs import check_form, check_graph, tabulate_nodes
 from helpers.worldreasoner.hindsight.matching import match_events, pick_key_events, score_recall
-from helpers.worldreasoner.scores import score_sources, score_table, split_correct, summarize_outcomes, take_clusters
+from helpers.worldreasoner.scores import score_sources, score_table, split_correct, take_clusters
 
 FIRST_YEAR = 1678
 """First year of an event that may stand in a graph: nanoseconds reach back to it, and no forecast rests on earlier."""
@@ -73,12 +72,12 @@ def read_graph(reply, event):
 
 
 def check_title(title):
-    """Return why a title cannot be an event's, "" when it can: it must name something beside a date or a bare value.
+    """Return why a title cannot be an event's, "" when it can: it must name more than a date, a value, yes or no.
 
-    >>> [check_title(text) for text in ("rates cut", ">> 18 June 2023", "2024-02-29T00:00:00+08:00")]
-    ['', 'its title names no change', 'its title names no change']
+    >>> [check_title(text) for text in ("rates cut", ">> 18 June 2023", "2024-02-29T00:00:00+08:00", "No, no")]
+    ['', 'its title names no change', 'its title names no change', 'its title names no change']
     """
-    words = set(re.findall(r"[^\W\d_]{2,}", title.lower())) - {name.lower() for name in MONTHS}
+    words = set(re.findall(r"[^\W\d_]{2,}", title.lower())) - {*MONTHS, "yes", "no"}
     return "" if words and title.lstrip()[:1] not in "<>" else "its title names no change"
 
 
@@ -193,16 +192,6 @@ def score_evidence(evidence, references):
         return pd.DataFrame(columns=["run_id", "event_id", "srcp_cited", "srcp_accessed", "n_cited", "n_accessed"])
     keys = evidence["owner_id"].str.split("|", expand=True)
     return score_sources(evidence.assign(run_id=keys[0], event_id=keys[1]), references)
-
-
-def summarize_conditions(scores):
-    """Return means by condition and metric, 95% intervals by source: condition, metric, mean, low, high, n, n_clusters.
-
-    Every condition and metric has a row, with n = 0 where nothing is recorded.
-    """
-    rows = pd.MultiIndex.from_product([NAMES, READINGS], names=["condition", "metric"])
-    found = summarize_outcomes(scores, "condition", READINGS).set_index(rows.names).reindex(rows).reset_index()
-    return found.fillna({"n": 0, "n_clusters": 0}).astype({"n": int, "n_clusters": int})
 
 
 def compare_conditions(scores):

@@ -67,6 +67,16 @@ def test_passages_are_numbered_before_the_question_and_its_search_is_as_of_its_d
     assert outcome["prediction"]["source_ids"] == ["p1", "p2"]
 
 
+def test_of_an_event_that_keeps_values_alone_the_graphs_facts_are_kept(reach, provider):
+    client = reach()
+    provider.answer = reply_with(write())
+    forecast_with_graph(ask_for_graph, client, make_event() | {"keeps": "values"}, World())
+    (row,) = client.door.recordings.rows.values()
+    kept = parse_json(row["content"])
+    assert [one["magnitude"] for one in kept["events"]] == [0.8, 1.0] and kept["edges"] == EDGES
+    assert "OPEC" not in dump_json(row) and "dearer" not in dump_json(row)
+
+
 # --- what a local model may write ------------------------------------------------------------------------------------
 
 

@@ -70,13 +70,13 @@ class Transcript:
         self.add("prompt", content=prompt)
         return [{"role": "user", "content": prompt}]
 
-    def ask(self, messages, *, actor=None, is_continued=False, grammar=None, event=None, **options):
+    def ask(self, messages, *, actor=None, is_continued=False, grammar=None, event=None, reduce=None, **options):
         """Return the recording of a request, added as a step; see `helpers.models.llm.ask` for what it raises.
 
         `event` is given where the reply is to be its answer: of one to a public question, or whose event says so
-        (`keeps`), only values are kept (`keep_values`). `grammar` and `is_continued` (the prompt cache may serve the
-        turns before) count for local models only. Repeats of these differ by chance alone: above temperature 0, which
-        is the default and draws nothing, each sample has a seed.
+        (`keeps`), only values are kept, by `reduce` (default `keep_values`). `grammar` and `is_continued` (the prompt
+        cache may serve the turns before) count for local models only. Repeats of these differ by chance alone: above
+        temperature 0, which is the default and draws nothing, each sample has a seed.
         """
         own = self.client.options
         if self.client.is_local:
@@ -87,7 +87,7 @@ class Transcript:
         options = limit_reply(own | options, self.client.limits)
         given = {"sample": self.sample, "deadline_at": self.deadline_at}
         if event and (event.get("window") in PUBLIC_WINDOWS or event.get("keeps") == "values"):
-            given["reduce"] = partial(keep_values, event)
+            given["reduce"] = partial(reduce or keep_values, event)
         return self.keep(ask(self.client.door, self.client.model, messages, **given, **options), actor)
 
     def keep(self, reply, actor=None):

@@ -7,7 +7,6 @@ answer and its probability. Here its form is checked; what of a graph may stand 
 
 import json
 import re
-from functools import partial
 
 from jsonschema import Draft202012Validator
 
@@ -18,7 +17,6 @@ from helpers.calendar import MONTHS
 from helpers.models.grammars import build_grammar, demand_json, make_schema, quote_literal, write_stated
 from helpers.papers import get_constant
 from helpers.prompts import read_prompt
-from helpers.question_sets import PUBLIC_WINDOWS
 from helpers.replies.probabilities import settle_stated
 from helpers.store import dump_json, hash_text, parse_json, parse_object
 
@@ -129,9 +127,7 @@ def ask_for_graph(transcript, event, world, found="", n_found=0):
     n_events = N_LOCAL if transcript.client.is_local else N_EVENTS
     messages = transcript.open(found + fill_submission(event, n_events))
     options = hold_submission(transcript.client, event, n_found)
-    if event.get("window") in PUBLIC_WINDOWS:
-        options["reduce"] = partial(keep_facts, event)
-    reply = transcript.ask(messages, **options)
+    reply = transcript.ask(messages, event=event, reduce=keep_facts, **options)
     submission = read_submission(reply["content"])[0]
     return reply | {"content": rf"\boxed{{{submission['answer']}}}"} if submission else reply
 

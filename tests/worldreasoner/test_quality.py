@@ -58,19 +58,3 @@ def test_what_looked_certain_and_what_was_asked_before_are_left_out():
         "q1": True,
         "q2": False,
     }
-    assert quality.count_refusals(again).values.tolist()[0] == ["kept", 2]
-
-
-def make_questions():
-    opens = ["2026-01-01", "2026-01-01", "2026-01-01", None]
-    ends = ["2026-01-31", "2026-02-01", "2026-04-02", "2026-04-02"]
-    table = pd.DataFrame({"opens_at": opens, "resolves_at": ends, "type": ["binary", "binary", "quantity", None]})
-    return table.assign(question_id=range(4), origin="series", domain=["a", "b", "b", "b"])
-
-
-def test_parts_add_up_and_leave_blanks_out():
-    parts = quality.count_parts(make_questions())
-    assert parts[parts["part"] == "horizon"]["hits"].tolist() == [1, 1, 1], "30 days, 31, 91"
-    assert parts.groupby("part")["n"].first().to_dict() == {"type": 3, "origin": 4, "domain": 4, "horizon": 3}
-    assert parts[parts["part"] == "domain"][["name", "hits"]].values.tolist() == [["b", 3], ["a", 1]]
-    assert parts.groupby("part")["share"].sum().round(12).eq(1).all()

@@ -1,8 +1,7 @@
-"""What questions are made of, and which pass: parts of a set (Tables 2, 5, Figure 6), and a gate by seven dimensions.
+"""Which questions pass: a gate by seven dimensions, and how long questions run (Table 5).
 
 WorldReasoner 4. The paper's gate is a language model's judgement; here every score is a share of checks that a reader
-can repeat, so that a refusal has a reason. Questions whose parts are counted are rows of question_id, type, origin,
-domain, opens_at, resolves_at; what is not known is blank.
+can repeat, so that a refusal has a reason.
 """
 
 import re
@@ -144,33 +143,9 @@ def is_new(event, variables, first, last, asked):
     return not is_again
 
 
-def count_refusals(rated):
-    """Return how many questions each reason leaves out, most first, and how many are kept: reason, n."""
-    counts = rated["reasons"].str.split("; ").explode().replace("", "kept").value_counts()
-    table = counts.rename_axis("reason").rename("n").reset_index()
-    return table.sort_values("reason", key=lambda names: names != "kept", kind="stable", ignore_index=True)
-
-
 BANDS = get_constant("worldreasoner", "horizon_bands")
 """Last days of the first two spans of Table 5."""
 SPANS = (f"up to {BANDS[0]} days", f"{BANDS[0] + 1} to {BANDS[1]} days", f"over {BANDS[1]} days")
-PARTS = ("type", "origin", "domain", "horizon")
-OTHER = "none of the four"
-"""Of an answer that WorldReasoner does not have: a ranking, several options."""
-
-
-def describe_events(events):
-    """Return events of the kit as questions; the origin is "market" where the event's source is one, else "series".
-
-    >>> row = {"event_id": "e", "kind": "ranking", "options": None, "source_id": "brent", "domain": "Finance"}
-    >>> row |= {"opens_at": "2026-01-01", "resolves_at": "2026-01-03"}
-    >>> describe_events(pd.DataFrame([row]))[["type", "origin"]].values.tolist()
-    [['none of the four', 'series']]
-    """
-    types = [name_type(row.kind, parse_json(row.options)) or OTHER for row in events.itertuples()]
-    is_market = events["source_id"].str.contains("market|manifold|metaculus|kalshi")
-    table = events[["event_id", "domain", "opens_at", "resolves_at"]].rename(columns={"event_id": "question_id"})
-    return table.assign(type=types, origin=np.where(is_market, "market", "series"))
 
 
 def measure_spans(questions):
@@ -188,34 +163,3 @@ def band_days(days):
     """Return the span of Table 5 in which numbers of days lie; what is over 30 by an hour is in the second."""
     edges = [-np.inf, *BANDS, np.inf]
     return pd.Series(pd.cut(pd.Series(days, dtype=float), edges, labels=SPANS)).astype(object)
-
-
-def count_parts(questions):
-    """Return how many questions each part of a set has: part (type, origin, domain, horizon), name, hits, n, share.
-
-    Blanks of a part are left out of its `n`. A set is counted whole, so there is no interval.
-    """
-    table = questions.assign(horizon=band_days(measure_spans(questions).to_numpy()).to_numpy())
-    rows = []
-    for part in PARTS:
-        known = table[part].dropna()
-        names = SPANS if part == "horizon" else sorted(set(known), key=lambda name: (-(known == name).sum(), name))
-        for name in names if len(known) else ():
-            rows.append((part, name, int((known == name).sum()), len(known)))
-    table = pd.DataFrame(rows, columns=["part", "name", "hits", "n"])
-    return table.assign(share=table["hits"] / table["n"])
-
-
-def bound_days(counts, mean):
-    """Return the smallest and largest mean that the last of three bands can have, from the mean of all (days).
-
-    `counts` are the numbers of questions of Table 5's bands. What lies in the first two can take from the sum only what
-    their ends (BANDS, and one day) allow.
-
-    >>> [round(days) for days in bound_days((142, 32, 171), 174)]
-    [309, 344]
-    """
-    total = sum(counts) * mean
-    starts = (1, BANDS[0] + 1)
-    sums = [sum(n * day for n, day in zip(counts, days, strict=False)) for days in (BANDS, starts)]
-    return tuple((total - taken) / counts[2] for taken in sums)

@@ -72,7 +72,9 @@ def keep_results(asked, run_ids, baselines, beside, unanswered, explain=False):
     words += [f"no scores: {problem}"] if problem else []
     words += [f"overall: {note}" for note in table["note"].unique() if note]
     words += said
-    words += [f"{agent}, {told}" for agent, one in found.items() for told in list_missing(one)]
+    for agent, row in [(agent, row) for agent, one in found.items() for row in one["missing"][:N_REASONS]]:
+        told = f"{agent}, {row['n']} {row['status']}: {row['reason'] or 'no reason given'}; {row['event_id']}"
+        words.append(told + (f": ...{row['reply']!r}" if row["reply"] else ""))
     words += [FILES, report.LEGEND if explain else report.EXPLAIN]
     return found, "\n\n".join(
         filter(None, [beside.note, report.write_table(shown, explain), beside.text, "\n".join(words)])
@@ -168,14 +170,6 @@ def tell_costs(found):
         **{name: "-" if cost is None else f"{cost:.3f}" for name, cost in costs.items()},
         "missing": ", ".join(f"{n} {end}" for end, n in counts.items() if n) or "none",
     }
-
-
-def list_missing(found):
-    """Return the most frequent reasons for what is missing of a run, a line each, with one reply as example."""
-    rows = found["missing"][:N_REASONS]
-    said = [f": ...{row['reply']!r}" if row["reply"] else "" for row in rows]
-    told = [f"{row['n']} {row['status']}: {row['reason'] or 'no reason given'}; {row['event_id']}" for row in rows]
-    return [f"{row}{end}" for row, end in zip(told, said, strict=True)]
 
 
 # --- rows that are told apart ----------------------------------------------------------------------------------------

@@ -46,16 +46,12 @@ def main(agents=None, windows=None):
     if agents and (strange := sorted(set(agents) - set(known.runs["agent_id"]))):
         raise ValueError(f"no run of agent {strange[0]!r}; `make run AGENT={strange[0]}` makes one")
     folder, questions = locate_output(f"{FOLDER}/index.html").parent, list_questions(known)
-    runs = write_pages(folder, known, questions, list_keys(), is_whole=windows is not None)
+    keys = [os.environ.get(entry.get("api_key_env") or "") for entry in load_entries(own=True).values()]
+    secrets = tuple(sorted({*list_secrets(os.environ), *filter(None, keys)}))
+    runs = write_pages(folder, known, questions, secrets, is_whole=windows is not None)
     page = (folder / "index.html").resolve().as_uri()
     show(f"{len(questions):,} questions on {questions['event_id'].nunique():,} events; open in a browser:\n{page}")
     return {"page": page, "runs": runs}
-
-
-def list_keys():
-    """Return the values of all keys: those of the environment, and those that an agent's `api_key_env` names."""
-    named = [os.environ.get(entry.get("api_key_env") or "") for entry in load_entries(own=True).values()]
-    return tuple(sorted({*list_secrets(os.environ), *filter(None, named)}))
 
 
 # --- what is known ---------------------------------------------------------------------------------------------------

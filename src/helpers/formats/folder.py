@@ -79,6 +79,8 @@ def read_file(folder, name):
     table = read_sheet(folder / f"{name}.csv", FILES[name])
     for column in [c for c in table.columns if c == "as_of" or c.endswith("_at")]:
         table[column] = table[column].str.replace(DATE, r"\g<0>T00:00:00+08:00", regex=True)
+    flags = [column for column in table.columns if column.startswith("is_")]
+    table[flags] = table[flags].replace(FLAGS)
     if name == "predictions" and "agent_id" in table:
         blank = table.get("run_id", pd.Series("", table.index)) == ""
         table["run_id"] = table["agent_id"].where(blank, table.get("run_id"))
@@ -92,9 +94,8 @@ def check_file(name, table):
     checks = {"filled": filled, "key": KEYS[name], "words": WORDS.get(name)}
     yield from check_sheet(f"{name}.csv", table, FILES[name], **checks)
     for column in [c for c in list_columns(name) if c in table.columns and c not in REWRITTEN]:
-        cells = table[column].replace(FLAGS) if column.startswith("is_") else table[column]
         hint = "; write a day as 2016-10-09" * (column == "as_of" or column.endswith(("_at", "_date")))
-        for row, text in find_wrong(name, column, cells):
+        for row, text in find_wrong(name, column, table[column]):
             yield describe_problem(f"{name}.csv", row, column, text + hint)
 
 
@@ -245,16 +246,9 @@ def read_distribution(text, kind, choices):
 
 
 def finish_events(events, asked):
-    """Return the events table: options as JSON, blanks as missing, level a number.
-
-    What events share their luck with (`cluster_id`) is their source, where it is not given.
-    """
+    """Return the events table: options as JSON, blanks as missing, level a number."""
     choices = [asked[event_id][1] for event_id in events["event_id"]]
     table = events.mask(events == "").assign(options=[dump_json(options or None) for options in choices])
-    if "is_synthetic" in table:
-        table["is_synthetic"] = table["is_synthetic"].replace(FLAGS)
-    if "source_id" in table and "cluster_id" not in table:
-        table["cluster_id"] = table["source_id"]
     levels = table.get("level", pd.Series(None, table.index, dtype=object))
     return table.assign(level=pd.to_numeric(levels).astype("Int64"))
 

@@ -154,12 +154,6 @@ def test_the_threshold_is_inclusive():
     assert THRESHOLD == 0.45 and SEMANTIC_THRESHOLD == 0.55 and DAYS == 7
 
 
-@pytest.mark.parametrize(("gap", "is_near"), [(0, True), (7, True), (-7, True), (7.01, False), (-8, False)])
-def test_seven_days_are_near_and_a_moment_more_is_not(gap, is_near):
-    assert bool(match([("oil prices", 30)], [("oil prices", 30 + gap)])) == is_near
-    assert match([("oil prices", 30)], [("oil prices", 30 + gap)], Rules(days=None))
-
-
 # --- key events and recall -------------------------------------------------------------------------------------------
 
 

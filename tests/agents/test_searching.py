@@ -105,15 +105,7 @@ def test_a_model_searches_opens_and_answers_in_its_own_order(reach, provider):
     first, *_, last = provider.asked
     assert first["response_format"]["json_schema"] == {"name": "step", "schema": STEP_SCHEMA, "strict": True}
     assert "response_format" not in last
-    assert [m["role"] for m in last["messages"]] == [
-        "user",
-        "assistant",
-        "user",
-        "assistant",
-        "user",
-        "assistant",
-        "user",
-    ]
+    assert [m["role"] for m in last["messages"]] == [*["user", "assistant"] * 3, "user"]
     assert last["messages"][-1]["content"] == read_prompt("final_line").format(answer_format=describe_answer(event))
     assert last["messages"][2]["content"] == "\n\n".join(describe_hit(hit) for hit in (OIL, RAIN)[:N_HITS])
 

@@ -40,16 +40,6 @@ def test_a_question_is_posed_from_what_was_public_at_its_opening(posed):
             assert known.index[-1] < variables["from_date"] <= variables["date"]
 
 
-def test_answers_are_what_the_series_shows():
-    rates = horizons.read_series("ecb_weeks", "rate")[0]
-    terms = {"ask": "threshold", "entity": "USD", "date": "2024-01-07", "threshold": 1.0, "letters": {"Yes": "A"}}
-    assert horizons.resolve_question(terms, rates) == "A"
-    peak = {"ask": "peak", "entity": "USD", "from_date": "2024-01-07", "date": "2024-04-28"}
-    window = rates.loc["2024-01-07":"2024-04-28", "USD"]
-    assert horizons.resolve_question(peak, rates) == f"{window.idxmax()[:7]}-01"
-    assert horizons.resolve_question(peak | {"date": "2030-01-06"}, rates) is None
-
-
 def test_nothing_is_visible_before_it_is_public():
     sunday = pd.Timestamp("2024-01-07T18:00", tz="Europe/Berlin")
     assert horizons.cut_series("ecb_weeks", "rate", sunday).index[-1] == "2023-12-31"  # strictly before

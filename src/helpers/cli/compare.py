@@ -158,16 +158,21 @@ def write_three(folder, events, answers, predictions):
     return [f"{name}.csv" for name in tables]
 
 
+def fit_adjusted(scores, events, agents):
+    """Return (the two-way fit of some agents' scores, their adjusted mean, low and high by agent, the best first)."""
+    matrix = build_matrix(select_headline(scores, events), agents, "score_imputed").dropna(axis=1, how="all")
+    fit = fit_two_way(matrix, find_clusters(events)[0])
+    return fit, tabulate_adjusted(fit).sort_values("mean", ascending=False)[["mean", "low", "high"]]
+
+
 def adjust_runs(runs, scores, events, shown):
     """Return (a row an agent as texts, differences) of runs that were asked different events: two-way fixed effects.
 
     All `runs` join the questions; differences are between those whose labels are `shown`. Raises ValueError as
     `two_way.fit_two_way`.
     """
-    matrix = build_matrix(select_headline(scores, events), [run.label for run in runs], "score_imputed")
-    fit = fit_two_way(matrix, find_clusters(events)[0])
-    means = tabulate_adjusted(fit).sort_values("mean", ascending=False)
-    adjusted = [report.write_interval(*row, digits=3) for row in means[["mean", "low", "high"]].to_numpy()]
+    fit, means = fit_adjusted(scores, events, [run.label for run in runs])
+    adjusted = [report.write_interval(*row, digits=3) for row in means.to_numpy()]
     named = [name for name in means.index if name in shown]
     pairs = compare_adjusted(fit, list_pairs(named) if len(named) <= MANY else [(named[0], named[1:])])
     return pd.DataFrame({"agent": means.index, "adjusted": adjusted}), judge_pairs(pairs)

@@ -18,7 +18,7 @@ import pandas as pd
 from tqdm import tqdm
 
 from helpers.cli import report
-from helpers.cli.compare import ADJUSTED, add_baselines, find_moment
+from helpers.cli.compare import ADJUSTED, add_baselines, find_moment, fit_adjusted
 from helpers.cli.conditions import tell_prices
 from helpers.cli.main import show, tell
 from helpers.cli.score import draw_probabilities
@@ -26,10 +26,9 @@ from helpers.figures import use_style
 from helpers.futurex.past import PRICED, read_window
 from helpers.question_sets import find_set
 from helpers.scoring.runs import Scored, find_run, list_names, list_runs, load_scores, read_predictions, read_rows
-from helpers.scoring.scores import build_matrix, score_predictions, select_headline
+from helpers.scoring.scores import score_predictions
 from helpers.stats.calibration import list_chances
 from helpers.stats.means import find_clusters
-from helpers.stats.two_way import fit_two_way, tabulate_adjusted
 from helpers.store import ROOT, STORE, locate_output, write_under
 
 REPLAY = ("october-2016", "june-2026", "october-2026")
@@ -141,14 +140,6 @@ def draw_stated(scored, shown, question_set, folder, means):
     return {"Skill against the market's price": ([text], table)}
 
 
-def adjust_means(scored):
-    """Return {agent: mean adjusted for the questions it was asked, with its interval, as text} of a `Scored`."""
-    rows = select_headline(scored.scores, scored.events)
-    matrix = build_matrix(rows, sorted(rows["agent_id"].unique()), "score_imputed").dropna(axis=1, how="all")
-    means = tabulate_adjusted(fit_two_way(matrix, find_clusters(scored.events)[0]))[["mean", "low", "high"]]
-    return {agent: report.write_interval(*row) for agent, row in zip(means.index, means.to_numpy(), strict=True)}
-
-
 def take_trials(names, folder):
     """Put Proof of Time's figure of each agent into a folder, where its trials were recorded; say what is not there."""
     notes = []
@@ -195,7 +186,8 @@ def draw_set(names, question_set, folder):
         f"{told} compare by it or by `adjusted`, and not by mean",
         ADJUSTED,
     ]
-    board["adjusted"] = board["agent"].map(adjust_means(scored))
+    adjusted = fit_adjusted(scored.scores, scored.events, sorted(scored.scores["agent_id"].unique()))[1]
+    board["adjusted"] = board["agent"].map(adjusted.apply(lambda row: report.write_interval(*row), axis=1))
     due = means[means["agent_id"].isin(names) & means["note"].ne("") & means["mean"].isna()]
     left = "so it is left out of the figures of overall scores and levels"
     notes += [f"{name}: {note}; {left}" for name, note in due[["agent_id", "note"]].to_numpy()]

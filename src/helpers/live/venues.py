@@ -63,14 +63,14 @@ def keep_questions(venue, n, now, commit=None):
         return path, pd.Timestamp(json.loads(file.readline())["fetched_at"]), told
 
 
-def fetch_questions(venue, n, now, guest=None, commit=None):
+def fetch_questions(venue, n, now, commit=None):
     """Return (rows of a file of questions, [(id, why it was left out)]): up to n questions of two options, open `now`.
 
     In the venue's own order (Polymarket by liquidity, Manifold and Metaculus by popularity); ForecastBench's sources in
     turn, of its newest set, or that at `commit`. Raises ValueError that names the venue, and question and field where
     one is at fault.
     """
-    guest = guest or Guest(now)
+    guest = Guest(now)
     if venue == FORECASTBENCH:
         return check_rows(fetch_set(n, now, guest, commit), venue), []
     found, told, at = {}, [], VENUES[venue].get("first", "0")
@@ -170,12 +170,12 @@ def fetch_file(path, commit, guest):
 # --- what they say later ---------------------------------------------------------------------------------------------
 
 
-def fetch_answers(events, now, guest=None):
+def fetch_answers(events, now):
     """Return (rows of id and answer of the questions that their venues have settled, [(id, why it is open)]).
 
     A row whose question had no price when it was asked has `price` where the history shows one from before.
     """
-    guest, rows, told, sets = guest or Guest(now), [], [], {}
+    guest, rows, told, sets = Guest(now), [], [], {}
     for event in events.to_dict("records"):
         event_id, about = event["event_id"], parse_json(event["metadata"])
         try:

@@ -4,6 +4,7 @@ import json
 
 import pandas as pd
 import pytest
+from public import spdg_questions
 
 from helpers.liveagentbench import workflow as study
 from helpers.liveagentbench.agent import TURN
@@ -188,3 +189,23 @@ def test_questions_that_nobody_labelled_have_no_agreement():
     views = pd.DataFrame(views).assign(note="").astype({"is_kept": object})
     agreement = rate_model(views, 0, 10)
     assert agreement.empty and len(run_funnel(views)) == 2 * len(STAGES)
+
+
+def test_real_questions_that_ended_become_cases_of_their_prices(tmp_path, monkeypatch, made):
+    days = [f"2026-01-{day:02d}" for day in range(1, 8)]
+    prices = [("a", day, 0.1 * at, 0) for at, day in enumerate(days)] + [("a", "2026-01-09", 1.0, 1)]
+    prices += [("b", day, 0.5, 0) for day in days] + [("b", "2026-01-09", 0.0, 1)]  # a price that never moved
+    prices += [("c", day, 0.1 * at, 0) for at, day in enumerate(days)]  # not ended
+    table = pd.DataFrame(prices, columns=["id", "snapshot_date", "value", "resolved"])
+    sets = {"questions": [{"source": "infer", "id": name, "question": f"Will {name}?"} for name in "abc"]}
+    files = {spdg_questions.PRICES: table.to_csv(index=False), spdg_questions.EXAMPLES: '[{"question": "Who?"}]'}
+    for at, name in enumerate([*spdg_questions.FILES, *files]):
+        (tmp_path / str(at)).write_text(files.get(name) or json.dumps(sets))
+        files[name] = tmp_path / str(at)
+    monkeypatch.setattr(spdg_questions, "locate_public", files.get)
+    spdg_questions.main(tmp_path / "out")
+    asked = load_questions(tmp_path / "out/questions.jsonl")
+    assert asked["text"].tolist() == ["Will a?", "Who?"] and asked["answer"].tolist() == ["Yes", None]
+    cases = load_cases(asked, made[0], pd.DataFrame({"event_id": [], "value": []}), tmp_path / "out/cases.jsonl")
+    assert list(cases) == ["m01"] and cases["m01"]["answer"] == "0.6000"
+    assert "Will a?" in cases["m01"]["event"]["prompt"] and cases["m01"]["event"]["as_of"].startswith("2026-01-07")

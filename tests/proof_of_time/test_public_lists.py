@@ -8,6 +8,7 @@ import pytest
 from public import pot_lists as public
 from public import pot_rules as rules
 from public.pot_authors import main
+from public.proof_of_time import keep_trials
 
 from helpers.proof_of_time.evidence import LeakError, check_instances, read_evidence
 from helpers.proof_of_time.instances import NONE, find_misfits, read_instances
@@ -164,3 +165,16 @@ def test_the_authors_files_are_read_with_their_evidence(tmp_path):
         main(tmp_path, tmp_path / "out")
     with pytest.raises(ValueError, match="holds none of the files"):
         main(tmp_path / "out", tmp_path / "out")
+
+
+def test_of_an_agent_on_public_instances_answers_and_counts_are_kept_where_all_limits_were_run(tmp_path, monkeypatch):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    rows = [("a", limit, "ok", ["B", "A"], ["bash: the words of a paper"]) for limit in (50, 30, 15)]
+    rows += [("b", 50, "ok", "A", []), ("b", 30, "missing", None, None)]
+    made = pd.DataFrame(rows, columns=["id", "limit", "status", "answer", "steps"]).assign(
+        method="agentic", seconds=1.23
+    )
+    keep_trials(made, "me")
+    kept = pd.read_csv(tmp_path / "data/proof_of_time/public_trials.csv")
+    assert kept["id"].tolist() == ["a"] * 3 and set(kept["answer"]) == {"BA"} and set(kept["agent"]) == {"me"}
+    assert "words" not in kept.to_csv()

@@ -2,7 +2,9 @@
 
 Needs the public files of `FILES`; the instances' prompts and evidence are made in a temporary folder, checked for
 leaks, and left there: of each instance only id, task, source, cutoff and letters are kept. `python -m
-public.proof_of_time FOLDER` writes them for a study (notebook 41): FOLDER/public.jsonl, and evidence files beside it.
+public.proof_of_time FOLDER` writes them for a study (notebook 41): FOLDER/public.jsonl, and evidence files beside it;
+`FOLDER AGENT MINUTES` puts an agent with tools to them as well, whose words stay in data/runs/41_public_agent (git
+ignores it) and whose answers and counts are kept (`TRIALS`).
 """
 
 import json
@@ -19,7 +21,7 @@ from helpers.proof_of_time import trials
 from helpers.proof_of_time.baselines import DESCRIBED, describe_instances
 from helpers.proof_of_time.evidence import check_instances
 from helpers.public_files import locate_public
-from helpers.store import dump_json
+from helpers.store import dump_json, locate_output
 from public import pot_lists as lists
 from public import pot_rules as rules
 from public.boards import flatten_board, load_frameworks
@@ -39,10 +41,13 @@ FILES = {
     "forecastbench": "forecastbench/leaderboard_baseline_history.csv",
 }
 SOURCES = dict.fromkeys(["proof_of_time_instances", "proof_of_time_asked"], list(FILES.values()))
-AGENT, RUN_ID = "qwen_zero_shot", "41_public"
+RUNS = {"qwen_zero_shot": "41_public", "smollm2_zero_shot": "41_public_smollm2"}
 """Whose answers are recorded, with the question alone, and where: of replies to public texts values alone are kept."""
-N_ASKED, SAMPLE_SEED = 100, 40
+N_ASKED, SAMPLE_SEED = 200, 40
 """How many instances are aimed at (those recorded count); the sample is notebook 41's."""
+TRIALS, N_TRIALS, HEAT = "data/proof_of_time/public_trials.csv", 100, 0.8
+"""What is kept of an agent with tools, the instances it is put to, and its temperature: at 0 a small model goes round
+in circles."""
 
 
 def read_lists():
@@ -92,16 +97,19 @@ def answer_instances(parts, accepted, counts, results):
 
 
 def replay_asked(instances, folder):
-    """Return what the recorded model answered to a sample of instances: id, status, answer, seconds, n_input_tokens.
+    """Return what recorded models answered to a sample of instances: id, agent, status, answer, seconds,
+    n_input_tokens.
 
     An order is one text, as a target is; what is not recorded is left out.
     """
-    sample = trials.sample_instances(instances, N_ASKED, SAMPLE_SEED)
-    with open_agent(AGENT, RUN_ID) as client:
-        made = trials.run_trials(client, sample, folder, trials.list_cells(["zero_shot"]), {"zero_shot": N_ASKED})
-    made = made[made["status"] != "missing"]
+    sample, parts = trials.sample_instances(instances, N_ASKED, SAMPLE_SEED), []
+    for agent, run_id in RUNS.items():
+        with open_agent(agent, run_id) as client:
+            made = trials.run_trials(client, sample, folder, trials.list_cells(["zero_shot"]), {"zero_shot": N_ASKED})
+        parts.append(made[made["status"] != "missing"].assign(agent=agent))
+    made = pd.concat(parts, ignore_index=True)
     answers = ["".join(answer) if isinstance(answer, list) else answer for answer in made["answer"]]
-    return made.assign(answer=answers)[["id", "status", "answer", "seconds", "n_input_tokens"]]
+    return made.assign(answer=answers)[["id", "agent", "status", "answer", "seconds", "n_input_tokens"]]
 
 
 def build():
@@ -119,14 +127,38 @@ def build():
     return {"proof_of_time_instances": table, "proof_of_time_asked": asked}
 
 
-def main(folder):
-    """Write the instances to folder/public.jsonl, a line each, and their evidence files into the folder."""
+def record_trials(instances, folder, agent, minutes, n=N_TRIALS):
+    """Put an agent with tools to the first `n` of the sample, in the paper's loop at its three limits, drawn by chance;
+    keep what holds no text as TRIALS."""
+    sample, cells = trials.sample_instances(instances, n, SAMPLE_SEED), trials.list_cells(["agentic"])
+    about = "Proof of Time's public instances, with tools"
+    with open_agent(agent, "41_public_agent", live=True, minutes=minutes, about=about) as client:
+        warm = client._replace(options=client.options | {"temperature": HEAT})
+        keep_trials(trials.run_trials(warm, sample, folder, cells, {"agentic": n}), agent)
+
+
+def keep_trials(made, agent):
+    """Write trials that were recorded as TRIALS, an instance only where it was at all limits; returns them."""
+    whole = made["status"].ne("missing").groupby(made["id"]).transform("all")
+    made = made[whole].drop(columns=["steps", "method"]).assign(agent=agent)
+    made["answer"] = ["".join(answer) if isinstance(answer, list) else answer for answer in made["answer"]]
+    made.round(1).to_csv(locate_output(TRIALS), index=False, lineterminator="\n")
+    return made
+
+
+def main(folder, agent=None, minutes=10):
+    """Write the instances to folder/public.jsonl, a line each, and their evidence files into the folder.
+
+    An `agent` is put to them with tools, for so many minutes at most (`record_trials`).
+    """
     Path(folder).mkdir(parents=True, exist_ok=True)
     instances = sum(build_instances(*read_lists(), folder).values(), [])
     lines = [dump_json(one._asdict()) + "\n" for one in instances]
     Path(folder, "public.jsonl").write_text("".join(lines), encoding="utf-8")
     print(f"{len(instances)} instances: {folder}/public.jsonl")
+    if agent:
+        record_trials(instances, folder, agent, float(minutes))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

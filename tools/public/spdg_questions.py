@@ -3,8 +3,8 @@
 `python -m public.spdg_questions FOLDER` writes questions.jsonl, cases.jsonl and a sheet of prices a case. Twenty are of
 ForecastBench's markets, five a market, with the outcome as answer; the task is of the prices that the market had. Ten
 are of FutureX's examples, whose outcomes are not public: no task can be made of them. The questions' words are not
-ours to pass on, so they stay in FOLDER, and so does what a model says of them: data/spdg/asked_views.csv keeps ids,
-verdicts and counts.
+ours to pass on, so they stay in FOLDER. `FOLDER JUDGE MINUTES` puts them through the workflow too: recordings lie in
+data/runs/30_spdg_own (git ignores it), and ids and verdicts are kept (`VIEWS`).
 """
 
 import json
@@ -13,11 +13,15 @@ from pathlib import Path
 
 import pandas as pd
 
+from helpers.liveagentbench import cases as inputs
+from helpers.liveagentbench.tasks import load_taskset
+from helpers.liveagentbench.workflow import run_workflow
 from helpers.public_files import locate_public
-from helpers.store import dump_json, hash_text
+from helpers.store import dump_json, hash_text, locate_output
 from public.market_questions import FILES, MARKETS, list_questions
 
 PRICES, EXAMPLES = "forecastbench/market_price_history.csv", "futurex/questionData.json"
+VIEWS = "data/spdg/asked_views.csv"
 N_MARKET, N_EXAMPLES, N_DAYS = 5, 10, 6
 """Questions a market, examples, and the least days on which a market's price is known."""
 TASK = """{question}
@@ -51,8 +55,22 @@ def pick_markets(questions, prices):
     return rows
 
 
-def main(folder):
-    """Write the questions, the cases and their sheets into a folder."""
+def judge_questions(folder, judge, minutes):
+    """Put a folder's questions through the workflow with a judge, live, and keep its views."""
+    tasks, answers = load_taskset()
+    asked = inputs.load_questions(Path(folder, "questions.jsonl"))
+    made = inputs.load_cases(asked, tasks, answers, Path(folder, "cases.jsonl"))
+    keep_views(run_workflow(asked, made, answers, judge, "30_spdg_own", live=True, minutes=minutes), judge)
+
+
+def keep_views(views, judge):
+    """Write the model's views (question_id, stage, is_kept, note, status) and whose they are as VIEWS; no words."""
+    kept = views[views["judge"] == "model"].assign(judge=judge)
+    kept.to_csv(locate_output(VIEWS), index=False, lineterminator="\n")
+
+
+def main(folder, judge=None, minutes=10):
+    """Write the questions, the cases and their sheets into a folder; a `judge` puts them through the workflow."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     sets = [json.loads(locate_public(name).read_text(encoding="utf-8")) for name in FILES]
@@ -81,7 +99,9 @@ def main(folder):
         lines = "".join(dump_json(row) + "\n" for row in rows)
         (folder / f"{name}.jsonl").write_text(lines, encoding="utf-8")
     print(f"{len(asked)} questions, {len(cases)} cases: {folder}")
+    if judge:
+        judge_questions(folder, judge, float(minutes))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(*sys.argv[1:])

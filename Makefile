@@ -35,7 +35,7 @@ PAIR = +@case "$$MAKEFLAGS" in *jobserver*) jobs=;; *) jobs=-j3;; esac; $(HOUSE)
 WARM = $(BIN)/python -S .ci/warm.py
 
 # What a caller may set; anything else on the command line is a typing mistake, told before anything runs.
-KNOWN := AGENT AGENTS ARGS ARM CEILING EXECUTOR FIX FROM KIT_DATA_MIRROR LIMIT LOCAL MINUTES MODEL NOTEBOOK OUT PYTHON QUESTIONS RETRY RUN RUNS SAMPLES SCHEDULER SET SHARDS \
+KNOWN := AGENT AGENTS ARGS ARM CEILING EXECUTOR FIX FROM KIT_DATA_MIRROR LIMIT MINUTES MODEL NOTEBOOK OUT PYTHON QUESTIONS RETRY RUN RUNS SAMPLES SCHEDULER SET SHARDS \
   SETTLE SOURCE UPGRADE VENV YES
 nearest = python3 -c 'import difflib, sys; names = {name.lower(): name for name in sys.argv[2:]}; \
   print(names[difflib.get_close_matches(sys.argv[1].lower(), names, 1, 0)[0]])'

@@ -98,14 +98,7 @@ def test_a_question_listed_without_a_price_gets_that_of_its_history_from_before(
     ("venue", "change", "said"),
     [
         ("polymarket", {"outcomes": None}, "the first of 12 left out (1): field outcomes is missing"),
-        (
-            "polymarket",
-            {"outcomePrices": '["2", "0"]'},
-            'field outcomePrices: \'["2", "0"]\' is not a list of numbers from 0 to 1',
-        ),
-        ("manifold", {"outcomeType": "NUMERIC"}, "it is NUMERIC"),
         ("kalshi", {"yes_ask_dollars": "cheap"}, "field yes_ask_dollars: 'cheap' is not a number from 0 to 1"),
-        ("metaculus", {"question": {"type": "numeric"}}, "it is numeric"),
     ],
 )
 def test_a_changed_form_is_named_by_venue_question_and_field(web, venue, change, said):

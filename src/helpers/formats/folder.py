@@ -68,7 +68,10 @@ def read_folder(folder):
         if not shares[at] and kind == "single" and len(options) == 2 and row["value"] and not pd.isna(told):
             stated = {name: told if dump_json(name) == row["value"] else round(1 - told, 12) for name in options}
             shares[at] = dump_json(stated)  # of two options the other's probability is known too
-    return finish_events(events, asked), answers, predictions.assign(distribution=shares)
+    levels = events.get("level", pd.Series("", events.index))
+    choices = [dump_json(asked[event_id][1] or None) for event_id in events["event_id"]]
+    events = events.mask(events == "").assign(options=choices, level=pd.to_numeric(levels).astype("Int64"))
+    return events, answers, predictions.assign(distribution=shares)
 
 
 def read_file(folder, name):
@@ -243,14 +246,6 @@ def read_distribution(text, kind, choices):
     if kind == "single" and abs(total - 1) > SUM_TOLERANCE:
         raise ValueError(f"{text[:40]!r} adds up to {total:g}; the probabilities of a single choice add up to 1")
     return told
-
-
-def finish_events(events, asked):
-    """Return the events table: options as JSON, blanks as missing, level a number."""
-    choices = [asked[event_id][1] for event_id in events["event_id"]]
-    table = events.mask(events == "").assign(options=[dump_json(options or None) for options in choices])
-    levels = table.get("level", pd.Series(None, table.index, dtype=object))
-    return table.assign(level=pd.to_numeric(levels).astype("Int64"))
 
 
 READERS = {"value": read_value, "distribution": read_distribution}

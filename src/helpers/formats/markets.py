@@ -136,12 +136,8 @@ def read_manifold(given):
     """Return the `Market` of a question of Manifold."""
     if (kind := take(given, "outcomeType", Words)) != "BINARY":
         raise Unread(f"it is {kind}, and only BINARY ones are read")
-    span, rules = [take(given, name, Moment) for name in ("createdTime", "closeTime")], "textDescription"
-    about = take(given, "question", Words), list(OUTCOMES.values()), span, take(given, rules, Words, None)
-    event, answer = build_event("manifold", take(given, "id", Words), *about), None
-    if take(given, "isResolved", Truth):
-        ended = take(given, "resolutionTime", Moment)
-        answer = settle_outcome(event, take(given, "resolution", Words), ended, span[1])
+    named = (take(given, name, Words) for name in ("id", "question"))
+    event, answer = read_yes_no("manifold", given, *named)
     return Market(event, answer, take(given, "probability", Share, None), take(given, "url", Words, ""))
 
 
@@ -151,15 +147,9 @@ def read_kalshi(given):
         raise Unread(f"it is {kind}, and only binary ones are read")
     question, side = take(given, "title", Words), take(given, "yes_sub_title", Words, "")
     question += f" ({side})" * (side.casefold() not in question.casefold())
-    rules = " ".join(take(given, name, Words, "") for name in ("rules_primary", "rules_secondary")).strip()
-    span, group = (
-        (take(given, "open_time", Moment), take(given, "close_time", Moment)),
-        take(given, "event_ticker", Words),
-    )
-    event = build_event("kalshi", take(given, "ticker", Words), question, list(OUTCOMES.values()), span, rules or None)
+    event, answer = read_yes_no("kalshi", given, take(given, "ticker", Words), question)
+    group = take(given, "event_ticker", Words)
     event["cluster_id"] = f"kalshi-{group}"
-    ended = take(given, "settlement_ts", Moment, span[1])
-    answer = settle_outcome(event, take(given, "result", Words, ""), ended, span[1])
     bid, ask, last = (take(given, f"{name}_dollars", Share, 0) for name in ("yes_bid", "yes_ask", "last_price"))
     price = (bid + ask) / 2 if bid > 0 and 0 < ask < 1 else last or None
     return Market(event, answer, price, f"https://kalshi.com/markets/{group.partition('-')[0].lower()}")
@@ -167,17 +157,34 @@ def read_kalshi(given):
 
 def read_metaculus(given):
     """Return the `Market` of a post of Metaculus, its price the community's forecast; None while that is hidden."""
-    about = take(given, "question", Object, {})
+    about, key = take(given, "question", Object, {}), take(given, "id", int)
     if (kind := take(about, "type", Words, "a group, or a note")) != "binary":
         raise Unread(f"it is {kind}, and only posts of one binary question are read")
-    rules = " ".join(take(about, name, Words, "") for name in ("resolution_criteria", "fine_print")).strip()
-    span, key = (take(about, "open_time", Moment), take(about, "scheduled_close_time", Moment)), take(given, "id", int)
-    event = build_event("metaculus", key, take(given, "title", Words), list(OUTCOMES.values()), span, rules or None)
-    ended = take(about, "actual_resolve_time", Moment, span[1])
-    answer = settle_outcome(event, take(about, "resolution", Words, ""), ended, span[1])
+    event, answer = read_yes_no("metaculus", about, key, take(given, "title", Words))
     latest = jmespath.search("aggregations.recency_weighted.latest", about) or {}
     price = next(iter(take(latest, "centers", Shares, [])), None)
     return Market(event, answer, price, f"https://www.metaculus.com/questions/{key}")
+
+
+FIELDS = {
+    "manifold": "createdTime closeTime textDescription resolution resolutionTime",
+    "kalshi": "open_time close_time rules_primary rules_secondary result settlement_ts",
+    "metaculus": "open_time scheduled_close_time resolution_criteria fine_print resolution actual_resolve_time",
+}
+"""Market -> its fields of opening, planned end, rules (one or more), outcome, and when that was known."""
+
+
+def read_yes_no(venue, given, key, question):
+    """Return (event, answer or None) of a yes/no question by its market's `FIELDS`."""
+    opens, closes, *rules, outcome, ended = FIELDS[venue].split()
+    span = take(given, opens, Moment), take(given, closes, Moment)
+    rules = " ".join(take(given, name, Words, "") for name in rules).strip()
+    event = build_event(venue, key, question, list(OUTCOMES.values()), span, rules or None)
+    if said := take(given, outcome, Words, ""):
+        if said.lower() not in OUTCOMES:
+            raise Unread(f"it was resolved as {said}")
+        return event, settle(event, OUTCOMES[said.lower()], take(given, ended, Moment, span[1]), span[1])
+    return event, None
 
 
 READERS = {
@@ -213,13 +220,6 @@ def build_event(venue, market_id, question, names, span, rules):
         "is_synthetic": False,
         "metadata": dump_json({"question_type": "yes_no" if names == ["Yes", "No"] else ""}),
     }
-
-
-def settle_outcome(event, outcome, at, planned):
-    """Return the answer (`settle`) of a yes/no question by its outcome's word, None where there is none yet."""
-    if outcome and outcome.lower() not in OUTCOMES:
-        raise Unread(f"it was resolved as {outcome}")
-    return settle(event, OUTCOMES[outcome.lower()], at, planned) if outcome else None
 
 
 def settle(event, name, at, planned):

@@ -5,14 +5,11 @@ import time
 from functools import partial
 
 import pytest
-from mock_provider import Server
-from serving import run_server
 
 from helpers.agents.prompts import fill_prompt
 from helpers.agents.registry import connect_agent, load_entries
 from helpers.agents.research import N_LOOK_UPS
 from helpers.agents.workers import make_rows
-from helpers.models.llm import open_door
 
 ENTRY = load_entries()["qwen_research"]
 NATIVE = ENTRY | {"model": "openai/mock-1"}
@@ -28,23 +25,17 @@ def event(collected):
 
 
 @pytest.fixture
-def research(world, event, tmp_path, monkeypatch):
+def research(world, event, knock, provider):
     """A function that puts an agent to the event: its outcome, and what the provider was asked.
 
     `say(said, tools)` gives the provider's reply to a request whose last message is `said`.
     """
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
 
-    def run(say, entry=NATIVE, live=True, deadline_s=30, run_id="research"):
-        def answer(asked):
-            return say(asked["messages"], [tool["function"]["name"] for tool in asked.get("tools", [])])
-
-        with run_server(server := Server(answer=answer)):
-            connection = {"api_base": server.address}
-            door = open_door(run_id, live=live, connection=connection, environment={}, deadline_s=deadline_s)
-            outcome = connect_agent(entry, door)["forecast"](event, world())
-            door.recordings.close()
-        return outcome, server.asked
+    def run(say, entry=NATIVE, live=True):
+        provider.answer = lambda asked: say(asked["messages"], [t["function"]["name"] for t in asked.get("tools", [])])
+        n_before = len(provider.asked)
+        outcome = connect_agent(entry, knock(live, deadline_s=30))["forecast"](event, world())
+        return outcome, provider.asked[n_before:]
 
     return run
 

@@ -78,12 +78,10 @@ def read_history(crawler, source_id, as_of, variables):
         history = build_history(series, variables)
         if "entity" in variables:
             return history[[variables["entity"]]].dropna()
-        if variables["ask"] in ("leader", "risers", "above") or "among" in variables:
-            names = variables["reference"] if variables["ask"] in ("leader", "risers", "above") else variables["among"]
+        has_options = variables["ask"] in ("leader", "risers", "above")
+        if names := variables["reference"] if has_options else variables.get("among"):
             history = history[[entity for entity in names if entity in history]]
-        if variables["ask"] in ("leader", "risers", "above"):
-            return history
-        return history.loc[:, history[-N_MEAN:].notna().any()]
+        return history if has_options else history.loc[:, history[-N_MEAN:].notna().any()]
 
     return crawler.keep(("history", page_id, dump_json(variables)), shape), page_id
 

@@ -10,6 +10,7 @@ from functools import partial
 from typing import NamedTuple
 
 from helpers.agents.prompts import asks_probabilities, fill_prompt
+from helpers.models.costs import USAGE
 from helpers.models.failures import LlmError, fail
 from helpers.models.grammars import build_grammar, demand_json
 from helpers.models.llm import Door, ask, is_final
@@ -19,9 +20,6 @@ from helpers.replies import PARSER_VERSION
 from helpers.replies.parse import parse_prediction
 from helpers.replies.probabilities import read_stated, weigh_reply
 from helpers.store import dump_json, parse_json
-
-USAGE = ("n_input_tokens", "n_output_tokens", "n_cached_tokens", "cost_usd", "model_s")
-"""What a request's recording says about its cost; a transcript adds them up."""
 
 N_TOP = 8
 """Alternatives a token whose log probabilities are kept."""

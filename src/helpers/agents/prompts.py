@@ -23,14 +23,7 @@ STATED = {
 }
 """Kinds of which probabilities can be asked in words, and the prompt that asks: by option, or quantiles of a number."""
 
-STATED_PROMPTS = (
-    "probabilities_single",
-    "probabilities_multi",
-    "quantiles",
-    "final_lines",
-    "submission_probabilities",
-    "submission_quantiles",
-)
+STATED_PROMPTS = (*dict.fromkeys(STATED.values()), "final_lines", "submission_probabilities", "submission_quantiles")
 """All prompts that ask for probabilities."""
 
 

@@ -11,7 +11,7 @@ import re
 from jsonschema import Draft202012Validator
 
 from helpers.agents.prompted import constrain_json, forecast, keep_values
-from helpers.agents.prompts import asks_probabilities, describe_answer, list_options, split_question
+from helpers.agents.prompts import STATED, asks_probabilities, describe_answer, list_options, split_question
 from helpers.agents.searching import MAX_STEP, N_FOUND, ask_last, count_pages, open_page, search_web
 from helpers.calendar import MONTHS
 from helpers.models.grammars import build_grammar, demand_json, make_schema, quote_literal, write_stated
@@ -87,10 +87,6 @@ READ = SCHEMA | {"properties": SCHEMA["properties"] | DISTRIBUTION}
 
 PLAIN = {*get_constant("worldreasoner", "stop_words"), *MONTHS, "yes"}
 """Words that stand as they are where texts are kept as digests (`hash_words`)."""
-
-STATED = {"single": "submission_probabilities", "multi": "submission_probabilities"}
-STATED |= {"number": "submission_quantiles", "percent": "submission_quantiles"}
-"""Kind of event -> the prompt that asks for `distribution`."""
 
 
 def forecast_with_graph(ask, client, event, world):
@@ -210,7 +206,7 @@ def fill_submission(event, n_events, prompt="submission", **more):
         **more,
     )
     states = asks_probabilities(event) and prompt != "submission_turns"  # there its last request asks for them
-    return asked + read_prompt(STATED[event["kind"]]) if states else asked
+    return asked + read_prompt(f"submission_{STATED[event['kind']].partition('_')[0]}") if states else asked
 
 
 def hold_turn(client, searches):

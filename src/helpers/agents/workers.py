@@ -14,13 +14,11 @@ from datetime import UTC, datetime
 from functools import partial
 
 from helpers.limits import start
+from helpers.models.costs import USAGE
 from helpers.models.failures import NO_CREDIT, fail
 from helpers.models.secrets import hide_secrets, redact
 from helpers.store import FIRST_FAILURES, STRIKES, clean_value, dump_json, hash_text
 from helpers.tables import REPLY_STATUSES, list_columns
-
-USAGE = ("n_input_tokens", "n_output_tokens", "n_cached_tokens", "cost_usd", "finish_reason", "model_s")
-"""What a reply may say about its cost; `model_s` are the seconds of duration_s that the model's server took."""
 
 
 def describe_error(error, secrets=()):
@@ -66,7 +64,7 @@ def make_rows(run, event, outcome, duration_s=None):
         raise ValueError(f"unknown status {status!r}; use one of {', '.join(REPLY_STATUSES)}")
     text = to_cell(outcome["reply"]) if "reply" in outcome else dump_json(clean_value(given))
     end = {"status": status, "reason": to_cell(outcome.get("reason"))}
-    used = {column: to_cell(outcome.get(column), column) for column in USAGE}
+    used = {column: to_cell(outcome.get(column), column) for column in (*USAGE, "finish_reason")}
     reply = key | end | {"reply": text, "duration_s": duration_s} | used
     origin = {
         "agent_id": run[1],

@@ -14,6 +14,9 @@ MAX_OUTPUT, MAX_INPUT = 32_768, 200_000
 AHEAD_S = 0.5
 """Seconds before its deadline at which a request gives up waiting for room under the ceiling."""
 
+USAGE = ("n_input_tokens", "n_output_tokens", "n_cached_tokens", "cost_usd", "model_s")
+"""What a request's recording says about its cost; `model_s` are the seconds that the model's server took."""
+
 MAX_COUNT = 10**9
 """Tokens beyond which a provider's count is no count."""
 

@@ -12,8 +12,8 @@ from serving import run_server
 
 from helpers.agents.prompted import Client
 from helpers.events.collect import collect_events
-from helpers.models.llm import open_door
-from helpers.models.transport import load_litellm
+from helpers.models.llm import ask, open_door
+from helpers.models.polling import ask_in_background
 from helpers.scoring.answers import acquire_answers
 from helpers.web.replay import open_world
 from helpers.web.sources import load_sources
@@ -73,10 +73,20 @@ def provider():
         yield server
 
 
+@pytest.fixture(scope="session")
+def warm(tmp_path_factory):
+    """A job and a chat before any clock is watched: litellm imports parts of itself with the first."""
+    with run_server(server := Server()), pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DAYBEFORE_OUT", str(tmp_path_factory.mktemp("warm")))
+        door = open_door("warm", live=True, connection={"api_base": server.address}, wait_s=0.05)
+        ask_in_background(door, "openai/mock-1", "hello")
+        ask(door, "openai/mock-1", [{"role": "user", "content": "hello"}])
+        door.recordings.close()
+
+
 @pytest.fixture
-def knock(provider, tmp_path, monkeypatch):
+def knock(warm, provider, tmp_path, monkeypatch):
     """A function that opens a door on the mock provider; everything is written under a folder of the test."""
-    load_litellm()  # before any clock is watched
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     doors = []
 

@@ -2,7 +2,6 @@
 
 import base64
 import json
-import tempfile
 import threading
 import time
 from functools import partial
@@ -11,8 +10,7 @@ from urllib.parse import quote
 import pytest
 from builders import KEY, PRICED, scan
 from faults.lying import DEADLINE_S, ENDS, N_REQUESTS
-from mock_provider import CONTENT, Server, press_bomb
-from serving import run_server
+from mock_provider import CONTENT
 
 from helpers.agents.registry import check_agent
 from helpers.models import costs
@@ -27,15 +25,6 @@ MODEL = "openai/mock-1"
 
 def say(text):
     return [{"role": "user", "content": text}]
-
-
-@pytest.fixture(scope="module", autouse=True)
-def warm():
-    """One request before the clocks are watched: litellm imports parts of itself with the first."""
-    press_bomb()
-    with run_server(server := Server()), pytest.MonkeyPatch.context() as patch, tempfile.TemporaryDirectory() as folder:
-        patch.setenv("DAYBEFORE_OUT", folder)
-        ask(open_door("warm", live=True, connection={"api_base": server.address}), MODEL, say("hello"))
 
 
 @pytest.fixture

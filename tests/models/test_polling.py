@@ -5,26 +5,14 @@ from functools import partial
 
 import pytest
 from builders import scan
-from mock_provider import CONTENT, Server
-from serving import run_server
+from mock_provider import CONTENT
 
 from helpers.models.failures import LlmError
-from helpers.models.llm import Door, ask, open_door
+from helpers.models.llm import Door, ask
 from helpers.models.polling import GROWTH, ask_in_background, bound_job
 
 MODEL, DEEP = "openai/mock-1", "openai/o4-mini-deep-research"
 DEADLINE_S, N_REQUESTS, WAIT_S = 2.0, 3, 0.05
-
-
-@pytest.fixture(scope="module", autouse=True)
-def warm(tmp_path_factory):
-    """A job and a chat before the clocks are watched: litellm imports parts of itself with the first."""
-    with run_server(server := Server()), pytest.MonkeyPatch.context() as patch:
-        patch.setenv("DAYBEFORE_OUT", str(tmp_path_factory.mktemp("warm")))
-        door = open_door("warm", live=True, connection={"api_base": server.address}, wait_s=WAIT_S)
-        ask_in_background(door, MODEL, "hello")
-        ask(door, MODEL, [{"role": "user", "content": "hello"}])
-        door.recordings.close()
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from helpers.stats.agreement import READINGS
 from helpers.stats.paired import score
 from helpers.store import dump_json, hash_text, parse_json, parse_object
 
-RUN_ID = "09_plans"
+RUN_ID, ABOUT = "09_plans", "a short agent under chosen plans"
 ARMS = ("none", "own", "good", "vague", "answer")
 """The plans: none, the model's own, by rule from the source, words that fit any question, one that states an answer."""
 LEVELS = papers.get_constant("futurex", "planning_levels")
@@ -55,14 +55,13 @@ PLANNERS = {"own": Planner(), "sourced": Planner(prompt="plan_sources"), "small"
 
 
 @contextmanager
-def open_bench(agent="qwen_zero_shot", *, others=(), run_id=RUN_ID, live=False, minutes=None):
+def open_bench(agent="qwen_zero_shot", *, others=(), run_id=RUN_ID, about=ABOUT, live=False, minutes=None):
     """Yield a study's clients by agent, `agent` and the `others`, each once; as `registry.open_agent`.
 
     One of the others whose model cannot be asked answers from recordings alone.
     """
-    settings = {"minutes": minutes, "about": "a short agent under chosen plans"}
+    settings, clients = {"minutes": minutes, "about": about}, {}
     with ExitStack() as stack:
-        clients = {}
         for name in dict.fromkeys([agent, *others]):
             is_open = live and (name == agent or check_entry(find_agent(name)) is None)
             clients[name] = stack.enter_context(open_agent(name, run_id, live=is_open, **settings))

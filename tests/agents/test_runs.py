@@ -42,18 +42,6 @@ def read_all(path, timings=False):
     return {table: read_runs(path, table, timings=timings) for table in ("runs", "replies", "predictions", "traces")}
 
 
-def test_every_agent_answers_every_event_and_all_of_it_is_stored(tmp_path):
-    path = tmp_path / "l.sqlite"
-    ids = run({"fast": answer, "slow": answer_slowly}, make_events(6), path)
-    tables = read_all(path)
-    assert [len(table) for table in tables.values()] == [2, 12, 12, 24]
-    one = tables["predictions"].query("run_id == @ids['fast'] and event_id == 'e003'").iloc[0]
-    assert (one.value, one.distribution, one.as_of) == ("1.5", '{"0.5":1.5}', "2016-10-10T00:00:00+08:00")
-    assert list(tables["traces"].page_ids[:2].fillna("")) == ['["p0"]', ""]
-    assert set(tables["runs"].status) == {"complete"}
-    assert ids["fast"].startswith("fast-T-")
-
-
 @CATEGORIES
 def test_killed_at_three_moments_a_run_loses_and_repeats_nothing(tmp_path, monkeypatch, category):
     monkeypatch.setenv("TEST_FOLDER", str(tmp_path))

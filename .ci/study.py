@@ -26,8 +26,8 @@ FOLDER = Path("data/studies")
 """Where studies of agents other than the recorded ones write, by notebook and agent; ignored by git."""
 
 WORK = Path(".make")
-AGENTS = ("agent", "judge", "planner", "model")
-"""Parameters that name an agent of data/agents.toml, or a bare model (provider/name)."""
+AGENTS = ("agent", "judge", "judges", "planner", "model")
+"""Parameters that name an agent of data/agents.toml, or a bare model (provider/name); `judges` names several."""
 
 
 def read_parameters(source):
@@ -68,15 +68,16 @@ def read_minutes(text):
 def check_agents(values):
     """Raise ValueError for an agent, of a study's parameters, that is none or whose model cannot be asked."""
     for name in AGENTS:
-        if values.get(name) and (problem := check_entry(find_agent(values[name]))):
-            raise ValueError(f"{name} {values[name]}: {problem}; nothing was asked")
+        for agent in (values.get(name) or "").split():
+            if problem := check_entry(find_agent(agent)):
+                raise ValueError(f"{name} {agent}: {problem}; nothing was asked")
 
 
 def choose_folder(name, settings, defaults):
     """Return (the folder that a study writes to, whether its tables and figures are the kit's own); says so if not."""
     changed = {key: value for key, value in settings.items() if key != "minutes" and value != defaults[key]}
     if agents := [str(changed[key]) for key in AGENTS if key in changed]:
-        folder = FOLDER / name / "+".join(agent.replace("/", "-") for agent in agents)
+        folder = FOLDER / name / "+".join("+".join(agents).replace("/", "-").split())
         print(f"{name}: {' and '.join(agents)}, not the kit's own; recordings, tables and figures go to {folder}")
         return folder, False
     folder = WORK / "study.out" / name

@@ -56,7 +56,7 @@ def ask_events(venue, n=12):
 
 
 @pytest.mark.parametrize("venue", VENUES)
-def test_a_venues_open_questions_become_rows_with_their_price(web, venue):
+def test_a_venues_open_questions_become_rows_with_their_price_and_are_settled_there(web, venue):
     rows, out = fetch_questions(venue, 3, NOW)
     assert len(rows) == 3 and out == [] and web.count(HOSTS[venue]) == 1
     assert rows[0]["prompt"] == "Will lock 1 of the canal open?\nA. Yes\nB. No"
@@ -65,10 +65,6 @@ def test_a_venues_open_questions_become_rows_with_their_price(web, venue):
     event = build_events(Batch(check_rows(rows, venue), venue, "c" * 40), NOW.isoformat()).iloc[0]
     assert (event["source_id"], event["kind"], event["resolves_at"]) == (venue, "single", "2026-04-01T08:00:00+08:00")
     assert json.loads(event["metadata"])["price"] == pytest.approx(0.25) and "0.25" not in event["prompt"]
-
-
-@pytest.mark.parametrize("venue", VENUES)
-def test_answers_come_from_the_venue_once_it_has_them(web, venue):
     events = ask_events(venue)
     for one in web.exchange.markets[:4]:
         one.outcome = "no" if one.n == 2 else "yes"

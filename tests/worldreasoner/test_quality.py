@@ -25,31 +25,26 @@ def rate(*changes, said=OPEN, least=0):
     return quality.rate_questions(pd.DataFrame(rows), dict.fromkeys(names, said), dict.fromkeys(names, least))
 
 
+LATE = {"resolves_at": "2024-01-20T00:00:00+08:00"}
+
+
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"variables": GOOD["variables"].replace(":5", ":0")}, "answerability: its form alone settles it"),
-        ({"resolves_at": "2024-01-20T00:00:00+08:00"}, None),
-        (
-            {"resolves_at": "2024-01-20T00:00:00+08:00", "variables": '{"date":"2024-01-01"}'},
-            "temporal validity: it does not run as long as it should, what it asks about had happened at its opening",
-        ),
-        (
-            {"resolution_criteria": None, "provenance": ""},
-            "verifiability: it does not say what settles it, what settles it names no date, "
-            "it does not say where it comes from",
-        ),
-        ({"prompt": "Will it likely rain soon? " + "word " * 60}, "clarity: it names no date, it uses a vague word"),
+        ({"variables": GOOD["variables"].replace(":5", ":0")}, "answerability"),
+        (LATE, ""),
+        (LATE | {"variables": '{"date":"2024-01-01"}'}, "temporal validity"),
+        ({"resolution_criteria": None, "provenance": ""}, "verifiability"),
+        ({"prompt": "Will it likely rain soon? " + "word " * 60}, "clarity"),
     ],
 )
 def test_each_refusal_says_why(change, reason):
-    told = rate(change)["reasons"].iloc[0]
-    assert told.startswith(reason) if reason else told == ""
+    assert rate(change)["reasons"].iloc[0].partition(":")[0] == reason
 
 
 def test_what_looked_certain_and_what_was_asked_before_are_left_out():
     sure = {"value": "A", "distribution": {"A": 0.99, "B": 0.01}}
-    assert rate({}, said=sure)["reasons"].iloc[0] == "interest: its outcome looked nearly certain"
+    assert rate({}, said=sure)["reasons"].iloc[0].startswith("interest")
     again = rate(
         {}, {"opens_at": "2024-01-10T00:00:00+08:00"}, {"variables": GOOD["variables"].replace("Oslo", "Rome")}
     )

@@ -56,7 +56,7 @@ def work_by_turns(consult, event, places, fetch, shells, repeat=0):
             verdict = consult(prompt, TURN, repeat)
             if verdict.status != "ok":
                 status = {"missing": "missing", "unparsable": "ok"}.get(verdict.status, "failed")
-                return status, None, verdict.reason
+                return status, None, "its turn cannot be read" if status == "ok" else verdict.reason
             action, given = verdict.value["action"], verdict.value["input"]
             if action == "answer":
                 return "ok", given, None

@@ -250,7 +250,7 @@ def fit_smoothing(values):
     """Return (level, weight, standard deviation of residuals) of simple exponential smoothing, fitted once.
 
     The weight is that of least squared one-step errors, the start the first value (statsmodels, which estimates the
-    start too, agrees closely and takes twenty times as long; tests/agents/test_baselines.py).
+    start too, agrees closely and takes twenty times as long; tests/agents/test_forecasters.py).
     """
     found = minimize_scalar(lambda weight: smooth(values, weight)[1], bounds=(0, 1), method="bounded")
     level, squares = smooth(values, found.x)

@@ -274,13 +274,15 @@ def keep_facts(event, row):
 
 
 def hash_words(text):
-    """Return a text in lower case with a digest for each word; months, stop words and digests stay.
+    """Return a text in lower case with a digest for each word of three letters; months, stop words and digests stay.
 
     >>> hash_words("The Fed cuts, 18 June"), hash_words(hash_words("Fed")) == hash_words("fed")
     ('the zq20e796c1 zq577aeee7, 18 june', True)
+    >>> hash_words("Росси́я, 25")[:2], hash_words("Россия 25")[-3:]
+    ('zq', ' 25')
     """
 
     def hide(found):
         return found[0] if found[0] in PLAIN else f"zq{hash_text(found[0], 8)}"
 
-    return re.sub("(?<![a-z0-9])(?!zq)[a-z]{3,}", hide, text.lower())
+    return re.sub(r"(?<![^\W_])(?!zq)[^\W\d_]{3,}", hide, text.lower())

@@ -80,7 +80,7 @@ def write_value(value, options=None):
         return f"{value} ({options[value]})"
     if isinstance(value, list):
         return ", ".join(map(str, value))
-    return f"{value:.10g}" if isinstance(value, float) else "" if value is None else str(value)
+    return f"{value:.15g}" if isinstance(value, float) else "" if value is None else str(value)
 
 
 def write_inspect(found, folder):

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers.faults import check_sheet, describe_problem, parse_text, raise_all, read_sheet
+from helpers.faults import Problems, check_sheet, describe_problem, parse_text, raise_all, read_sheet
 from helpers.replies.boxes import Unreadable
 from helpers.replies.dates import read_date
 from helpers.scoring.scores import HEADLINE
@@ -39,10 +39,16 @@ NUMBERS = ("spread", "probability", "sample")
 def read_folder(folder):
     """Return (events, answers, predictions) of a folder, checked, in the form of the kit's tables.
 
-    Raises Problems with all that is wrong, each with file, row and column; of a file that cannot be opened, or lacks
-    a column it needs, with that alone.
+    Raises Problems with all that is wrong, each with file, row and column; where a file cannot be opened, or lacks a
+    column it needs, with that alone, of all three.
     """
-    raw = {name: read_file(Path(folder), name) for name in FILES}
+    raw, unread = {}, []
+    for name in FILES:
+        try:
+            raw[name] = read_file(Path(folder), name)
+        except Problems as problems:
+            unread += problems.found
+    raise_all(unread)
     wrong = [text for name, table in raw.items() for text in check_file(name, table)]
     events, given = raw["events"], pd.concat([raw["answers"], raw["predictions"]])
     given, asked, tables = given.groupby("event_id")["value"].agg(set), {}, []

@@ -147,7 +147,8 @@ def list_resolutions(given, name):
 
     Raises ValueError that names the set, the resolution and the field.
     """
-    if not isinstance(given, dict) or not {"forecast_due_date", "resolutions"} <= set(given):
+    known = isinstance(given, dict) and "forecast_due_date" in given
+    if not known or not isinstance(given.get("resolutions"), list):
         raise ValueError(f"{name} is no resolution set of ForecastBench")
     made = []
     for at, row in enumerate(given["resolutions"], 1):

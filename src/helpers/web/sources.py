@@ -274,7 +274,7 @@ def compute_published_at(publication, occurred_at):
 
     A dated value appears `lag_days` after its date at `hour` local time, a timed one `lag_minutes` after its time.
     Where a local clock repeats an hour, the later reading is taken, so that nothing is early. What a value is for has
-    ended by then (`checks.check_publication`): a day, or `settled_at` on it; `period_minutes` (an hour) after a time.
+    ended by then (`check_publication`): a day, or `settled_at` on it; `period_minutes` (an hour) after a time.
 
     >>> rule = {"lag_days": 1, "hour": "09:00", "timezone": "Europe/Berlin"}
     >>> str(compute_published_at(rule, pd.Series(["2016-10-09"]))[0])

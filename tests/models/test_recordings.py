@@ -64,6 +64,15 @@ def test_requests_that_a_kill_cut_short_are_known_until_they_are_recorded_and_co
         assert (Recordings("mock").cut_usd, Recordings("mock").under_way, has_news("mock")) == (1.0, {"c": 0.5}, False)
 
 
+def test_what_stays_is_read_from_the_store_and_never_packed(out):
+    for key, more in {"a": {}, "b": {"stays": True}}.items():
+        Recordings("mock").add(make(key, **more))
+    for _ in range(2):
+        assert pack_recordings("mock")["n_recordings"] == 1
+        assert sorted(Recordings("mock").rows) == ["a", "b"] and not has_news("mock")
+        assert [key for key, *_ in read_requests(out)] == ["b"]
+
+
 def test_no_request_goes_out_before_its_row_stands_in_the_store(reach, provider, out):
     seen = []
     provider.answer = lambda asked: seen.append(read_requests(out)[-1][1:]) or {"content": "B"}

@@ -7,6 +7,7 @@ import pytest
 from builders import make_event, needs_sandbox, reply_with
 
 from helpers.agents.sandbox import Limits, SandboxError
+from helpers.models.recordings import has_news
 from helpers.proof_of_time import solvers
 from helpers.proof_of_time.solvers import LOOK_GRAMMAR, TURN_GRAMMAR, Desk, solve
 from helpers.tables import list_columns
@@ -88,11 +89,21 @@ def test_the_papers_loop_neither_makes_it_look_nor_stops_a_call_made_again(reach
     assert {asked["grammar"] for asked in provider.asked[:3]} == {TURN_GRAMMAR}
 
 
-def test_calls_are_kept_where_of_an_answer_values_alone_are(reach, provider, desk):
+@pytest.mark.parametrize("is_local", [False, True])
+def test_of_an_instance_whose_words_may_not_be_passed_on_calls_stay_in_the_store(reach, provider, desk, is_local):
     needs_sandbox()
-    provider.answer = reply_with(call("bash", script="cat /evidence/scores.csv"), {"content": FINAL})
-    outcome = solve(reach(), make_event() | {"keeps": "values"}, desk, method="agentic")
+    script, final = "cat /evidence/scores.csv", {"content": f"The abstract persuades: {FINAL}"}
+    look = {"thought": "", "action": "bash", "input": script}
+    turns = [json.dumps(look), json.dumps(look | {"action": "answer", "input": ""})]
+    provider.answer = reply_with(*(turns if is_local else [call("bash", script=script) | {"content": "prose"}]), final)
+    client, event = reach(is_local=is_local), make_event() | {"keeps": "values"}
+    outcome = solve(client, event, desk, method="agentic")
     assert outcome["prediction"]["value"] == "A" and len(list_tools(outcome)) == 1
+    rows = client.door.recordings.rows.values()
+    told = json.dumps([row for row in rows if row["request"]["model"] != "sandbox"])
+    assert script in told and not [word for word in ("messages", "abstract", "prose", event["prompt"]) if word in told]
+    assert all(row["stays"] for row in rows) and not has_news(client.door.recordings.run_id)
+    assert solve(reach(False, is_local=is_local), event, desk, method="agentic") == outcome
 
 
 def test_a_local_model_that_is_led_looks_first_and_makes_no_call_again(reach, provider, desk):

@@ -1,7 +1,9 @@
 """The funnel of real market questions by judges, and what is kept of a model's reply about one."""
 
+import json
+
 import pandas as pd
-from public.market_questions import count_funnel, hide_prompt
+from public.market_questions import count_funnel, keep_flags
 
 
 def test_the_funnel_counts_questions_that_every_judge_saw_twice():
@@ -14,12 +16,16 @@ def test_the_funnel_counts_questions_that_every_judge_saw_twice():
     assert funnel.loc["words"].tolist() == [3, 2, 1] and funnel.loc["panel"].tolist() == [3, 2, 2]
 
 
-def test_of_a_reply_about_a_public_question_no_word_of_it_is_kept():
-    request = {
-        "model": "m",
-        "messages": [{"role": "user", "content": "Will it rain?"}],
-        "options": {"n": 1},
-        "sample": 0,
-    }
-    kept = hide_prompt({"key": "k", "status": "ok", "content": '{"harmful": "no"}', "request": request})
-    assert "rain" not in str(kept) and kept["key"] == "k" and kept["content"] == '{"harmful": "no"}'
+def test_of_a_reply_about_a_public_question_yes_and_no_alone_are_kept():
+    prose = "Will it rain?"
+    request = {"model": "m", "messages": [{"content": prose}], "options": {"stop": prose}, "sample": 0}
+    row = {"key": "k", "status": "ok", "duration_s": 1.5, "request": request, "reason": prose, "reasoning": prose}
+    row |= {"logprobs": [{"token": prose, "top": [[prose, 0.0]]}], "tool_calls": [{"arguments": prose}]}
+    row |= {"citations": [prose], "queries": [prose]}
+    said = {"harmful": "no", "subjective": prose, "why": prose}
+    for content, left in ((json.dumps(said), '{"harmful":"no"}'), (prose, ""), (None, "")):
+        kept = keep_flags(row | {"content": content})
+        assert "rain" not in str(kept) and kept["content"] == left
+        assert (kept["key"], kept["duration_s"], kept["request"]["model"]) == ("k", 1.5, "m")
+    failed = keep_flags({"key": "k", "status": "error", "reason": prose, "request": request, "cost_usd": None})
+    assert "rain" not in str(failed) and failed["status"] == "error"

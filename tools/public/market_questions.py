@@ -20,6 +20,7 @@ from helpers.models.judges import build_consult
 from helpers.public_files import CACHE, locate_public
 from helpers.stats.agreement import combine_views, compare_judges
 from helpers.stats.means import measure_share
+from helpers.store import dump_json, parse_object
 
 FILES = tuple(f"forecastbench/{date}-llm.json" for date in ("2025-10-26", "2025-11-23", "2026-01-18"))
 SOURCES = {f"market_questions_{table}": list(FILES) for table in ("flagged", "judged", "funnel")}
@@ -34,6 +35,8 @@ CHARGED = re.compile(
 RUN_ID, ABOUT = "01_market_questions", "judges of real market questions; of their replies yes and no alone are kept"
 PANEL = ("smollm2_zero_shot", "qwen_zero_shot")
 """Agents of data/agents.toml whose models judge; the paper has three."""
+PLAIN = ("key", "status", "finish_reason", "model_version", "recorded_at")
+"""Columns of a recording whose text is none of a question or a reply; of the others only numbers are kept."""
 SEED, N_RANDOM, N_CHARGED, N_BOOT = 52, 30, 30, 2000
 
 
@@ -71,16 +74,20 @@ def ask_panel(questions, panel=PANEL, live=False, minutes=None):
         for flag, (words, rule) in JUDGES.items():
             judges = dict(words)
             for name in panel:
-                judges[name] = build_judge(build_consult(*clients[name][:4], reduce=hide_prompt), "question", flag)
+                judges[name] = build_judge(build_consult(*clients[name][:4], reduce=keep_flags), "question", flag)
             parts = [view_questions(asked, {name: judge}) for name, judge in judges.items()]
             views[flag] = combine_views(pd.concat(parts, axis=1), {"panel": (panel, rule)})
     return views
 
 
-def hide_prompt(row):
-    """Return a verdict's recording as it is kept of a question whose words may not be: without its prompt."""
-    request = {name: row["request"][name] for name in ("model", "sample")}
-    return row | {"request": request | {"options": {}}, "keeps": "values"}
+def keep_flags(row):
+    """Return a verdict's recording as it is kept of a question whose words may not be: yes and no, facts, no text."""
+    said = parse_object(row.get("content"))
+    flags = {name: said[name] for name in JUDGES if said.get(name) in ("yes", "no")}
+    kept = {name: value for name, value in row.items() if name in PLAIN or isinstance(value, bool | int | float)}
+    request = {name: row["request"][name] for name in ("model", "sample")} | {"options": {}}
+    blank = {"request": request, "content": dump_json(flags) if flags else "", "tool_calls": [], "reason": None}
+    return kept | blank | {"keeps": "values"}
 
 
 def count_funnel(views):

@@ -3,7 +3,7 @@
 Needs the public files of `FILES`; the instances' prompts and evidence are made in a temporary folder, checked for
 leaks, and left there: of each instance only id, task, source, cutoff and letters are kept. `python -m
 public.proof_of_time FOLDER` writes them for a study (notebook 41): FOLDER/public.jsonl, and evidence files beside it;
-`FOLDER AGENT MINUTES` puts an agent with tools to them as well, whose words stay in data/runs/41_public_agent (git
+`FOLDER AGENT MINUTES` puts an agent with tools to them as well, whose turns stay in data/runs/store.sqlite (git
 ignores it) and whose answers and counts are kept (`TRIALS`).
 """
 

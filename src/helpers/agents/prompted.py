@@ -19,7 +19,7 @@ from helpers.question_sets import PUBLIC_WINDOWS
 from helpers.replies import PARSER_VERSION
 from helpers.replies.parse import parse_prediction
 from helpers.replies.probabilities import read_stated, weigh_reply
-from helpers.store import dump_json, parse_json
+from helpers.store import dump_json, parse_json, parse_object
 
 N_TOP = 8
 """Alternatives a token whose log probabilities are kept."""
@@ -185,6 +185,18 @@ def keep_values(event, row):
     read = read_reply(event, row)
     read |= {"reason": read["reason"].partition(":")[0]} if "reason" in read else {}
     return kept | {"content": dump_json(read["value"]) or "", "read": read}
+
+
+def keep_turn(event, row):
+    """Return a recording of an agent's turn as it is kept where words may not be: no prompt, but the call.
+
+    A call, and a local model's thought with it, may quote the evidence: the recording `stays` in the store, unpacked.
+    """
+    kept = keep_values(event, row) | {"stays": True}
+    if row.get("tool_calls"):
+        return kept | {"content": None, "tool_calls": row["tool_calls"], "read": None}
+    is_turn = "action" in parse_object(row.get("content"))
+    return kept | ({"content": row["content"], "read": None} if is_turn else {})
 
 
 def constrain_json(client, name, schema, grammar, max_tokens):

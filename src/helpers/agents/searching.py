@@ -159,9 +159,10 @@ def count_look_ups(client):
     return client.limits.get("max_lookups") or client.limits.get("max_steps") or N_CALLS
 
 
-def ask_final_line(transcript, event, messages):
-    """Return the recording of the final answer that ends a conversation."""
-    return ask_last(transcript, messages, fill_final_line(event), **constrain_answer(transcript.client, event))
+def ask_final_line(transcript, event, messages, reduce=None):
+    """Return the recording of the final answer that ends a conversation; `reduce` as in `Transcript.ask`."""
+    options = constrain_answer(transcript.client, event) | ({"event": event, "reduce": reduce} if reduce else {})
+    return ask_last(transcript, messages, fill_final_line(event), **options)
 
 
 def ask_last(transcript, messages, prompt, **options):

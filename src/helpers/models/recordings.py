@@ -193,13 +193,13 @@ def read_store(path, run_id):
 def pack_recordings(run_id, facts=None, secrets=()):
     """Write a run's recordings as requests.jsonl.gz, sorted by hash, and run.json; takes them out of the store.
 
-    To be called when nobody is adding. What was refused before it went out is left out. `facts` (a dict) say what was
-    run, models and totals are those of the recordings. Facts that say `keeps = "values"` are of a run whose words may
-    not be passed on. Returns what run.json holds. Raises LookupError for an empty run, ValueError for one that holds
-    more than it may.
+    To be called when nobody is adding. Left out is what was refused before it went out, and what `stays` in the store,
+    which git ignores. `facts` (a dict) say what was run, models and totals are those of the recordings. Facts that say
+    `keeps = "values"` are of a run whose words may not be passed on. Returns what run.json holds. Raises LookupError
+    for an empty run, ValueError for one that holds more than it may.
     """
     recordings = Recordings(run_id, secrets)
-    rows = {key: row for key, row in recordings.rows.items() if went_out(row)}
+    rows = {key: row for key, row in recordings.rows.items() if is_packed(row)}
     if not rows:
         raise LookupError(f"nothing is recorded under data/runs/{run_id}; ask with live=True first")
     if (facts or {}).get("keeps") == "values" and any("messages" in row["request"] for row in rows.values()):
@@ -213,7 +213,8 @@ def pack_recordings(run_id, facts=None, secrets=()):
     write_whole(locate_output(f"data/runs/{run_id}/run.json"), written)
     if (path := locate_output(STORE)).exists():
         with closing(open_store(path)) as store:
-            store.execute("DELETE FROM requests WHERE run = ? AND recording IS NOT NULL", [run_id])
+            sql = "DELETE FROM requests WHERE run = ? AND recording IS NOT NULL AND recording ->> 'stays' IS NULL"
+            store.execute(sql, [run_id])
     return hide_secrets(summary, secrets)
 
 
@@ -239,12 +240,12 @@ def has_news(run_id):
         return False
     with closing(open_store(path)) as store:
         texts = store.execute("SELECT recording FROM requests WHERE run = ? AND recording IS NOT NULL", [run_id])
-        return any(went_out(json.loads(text)) for (text,) in texts)
+        return any(is_packed(json.loads(text)) for (text,) in texts)
 
 
-def went_out(row):
-    """Say whether a recording tells of a request that was made, be it without a reply."""
-    return row["status"] != "unsupported" or row.get("n_requests") != 0
+def is_packed(row):
+    """Say whether a recording is to be packed: it tells of a request that was made, and need not stay."""
+    return not row.get("stays") and (row["status"] != "unsupported" or row.get("n_requests") != 0)
 
 
 def describe_rows(rows, facts, run_id):

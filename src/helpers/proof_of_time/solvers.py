@@ -14,7 +14,7 @@ from functools import cache, partial
 from typing import NamedTuple
 
 from helpers.agents.desk import MAX_SHOWN, SCHEMAS, call_tool
-from helpers.agents.prompted import Transcript, ask_directly, constrain_json, forecast
+from helpers.agents.prompted import Transcript, ask_directly, constrain_json, forecast, keep_turn
 from helpers.agents.prompts import fill_prompt
 from helpers.agents.sandbox import Limits, open_sandbox
 from helpers.agents.searching import ask_final_line, read_arguments
@@ -137,9 +137,9 @@ def take_turn(transcript, event, messages, is_led):
     A provider's model calls tools in its own way; a local one writes one action a turn, held to a grammar. One that
     `is_led` looks first, and makes no call twice: at temperature 0 a small model would go on to the limit.
     """
-    is_continued = len(messages) > 2
+    is_continued, kept = len(messages) > 2, {"event": event, "reduce": keep_turn}
     if not transcript.client.is_local:
-        reply = transcript.ask(messages, is_continued=is_continued, tools=SCHEMAS)
+        reply = transcript.ask(messages, is_continued=is_continued, tools=SCHEMAS, **kept)
         calls = [(call["id"], call["function"]["name"], read_arguments(call)) for call in reply["tool_calls"] or []]
         messages.append({"role": "assistant", "content": reply["content"]})
         if calls:
@@ -147,14 +147,14 @@ def take_turn(transcript, event, messages, is_led):
         return reply, calls
     grammar = LOOK_GRAMMAR if is_led and not is_continued else TURN_GRAMMAR
     form = constrain_json(transcript.client, "turn", TURN_SCHEMA, grammar, MAX_TURN)
-    reply = transcript.ask(messages, is_continued=is_continued, **form)
+    reply = transcript.ask(messages, is_continued=is_continued, **form, **kept)
     messages.append({"role": "assistant", "content": reply["content"] or ""})
     call, made = read_call(parse_object(reply["content"])), []
     if is_led:
         made = [(step.get("tool"), step.get("arguments")) for step in transcript.steps]
     if call and call[1:] not in made:
         return reply, [call]
-    final = ask_final_line(transcript, event, messages)
+    final = ask_final_line(transcript, event, messages, keep_turn)
     messages.append({"role": "assistant", "content": final["content"] or ""})
     return final, []
 
@@ -185,7 +185,7 @@ def use_tool(transcript, box, reply, number, call, replayed):
 
     `replayed` lists calls whose results were recorded: a sandbox that is opened after them does them first.
     """
-    call_id, name, arguments = call
+    (call_id, name, arguments), stays = call, {"stays": True} if reply.get("stays") else {}
     set_clock(transcript)
     replayed.append((name, arguments))
 
@@ -200,7 +200,8 @@ def use_tool(transcript, box, reply, number, call, replayed):
 
     options = {"after": reply["key"], "number": number, "tool": name, "arguments": arguments}
     request = {"model": "sandbox", "messages": [], "options": options, "sample": transcript.sample}
-    recorded = recall(transcript.client.door, request, transcript.deadline_at, answer=run, bound=lambda *_: 0.0)
+    given = {"answer": run, "bound": lambda *_: 0.0, "reduce": lambda row: row | stays}
+    recorded = recall(transcript.client.door, request, transcript.deadline_at, **given)
     step = recorded["step"] | {"duration_s": recorded["duration_s"]}
     transcript.steps.append(step)
     if call_id is None:

@@ -16,7 +16,7 @@ from helpers.worldreasoner.hindsight.drafts import draft_event
 from helpers.worldreasoner.submissions import recall_events
 
 SOURCES = dict.fromkeys(["worldreasoner_drafts", "worldreasoner_draft_parts"], [CARDS, NEWS])
-AGENTS, RUN_ID, N_QUESTIONS, N_ROUNDS = ("smollm2_zero_shot", "qwen_zero_shot"), "23_hindsight_own", 5, 3
+AGENTS, RUN_ID, N_QUESTIONS, N_ROUNDS = ("smollm2_zero_shot", "qwen_zero_shot"), "23_hindsight_own", 5, 1
 
 
 def draft_questions(agent, n_rounds=N_ROUNDS, **look):

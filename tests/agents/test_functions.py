@@ -15,7 +15,7 @@ from helpers.agents.runs import run_agents
 from helpers.events.series_pages import open_series
 from helpers.store import dump_json, parse_json, read_runs, read_table
 from helpers.web.pages import GatewayError
-from helpers.web.sources import load_sources
+from helpers.web.sources import compute_published_at, load_sources
 
 OIL = "oil_brent"
 NUMBER = make_event("number", source_id=OIL, event_id="T-1", level=3)
@@ -205,3 +205,18 @@ def test_a_month_of_the_highest_value_follows_from_a_series_by_date():
     blank = pd.Series({pd.Timestamp(terms["date"]): float("nan")})
     made = ask_function(lambda event, world: blank, event, open_series())["prediction"]
     assert made["value"] is None and "a Series by date" in made["reason"]
+
+
+def test_a_function_on_window_l_sees_nothing_later_than_its_moment():
+    event = read_table("events", "L").query("family == 'value'").iloc[0].to_dict()
+    world = open_series()
+    source = world.sources[event["source_id"]]
+
+    def look(event, world):
+        pages = [world.fetch(source.address), *world.search("Ap", n=9)]
+        dates = pd.Series([world.observe()["occurred_at"].max(), world.read_history().index[-1]])
+        moments = [page.published_at for page in pages] + list(compute_published_at(source.publication, dates))
+        assert len(pages) > 1 and all(pd.Timestamp(one) < pd.Timestamp(event["as_of"]) for one in moments)
+
+    made = ask_function(look, event, world)
+    assert [step.get("tool") for step in made["trace"][:-1]] == ["open", "search", "observe", "observe"]

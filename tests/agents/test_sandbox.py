@@ -250,7 +250,7 @@ def make_attempts(folder):
         came["daemon, alive"] = wait_for(values["@LONG"])
         came["daemon, waited for"] = run(box, LEAVE.replace("0.5", "30"), timeout=1)
         came["daemon, waited for, alive"] = wait_for(values["@LONG"])
-        came["disk"] = run(box, FILL, MB=1024)
+        came["disk"] = run(box, FILL, MB=16)
         came["disk held"] = os.statvfs(f"/proc/{box.pid}/root/disk").f_blocks * 4096 >> 20
         came["files"] = run(box, TOUCH, N=400, S=3)
         came["files, again"] = run(box, TOUCH.replace("{i}", "{i}.txt"), N=1, S=3)
@@ -260,6 +260,8 @@ def make_attempts(folder):
         came |= {f"held {name}": run(box, HOLD, TAKE=take) for name, take in HELD.items()}
         came["honest"] = run(box, HONEST)
         came["honest, bash"] = box.exec(["bash", "-c", "seq 9 | sort -r | tail -n 1 > a; cat a"])._asdict()
+    came["disk, lifted"] = with_limits(FILL, {"MB": 16}, disk_mb=64)
+    came["files, lifted"] = with_limits(TOUCH, {"N": 400, "S": 3}, n_files=500)
     came["mounts"] = with_limits(MOUNTS)
     came["bounds"] = with_limits(BOUNDS, cpu_s=7)
     came["unwaited"] = with_limits(UNWAITED, cpu_s=1, seconds=40)
@@ -393,6 +395,11 @@ def test_what_the_group_uses_ends_at_its_limit(came, name, limit):
 )
 def test_what_the_kernel_bounds_is_not_given(came, name, said):
     assert said in came[name]["stdout"] + came[name]["stderr"] and "GOT" not in came[name]["stdout"], came[name]
+
+
+@pytest.mark.parametrize(("name", "said"), [("disk, lifted", "48\n"), ("files, lifted", "GOT all\n")])
+def test_a_limit_that_is_lifted_lets_the_same_attempt_pass(came, name, said):
+    assert came[name]["stdout"] == said, came[name]
 
 
 @pytest.mark.parametrize("name", [name for name in HELD if name != "in memory of their own"])

@@ -161,3 +161,10 @@ def test_ranking_volatility_by_hand():
     assert measure_ranking(days.iloc[:2], k=1) is None
     seven = pd.concat([days[["b", "a", "d", "c"]].set_axis(list("abcd"), axis=1)] * 3 + [days.iloc[[0]]] * 7)
     assert measure_ranking(seven, k=2) == 0.0
+
+
+def test_levels_of_the_window_follow_the_definition(opened):
+    kind, n_options = opened["kind"], opened["options"].map(len)
+    cut = kind.map({"number": 0.05, "ranking": opened["volatility"][kind == "ranking"].median()})
+    few, given = (kind == "single") & (n_options < 4), kind.isin(["single", "multi"])
+    assert opened["level"].tolist() == np.select([few, given, opened["volatility"] > cut], [1, 2, 4], 3).tolist()

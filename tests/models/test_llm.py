@@ -2,6 +2,8 @@
 
 import base64
 import json
+import subprocess
+import sys
 import threading
 import time
 from functools import partial
@@ -79,6 +81,23 @@ def test_a_reply_is_recorded_with_what_it_took_and_replayed(reach, provider):
     assert ask(reach(live=False), PRICED, say("hello"), temperature=0, logprobs=True) == row
     assert ask(reach(), PRICED, say("hello"), temperature=0, logprobs=True) == row
     assert provider.counts["hello"] == 1
+
+
+def test_a_missing_recording_names_the_command_that_makes_it(reach, provider):
+    with pytest.raises(LookupError, match="data/runs/mock has no recording .* `make run AGENT=mock LIMIT=20`"):
+        ask(reach(live=False, command="make run AGENT=mock LIMIT=20"), MODEL, say("hello"))
+    assert not provider.counts
+
+
+def test_replay_needs_no_litellm(reach):
+    ask(reach(), MODEL, say("hello"))
+    code = f"""
+import sys
+from helpers.models.llm import ask, open_door
+print(ask(open_door("mock"), {MODEL!r}, {say("hello")})["content"], {{"litellm", "httpx"}} & set(sys.modules))
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert ended.stdout == f"{CONTENT} set()\n", ended.stderr
 
 
 @pytest.mark.parametrize(

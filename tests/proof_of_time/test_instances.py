@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from helpers import papers
-from helpers.proof_of_time.evidence import LeakError, check_instances, write_evidence
+from helpers.proof_of_time.evidence import LeakError, check_instances, read_evidence, write_evidence
 from helpers.proof_of_time.instances import Instance, find_misfits, read_instances, read_public, to_event
 
 CUTOFF = "2025-01-01"
@@ -68,9 +68,33 @@ def test_the_public_layout_is_read(tmp_path):
     assert read[1].choices == dict(zip("ABCD", papers.get_constant("proof_of_time", "award_tiers"), strict=True))
     assert [instance.task for instance in read[2:]] == ["tier_post", "full_order"]
     assert not any(find_misfits(instance._asdict()) for instance in read)
+    whole = lines[0] | {"prompt": "Judge. A paper.\nWhich tier? Answer by a letter."}
+    twice = read_public(write_lines(tmp_path / "x.jsonl", whole), task="tier_post", cutoff=CUTOFF)
+    assert twice[0].prompt == whole["prompt"], "nothing is said twice"
     listed = {"question": "Which tier?", "answer": "Best", "metadata": {"task": ["tier_post"]}}
     with pytest.raises(ValueError, match="line 1: metadata.task: no task"):
         read_public(write_lines(tmp_path / "x.jsonl", listed), task="tier_post", cutoff=CUTOFF)
+
+
+@pytest.mark.parametrize(
+    ("choices", "answer", "texts", "target"),
+    [
+        (["A. Smith", "C. Jones"], "A. Smith", ["A. Smith", "C. Jones"], "A"),
+        (["C. Jones", "B. Smith"], "b", ["C. Jones", "B. Smith"], "B"),
+        (["a: 0-20", "b: 20-40"], "20-40", ["0-20", "20-40"], "B"),
+        (["a: 0-20", "b: 20-40"], "b: 20-40", ["0-20", "20-40"], "B"),
+    ],
+)
+def test_a_letter_before_a_choice_is_left_out_where_all_have_their_own(tmp_path, choices, answer, texts, target):
+    path = write_lines(tmp_path / "x.jsonl", {"question": "Who?", "choices": choices, "answer": answer})
+    (read,) = read_public(path, task="person_field", cutoff=CUTOFF)
+    assert list(read.choices.values()) == texts and read.target == target
+
+
+def test_a_choice_without_a_letter_is_named(tmp_path):
+    path = write_lines(tmp_path / "x.jsonl", {"question": "Who?", "choices": {"(a": "x"}, "answer": "x"})
+    with pytest.raises(ValueError, match="line 1: choices.*capital letter"):
+        read_public(path, task="person_field", cutoff=CUTOFF)
 
 
 def test_an_event_does_not_carry_the_label():
@@ -89,6 +113,19 @@ def build(folder, table=ROWS, *, prompt=RECORD["prompt"], variant="plain", is_se
     metadata = RECORD["metadata"] | {"is_series": is_series}
     given = {"manifest": [entry], "prompt": prompt, "variant": variant, "metadata": metadata}
     return check_instances([Instance(**RECORD | given)], folder)
+
+
+def test_cells_of_json_are_read_as_they_are_written(tmp_path):
+    rows = [{"n": 3, "score": 21.0, "title": "On\u2028rain"}, {"n": None, "day": "2024-10-01"}]
+    for name, text in (
+        ("a.json", json.dumps(rows)),
+        ("a.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)),
+    ):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        read = read_evidence(tmp_path, name)
+        assert read.to_numpy().tolist() == [["3", "21.0", "On\u2028rain", ""], ["", "", "", "2024-10-01"]]
+    (tmp_path / "a.jsonl").write_text("")
+    assert read_evidence(tmp_path, "a.jsonl").empty
 
 
 def test_a_file_of_the_cutoff_or_later_stops_the_build_with_its_name(tmp_path):

@@ -62,10 +62,8 @@ def tabulate_accuracy(scored, by=("task", "solver")):
         flags = part["is_right"].astype(float).reset_index(drop=True)
         row = summarize_clustered(flags.to_frame("right"), part["source"].reset_index(drop=True)).loc["right"]
         plain = measure_share(part["is_right"])
-        ends = {"low_by_event": plain["low"], "high_by_event": plain["high"]}
-        rows.append(
-            dict(zip(by, names, strict=True)) | row[["mean", "low", "high", "n", "n_clusters"]].to_dict() | ends
-        )
+        about = dict(zip(by, names, strict=True)) | {"low_by_event": plain["low"], "high_by_event": plain["high"]}
+        rows.append(about | row[["mean", "low", "high", "n", "n_clusters"]].to_dict())
     table = pd.DataFrame(rows, columns=[*by, "mean", "low", "high", "n", "n_clusters", "low_by_event", "high_by_event"])
     return table.assign(low=table["low"].clip(0, 1), high=table["high"].clip(0, 1)).astype(
         {"n": int, "n_clusters": int}

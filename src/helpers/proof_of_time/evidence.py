@@ -6,6 +6,7 @@ of a series, which repeats itself, may hold any value.
 """
 
 import hashlib
+import json
 import re
 import tarfile
 import tempfile
@@ -65,9 +66,12 @@ def open_evidence(path):
 
 def read_evidence(folder, path):
     """Return an evidence file (csv, JSON lines or a JSON list of rows) as a table of text."""
-    if ".json" in path:
-        return pd.read_json(Path(folder) / path, lines=path.endswith("l"), dtype=False).fillna("").astype(str)
-    return pd.read_csv(Path(folder) / path, dtype=str, keep_default_na=False)
+    if ".json" not in path:
+        return pd.read_csv(Path(folder) / path, dtype=str, keep_default_na=False)
+    text = (Path(folder) / path).read_text(encoding="utf-8")
+    rows = map(json.loads, filter(str.strip, text.split("\n"))) if path.endswith("l") else json.loads(text)
+    cells = [{name: str(cell) for name, cell in row.items() if cell is not None} for row in rows]
+    return pd.DataFrame(cells, dtype=str).fillna("")
 
 
 def check_instances(instances, folder):
@@ -124,16 +128,12 @@ def check_rows(table, path, dates, cutoff):
         days = [cell for cell in cells.unique() if DAY.fullmatch(cell)]
         if column == dates and len(days) < cells.nunique():
             raise LeakError(f"{path}, line {int((~cells.isin(days)).to_numpy().argmax()) + 2}: no date in {column}")
-        late = [day for day, moment in zip(days, read_moments(days), strict=True) if moment >= limit]
+        moments = pd.to_datetime(pd.Series(days, dtype=str), utc=True, format="ISO8601")
+        late = [day for day, moment in zip(days, moments, strict=True) if moment >= limit]
         if late:
             at = int(cells.isin(late).to_numpy().argmax())
             raise LeakError(f"{path}, line {at + 2}: {column} {cells.iloc[at]} is not before the cutoff {cutoff}")
     return len(table)
-
-
-def read_moments(days):
-    """Return days and moments as UTC moments."""
-    return pd.to_datetime(pd.Series(days, dtype=str), utc=True, format="ISO8601")
 
 
 def index_cells(table):

@@ -150,9 +150,10 @@ def read_instances(path):
 def read_public(path, *, task, cutoff, manifest=()):
     """Return the instances of a file in the paper's public layout: question, choices, answer, context or prompt.
 
-    A line's metadata may name task, cutoff and id. Choices are a list or letter -> text, by default the paper's of a
-    tier or bucket. The answer is a choice, its letter, or for an order a list of either. With a `manifest`, the
-    authors' evidence files, they are `as_published`. Raises ValueError with file, line and field.
+    Context and question stand before a prompt that does not hold them. A line's metadata may name task, cutoff and id.
+    Choices are a list or letter -> text ("a: 0-20" is 0-20 where all begin so), by default the paper's of a tier or
+    bucket. The answer is a choice, its letter, or for an order a list of either. With a `manifest`, the authors'
+    evidence files, they are `as_published`. Raises ValueError with file, line and field.
     """
     found, name = {}, re.sub(r"[^A-Za-z0-9]+", "_", Path(path).name.split(".")[0]).strip("_") or "set"
     for where, record in read_lines(path, partial(find_misfits, kind=PublicRecord)):
@@ -160,13 +161,16 @@ def read_public(path, *, task, cutoff, manifest=()):
         kind = metadata.get("task", task)
         if kind not in list(TASKS):
             raise ValueError(f"{where}: metadata.task: no task {show(kind)}; there are {', '.join(TASKS)}")
-        choices = letter_choices(record.get("choices") or list_usual(kind)).items()
-        choices = {a: re.sub(f"^{a}[:.)] *", "", text, flags=re.I) for a, text in choices}  # "a: 0-20"
-        answer = record["answer"]
-        target = [find_letter(part, choices) for part in ([answer] if isinstance(answer, str) else answer)]
+        given = letter_choices(record.get("choices") or list_usual(kind))
+        own = {a: re.match(rf"{re.escape(a)}[:.)] *(?=\S)", text, re.IGNORECASE) for a, text in given.items()}
+        choices = {a: text[own[a].end() :] for a, text in given.items()} if all(own.values()) else given
+        answer = [record["answer"]] if isinstance(record["answer"], str) else record["answer"]
+        target = [find_letter(part, choices) or find_letter(part, given) for part in answer]
         if None in target or not target:
-            raise ValueError(f"{where}: answer: {answer!r} is none of the choices")
-        prompt = "\n\n".join(filter(None, [record.get("context"), record["question"], record.get("prompt")]))
+            raise ValueError(f"{where}: answer: {record['answer']!r} is none of the choices")
+        told = record.get("prompt") or ""
+        parts = [part for part in (record.get("context"), record["question"]) if part and part not in told]
+        prompt = "\n\n".join([*parts, told] if told else parts)
         name_of_line = f"{name}-{where.rpartition(' ')[2]}"
         fields = {"id": metadata.get("id", name_of_line), "family": TASKS[kind][0], "task": kind, "prompt": prompt}
         fields |= {"variant": "as_published" if manifest else "plain", "choices": choices, "manifest": list(manifest)}

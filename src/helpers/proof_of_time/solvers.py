@@ -141,17 +141,15 @@ def take_turn(transcript, event, messages, is_led):
     if not transcript.client.is_local:
         reply = transcript.ask(messages, is_continued=is_continued, tools=SCHEMAS, **kept)
         calls = [(call["id"], call["function"]["name"], read_arguments(call)) for call in reply["tool_calls"] or []]
-        messages.append({"role": "assistant", "content": reply["content"]})
-        if calls:
-            messages[-1]["tool_calls"] = reply["tool_calls"]
+        said = {"tool_calls": reply["tool_calls"]} if calls else {}
+        messages.append({"role": "assistant", "content": reply["content"]} | said)
         return reply, calls
     grammar = LOOK_GRAMMAR if is_led and not is_continued else TURN_GRAMMAR
     form = constrain_json(transcript.client, "turn", TURN_SCHEMA, grammar, MAX_TURN)
     reply = transcript.ask(messages, is_continued=is_continued, **form, **kept)
     messages.append({"role": "assistant", "content": reply["content"] or ""})
-    call, made = read_call(parse_object(reply["content"])), []
-    if is_led:
-        made = [(step.get("tool"), step.get("arguments")) for step in transcript.steps]
+    call = read_call(parse_object(reply["content"]))
+    made = [(step.get("tool"), step.get("arguments")) for step in transcript.steps if is_led]
     if call and call[1:] not in made:
         return reply, [call]
     final = ask_final_line(transcript, event, messages, keep_turn)

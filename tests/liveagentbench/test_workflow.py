@@ -1,9 +1,11 @@
 """From users' questions to tasks: planted faults are found, wrong files told, answers locked, the funnel counts."""
 
 import json
+from contextlib import nullcontext
 
 import pandas as pd
 import pytest
+from builders import needs_sandbox
 from public import spdg_questions
 
 from helpers.liveagentbench import workflow as study
@@ -69,7 +71,7 @@ def control(sources, questions, made):
     cases, fetch = made[1], Web(Portal(sources)).fetch
     events = pd.DataFrame([case["event"] | {"event_id": name} for name, case in cases.items()])
     with open_files(events) as places:
-        yield lambda consult: study.control_cases(questions, cases, consult, lambda *given: [], places, fetch)
+        yield lambda consult: study.control_cases(questions, cases, consult, lambda *given: [], places, fetch, {})
 
 
 def test_each_control_drops_the_case_planted_for_it_and_no_other(control, made):
@@ -115,12 +117,33 @@ def test_a_case_brings_a_task_an_answer_and_files_of_its_own(tmp_path, made):
             return Verdict("ok", dict(zip(("action", "input"), action, strict=True)))
         return build_reader(answer="0.25")(prompt, schema, repeat)
 
-    views = study.control_cases(asked, cases, consult, lambda *given: [], places, None)
+    views = study.control_cases(asked, cases, consult, lambda *given: [], places, None, {})
     kept = views[views["judge"] == "model"].set_index("stage")["is_kept"]
     assert list(kept) == [True] * 4 and len(views) == 8
     assert sum("2016-10-02,0.5" in prompt for prompt in seen) == 2, "the agent and the blind reader saw the file"
-    lost = study.control_cases(asked, cases, lambda *given: Verdict("missing"), lambda *given: [], places, None)
+    lost = study.control_cases(asked, cases, lambda *given: Verdict("missing"), lambda *given: [], places, None, {})
     assert lost.loc[lost["stage"] == "executability", "is_kept"].isna().all()
+
+
+def test_what_an_own_cases_scripts_printed_replays_without_a_sandbox(tmp_path, monkeypatch, made):
+    needs_sandbox()
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    own = {"question_id": "q", "task": "How many?", "answer": "7", "tool": "none", "as_of": NOW}
+    own |= {"steps": [{"ability": "count", "environment": "none"}]}
+    asked = load_questions(write_lines(tmp_path / "questions.jsonl", {"question_id": "q", "text": "How many?"}))
+    tasks, answers = made[0], pd.DataFrame({"event_id": [], "value": []})
+    cases = load_cases(asked, tasks, answers, write_lines(tmp_path / "cases.jsonl", own))
+
+    def consult(prompt, schema, repeat=0):
+        if schema is TURN:
+            return Verdict("ok", {"action": "answer" if "\n7" in prompt else "shell", "input": "expr 3 + 4"})
+        return build_reader(answer="7")(prompt, schema, repeat)
+
+    monkeypatch.setattr(study, "open_consult", lambda *given, **settings: nullcontext(consult))
+    first = study.run_workflow(asked, cases, answers, "mock", "30_own", live=True)
+    assert (tmp_path / "data/runs/30_own/shells.csv").read_text().splitlines()[1].endswith(",7")
+    monkeypatch.setattr("helpers.liveagentbench.agent.open_sandbox", None)
+    pd.testing.assert_frame_equal(study.run_workflow(asked, cases, answers, "mock", "30_own"), first)
 
 
 def screen_one(answer, found="nothing", status="ok", **labels):

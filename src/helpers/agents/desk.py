@@ -1,6 +1,11 @@
 """What an agent may do at its desk: run bash or Python in the sandbox, and see or change a text file there."""
 
+from contextlib import contextmanager, suppress
+
+import pandas as pd
+
 from helpers.agents.searching import write_schema
+from helpers.store import locate_input, locate_output, write_whole
 
 MAX_SHOWN = 6_000
 """Longest result that is shown to an agent, in characters: of a longer one the beginning and the end."""
@@ -23,6 +28,23 @@ SCHEMAS = [
     ),
 ]
 """The tools as providers of native tool calls want them."""
+
+
+@contextmanager
+def keep_printed(run_id, live=False):
+    """Yield what a run's scripts printed, a dict of (event_id, a task's scripts so far as JSON), so that they replay.
+
+    It lies beside the run's recordings, shells.csv; at the end a live run writes it.
+    """
+    kept, key, printed = f"data/runs/{run_id}/shells.csv", ["event_id", "scripts"], {}
+    with suppress(FileNotFoundError):
+        printed = pd.read_csv(locate_input(kept), index_col=key, dtype=str, keep_default_na=False)["shown"].to_dict()
+    try:
+        yield printed
+    finally:
+        if live and printed:
+            table = pd.Series(printed, name="shown").rename_axis(key).sort_index()
+            write_whole(locate_output(kept), table.to_csv(lineterminator="\n"))
 
 
 def call_tool(transcript, box, name, arguments, *, timeout=None, actor=None, n_shown=MAX_SHOWN):

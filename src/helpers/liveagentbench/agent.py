@@ -25,9 +25,8 @@ def work_by_turns(consult, event, places, fetch, shells, repeat=0):
 
     "lacking": a file of the task is not made; "missing": a turn is not recorded; "failed": a request failed. What a
     tool cannot do is said to the model. `places` and `fetch` are as of `program.solve_task`; scripts run in the sandbox
-    (`agents.sandbox`), the files in /evidence. What they printed is kept in `shells`, a dict of (event_id, a task's
-    scripts so far as JSON), and not run again: recorded turns replay where there is no sandbox, too. `repeat` is the
-    judge's: which of several runs this is.
+    (`agents.sandbox`), the files in /evidence. What they printed is kept in `shells` (`desk.keep_printed`), and not run
+    again: recorded turns replay where there is no sandbox, too. `repeat` is the judge's: which of several runs this is.
     """
     files = {place.name: place for place in places if not isinstance(place, str)}
     if not all(path.exists() for path in files.values()):

@@ -4,6 +4,7 @@ from functools import cache
 
 import pandas as pd
 
+from helpers.agents.desk import keep_printed
 from helpers.agents.registry import open_consult
 from helpers.liveagentbench.agent import work_by_turns
 from helpers.liveagentbench.portal import Portal
@@ -12,7 +13,7 @@ from helpers.liveagentbench.readers import Unread, extract_text
 from helpers.liveagentbench.tasks import load_taskset, open_files
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
-from helpers.store import locate_input, locate_output, parse_json, write_whole
+from helpers.store import parse_json
 from helpers.web.session import Web
 from helpers.web.sources import load_sources
 
@@ -22,31 +23,25 @@ FORM = make_schema(answer={"type": "string", "maxLength": 40})
 PROGRAMS = {"program of rules": reply_by_rules, "reciter": recite}
 WITH_TEXT, WITH_TOOLS = "model, with the text", "model, with tools"
 COLUMNS = ["agent", "event_id", "repeat", "status", "reply", "reason"]
-KEY = ["event_id", "scripts"]
 
 
 def run_taskset(agent, run_id=RUN_ID, n_repeats=0, **settings):
     """Return (events, answers, runs) of the task set: the program's, and an agent's model's where it has replies.
 
     `agent` is a name of data/agents.toml; `n_repeats`: how often it works on each task again with its tools, drawn by
-    chance; `settings` are those of `registry.open_agent` (live, minutes). What scripts printed lies beside the
-    recordings, shells.csv (`agent.work_by_turns`); a live run adds to it.
+    chance; `settings` are those of `registry.open_agent` (live, minutes). What scripts printed is kept
+    (`desk.keep_printed`).
     """
     events, answers = load_taskset()
-    path, shells = locate_input(kept := f"data/runs/{run_id}/shells.csv"), {}
-    if path.exists():
-        shells = pd.read_csv(path, index_col=KEY, keep_default_na=False)["shown"].to_dict()
     fetch, rows = cache(Web(Portal(load_sources())).fetch), []
     with open_files(events) as places:
         for name, reply in PROGRAMS.items():
             for event in events.to_dict("records"):
                 about = {"agent": name, "event_id": event["event_id"], "repeat": 0}
                 rows.append(about | solve_task(event, places[event["event_id"]], fetch, reply))
-        with open_consult(agent, run_id, about="answers tasks", **settings) as consult:
+        opened = open_consult(agent, run_id, about="answers tasks", **settings)
+        with keep_printed(run_id, settings.get("live")) as shells, opened as consult:
             asked = run_model(consult, events, places, fetch, shells, n_repeats)
-    if settings.get("live") and shells:
-        table = pd.Series(shells, name="shown").rename_axis(KEY).sort_index()
-        write_whole(locate_output(kept), table.to_csv(lineterminator="\n"))
     is_recorded = asked.groupby(["agent", "repeat"])["reply"].transform("count") > 0
     return events, answers, pd.concat([pd.DataFrame(rows, columns=COLUMNS), asked[is_recorded]], ignore_index=True)
 

@@ -10,6 +10,7 @@ from contextlib import ExitStack
 
 import pandas as pd
 
+from helpers.agents.desk import keep_printed
 from helpers.agents.registry import open_consult
 from helpers.liveagentbench.agent import work_by_turns
 from helpers.liveagentbench.asks import list_truths
@@ -219,12 +220,12 @@ def view_answers(name, case, run, consult, places, search):
     return rows + [view(name, "uniqueness", judge, is_kept, note) for judge in JUDGES]
 
 
-def control_cases(questions, cases, consult, search, places, fetch):
+def control_cases(questions, cases, consult, search, places, fetch, shells):
     """Return the views of the four controls on all cases, a row a question, stage and judge.
 
-    `places` maps question_id to its task's files and addresses; `fetch` is a web's. A program stands in for the paper's
-    other annotator, of a task of a case's own the model with its tools; it takes its own way, so the labelled steps are
-    not tried.
+    `places` maps question_id to its task's files and addresses; `fetch` is a web's, `shells` as of `work_by_turns`. A
+    program stands in for the paper's other annotator, of a task of a case's own the model with its tools; it takes its
+    own way, so the labelled steps are not tried.
     """
     rows, texts = [], questions.set_index("question_id", drop=False).to_dict("index")
     for name, case in cases.items():
@@ -236,7 +237,7 @@ def control_cases(questions, cases, consult, search, places, fetch):
         if case["places"] is None:
             run = solve_task(event, places[name], fetch)
         else:
-            run = dict(zip(RUN, work_by_turns(consult, event, places[name], fetch, {}), strict=True))
+            run = dict(zip(RUN, work_by_turns(consult, event, places[name], fetch, shells), strict=True))
         rows += view_answers(name, case, run, consult, places[name], search)
     return pd.DataFrame(rows)
 
@@ -256,6 +257,8 @@ def run_workflow(questions, cases, answers, judge, run_id=RUN_ID, **settings):
         places |= {name: case["places"] for name, case in cases.items() if case["places"] is not None}
         search = stack.enter_context(open_world())().search
         consult = stack.enter_context(open_consult(judge, run_id, about="makes tasks", **settings))
+        shells = stack.enter_context(keep_printed(run_id, settings.get("live")))
         screened = screen_questions(questions, cases, list_truths(answers), consult, search, AS_OF)
-        controlled = control_cases(questions, cases, consult, search, places, Web(Portal(load_sources())).fetch)
+        fetch = Web(Portal(load_sources())).fetch
+        controlled = control_cases(questions, cases, consult, search, places, fetch, shells)
     return pd.concat([screened, controlled], ignore_index=True)

@@ -8,12 +8,13 @@ import pytest
 import statsmodels.api as sm
 import statsmodels.formula.api as smf
 from builders import make_scores
+from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 from statsmodels.stats.weightstats import DescrStatsW
 
 from helpers.scoring.scores import select_headline
 from helpers.stats.means import find_clusters, keep_on_scale, summarize_clustered, tabulate_groups
-from helpers.stats.paired import compare, compute_mde, score, sign_flip_test
+from helpers.stats.paired import compare, compute_mde, correct_holm, score, sign_flip_test
 from helpers.stats.two_way import compare_adjusted, fit_two_way, tabulate_adjusted
 
 
@@ -58,6 +59,11 @@ def test_the_exact_test_counts_all_signs():
     assert sign_flip_test(differences) == 0.25  # of the 8 signs of three values, two lie as far out
     assert np.isnan(sign_flip_test(pd.Series(dtype=float))) and np.isnan(sign_flip_test(pd.Series(np.ones(17))))
     assert sign_flip_test(pd.Series(np.ones(40)), pd.Series(np.arange(40) % 5)) == 2 / 32
+
+
+@pytest.mark.parametrize("p", [np.random.default_rng(1).random(40) ** 3, [0.02, 0.02, 0.5, 0.02, 1.0, 0.0], [0.3]])
+def test_holms_rule_is_statsmodels_to_the_last_digit(p):
+    assert correct_holm(pd.Series(p)).tolist() == multipletests(p, method="holm")[1].tolist()
 
 
 def test_an_interval_near_the_end_of_a_scale_stays_on_it_and_covers():

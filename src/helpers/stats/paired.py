@@ -16,7 +16,6 @@ import math
 import numpy as np
 import pandas as pd
 from scipy import stats
-from statsmodels.stats.multitest import multipletests
 
 from helpers.scoring.scores import HEADLINE, build_matrix, score_predictions
 from helpers.stats.means import find_clusters, summarize_clustered
@@ -62,10 +61,9 @@ def correct_holm(p, n_planned=0):
     >>> correct_holm(pd.Series([0.01, None, 0.04])).tolist(), correct_holm(pd.Series([0.01, 0.04]), 8).tolist()
     ([0.02, nan, 0.04], [0.08, 0.28])
     """
-    tested = p.astype(float).dropna()
-    planned = np.append(tested, np.ones(max(0, n_planned - len(tested))))
-    made = multipletests(planned, method="holm")[1][: len(tested)] if len(tested) else []
-    return pd.Series(made, tested.index, dtype=float).reindex(p.index)
+    tested = p.astype(float).dropna().sort_values()
+    raw = tested.to_numpy() * (max(len(tested), n_planned) - np.arange(len(tested)))
+    return pd.Series(np.minimum(np.maximum.accumulate(raw), 1.0), tested.index).reindex(p.index)
 
 
 def sign_flip_test(differences, clusters=None):

@@ -27,15 +27,19 @@ CASES = {
         (["B", "A"], ["A", "B"], 1.0),
         (["A"], ["A", "B", "C"], 0.5),  # two omitted: still halved once
         (["A", "B", "C"], ["A", "B"], 0.0),
+        ([], ["A"], 0.0),
         (None, ["A"], 0.0),
     ],
     "ranking": [  # 1 if every place is right, else 0.8 * shared names / k, with k the answer's length
         (["a", "b", "c"], ["a", "b", "c"], 1.0),
         (["b", "a", "c"], ["a", "b", "c"], 0.8),  # 0.8 * 3/3: right set, wrong order
+        (["a", "x", "b"], ["a", "b", "c"], 0.8 * 2 / 3),
         (["a", "b"], ["a", "b", "c"], 0.8 * 2 / 3),  # padded with a null
         (["x", "a", "b", "c"], ["a", "b", "c"], 0.8 * 2 / 3),  # cut to x, a, b
         (["a", "a", "b", "c"], ["a", "b", "c"], 0.8 * 2 / 3),  # cut to a, a, b before that
         (["  A", "b  B "], ["a", "B b"], 1.0),  # case and white space
+        ([], ["a", "b"], 0.0),
+        (["a"], ["a"], 1.0),  # k = 1: 0 or 1
         (["b", "a"], ["a"], 0.0),  # k = 1 takes the first
         (None, ["a", "b"], 0.0),
     ],
@@ -46,6 +50,7 @@ CASES = {
         (103, 100, 2, 0.0),  # 1 - 2.25 is cut at 0
         (5, 5, 0, 1.0),  # zero spread: equal
         (5.01, 5, 0, 0.0),  # zero spread: not equal
+        (0.1 + 0.2, 0.3, 0, 1.0),  # equal but for rounding
         (0.1 + 0.2, 0.3, 3e-17, 1.0),  # what rounding leaves of a zero spread
         (None, 100, 2, 0.0),
     ],
@@ -58,7 +63,9 @@ CASES = {
         (None, 50.0, 0.0),
     ],
     "interval": [  # 1 if low <= answer <= high (WorldReasoner F.1)
+        ([10, 20], 15, 1.0),
         ([10, 20], 10, 1.0),
+        ([10, 20], 9.9, 0.0),
         ([10, 20], 20, 1.0),
         ([10, 20], 20.5, 0.0),
         ([20, 10], 15, 0.0),
@@ -66,6 +73,7 @@ CASES = {
         (None, 15, 0.0),
     ],
     "date": [  # 1 if it is the same day (WorldReasoner F.1: timeframe, exact after normalisation)
+        ("2016-10-13", "2016-10-13", 1.0),
         ("2016-10-14", "2016-10-13", 0.0),
         ("13 October 2016", "2016-10-13", 1.0),
         ("2016-10", "2016-10-13", 0.0),

@@ -85,9 +85,11 @@ def collect_day(source, crawler, window, day, decks, seed, horizon_days):
             posed = pose_within(template, source, observations, as_of, deck, horizon_days, select)
             about = template["id"], template["period"], source, as_of, posed, page_id
             candidates.append(describe_event(event_id, *about))
-        except (Unanswerable, GatewayError, ExtractionError) as error:
-            name = "unanswerable" if isinstance(error, Unanswerable) else "unreachable"
-            screenings.append(make_screening(event_id, "frozen" if "frozen:" in str(error) else name, str(error)))
+        except Unanswerable as error:
+            name = "frozen" if str(error).startswith("frozen") else "unanswerable"
+            screenings.append(make_screening(event_id, name, str(error)))
+        except (GatewayError, ExtractionError) as error:
+            screenings.append(make_screening(event_id, "unreachable", str(error)))
     return candidates, screenings
 
 

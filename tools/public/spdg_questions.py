@@ -74,22 +74,14 @@ def main(folder, judge=None, minutes=10):
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     sets = [json.loads(locate_public(name).read_text(encoding="utf-8")) for name in FILES]
-    asked, cases = [], []
-    questions = list_questions(sets)
-    for n, row in enumerate(
-        pick_markets(
-            questions[questions["market"].isin(MARKETS)], pd.read_csv(locate_public(PRICES), dtype={"id": str})
-        )
-    ):
-        name, days = f"m{n + 1:02}", row["days"]
+    asked, cases, questions = [], [], list_questions(sets)
+    prices = pd.read_csv(locate_public(PRICES), dtype={"id": str})
+    for n, row in enumerate(pick_markets(questions[questions["market"].isin(MARKETS)], prices), 1):
+        name, days = f"m{n:02}", row["days"]
         days.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
         asked.append({"question_id": name, "text": row["prompt"], "answer": row["answer"]})
-        about = {
-            "question": row["prompt"],
-            "file": f"{name}.csv",
-            "first": days["date"].iloc[0],
-            "last": days["date"].iloc[-1],
-        }
+        about = {"question": row["prompt"], "file": f"{name}.csv"}
+        about |= {"first": days["date"].iloc[0], "last": days["date"].iloc[-1]}
         answer = f"{round(days['price'].iloc[-1] - days['price'].iloc[0], 4) + 0.0:.4f}"
         case = {"question_id": name, "task": TASK.format(**about), "answer": answer, "tool": "spreadsheet"}
         cases.append(case | {"files": [about["file"]], "as_of": f"{about['last']}T23:59:59+08:00", "steps": STEPS})

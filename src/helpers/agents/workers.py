@@ -179,16 +179,12 @@ def heed_signals(watch):
     def stop(number, frame):
         if watch.cause == "signal":
             raise KeyboardInterrupt
-        name = "Ctrl-C" if number == signal.SIGINT else "signal"
         limits = [limit for _, limit in watch.under_way.values()]
-        told = (
-            f"\nstopping: no further question is asked; those under way ({len(limits)}) will be stored as they end, in "
-        )
-        told += (
-            f"{max(0, max(limits, default=0) - time.monotonic()):.0f} s at most; a second {name} stops at once, and "
-        )
-        told += "what has not been answered by then is asked, and may be paid, again\n"
-        os.write(2, told.encode())  # print is not safe here: it may be at work itself
+        seconds = max(0, max(limits, default=0) - time.monotonic())
+        told = f"stopping: no further question is asked; those under way ({len(limits)}) will be stored as they end, "
+        told += f"in {seconds:.0f} s at most; a second {'Ctrl-C' if number == signal.SIGINT else 'signal'} stops at "
+        told += "once, and what has not been answered by then is asked, and may be paid, again"
+        os.write(2, f"\n{told}\n".encode())  # print is not safe here: it may be at work itself
         watch.stop("signal", "stopped by Ctrl-C" if number == signal.SIGINT else "stopped by SIGTERM")
 
     before = {number: signal.signal(number, stop) for number in STOPS}

@@ -105,9 +105,9 @@ def tell_futurex(run, scores, events, baselines):
 
 def tell_pair(pair):
     """Return a paired difference with its interval and n, or that there is none."""
-    return (
-        f"{report.write_difference(pair, 3)}, n = {pair['n']}" if pair["n"] else "none: no question that both answered"
-    )
+    if not pair["n"]:
+        return "none: no question that both answered"
+    return f"{report.write_difference(pair, 3)}, n = {pair['n']}"
 
 
 def tell_worldreasoner(run, events, answers, tables):

@@ -91,14 +91,11 @@ def write_inspect(found, folder):
 
     samples = []
     for row in clean_records(found.rows):
-        said = row.get("reply") or write_value(parse_json(row["value"])) or f"({row['status']})"
+        value = write_value(parse_json(row["value"]))
+        said = row.get("reply") or value or f"({row['status']})"
         options = list((parse_json(row["options"]) or {}).values()) if row["options"] else None
         notes = {name: row[name] for name in ("level", "kind", "source_id", "as_of", "resolves_at", "status", "reason")}
-        scored = (
-            {}
-            if row["score"] is None
-            else {"score": Score(value=row["score"], answer=write_value(parse_json(row["value"])))}
-        )
+        scored = {} if row["score"] is None else {"score": Score(value=row["score"], answer=value)}
         n_in, n_out = (int(row.get(name) or 0) for name in ("n_input_tokens", "n_output_tokens"))
         usage = ModelUsage(input_tokens=n_in, output_tokens=n_out, total_tokens=n_in + n_out)
         samples.append(

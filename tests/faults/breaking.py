@@ -22,7 +22,7 @@ from helpers.agents import workers
 from helpers.agents.runs import run_agents
 from helpers.models import failures, llm
 from helpers.models.failures import LlmError
-from helpers.models.recordings import PACKED, read_base
+from helpers.models.recordings import PACKED, read_packed
 from helpers.store import ROOT, open_store, read_runs, read_table
 
 SEED, WORKERS = 15, 4
@@ -287,7 +287,7 @@ def damage_recording(folder, n=100):
     path = Path(folder) / "data/runs/run" / PACKED
     path.parent.mkdir(parents=True)
     words = r"^run/requests\.jsonl\.gz.*; restore the file$"
-    return try_damaged(path, body, lambda: list(read_base(folder, "run")), words, n)
+    return try_damaged(path, body, lambda: list(read_packed(path)), words, n)
 
 
 ROOM = "a sentence; what stood there stands; with room, the same command goes on"

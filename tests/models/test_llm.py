@@ -187,7 +187,7 @@ def test_a_reply_whose_tokens_are_none_is_charged_its_bound(reach, provider, usa
     provider.answer = lambda asked: {"content": "Paris", "usage": usage}
     door = reach()
     row = ask(door, PRICED, say("hello"), max_tokens=100)
-    assert row["cost_usd"] is None and row["cost_note"] == "the reply does not say how many tokens it took"
+    assert row["cost_usd"] is None
     assert door.spent_usd == row["cost_bound_usd"] > 100 * 0.6e-6
 
 

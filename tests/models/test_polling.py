@@ -40,14 +40,13 @@ def test_a_job_is_polled_until_it_is_done_and_what_it_took_is_recorded(reach, pr
     assert (provider.asked[-1]["background"], provider.asked[-1]["input"]) == (True, "4 polls")
     chat = ask(reach(), MODEL, [{"role": "user", "content": "hello"}])
     more = {"n_polls", "queries", "n_searches", "citations"}
-    assert set(row) - {"cost_note"} == set(chat) - {"model_s", "cost_note"} | more
+    assert set(row) == set(chat) - {"model_s"} | more
 
 
 JOBS = {
-    "this fails": ("error", "the job ended as failed broke for Bearer <secret>"),
-    "it is held back": ("refusal", "the job ended as failed no"),
-    "it is cut short": ("error", "the job ended as incomplete max_output_tokens"),
-    "it expires": ("timeout", "the job ended as expired"),
+    "this fails": ("error", "the job ended as failed: broke for Bearer <secret>"),
+    "it is cut short": ("error", "the job ended as incomplete: max_output_tokens"),
+    "it expires": ("error", "the job ended as expired: without text"),
     "it refuses": ("refusal", "I will not bet."),
 }
 

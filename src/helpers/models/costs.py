@@ -54,24 +54,17 @@ def name_prices(door, model):
     return (*door.prices, MAX_OUTPUT, MAX_INPUT) if door.prices else get_prices(model)
 
 
-def price_response(response, model, row):
-    """Return {cost_usd, cost_note} of litellm's response by its map of prices; `row` holds the tokens as read.
+def price_reply(door, model, row, count):
+    """Return what a reply cost in US dollars: by the door's prices, else as litellm's `count()` says.
 
-    The cost is None, with a note, where no price is known, or the reply's tokens are none that a cost follows from.
+    `row` holds the tokens as read. None where no price is known, or they are none that a cost follows from.
     """
-    counts = row["n_input_tokens"], row["n_output_tokens"]
-    if None in counts or (row["n_cached_tokens"] or 0) > counts[0]:
-        return {"cost_usd": None, "cost_note": "the reply does not say how many tokens it took"}
-    if get_prices(model) is None:
-        return {"cost_usd": None, "cost_note": None}
-    return {"cost_usd": load_litellm().completion_cost(response, model=model), "cost_note": None}
-
-
-def charge(door, row):
-    """Return what a reply cost in US dollars: by the door's prices, else litellm's count; None where neither knows."""
-    if door.prices and None not in (used := (row["n_input_tokens"], row["n_output_tokens"])):
-        return sum(n * price for n, price in zip(used, door.prices, strict=True))
-    return row["cost_usd"]
+    tokens = row["n_input_tokens"], row["n_output_tokens"]
+    if None in tokens or (row["n_cached_tokens"] or 0) > tokens[0]:
+        return None
+    if door.prices:
+        return sum(n * price for n, price in zip(tokens, door.prices, strict=True))
+    return count() if get_prices(model) else None
 
 
 def bound_cost(door, request):

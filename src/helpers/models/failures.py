@@ -4,7 +4,6 @@ litellm names what happened by its exceptions and their status codes; a few prov
 """
 
 import json
-import math
 import re
 import time
 
@@ -29,6 +28,7 @@ PAGE = re.compile(r"<(!doctype html|html)\b", re.IGNORECASE)
 
 NO_PAGE = "a web page stands there: look at api_base, and at a proxy or a sign-in on the way"
 TOO_FAST = 'a rate limit: wait a while, or ask fewer at once (ARGS="--at-once 2")'
+NOT_THERE = "there is no such model there, or api_base is not where the chat completions are (as a rule it ends in /v1)"
 NO_KEY_SENT = "no key was sent: api_key_env in its table of data/agents.toml names the variable that holds one"
 
 NO_COMPLETION = "Invalid response object"
@@ -100,11 +100,8 @@ def read_wait(error):
     headers = getattr(error, "litellm_response_headers", None) or getattr(
         getattr(error, "response", None), "headers", {}
     )
-    try:
-        seconds = float({name.lower(): value for name, value in dict(headers).items()}.get("retry-after", ""))
-    except ValueError:
-        return 0.0
-    return min(max(0.0, seconds), MAX_WAIT_S) if math.isfinite(seconds) else 0.0
+    told = next((value for name, value in dict(headers).items() if name.lower() == "retry-after"), "")
+    return min(float(told), MAX_WAIT_S) if re.fullmatch(r"\d{1,9}(\.\d+)?", told) else 0.0
 
 
 def explain(error, n_requests, limit, door):
@@ -131,8 +128,7 @@ def explain(error, n_requests, limit, door):
     elif kind in ("UnsupportedParamsError", "ContextWindowExceededError"):
         status = "unsupported"
     elif code == 404:
-        text = f"not found (404): {said}; most likely there is no model {getattr(error, 'model', None)!r} there, or "
-        text += "api_base is not where the chat completions are (as a rule it ends in /v1)"
+        text = f"not found (404): {said}; {NOT_THERE}"
     elif PAGE.search(said):
         text += f"; {NO_PAGE}"
     elif code == 429:

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 from helpers.limits import call_within, count_left, end_after
-from helpers.models.costs import bound_cost, charge, price_response, read_count, reserve, settle
+from helpers.models.costs import bound_cost, price_reply, read_count, reserve, settle
 from helpers.models.failures import MAX_WAIT_S, LlmError, explain, is_passing, read_wait
 from helpers.models.recordings import Recordings, hash_request
 from helpers.models.searches import read_searches
@@ -26,9 +26,6 @@ from helpers.store import clean_value
 DEADLINE_S = 60 * get_constant("futurex", "prediction_limit_minutes")
 """Seconds a question, by default: 30 minutes (FutureX 3.2.3)."""
 
-N_REQUESTS = 4
-"""How many requests, by default, may go out for one reply: the first and three retries."""
-
 OURS = ("n", "stream", "timeout", "num_retries", "max_retries", "api_key", "api_base", "messages", "model")
 """Options that the door sets itself; repeated draws are told apart by `sample`."""
 
@@ -38,13 +35,16 @@ SECRET_OPTION = re.compile(r"headers?$|api_?key$|authorization$|password$|secret
 
 @dataclass
 class Door:
-    """What `ask` needs beside the request; `connection` (api_base, api_key) is neither hashed nor recorded."""
+    """What `ask` needs beside the request; the spending is in US dollars, `room` guards it.
+
+    `connection` (api_base, api_key) is neither hashed nor recorded; `ends_at` is a moment of time.monotonic().
+    """
 
     recordings: Recordings
     live: bool = False
     connection: dict = field(default_factory=dict)
     deadline_s: float = DEADLINE_S
-    n_requests: int = N_REQUESTS
+    n_requests: int = 4  # may go out for one reply: the first and three retries
     ceiling_usd: float | None = None
     secrets: tuple = ()
     command: str = "make run AGENT=name"
@@ -85,8 +85,8 @@ def open_door(run_id, *, live=False, minutes=None, connection=None, environment=
 def count_spent(door):
     """Take from a door's recordings what they have cost so far, and how much of it at most (US dollars)."""
     rows = door.recordings.rows.values()
-    door.at_most_usd = sum(row.get("cost_bound_usd") or 0 for row in rows if not row.get("cost_usd"))
-    door.at_most_usd += door.recordings.cut_usd
+    bounds = (row.get("cost_bound_usd") or 0 for row in rows if not row.get("cost_usd"))
+    door.at_most_usd = door.recordings.cut_usd + sum(bounds)
     door.spent_usd = door.at_most_usd + sum(row.get("cost_usd") or 0 for row in rows)
 
 
@@ -114,11 +114,13 @@ def check_options(options, ours):
         raise ValueError(f"the option {unfit[0]!r} is the kit's to set: leave it out (a key is named by api_key_env)")
     parts = [options]
     for part in parts:  # which grows while it is read
-        for name in map(str, part) if isinstance(part, dict) else ():
-            if SECRET_OPTION.search(name):
+        if isinstance(part, dict):
+            if secret := next((name for name in map(str, part) if SECRET_OPTION.search(name)), None):
                 advice = "options are stored: name the key's variable by api_key_env"
-                raise ValueError(f"the option {name!r} can hold a key, and {advice}")
-        parts += part.values() if isinstance(part, dict) else part if isinstance(part, list | tuple) else ()
+                raise ValueError(f"the option {secret!r} can hold a key, and {advice}")
+            parts += part.values()
+        elif isinstance(part, list | tuple):
+            parts += part
 
 
 def recall(door, request, deadline_at, answer=None, bound=None, reduce=None):
@@ -155,7 +157,8 @@ def record(door, key, request, deadline_at, answer, bound):
     """Ask a provider and return the recording, reply or failure. Raises LlmError when the ceiling forbids it.
 
     `answer(door, request, limit, row)` returns the recording's columns, `bound(door, request)` the most that this can
-    cost in US dollars; by default those of a chat completion (`complete`, `bound_cost`).
+    cost in US dollars; by default those of a chat completion (`complete`, `bound_cost`). What was given up, what came
+    but is no JSON, and a job that was followed, may be billed, so the bound counts as spent.
     """
     door.recordings.check_room()
     limit, bound = min(deadline_at or math.inf, time.monotonic() + door.deadline_s), bound(door, request)
@@ -166,19 +169,14 @@ def record(door, key, request, deadline_at, answer, bound):
     try:
         door.recordings.start(key, bound)
         row |= answer(door, request, limit, row)
-        row["cost_usd"] = charge(door, row)
-        if row["cost_usd"] is None:
-            row |= {"cost_note": row.get("cost_note") or "no price is known for this model"}
-            row |= {"cost_bound_usd": bound} if bound else {}
-        else:
-            billed = row["cost_usd"]
+        billed = bound if row["cost_usd"] is None else row["cost_usd"]
     except LlmError as error:
-        # what was given up, what came but is no JSON, and a job that was followed, may be billed: the bound is spent
-        billed = bound if error.status == "timeout" or error.is_malformed or "n_polls" in row else 0.0
-        row |= {"is_malformed": True} if error.is_malformed else {}
-        row |= {"status": error.status, "reason": error.reason, "cost_usd": None, "cost_bound_usd": billed or None}
+        is_billed = error.status == "timeout" or error.is_malformed or "n_polls" in row
+        billed = bound if is_billed else 0.0
+        row |= {"status": error.status, "reason": error.reason} | ({"is_malformed": True} if error.is_malformed else {})
     finally:
         settle(door, bound, billed, is_most=row["cost_usd"] is None)
+    row |= {"cost_bound_usd": billed} if billed and row["cost_usd"] is None else {}
     return clean_value(row) | {"recorded_at": started_at, "duration_s": round(time.monotonic() - clock, 3)}
 
 
@@ -203,17 +201,13 @@ def try_often(door, function, limit, row):
             time.sleep(wait)
 
 
-def prepare_connection(door, model):
-    """Return api_base and api_key for a model, having made sure that litellm knows its provider and has a key.
+def connect(door):
+    """Return the options of litellm by which a door's model is reached: address, key, no retries.
 
     A server of one's own (`api_base`) gets the key that came with its address or none, never a provider's.
     """
-    connect = dict(door.connection)
-    if "api_base" in connect:
-        connect.setdefault("api_key", NO_KEY)
-    if missing := check_model(model, connect.get("api_base"), "api_key" in connect):
-        raise LlmError(*missing)
-    return connect
+    key = {"api_key": NO_KEY} if "api_base" in door.connection else {}
+    return key | door.connection | {"num_retries": 0, "max_retries": 0}
 
 
 @lru_cache(maxsize=256)
@@ -249,18 +243,18 @@ def list_options(model, api_base=None):
 
 def complete(door, request, limit, row):
     """Return a recording's columns from one chat completion. Raises LlmError."""
-    connect = prepare_connection(door, request["model"]) | {"num_retries": 0, "max_retries": 0}
+    model = request["model"]
 
     def send():  # the seconds are whole: litellm makes a client for each timeout
-        given = connect | {"timeout": count_left(limit)} | request["options"]
+        given = connect(door) | {"timeout": count_left(limit)} | request["options"]
         started_at = time.monotonic()
-        return load_litellm().completion(request["model"], request["messages"], **given), time.monotonic() - started_at
+        return load_litellm().completion(model, request["messages"], **given), time.monotonic() - started_at
 
     response, seconds = try_often(door, send, limit, row)
     response.model = str(response.model)  # whatever the server calls it: its price is looked up by the name
-    columns = read_response(response, request["options"])
-    columns |= read_searches(response) | price_response(response, request["model"], columns)
-    return columns | {"model_s": round(seconds, 3)}
+    columns = read_response(response, request["options"]) | {"model_s": round(seconds, 3)}
+    cost = price_reply(door, model, columns, lambda: load_litellm().completion_cost(response, model=model))
+    return columns | read_searches(response) | {"cost_usd": cost}
 
 
 def read_response(response, options):
@@ -272,26 +266,26 @@ def read_response(response, options):
     """
     choice, usage, version = response.choices[0], response.usage, response.model
     message, n_top = choice.message, options.get("top_logprobs") or 0
-    refusal = (getattr(message, "provider_specific_fields", None) or {}).get("refusal")
     tokens = getattr(getattr(choice, "logprobs", None), "content", None) or []
     told, thought = (getattr(usage, f"{kind}_tokens_details", None) for kind in ("prompt", "completion"))
+    logprobs = [
+        {"token": part.token, "logprob": round(part.logprob, 4)}
+        | {"top": [[top.token, round(top.logprob, 4)] for top in (part.top_logprobs or [])[:n_top]]}
+        for part in tokens
+    ]
     row = {
         "content": message.content,
         "tool_calls": [call.model_dump() for call in message.tool_calls or []],
         "reasoning": getattr(message, "reasoning_content", None),
         "finish_reason": choice.finish_reason,
-        "logprobs": [
-            {"token": part.token, "logprob": round(part.logprob, 4)}
-            | {"top": [[top.token, round(top.logprob, 4)] for top in (part.top_logprobs or [])[:n_top]]}
-            for part in tokens
-        ]
-        or None,
+        "logprobs": logprobs or None,
         "n_input_tokens": read_count(usage and usage.prompt_tokens, least=1),
         "n_output_tokens": read_count(usage and usage.completion_tokens),
         "n_cached_tokens": read_count(getattr(told, "cached_tokens", None)),
         "n_think_tokens": read_count(getattr(thought, "reasoning_tokens", None)),
         "model_version": version.rpartition("/")[2] if version.startswith("/") else version,
     }
+    refusal = (getattr(message, "provider_specific_fields", None) or {}).get("refusal")
     if refusal or (choice.finish_reason == "content_filter" and not message.content):
         row |= {"status": "refusal", "reason": redact(refusal or "the provider's filter withheld the reply")}
     return row

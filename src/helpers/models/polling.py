@@ -9,9 +9,9 @@ import time
 from functools import lru_cache, partial
 
 from helpers.limits import call_within, count_left
-from helpers.models.costs import get_prices, name_prices
+from helpers.models.costs import name_prices, price_reply
 from helpers.models.failures import LlmError, explain, find_unfit, is_passing
-from helpers.models.llm import OURS, check_options, list_options, prepare_connection, recall, try_often
+from helpers.models.llm import OURS, check_options, connect, list_options, recall, try_often
 from helpers.models.searches import tell_searches
 from helpers.models.secrets import redact
 from helpers.models.transport import IDLE_S, load_litellm
@@ -35,7 +35,7 @@ def ask_in_background(door, model, prompt, *, sample=0, deadline_at=None, **opti
 
     `options` are the responses API's (tools, max_tool_calls, max_output_tokens, reasoning, ...). `cost_usd` is that of
     the tokens; a provider's fee a search may come on top. Raises as `llm.ask` does: an LlmError when the job fails, is
-    cancelled, cut short or expires, or is not done by the deadline.
+    cancelled or cut short, or is not done by the deadline.
     """
     check_options(options, (*OURS, *OURS_TOO))
     messages = [{"role": "user", "content": prompt}]
@@ -65,18 +65,17 @@ def list_job_options(model, api_base=None):
 
 def reach_jobs(door, model):
     """Return three functions of litellm for a model's jobs: start, poll, cancel. Raises LlmError where it has none."""
-    litellm = load_litellm()
-    connect = prepare_connection(door, model) | {"num_retries": 0, "max_retries": 0}
+    litellm, given = load_litellm(), connect(door)
     if model.startswith(GEMINI):
-        api, connect = litellm.interactions, connect | {"custom_llm_provider": "gemini"}
-        start = partial(api.create, agent=model.removeprefix(GEMINI), **connect)
-        return start, partial(api.get, **connect), partial(api.cancel, **connect)
-    name, provider, _, _ = litellm.get_llm_provider(model, api_base=connect.get("api_base"))
+        api, given = litellm.interactions, given | {"custom_llm_provider": "gemini"}
+        start = partial(api.create, agent=model.removeprefix(GEMINI), **given)
+        return start, partial(api.get, **given), partial(api.cancel, **given)
+    name, provider, _, _ = litellm.get_llm_provider(model, api_base=given.get("api_base"))
     find_settings = litellm.utils.ProviderConfigManager.get_provider_responses_api_config
     if not find_settings(model=name, provider=litellm.LlmProviders(provider)):  # it would be sent as a plain chat
         raise LlmError("unsupported", f"{provider} has no jobs in the background; choose a model of a responses API")
-    start = partial(litellm.responses, model=model, allowed_openai_params=["background"], **connect)
-    return start, partial(litellm.get_responses, **connect), partial(litellm.cancel_responses, **connect)
+    start = partial(litellm.responses, model=model, allowed_openai_params=["background"], **given)
+    return start, partial(litellm.get_responses, **given), partial(litellm.cancel_responses, **given)
 
 
 def run_job(door, request, limit, row):
@@ -85,8 +84,8 @@ def run_job(door, request, limit, row):
     A poll that fails in passing is made again. Raises LlmError when the provider has no such jobs, no longer shows
     this one, or it is not done by `limit` (time.monotonic()); a job that is given up is cancelled.
     """
-    model, given = request["model"], {"input": request["messages"][0]["content"]} | request["options"]
-    start, poll, cancel = reach_jobs(door, model)
+    start, poll, cancel = reach_jobs(door, request["model"])
+    given = {"input": request["messages"][0]["content"]} | request["options"]
     job = try_often(door, lambda: start(timeout=count_left(limit), **given), limit, row)
     row["n_polls"], interval = 0, door.wait_s
     try:
@@ -100,29 +99,20 @@ def run_job(door, request, limit, row):
             except Exception as error:  # litellm passes on whatever a provider's client raises
                 if not (isinstance(error, TimeoutError) or is_passing(error) or find_unfit(error)):
                     raise LlmError("error", f"the job was lost: {explain(error, 1, limit, door).reason}") from None
-        return read_job(job, model, door.secrets)
+        return read_job(door, request["model"], job)
     except BaseException:  # also when interrupted: nobody would read the job's reply
         with contextlib.suppress(Exception):  # best effort: why the job is given up is what is told
             call_within(partial(cancel, job.id), CANCEL_S)
         raise
 
 
-def read_job(job, model, secrets=()):
+def read_job(door, model, job):
     """Return what is kept of a job that is done, in the columns of a recording, with the searches that it tells."""
     state = job.model_dump(warnings=False)
     state = read_interaction(state) if state.get("object") == "interaction" else state
     output, used = state["output"], state.get("usage") or {}
     parts = [part for item in output if item.get("type") == "message" for part in item.get("content") or []]
-    refusal = " ".join(part["refusal"] for part in parts if part.get("type") == "refusal")
-    why, error = (state.get("incomplete_details") or {}).get("reason"), state.get("error") or {}
-    actions = [item.get("action") or {} for item in output if item.get("type") == "web_search_call"]
-    queries = [query for action in actions for query in action.get("queries") or [action.get("query")]]
-    pages = [mark for part in parts for mark in part.get("annotations") or []]
-    for item in output:  # Perplexity's
-        queries, pages = queries + (item.get("queries") or []), pages + (item.get("results") or [])
-    cost = used.get("cost")
-    if cost is None and used and get_prices(model):
-        cost = load_litellm().completion_cost(job, model=model, call_type="responses")
+    why = (state.get("incomplete_details") or {}).get("reason")
     row = {
         "content": "\n".join(part["text"] for part in parts if part.get("type") == "output_text") or None,
         "tool_calls": [],
@@ -134,18 +124,23 @@ def read_job(job, model, secrets=()):
         "n_output_tokens": used.get("output_tokens"),
         "n_cached_tokens": (used.get("input_tokens_details") or {}).get("cached_tokens"),
         "n_think_tokens": (used.get("output_tokens_details") or {}).get("reasoning_tokens"),
-        "cost_usd": cost,
-        "cost_note": "of the tokens; fees for searches may come on top" if cost else "no price or no usage is known",
+        "cost_usd": used.get("cost"),  # which Perplexity tells
     }
-    status, reason = "error", f"the job ended as {state['status']} {error.get('message') or why or ''}".strip()
-    if refusal or why == "content_filter" or "content_policy" in str(error.get("code")):
-        status, reason = "refusal", refusal or reason
-    elif state["status"] == "expired":
-        status = "timeout"
-    elif state["status"] == "completed":
-        status, reason = ("ok", None) if row["content"] else ("error", "the reply holds no text")
-    told = {"queries": []} | tell_searches(queries, pages, *state.get("counts", ()))
-    return row | told | {"status": status, "reason": reason and redact(reason, secrets)}
+    if row["cost_usd"] is None:
+        count = partial(load_litellm().completion_cost, job, model=model, call_type="responses")
+        row["cost_usd"] = price_reply(door, model, row, count)
+    actions = [item.get("action") or {} for item in output if item.get("type") == "web_search_call"]
+    queries = [query for action in actions for query in action.get("queries") or [action.get("query")]]
+    queries += [query for item in output for query in item.get("queries") or []]  # Perplexity's, as its results
+    pages = [mark for part in parts for mark in part.get("annotations") or []]
+    pages += [page for item in output for page in item.get("results") or []]
+    row |= {"queries": []} | tell_searches(queries, pages, *state.get("counts", ()))
+    if refusal := " ".join(part["refusal"] for part in parts if part.get("type") == "refusal"):
+        return row | {"status": "refusal", "reason": redact(refusal, door.secrets)}
+    if state["status"] == "completed" and row["content"]:
+        return row
+    told = (state.get("error") or {}).get("message") or why or "without text"
+    return row | {"status": "error", "reason": redact(f"the job ended as {state['status']}: {told}", door.secrets)}
 
 
 def read_interaction(state):

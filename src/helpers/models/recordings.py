@@ -14,9 +14,8 @@ import re
 import sqlite3
 import threading
 import zlib
-from collections import Counter, defaultdict
+from collections import Counter
 from contextlib import closing
-from itertools import chain
 from pathlib import Path
 
 from helpers.models.files import MODELS, name_model
@@ -35,6 +34,10 @@ from helpers.store import (
 
 PACKED = "requests.jsonl.gz"
 """A run's packed recordings, in its folder."""
+
+BEGUN = "(SELECT max(id) FROM requests WHERE run = ? AND key = ? AND recording IS NULL)"
+TO_PACK = "run = ? AND recording IS NOT NULL AND recording ->> 'stays' IS NULL"
+"""In the store: the newest request of a hash that is under way, and a run's recordings that are to be packed."""
 
 
 def hash_request(request):
@@ -61,15 +64,12 @@ class Recordings:
         self.run_id, self.folder, self.secrets = run_id, f"data/runs/{run_id}", tuple(secrets)
         self.store, self.lock, self.connection, self.problem = store, threading.Lock(), None, None
         self.claim = claim_folder(Path(store).parent if store else locate_output(self.folder)) if is_alone else None
-        self.sent = defaultdict(list)
         self.read()
 
     def read(self):
         """Read what is recorded by now."""
         self.rows, self.under_way, self.cut_usd = {}, {}, 0.0
-        bases = dict.fromkeys([ROOT, Path(os.environ.get("DAYBEFORE_OUT") or ROOT)])
-        own = [read_store(self.store, self.run_id)] if self.store else []
-        for key, bound_usd, row in chain(*(read_base(base, self.run_id) for base in bases), *own):
+        for key, bound_usd, row in read_requests(self.run_id, self.store):
             if row is None:
                 self.under_way[key] = bound_usd
                 self.cut_usd += bound_usd or 0.0
@@ -81,8 +81,7 @@ class Recordings:
 
     def start(self, key, bound_usd=None):
         """Store that a request is about to go out, and the most that it can cost; raises OSError as `add` does."""
-        sql = "INSERT INTO requests (run, key, bound_usd) VALUES (?, ?, ?)"
-        self.sent[key].append(self.write(sql, self.run_id, key, bound_usd).lastrowid)
+        self.write("INSERT INTO requests (run, key, bound_usd) VALUES (?, ?, ?)", self.run_id, key, bound_usd)
 
     def add(self, row):
         """Store a recording (a dict with `key`) durably; returns it as stored, its secrets hidden.
@@ -91,9 +90,7 @@ class Recordings:
         """
         row = hide_secrets(row, self.secrets)
         text, key = dump_json(row), row["key"]
-        if sent := self.sent[key]:
-            self.write("UPDATE requests SET recording = ? WHERE id = ?", text, sent.pop())
-        else:
+        if not self.write(f"UPDATE requests SET recording = ? WHERE id = {BEGUN}", text, self.run_id, key).rowcount:
             self.write("INSERT INTO requests (run, key, recording) VALUES (?, ?, ?)", self.run_id, key, text)
         self.rows[key] = row
         return row
@@ -141,14 +138,14 @@ def claim_folder(path):
             path.mkdir(parents=True, exist_ok=True)
             handle = os.open(name, os.O_RDONLY | os.O_DIRECTORY)
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(handle)
+            told = f"another process is asking for data/runs/{path.name}; both would pay for the same replies"
+            raise RuntimeError(
+                f"{told}: wait until it ends, then the same command goes on from there; nothing was asked"
+            ) from None
         except OSError as error:
             told = f"no replies can be kept in {name} ({error.strerror}); DAYBEFORE_OUT names a folder to be written"
-            if isinstance(error, BlockingIOError):
-                os.close(handle)
-                told = (
-                    f"another process is asking for data/runs/{path.name}; both would pay for the same replies: wait "
-                )
-                told += "until it ends, then the same command goes on from there"
             raise RuntimeError(f"{told}; nothing was asked") from None
         CLAIMED[name] = [handle, 0]
     CLAIMED[name][1] += 1
@@ -162,27 +159,37 @@ def leave_folder(name):
         os.close(CLAIMED.pop(name)[0])
 
 
-def read_base(base, run_id):
-    """Yield (hash, bound in US dollars, recording or None) of a run's requests: the packed ones, then the store's.
+def read_requests(run_id, store=None):
+    """Yield (hash, bound in US dollars, recording or None) of a run's requests, those that hold last.
 
-    Raises ValueError, naming the file, when one cannot be read, or a packed line is no recording.
+    Of the repository, then of `DAYBEFORE_OUT`: the packed ones, the store's; then of another `store`. Raises
+    ValueError, naming the file, when one cannot be read, or a packed line is no recording.
     """
-    packed = Path(base) / "data/runs" / run_id / PACKED
-    if packed.exists():
-        try:
-            lines = gzip.decompress(packed.read_bytes()).splitlines()
-        except (OSError, EOFError, zlib.error) as error:
-            raise ValueError(f"{run_id}/{PACKED} cannot be read ({error}); restore the file") from None
-        for number, line in enumerate(lines or [b""], 1):
-            row = parse_object(line.decode(errors="replace"))
-            if "key" not in row:
-                raise ValueError(f"{run_id}/{PACKED}: line {number} is no recording; restore the file")
-            yield row["key"], None, row
-    yield from read_store(Path(base) / STORE, run_id)
+    for base in dict.fromkeys([ROOT, Path(os.environ.get("DAYBEFORE_OUT") or ROOT)]):
+        yield from read_packed(base / "data/runs" / run_id / PACKED)
+        yield from read_store(base / STORE, run_id)
+    if store:
+        yield from read_store(store, run_id)
+
+
+def read_packed(path):
+    """Yield what `read_requests` does of a file of packed recordings, nothing where there is none."""
+    if not path.exists():
+        return
+    name = f"{path.parent.name}/{PACKED}"
+    try:
+        lines = gzip.decompress(path.read_bytes()).splitlines()
+    except (OSError, EOFError, zlib.error) as error:
+        raise ValueError(f"{name} cannot be read ({error}); restore the file") from None
+    for number, line in enumerate(lines or [b""], 1):
+        row = parse_object(line.decode(errors="replace"))
+        if "key" not in row:
+            raise ValueError(f"{name}: line {number} is no recording; restore the file")
+        yield row["key"], None, row
 
 
 def read_store(path, run_id):
-    """Yield a run's requests as `read_base` does: those that a store holds, none where there is no such file."""
+    """Yield what `read_requests` does of a store, nothing where there is none."""
     if Path(path).exists():
         sql = "SELECT key, bound_usd, recording FROM requests WHERE run = ? ORDER BY id"
         with name_problem(path), closing(open_store(path)) as store:
@@ -193,29 +200,37 @@ def read_store(path, run_id):
 def pack_recordings(run_id, facts=None, secrets=()):
     """Write a run's recordings as requests.jsonl.gz, sorted by hash, and run.json; takes them out of the store.
 
-    To be called when nobody is adding. Left out is what was refused before it went out, and what `stays` in the store,
-    which git ignores. `facts` (a dict) say what was run, models and totals are those of the recordings. Facts that say
-    `keeps = "values"` are of a run whose words may not be passed on. Returns what run.json holds. Raises LookupError
-    for an empty run, ValueError for one that holds more than it may.
+    To be called when nobody is adding. Left out is what `stays` in the store, which git ignores. `facts` (a dict) say
+    what was run, models and totals are those of the recordings. Facts that say `keeps = "values"` are of a run whose
+    words may not be passed on. Returns what run.json holds. Raises LookupError for an empty run, ValueError for one
+    that holds more than it may.
     """
-    recordings = Recordings(run_id, secrets)
-    rows = {key: row for key, row in recordings.rows.items() if is_packed(row)}
+    recordings, facts = Recordings(run_id, secrets), facts or {}
+    rows = [row for _, row in sorted(recordings.rows.items()) if not row.get("stays")]
     if not rows:
         raise LookupError(f"nothing is recorded under data/runs/{run_id}; ask with live=True first")
-    if (facts or {}).get("keeps") == "values" and any("messages" in row["request"] for row in rows.values()):
+    if facts.get("keeps") == "values" and any("messages" in row["request"] for row in rows):
         raise ValueError(f"data/runs/{run_id} holds whole replies, and values alone may be kept; move its files away")
-    text = "".join(dump_json(hide_secrets(thin_alternatives(rows[key]), secrets)) + "\n" for key in sorted(rows))
-    summary = (facts or {}) | {"run_id": run_id} | describe_rows(rows.values(), facts or {}, run_id)
-    summary |= summarize_rows(rows.values())
+    about = locate_output(f"data/runs/{run_id}/run.json")
+    earlier = json.loads(about.read_text(encoding="utf-8")) if about.exists() else {}
+    summary = facts | {"run_id": run_id} | describe_models(rows, facts, earlier) | summarize_rows(rows)
     summary |= {"cost_unanswered_usd": round(recordings.cut_usd, 9)} if recordings.cut_usd else {}
+    summary = hide_secrets(summary, secrets)
+    text = "".join(dump_json(hide_secrets(thin_alternatives(row), secrets)) + "\n" for row in rows)
     write_whole(locate_output(f"data/runs/{run_id}/{PACKED}"), gzip.compress(text.encode(), 9, mtime=0))
-    written = json.dumps(hide_secrets(summary, secrets), indent=1, sort_keys=True, ensure_ascii=False) + "\n"
-    write_whole(locate_output(f"data/runs/{run_id}/run.json"), written)
+    write_whole(about, json.dumps(summary, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
     if (path := locate_output(STORE)).exists():
         with closing(open_store(path)) as store:
-            sql = "DELETE FROM requests WHERE run = ? AND recording IS NOT NULL AND recording ->> 'stays' IS NULL"
-            store.execute(sql, [run_id])
-    return hide_secrets(summary, secrets)
+            store.execute(f"DELETE FROM requests WHERE {TO_PACK}", [run_id])
+    return summary
+
+
+def has_news(run_id):
+    """Say whether the store holds recordings of a run that are to be packed."""
+    if not (path := locate_output(STORE)).exists():
+        return False
+    with closing(open_store(path)) as store:
+        return bool(store.execute(f"SELECT 1 FROM requests WHERE {TO_PACK} LIMIT 1", [run_id]).fetchone())
 
 
 def thin_alternatives(row):
@@ -234,33 +249,16 @@ def thin_alternatives(row):
     return row | {"logprobs": thin} if thin else row
 
 
-def has_news(run_id):
-    """Say whether the store holds recordings of a run that are to be packed."""
-    if not (path := locate_output(STORE)).exists():
-        return False
-    with closing(open_store(path)) as store:
-        texts = store.execute("SELECT recording FROM requests WHERE run = ? AND recording IS NOT NULL", [run_id])
-        return any(is_packed(json.loads(text)) for (text,) in texts)
-
-
-def is_packed(row):
-    """Say whether a recording is to be packed: it tells of a request that was made, and need not stay."""
-    return not row.get("stays") and (row["status"] != "unsupported" or row.get("n_requests") != 0)
-
-
-def describe_rows(rows, facts, run_id):
+def describe_models(rows, *told):
     """Return `model`, `model_sha256` and `server` of the model asked first, and where there are several `models`.
 
-    What served a model is in no recording: `facts`, else the run.json that is there, say it of the same model only.
+    What served a model is in no recording: the first of `told` (facts, an earlier run.json) that is of it says so.
     """
     counts = Counter(row["request"].get("model") for row in rows)
     first = min(rows, key=lambda row: row["recorded_at"])["request"].get("model")
-    local = next((name for name in MODELS if name_model(name) == first), None)
-    first = f"local/{local}" if local else first
-    earlier = locate_output(f"data/runs/{run_id}/run.json")
-    told = [facts, json.loads(earlier.read_text(encoding="utf-8")) if earlier.exists() else {}]
-    server = next((about.get("server") for about in told if about.get("model") == first), None)
-    found = {"model": first, "model_sha256": MODELS[local]["sha256"] if local else None, "server": server}
+    first = next((f"local/{name}" for name in MODELS if name_model(name) == first), first)
+    about = next((about for about in told if about.get("model") == first), {})
+    found = {"model": first} | {name: about.get(name) for name in ("model_sha256", "server")}
     return found | ({"models": dict(sorted(counts.items()))} if len(counts) > 1 else {})
 
 
@@ -269,7 +267,6 @@ def summarize_rows(rows):
 
     `cost_usd` is None when no recording has a price; `n_unpriced` counts replies whose price is not known.
     """
-    rows = list(rows)
     costs = [row["cost_usd"] for row in rows if row.get("cost_usd") is not None]
     moments = [row["recorded_at"] for row in rows]
     counts = ("n_input_tokens", "n_output_tokens", "n_cached_tokens", "n_think_tokens", "n_requests")

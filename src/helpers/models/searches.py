@@ -23,8 +23,6 @@ def read_searches(response):
     pages += [page for cited in own.get("citations") or [] for page in cited]
     pages += [chunk.get("web") for part in grounded for chunk in part.get("groundingChunks") or []]
     pages += list_tables(getattr(response, "search_results", None))
-    numbered = getattr(response, "citations", None)
-    pages += [{"url": url} for url in (numbered if isinstance(numbered, list) else [])]
     places = (getattr(usage, name, None) for name in ("prompt_tokens_details", "server_tool_use"))
     counts = [getattr(place, "web_search_requests", None) for place in places]
     return tell_searches(queries, pages, *counts, getattr(usage, "num_search_queries", None))

@@ -80,18 +80,19 @@ def read_body(response):
 
 
 def check_body(body, is_chat):
-    """Raise ReplyError, saying what came, for a body that is no JSON object, or of a chat completion has no message."""
+    """Raise ReplyError, with how it begins, for a body that is no JSON object, or of a chat completion has no message.
+
+    >>> check_body(b'{"error": "out of memory"}', is_chat=True)
+    Traceback (most recent call last):
+        ...
+    helpers.models.failures.ReplyError: the reply is no chat completion: '{"error": "out of memory"}'
+    """
     start = body[:80].decode(errors="replace").strip()
     try:
         value = json.loads(body)
-    except (ValueError, RecursionError):
-        page = f"; {NO_PAGE}" * bool(PAGE.search(start))
-        raise ReplyError(f"the reply is not JSON: {start!r}{page}", is_answer=True) from None
-    if not isinstance(value, dict):
-        raise ReplyError(f"the reply is no JSON object: {start!r}", is_answer=True)
-    choices = value.get("choices")
-    if is_chat and not (isinstance(choices, list) and choices):
-        said = f"; its error: {value['error']}" if value.get("error") else ""
-        raise ReplyError(f"the reply holds no choice{said}", is_answer=True)
-    if is_chat and not (isinstance(choices[0], dict) and isinstance(choices[0].get("message"), dict)):
-        raise ReplyError("the reply's first choice holds no message", is_answer=True)
+        is_fit = isinstance(value["choices"][0]["message"] if is_chat else value, dict)
+    except (ValueError, RecursionError, LookupError, TypeError):
+        is_fit = False
+    if not is_fit:
+        wanted, page = "chat completion" if is_chat else "JSON object", f"; {NO_PAGE}" * bool(PAGE.search(start))
+        raise ReplyError(f"the reply is no {wanted}: {start!r}{page}", is_answer=True)

@@ -12,7 +12,7 @@ from statsmodels.tsa.ar_model import AutoReg
 from statsmodels.tsa.holtwinters import SimpleExpSmoothing
 
 from helpers.agents import forecasters, paths
-from helpers.agents.forecasters import expect_values, place_values
+from helpers.agents.forecasters import expect_values
 from helpers.agents.past import METHODS, load_past_agents, name_likely
 from helpers.agents.registry import load_agents
 from helpers.events import horizons
@@ -85,7 +85,7 @@ def expect(method, values, date, last="2016-10-09", freq="D", drop=()):
     """Return what a method expects of one series that ends on `last`, days of `drop` missing."""
     days = [str(day.date()) for day in pd.date_range(end=last, periods=len(values), freq=freq)]
     history = pd.DataFrame({"x": values}, index=days, dtype=float).drop(index=list(drop))
-    point, draws = expect_values(method, history, place_values(history, date), np.random.default_rng(0))
+    point, draws = expect_values(method, history, date, np.random.default_rng(0))
     assert draws.shape == (400, 1)
     return point["x"], pd.Series(draws[:, 0])
 

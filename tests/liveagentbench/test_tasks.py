@@ -118,9 +118,7 @@ def test_every_answer_is_what_a_second_path_finds(made, tasks):
     "change, message",
     [
         ({"at": "2016-10-26"}, "no row"),  # published after the moment of the task
-        ({"of": "Atlantis"}, "Atlantis"),
         ({"ask": "highest", "of": "", "at": "2016-10-03..2016-10-04"}, "one moment"),
-        ({"ask": "value", "of": ""}, "size 1"),
         ({"parts": "papyrus"}, "no form"),
     ],
 )
@@ -135,9 +133,8 @@ def test_answers_that_are_tied_or_lie_between_two_roundings_are_refused():
     task = {"task_id": "t", "ask": "highest", "arg": "", "of": ""}
     with pytest.raises(ValueError, match="tied"):
         compute_answer(task, rows, 0)
-    rows["value"] = [1.0, 2.0]
     with pytest.raises(ValueError, match="middle"):
-        compute_answer(task | {"ask": "mean", "arg": "0"}, rows, 0)
+        compute_answer(task | {"ask": "mean", "arg": "0"}, rows.assign(value=[1.0, 2.0]), 0)
 
 
 # --- files and pages ------------------------------------------------------------------------------------------
@@ -186,17 +183,16 @@ def small(sources):
 def test_a_page_behind_menus_is_found_and_read_and_a_site_that_is_down_fails_the_task(made, small):
     event, truth = made[0].set_index("event_id").loc["crude_2"].to_dict(), list_truths(made[1])["crude_2"]
     fetch = Web(Portal(small)).fetch
-    run = solve_task(event, [PORTAL], fetch)
-    assert (run["status"], run["reply"]) == ("ok", f"Answer: {truth}")
-    assert solve_task(event, [PORTAL], fetch, recite)["reply"].startswith("WTI; 46.28; ")
+    assert solve_task(event, [PORTAL], fetch) == ("ok", f"Answer: {truth}", None)
+    assert solve_task(event, [PORTAL], fetch, recite)[1].startswith("WTI; 46.28; ")
 
     def lose(address, as_of):
         if "directory" in address:
             return fetch(address, as_of)
         raise GatewayError(503, f"{address}: the site answered 503")
 
-    run = solve_task(event, [PORTAL], lose)
-    assert (run["status"], run["reply"]) == ("failed", None) and "503" in run["reason"]
+    status, reply, reason = solve_task(event, [PORTAL], lose)
+    assert (status, reply) == ("failed", None) and "503" in reason
 
 
 def test_nothing_later_than_the_moment_is_read(small):
@@ -208,8 +204,9 @@ def test_nothing_later_than_the_moment_is_read(small):
 def test_an_unreadable_file_is_a_task_that_did_not_execute(tmp_path, form):
     path = tmp_path / f"a.{form}"
     path.write_bytes(b"\x00\xffUNREADABLE\xff\x00" * 40)
-    run = solve_task({"capabilities": '["text_file"]', "prompt": "What?", "as_of": AS_OF}, [path], None)
-    assert run["status"] == "failed" and "cannot be read" in run["reason"]
+    event = {"capabilities": '["text_file"]', "prompt": "What?", "as_of": AS_OF}
+    status, _, reason = solve_task(event, [path], None)
+    assert status == "failed" and f"the {form} cannot be read" in reason
     with pytest.raises(Unread):
         extract_text([path])
 
@@ -225,8 +222,8 @@ HOSTILE = {
 def test_a_hostile_page_is_a_task_that_did_not_execute(name):
     event = {"capabilities": '["browser"]', "prompt": "What?", "as_of": AS_OF}
     page = Page("p1", PORTAL, AS_OF, "text/html", HOSTILE.get(name, ""))
-    run = solve_task(event, [PORTAL], lambda address, as_of: page)
-    assert run["status"] == "failed" and "the menu cannot be read" in run["reason"]
+    status, _, reason = solve_task(event, [PORTAL], lambda address, as_of: page)
+    assert status == "failed" and "the menu cannot be read" in reason
     with pytest.raises(Unread, match="the html cannot be read"):
         read_table(page.text.encode(), "html")
 
@@ -250,7 +247,7 @@ TABLE += [["2016-10-05", "Iowa", "3.0", "1,042"], ["2016-10-06", "Iowa", "0.5", 
     ],
 )
 def test_a_question_is_read_by_keywords(question, answer):
-    assert answer_question(question, melt_grid(TABLE)) == answer
+    assert answer_question(question, melt_grid(TABLE)) == (answer and f"Answer: {answer}")
 
 
 # --- scores ---------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from public import spdg_questions
 from helpers.liveagentbench import workflow as study
 from helpers.liveagentbench.agent import TURN
 from helpers.liveagentbench.asks import list_truths
-from helpers.liveagentbench.cases import JUDGES, STAGES, load_cases, load_questions
+from helpers.liveagentbench.cases import STAGES, load_cases, load_questions
 from helpers.liveagentbench.funnel import catch_planted, list_kept, rate_model, run_funnel
 from helpers.liveagentbench.portal import Portal
 from helpers.liveagentbench.tasks import load_taskset, open_files
@@ -146,70 +146,60 @@ def test_what_an_own_cases_scripts_printed_replays_without_a_sandbox(tmp_path, m
     pd.testing.assert_frame_equal(study.run_workflow(asked, cases, answers, "mock", "30_own"), first)
 
 
-def screen_one(answer, found="nothing", status="ok", **labels):
-    """Return the model's view on whether one question, with the answer 12, is beyond memory and one search."""
-    table = pd.DataFrame([{"question_id": "a", "text": "How many?", "answer": "12"} | labels])
-    table = table.reindex(columns=load_questions().columns).astype(object).where(lambda t: t.notna(), None)
-
+@pytest.mark.parametrize(
+    ("answer", "found", "status", "view"),
+    [
+        ("12.0", "no", "ok", (False, "known by heart")),
+        ("7", "12", "ok", (False, "found by one search")),
+        ("7", "8", "ok", (True, "")),
+        ("7, 12 or 15", "no", "ok", (True, "")),  # many answers are none
+        ("", "no", "timeout", (None, "no reply", "timeout")),
+        ("", "no", "unparsable", (True, "")),
+    ],
+)
+def test_what_is_known_or_found_by_one_search_is_dropped(answer, found, status, view):
     def consult(prompt, schema, repeat=0):
         value = {"answer": found if "A search found" in prompt else answer}
         return Verdict(status, value if status == "ok" else None)
 
-    row = study.view_retrieval(table.loc[0].to_dict(), "12", consult, lambda *given: [], NOW)[0]
-    return row["is_kept"], row["note"], row["status"]
+    assert study.try_retrieval("How many?", "12", consult, lambda *given: [], NOW) == view
 
 
-def test_what_is_known_or_found_by_one_search_is_dropped():
-    assert screen_one("12.0") == (False, "known by heart", "ok")
-    assert screen_one("7", found="12") == (False, "found by one search", "ok")
-    assert screen_one("7", found="8") == (True, "", "ok")
-    assert screen_one("7, 12 or 15", found="no") == (True, "", "ok"), "many answers are none"
-    assert screen_one("", status="timeout") == (None, "no reply", "timeout")
-    assert screen_one("", status="unparsable") == (True, "", "ok")
-
-
-def test_the_third_reader_is_asked_only_where_two_differ(made):
+@pytest.mark.parametrize(
+    ("answers", "view"),
+    [
+        (["{truth}"], (True, "agreed")),
+        (["2016-10-01", "{truth}"], (True, "settled by a third")),
+        (["2016-10-01", "2016-10-02"], (False, "no two agree")),
+        (["2016-10-01", "2016-10-01"], (False, "settled by a third, against the annotator")),
+    ],
+)
+def test_the_third_reader_is_asked_only_where_two_differ(made, answers, view):
     case, asked = made[1]["u13"], []
-    run = {"status": "ok", "reply": "2016-10-12", "reason": None}
 
-    def read(answer):
-        def consult(prompt, schema, repeat=0):
-            asked.append(repeat)
-            return Verdict("ok", {"answer": answer[repeat]})
+    def consult(prompt, schema, repeat=0):
+        asked.append(repeat)
+        return Verdict("ok", {"answer": answers[repeat].format(truth=case["answer"])})
 
-        asked.clear()
-        row = study.view_answers("u13", case, run, consult, [], lambda *given: [])[-1]
-        return row["is_kept"], row["note"], list(asked)
-
-    truth = case["answer"]
-    run["reply"] = f"Answer: {truth}"
-    assert read([truth]) == (True, "agreed", [0])
-    assert read(["2016-10-01", truth]) == (True, "settled by a third", [0, 1])
-    assert read(["2016-10-01", "2016-10-02"]) == (False, "no two agree", [0, 1])
-    assert read(["2016-10-01", "2016-10-01"]) == (False, "settled by a third, against the annotator", [0, 1])
+    assert study.read_blind(case, f"Answer: {case['answer']}", consult, [], lambda *given: []) == view
+    assert asked == list(range(len(answers)))
 
 
 def test_the_funnel_counts_each_question_once():
     stages = ("attachment", "tool dependent")
-    rows = [
-        study.view("a", "attachment", "model", True),
-        study.view("b", "attachment", "model", False, "gone"),
-        study.view("c", "attachment", "model", True),
-        study.view("a", "tool dependent", "model", True),
-        study.view("b", "tool dependent", "model", True),
-        study.view("c", "tool dependent", "model", None),
-    ]
-    funnel = run_funnel(pd.DataFrame(rows), stages)
+    says = [("a", stages[0], True), ("b", stages[0], False), ("c", stages[0], True)]
+    says += [("a", stages[1], True), ("b", stages[1], True), ("c", stages[1], None)]
+    rows = [row for name, stage, is_kept in says for row in study.list_views(name, stage, (is_kept, "gone"))]
+    views = pd.DataFrame(rows).query("judge == 'model'")
+    funnel = run_funnel(views, stages)
     assert funnel[["n_in", "n_out", "n_unknown"]].to_numpy().tolist() == [[3, 2, 0], [2, 1, 1]]
     assert funnel["reasons"].tolist() == ["gone (1)", ""]
-    assert list_kept(pd.DataFrame(rows), "model", stages) == ["a"]
+    assert list_kept(views, "model", stages) == ["a"]
 
 
 def test_questions_that_nobody_labelled_have_no_agreement():
-    kept = {"labels": None, "model": True}
-    keys = [(name, stage, judge) for name in "ab" for stage in STAGES for judge in JUDGES]
-    views = [dict(zip(("question_id", "stage", "judge"), key, strict=True)) | {"is_kept": kept[key[2]]} for key in keys]
-    views = pd.DataFrame(views).assign(note="").astype({"is_kept": object})
+    rows = [study.list_views(name, stage, (True, ""), (None, "")) for name in "ab" for stage in STAGES]
+    views = pd.DataFrame(sum(rows, [])).astype({"is_kept": object})
     agreement = rate_model(views, 0, 10)
     assert agreement.empty and len(run_funnel(views)) == 2 * len(STAGES)
 

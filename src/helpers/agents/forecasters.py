@@ -47,12 +47,9 @@ def forecast_event(method, event, crawler):
     history, page_id = read_history(crawler, source_id, event["as_of"], variables)
     rng = seed_draws(method, event)
     if method == "random":
-        prediction = guess_event(event, variables, history, rng)
-        note = "guessed at random"
+        prediction, note = guess_event(event, variables, history, rng), "guessed at random"
     else:
-        key = ("places", page_id, event["variables"])
-        placed = crawler.keep(key, lambda: place_values(history, variables["date"]))
-        point, draws = expect_values(method, history, placed, rng)
+        point, draws = expect_values(method, history, variables["date"], rng)
         prediction = answer_event(event, variables, point, draws, by_draws=method == "base_rate")
         first, expected = next(iter(point.items()))
         note = f"expected {expected:.6g} for {first}" + (f" and {len(point) - 1} more" * (len(point) > 1))
@@ -86,20 +83,14 @@ def read_history(crawler, source_id, as_of, variables):
     return crawler.keep(("history", page_id, dump_json(variables)), shape), page_id
 
 
-def place_values(history, date):
-    """Return what every method starts from: [(an entity's known values, place of the one a week back, steps ahead)]."""
-    days, date = history.index.to_numpy().astype("datetime64[D]"), np.datetime64(date)
-    n_steps, back, values = count_steps(days, date), count_back(days, date), history.to_numpy()
-    return [
-        (tuple(column[known].tolist()), back if known.all() else count_back(days[known], date), n_steps)
-        for column, known in zip(values.T, ~np.isnan(values.T), strict=True)
-    ]
-
-
-def expect_values(method, history, placed, rng):
-    """Return (point, draws): the value expected for each entity on the event's date, and 400 draws (rows) of them."""
-    values = history.to_numpy()
-    point, spread = np.array([expect_value(method, *column) for column in placed], dtype=float).T
+def expect_values(method, history, date, rng):
+    """Return (point, draws): the value expected for each entity on a date, and 400 draws (rows) of them."""
+    days, date, values = history.index.to_numpy().astype("datetime64[D]"), np.datetime64(date), history.to_numpy()
+    n_steps, expected = count_steps(days, date), []
+    for column, known in zip(values.T, ~np.isnan(values.T), strict=True):
+        back = count_back(days[known], date)
+        expected.append(expect_value(method, tuple(column[known].tolist()), back, n_steps))
+    point, spread = np.array(expected, dtype=float).T
     if method == "base_rate":
         rows = values[rng.integers(len(history), size=N_DRAWS)]
         draws = np.where(np.isnan(rows), point, rows)
@@ -183,16 +174,16 @@ def guess_event(event, variables, history, rng):
     if event["kind"] == "ranking":
         names = [str(name) for name in rng.permutation(sorted(history.columns))]
         share = round(variables["k"] / len(names), 6)
-        return {"value": names[: variables["k"]], "distribution": {name: share for name in sorted(names)}}
+        return {"value": names[: variables["k"]], "distribution": dict.fromkeys(sorted(names), share)}
     options = parse_json(event["options"])
     letters = list(options)
     if event["kind"] == "multi":
         sole = [letter for letter in letters if options[letter] == NONE_LABEL]
         value = sorted(letter for letter in letters if letter not in sole and rng.random() < 0.5) or sole or letters[:1]
-        return {"value": value, "distribution": {letter: 0.5 for letter in letters}}
+        return {"value": value, "distribution": dict.fromkeys(letters, 0.5)}
     share = round(1 / len(letters), 6)
     value = letters[int(rng.integers(len(letters)))]
-    return {"value": value, "probability": share, "distribution": {letter: share for letter in letters}}
+    return {"value": value, "probability": share, "distribution": dict.fromkeys(letters, share)}
 
 
 def expect_value(method, values, back, n_steps):
@@ -217,32 +208,16 @@ def expect_value(method, values, back, n_steps):
         powers = weight ** np.arange(n_steps)
         point = constant * powers.sum() + weight**n_steps * values[-1]
         return point, spread * float(np.sqrt(np.square(powers).sum()))
-    if method == "last_value":
-        return values[-1], measure_error(values, values, n_steps)
+    n, said = len(values), values  # what the rule says from the values up to each place
     if method == "seasonal":
-        return values[-back], measure_error(values, values[:1] * (back - 1) + values, n_steps)
-    return float(np.mean(values[-N_MEAN:])), measure_error(values, roll_mean(values), n_steps)
-
-
-def measure_error(values, said, n_steps):
-    """Return the root mean square of a rule's past errors `n_steps` ahead; the series' own spread when too short.
-
-    `said` is what the rule gives from the values up to each place.
-    """
-    if len(values) - n_steps - 2 < 3:
-        return float(np.std(values))
-    errors = np.subtract(values[2 + n_steps :], said[2 : len(values) - n_steps])
-    return float(np.sqrt(np.mean(np.square(errors))))
-
-
-def roll_mean(values):
-    """Return the mean of the last seven values up to each place, of fewer at first; added from the oldest on.
-
-    >>> roll_mean((1.0, 2.0, 6.0)).tolist()
-    [1.0, 1.5, 3.0]
-    """
-    padded, n = np.concatenate([np.zeros(N_MEAN - 1), values]), len(values)
-    return sum(padded[start : start + n] for start in range(N_MEAN)) / np.minimum(np.arange(1, n + 1), N_MEAN)
+        said = values[:1] * (back - 1) + values
+    elif method != "last_value":  # a mean, added from the oldest on
+        padded = np.concatenate([np.zeros(N_MEAN - 1), values])
+        said = sum(padded[start : start + n] for start in range(N_MEAN)) / np.minimum(np.arange(1, n + 1), N_MEAN)
+    if n - n_steps - 2 < 3:
+        return said[n - 1], float(np.std(values))
+    errors = np.subtract(values[2 + n_steps :], said[2 : n - n_steps])
+    return said[n - 1], float(np.sqrt(np.mean(np.square(errors))))
 
 
 @lru_cache(maxsize=8192)
@@ -252,23 +227,18 @@ def fit_smoothing(values):
     The weight is that of least squared one-step errors, the start the first value (statsmodels, which estimates the
     start too, agrees closely and takes twenty times as long; tests/agents/test_forecasters.py).
     """
-    found = minimize_scalar(lambda weight: smooth(values, weight)[1], bounds=(0, 1), method="bounded")
-    level, squares = smooth(values, found.x)
-    return level, float(found.x), float(np.sqrt(squares / (len(values) - 2)))
 
+    def smooth(weight):
+        level, squares = values[0], 0.0
+        for value in values[1:]:
+            error = value - level
+            squares += error * error
+            level += weight * error
+        return level, squares
 
-def smooth(values, weight):
-    """Return (level after the last value, sum of squared one-step errors) of exponential smoothing.
-
-    >>> smooth((1.0, 2.0, 4.0), 0.5)
-    (2.75, 7.25)
-    """
-    level, squares = values[0], 0.0
-    for value in values[1:]:
-        error = value - level
-        squares += error * error
-        level += weight * error
-    return level, squares
+    weight = minimize_scalar(lambda weight: smooth(weight)[1], bounds=(0, 1), method="bounded").x
+    level, squares = smooth(weight)
+    return level, float(weight), float(np.sqrt(squares / (len(values) - 2)))
 
 
 @lru_cache(maxsize=8192)

@@ -18,6 +18,8 @@ from helpers.web.passages import read_page
 N_TURNS = 12
 """Turns that a task may take, the answer among them."""
 TURN = make_schema(action={"enum": ["page", "file", "shell", "answer"]}, input={"type": "string", "maxLength": 1000})
+STATES = {"ok": "ok", "unparsable": "ok", "missing": "missing"}
+"""A verdict's status, and a run's of it; of any other "failed"."""
 
 
 def work_by_turns(consult, event, places, fetch, shells, repeat=0):
@@ -34,14 +36,21 @@ def work_by_turns(consult, event, places, fetch, shells, repeat=0):
     starts, said = [place for place in places if isinstance(place, str)], []
     about = {"question": event["prompt"], "files": ", ".join(files) or "none", "start": ", ".join(starts) or "none"}
     with ExitStack() as stack:
-        box, scripts, n_run = cache(lambda: stack.enter_context(open_box(files))), [], 0
+        scripts, n_run = [], 0
+
+        @cache
+        def open_box():
+            digests = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items()}
+            manifest = [{"path": name, "sha256": digest} for name, digest in digests.items()]
+            folder = next((path.parent for path in files.values()), ".")
+            return stack.enter_context(open_sandbox(manifest, folder))
 
         def run_shell(script):
             nonlocal n_run
             scripts.append(script)
             key = event["event_id"], dump_json(scripts)
             if key not in shells:  # a sandbox that is opened after recorded scripts does them first
-                results = [box().exec(["bash", "-c", each]) for each in scripts[n_run:]]
+                results = [open_box().exec(["bash", "-c", each]) for each in scripts[n_run:]]
                 n_run, shells[key] = len(scripts), cut_middle(describe_result(results[-1]))
             return shells[key]
 
@@ -54,7 +63,7 @@ def work_by_turns(consult, event, places, fetch, shells, repeat=0):
             prompt = read_prompt("taskset_turn").format(**about, n_left=n_left, said="\n\n".join(said))
             verdict = consult(prompt, TURN, repeat)
             if verdict.status != "ok":
-                status = {"missing": "missing", "unparsable": "ok"}.get(verdict.status, "failed")
+                status = STATES.get(verdict.status, "failed")
                 return status, None, "its turn cannot be read" if status == "ok" else verdict.reason
             action, given = verdict.value["action"], verdict.value["input"]
             if action == "answer":
@@ -65,12 +74,6 @@ def work_by_turns(consult, event, places, fetch, shells, repeat=0):
                 shown = f"It was not done: {type(fault).__name__}: {fault}"
             said.append(f"{action}: {given}\n{shown}")
     return "ok", None, f"no answer in {N_TURNS} turns"
-
-
-def open_box(files):
-    """Return the sandbox (a context) whose evidence are some files of one folder."""
-    manifest = [{"path": name, "sha256": hashlib.sha256(path.read_bytes()).hexdigest()} for name, path in files.items()]
-    return open_sandbox(manifest, next((path.parent for path in files.values()), "."))
 
 
 def show_page(page):

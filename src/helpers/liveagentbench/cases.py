@@ -74,7 +74,7 @@ class Case(BaseModel):
 
 
 def read_rows(path, model):
-    """Return the objects of a JSON lines file by question_id, each held to a model.
+    """Return the objects of a JSON lines file by question_id, each of a model.
 
     Raises ValueError with file, line and reason; for a question that stands twice, and for a file without one.
     """
@@ -84,7 +84,7 @@ def read_rows(path, model):
     ):
         if row["question_id"] in rows:
             raise ValueError(f"{place}: question_id {row['question_id']!r} is there already")
-        rows[row["question_id"]] = row
+        rows[row["question_id"]] = model(**row)
     if not rows:
         raise ValueError(f"{path.name} holds no question")
     return rows
@@ -92,9 +92,7 @@ def read_rows(path, model):
 
 def load_questions(path=ROOT / "data/spdg/questions.jsonl"):
     """Return users' questions, a column a field of `Question`; what is not given is None. Raises as `read_rows`."""
-    rows = read_rows(path, Question).values()
-    table = pd.DataFrame(rows).reindex(columns=list(Question.model_fields)).astype(object)
-    return table.where(table.notna(), None)
+    return pd.DataFrame([dict(row) for row in read_rows(path, Question).values()], dtype=object)
 
 
 def load_cases(questions, tasks, answers, path=ROOT / "data/spdg/cases.jsonl"):
@@ -103,46 +101,51 @@ def load_cases(questions, tasks, answers, path=ROOT / "data/spdg/cases.jsonl"):
     `tasks` and `answers` are the task set's tables; `places`, of a task of its own, are its files and address. Raises
     ValueError as `read_rows`, and for a case of an unknown question or task, without an answer, or with a lost file.
     """
-    truths = list_truths(answers)
-    texts, events, cases = set(questions["question_id"]), tasks.set_index("event_id", drop=False), {}
-    for name, row in read_rows(path, Case).items():
-        case, places = Case(**row), None
-        if name not in texts or not case.task and case.event_id not in events.index:
+    truths, known = list_truths(answers), set(questions["question_id"])
+    events, cases = tasks.set_index("event_id", drop=False), {}
+    for name, case in read_rows(path, Case).items():
+        answer, places = case.answer or truths.get(case.event_id), None
+        if name not in known or not case.task and case.event_id not in events.index:
             raise ValueError(f"{path.name}, {name}: no such question, or no task {case.event_id!r}")
-        answer = case.answer or truths.get(case.event_id)
         if case.task:
             takes = [capability for capability, environment in FORMS.values() if environment == case.tool]
             event = {"event_id": name, "prompt": case.task, "as_of": case.as_of, "capabilities": dump_json(takes)}
             places = [path.parent / file for file in case.files] + [case.address] * bool(case.address)
-            lost = [place.name for place in places if not isinstance(place, str) and not place.exists()]
+            lost = [file for file in case.files if not (path.parent / file).exists()]
             if answer is None or lost:
                 raise ValueError(f"{path.name}, {name}: {f'no file {lost[0]}' if lost else 'no answer'}")
         else:
             event = events.loc[case.event_id].to_dict()
             event |= {"attachments": dump_json([case.address])} if case.address else {}
-        cases[name] = {"event": event, "steps": case.steps, "planted": case.planted or "", "answer": answer}
-        cases[name]["places"] = places
+        facts = {"event": event, "steps": case.steps, "planted": case.planted or ""}
+        cases[name] = facts | {"answer": answer, "places": places}
     return cases
 
 
 def list_tags(steps):
     """Return the abilities and environments of steps as one set; "none" is no environment."""
-    return ({step.ability for step in steps} | {step.environment for step in steps}) - {"none"}
-
-
-def compute_mismatch(tags, again):
-    """Return the share of tags that two readings do not have in common; 1 where neither has any (3.2.4).
-
-    >>> compute_mismatch({"find", "web site"}, {"find", "web site", "compare"})
-    0.33333333333333337
-    """
-    union = set(tags) | set(again)
-    return 1 - len(set(tags) & set(again)) / len(union) if union else 1.0
+    return {tag for step in steps for tag in (step.ability, step.environment)} - {"none"}
 
 
 def count_tools(steps):
     """Return how many tools steps take: their environments other than none."""
     return len({step.environment for step in steps} - {"none"})
+
+
+def rate_tags(tags, again):
+    """Return (is_kept, note) by the share of tags that two readings do not have in common (3.2.4).
+
+    >>> rate_tags({"find", "web site"}, {"find", "web site", "compare"})
+    (True, 'mismatch 0.33')
+    """
+    mismatch = 1 - len(tags & again) / len(tags | again)
+    return mismatch <= MAX_MISMATCH, f"mismatch {mismatch:.2f}"
+
+
+def rate_complexity(steps):
+    """Return (is_kept, note) by whether a task takes two steps or more, and a tool (3.2.2)."""
+    n_steps, n_tools = len(steps), count_tools(steps)
+    return n_steps >= MIN_STEPS and n_tools >= MIN_TOOLS, f"steps {n_steps}, tools {n_tools}"
 
 
 def rate_level(steps):
@@ -152,5 +155,5 @@ def rate_level(steps):
     1
     """
     n_steps, n_tools = len(steps), count_tools(steps)
-    fits = [n_steps <= most and (tools is None or n_tools <= tools) for most, tools in LEVELS]
-    return fits.index(True) + 1 if any(fits) else len(LEVELS) + 1
+    fits = (n_steps <= most and (tools is None or n_tools <= tools) for most, tools in LEVELS)
+    return next((level for level, is_fit in enumerate(fits, 1) if is_fit), len(LEVELS) + 1)

@@ -21,14 +21,12 @@ def build_menus(sources):
         address = PORTAL + source.domain.lower().replace(" ", "-")
         links[PORTAL][address] = source.domain
         links.setdefault(address, {})[source.address] = source.name
-    names = {PORTAL: "Contents"} | links[PORTAL]
-    return {address: write_menu(names[address], sorted(items.items())) for address, items in links.items()}
-
-
-def write_menu(title, items):
-    """Return a page of links."""
-    links = "\n".join(f"<li><a href='{address}'>{name}</a></li>" for address, name in items)
-    return f"<!doctype html>\n<html lang='en'><body><h1>{title}</h1>\n<ul class='menu'>\n{links}\n</ul></body></html>\n"
+    names, pages = {PORTAL: "Contents"} | links[PORTAL], {}
+    for address, items in links.items():
+        shown = "\n".join(f"<li><a href='{link}'>{name}</a></li>" for link, name in sorted(items.items()))
+        body = f"<h1>{names[address]}</h1>\n<ul class='menu'>\n{shown}\n</ul>"
+        pages[address] = f"<!doctype html>\n<html lang='en'><body>{body}</body></html>\n"
+    return pages
 
 
 class Portal(Replay):

@@ -59,7 +59,7 @@ def read_ask(question):
 
 
 def answer_question(question, table):
-    """Return a question's answer from a table's rows, None when the rules find none."""
+    """Return the program's final line on a question and a table's rows, None when its rules find no answer."""
     ask, arg = read_ask(question)
     rows = select_rows(question, table)
     if rows.empty:
@@ -71,20 +71,33 @@ def answer_question(question, table):
     except (ValueError, KeyError, IndexError, TypeError):
         return None
     decimals = max(len(text.partition(".")[2]) for text in rows["text"])
-    return format_answer(value, 0 if ask in COUNTS else int(arg) if ask == "mean" else decimals)
+    return f"Answer: {format_answer(value, 0 if ask in COUNTS else int(arg) if ask == 'mean' else decimals)}"
+
+
+def recite(question, table):
+    """Return all names and values of a table as one line: no answer, though one may stand in it."""
+    return "; ".join(dict.fromkeys(table["entity"].tolist() + table["text"].tolist()))
 
 
 def select_rows(question, table):
-    """Return the rows a question is about (occurred_at, entity, value, text): its column, its names, its dates."""
+    """Return the rows a question is about (occurred_at, entity, value, text): its column, its names, its dates.
+
+    For no date all rows, for two a span, for one the day or time; all, too, where no row is dated, as in a chart of one
+    moment.
+    """
+
+    def count_words(heading):
+        return len(words & set(re.findall(r"[^\W\d]{2,}", heading.casefold())))
+
     words = set(re.findall(r"\w+", question.casefold()))
-    heading = max(
-        dict.fromkeys(table["heading"]),
-        key=lambda heading: len(words & set(re.findall(r"[^\W\d]{2,}", heading.casefold()))),
-    )
-    kept = table[table["heading"] == heading]
+    kept = table[table["heading"] == max(dict.fromkeys(table["heading"]), key=count_words)]
     names = order_names(question, kept["entity"].unique())
     kept = kept[kept["entity"].isin([*names, ""])] if names else kept
-    kept = kept[keep_dates(kept["occurred_at"], read_dates(question))]
+    dates, asked = kept["occurred_at"], read_dates(question)
+    if len(asked) == 1 and dates.any():
+        kept = kept[dates.str.startswith(asked[0])]
+    elif asked and dates.any():
+        kept = kept[dates.between(asked[0], asked[-1] + "T99" * ("T" not in asked[-1]))]
     clean = kept["text"].str.replace(",", "")
     kept = kept.assign(value=pd.to_numeric(clean, errors="coerce"), text=clean)
     return kept.dropna(subset="value")
@@ -108,50 +121,26 @@ def order_names(question, names):
     return named[::-1] if is_turned else named
 
 
-def keep_dates(dates, asked):
-    """Return which dates a question asks about: all for none, a span for two, the day or time for one.
-
-    Where no row is dated, as in a chart of one moment, all are kept.
-    """
-    if not asked or dates.eq("").all():
-        return pd.Series(True, index=dates.index)
-    if len(asked) == 1:
-        return dates.str.startswith(asked[0])
-    return (dates >= asked[0]) & (dates <= asked[-1] + ("T99" if "T" not in asked[-1] else ""))
-
-
-def reply_by_rules(question, table):
-    """Return the program's final line, None when its rules find no answer."""
-    answer = answer_question(question, table)
-    return None if answer is None else f"Answer: {answer}"
-
-
-def recite(question, table):
-    """Return all names and values of a table as one line: no answer, though one may stand in it."""
-    return "; ".join(dict.fromkeys(table["entity"].tolist() + table["text"].tolist()))
-
-
 # --- a task -----------------------------------------------------------------------------------------------------------
 
 
-def solve_task(event, places, fetch, reply=reply_by_rules):
-    """Return a run's row: status, reply, reason.
+def solve_task(event, places, fetch, reply=answer_question):
+    """Return (status, reply, reason) of a program on a task.
 
     The status is "lacking" when the program has not all capabilities of the task, "failed" when a file or page could
     not be had or opened (the task did not execute), else "ok". `places` are the task's paths and addresses,
     `fetch(address, as_of)` is a web's, `reply(question, table)` makes the final line.
     """
     if not set(parse_json(event["capabilities"])) <= ABLE:
-        return {"status": "lacking", "reply": None, "reason": "lacks a capability"}
+        return "lacking", None, "lacks a capability"
     addresses = [place for place in places if isinstance(place, str)]
     try:
         rows = [read_table(place.read_bytes(), place.suffix[1:]) for place in places if not isinstance(place, str)]
         tables = find_tables(event, addresses[0], fetch) if addresses else [None]
         said = (reply(event["prompt"], pd.concat([*rows, table], ignore_index=True)) for table in tables)
-        answer = next((line for line in said if line is not None), None)
+        return "ok", next((line for line in said if line is not None), None), None
     except (Unread, GatewayError) as error:
-        return {"status": "failed", "reply": None, "reason": str(error)}
-    return {"status": "ok", "reply": answer, "reason": None}
+        return "failed", None, str(error)
 
 
 def find_tables(event, start, fetch):

@@ -6,9 +6,9 @@ import pandas as pd
 
 from helpers.agents.desk import keep_printed
 from helpers.agents.registry import open_consult
-from helpers.liveagentbench.agent import work_by_turns
+from helpers.liveagentbench.agent import STATES, work_by_turns
 from helpers.liveagentbench.portal import Portal
-from helpers.liveagentbench.program import recite, reply_by_rules, solve_task
+from helpers.liveagentbench.program import answer_question, recite, solve_task
 from helpers.liveagentbench.readers import Unread, extract_text
 from helpers.liveagentbench.tasks import load_taskset, open_files
 from helpers.models.grammars import make_schema
@@ -20,7 +20,7 @@ from helpers.web.sources import load_sources
 RUN_ID = "31_liveagentbench"
 FORM = make_schema(answer={"type": "string", "maxLength": 40})
 """A model's reply: an answer alone."""
-PROGRAMS = {"program of rules": reply_by_rules, "reciter": recite}
+PROGRAMS = {"program of rules": answer_question, "reciter": recite}
 WITH_TEXT, WITH_TOOLS = "model, with the text", "model, with tools"
 COLUMNS = ["agent", "event_id", "repeat", "status", "reply", "reason"]
 
@@ -37,8 +37,7 @@ def run_taskset(agent, run_id=RUN_ID, n_repeats=0, **settings):
     with open_files(events) as places:
         for name, reply in PROGRAMS.items():
             for event in events.to_dict("records"):
-                about = {"agent": name, "event_id": event["event_id"], "repeat": 0}
-                rows.append(about | solve_task(event, places[event["event_id"]], fetch, reply))
+                rows.append((name, event["event_id"], 0, *solve_task(event, places[event["event_id"]], fetch, reply)))
         opened = open_consult(agent, run_id, about="answers tasks", **settings)
         with keep_printed(run_id, settings.get("live")) as shells, opened as consult:
             asked = run_model(consult, events, places, fetch, shells, n_repeats)
@@ -52,25 +51,24 @@ def run_model(consult, events, places, fetch, shells, n_repeats=0):
     Without tools the tasks are asked whose files all are text; another is "lacking". The status is "missing" where a
     reply is not recorded, "failed" where the request failed.
     """
-    rows = []
-    for event in events.to_dict("records"):
-        is_asked = parse_json(event["capabilities"]) == ["text_file"]
-        row = ask_task(consult, event, places[event["event_id"]]) if is_asked else ("lacking", None, "")
-        rows.append((WITH_TEXT, event["event_id"], 0, *row))
+    rows, tasks = [], [(event, places[event["event_id"]]) for event in events.to_dict("records")]
+    for event, paths in tasks:
+        rows.append((WITH_TEXT, event["event_id"], 0, *ask_with_text(consult, event, paths)))
     for repeat in range(n_repeats + 1):
-        for event in events.to_dict("records"):
-            row = work_by_turns(consult, event, places[event["event_id"]], fetch, shells, repeat)
+        for event, paths in tasks:
+            row = work_by_turns(consult, event, paths, fetch, shells, repeat)
             rows.append((WITH_TOOLS, event["event_id"], repeat, *row))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def ask_task(consult, event, paths):
+def ask_with_text(consult, event, paths):
     """Return (status, reply, reason) of a model on a task with the text of its files."""
+    if parse_json(event["capabilities"]) != ["text_file"]:
+        return "lacking", None, ""
     try:
         text = extract_text(paths)
     except Unread as error:
         return "failed", None, str(error)
     verdict = consult(read_prompt("taskset_text").format(question=event["prompt"], text=text), FORM)
     reply = verdict.value["answer"] if verdict.status == "ok" else None
-    status = {"missing": "missing", "ok": "ok", "unparsable": "ok"}.get(verdict.status, "failed")
-    return status, reply, verdict.reason
+    return STATES.get(verdict.status, "failed"), reply, verdict.reason

@@ -9,16 +9,6 @@ from helpers.agents.desk import call_tool
 from helpers.agents.sandbox import Limits, open_sandbox
 
 
-class Steps:
-    """What a transcript is to a tool."""
-
-    def __init__(self):
-        self.steps = []
-
-    def add(self, step_type, **columns):
-        self.steps.append({"step_type": step_type} | columns)
-
-
 @pytest.fixture(scope="module")
 def box():
     needs_sandbox()
@@ -27,13 +17,10 @@ def box():
 
 
 def call(box, name, **arguments):
-    """Return what a tool shows and its step."""
-    steps = Steps()
-    timeout = arguments.pop("timeout", None)
-    shown = call_tool(steps, box, name, arguments, timeout=timeout)
-    (step,) = steps.steps
-    assert step["content"] == shown and step["sandbox_backend"].startswith("bubblewrap") and step["tool"] == name
-    return shown, step["error"]
+    """Return what a tool shows, and what went wrong."""
+    step = call_tool(box, name, arguments, timeout=arguments.pop("timeout", None))
+    assert step["sandbox_backend"].startswith("bubblewrap") and step["tool"] == name
+    return step["content"], step["error"]
 
 
 def test_programs_are_run_and_shown(box):

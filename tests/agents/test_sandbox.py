@@ -496,7 +496,7 @@ def test_files_are_written_and_read(tmp_path):
                 box.read_file(path)
         with pytest.raises(OSError, match="Read-only file system"):
             box.write_file("/evidence/a.txt", "x")
-        with pytest.raises(ValueError, match="zero byte"):
+        with pytest.raises(ValueError, match="null byte"):
             box.exec(["bash", "-c", "echo \0"])
     with pytest.raises(SandboxError, match="closed"):
         box.exec(["true"])

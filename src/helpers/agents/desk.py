@@ -47,29 +47,26 @@ def keep_printed(run_id, live=False):
             write_whole(locate_output(kept), table.to_csv(lineterminator="\n"))
 
 
-def call_tool(transcript, box, name, arguments, *, timeout=None, actor=None, n_shown=MAX_SHOWN):
-    """Return what a tool that was called by name shows; adds the step, with the sandbox's backend and what went wrong.
+def call_tool(box, name, arguments, *, timeout=None, n_shown=MAX_SHOWN):
+    """Return the step of a tool that was called by name: columns of the traces table, what it shows as `content`.
 
-    Of a result longer than `n_shown` characters the middle is left out.
-    A fault of the agent's is said to it, never raised; only SandboxError is (the sandbox is gone).
+    Of a result longer than `n_shown` characters the middle is left out. A fault of the agent's is said to it, never
+    raised; only SandboxError is (the sandbox is gone).
     """
     error = None
     try:
-        if name in ("bash", "python") and isinstance(text := next(iter(arguments.values()), None), str):
+        if name == "editor":
+            shown = edit(box, timeout, **arguments)
+        elif name in ("bash", "python") and isinstance(text := next(iter(arguments.values()), None), str):
             command = ["python3", "-"] if name == "python" else ["bash", "-c", text]
             result = box.exec(command, text if name == "python" else "", timeout)
             shown, error = describe_result(result), result.limit
-        elif name == "editor":
-            shown = edit(box, timeout, **arguments)
         else:
             shown, error = "The tools are bash (script), python (program) and editor (command, path).", "not a tool"
-    except (OSError, TypeError, ValueError) as fault:
+    except (AttributeError, OSError, TypeError, ValueError) as fault:
         shown, error = f"It was not done: {fault}", type(fault).__name__
-    shown = cut_middle(shown, n_shown)
-    transcript.add(
-        "tool", actor=actor, tool=name, arguments=arguments, content=shown, sandbox_backend=box.backend, error=error
-    )
-    return shown
+    step = {"step_type": "tool", "tool": name, "arguments": arguments, "content": cut_middle(shown, n_shown)}
+    return step | {"sandbox_backend": box.backend, "error": error}
 
 
 def describe_result(result):
@@ -107,11 +104,13 @@ def edit(box, timeout, command=None, path=None, text="", old="", line=0):
     lines = had.splitlines(keepends=True)
     if command == "view":
         return "".join(f"{n:6} {line}" for n, line in enumerate(lines, 1)) or "(it is empty)"
-    if command == "replace" and (not old or had.count(old) != 1):
-        raise ValueError(f"`old` must stand in {path} once; it stands there {had.count(old) if old else 0} times")
-    if command == "insert" and not 0 <= line <= len(lines):
-        raise ValueError(f"{path} has {len(lines)} lines; `line` is 0 to {len(lines)}")
-    if command == "insert":
-        lines[line:line] = [text if text.endswith("\n") else text + "\n"]
-    box.write_file(path, had.replace(old, text) if command == "replace" else "".join(lines), timeout)
+    if command == "replace":
+        if (n := had.count(old) if old else 0) != 1:
+            raise ValueError(f"`old` must stand in {path} once; it stands there {n} times")
+        new = had.replace(old, text)
+    else:
+        if not 0 <= line <= len(lines):
+            raise ValueError(f"{path} has {len(lines)} lines; `line` is 0 to {len(lines)}")
+        new = "".join([*lines[:line], text.removesuffix("\n") + "\n", *lines[line:]])
+    box.write_file(path, new, timeout)
     return f"{path} is changed."

@@ -51,10 +51,11 @@ class View:
         return hits
 
     def observe(self, source_id=None):
-        """Return the values on a source's page (default: the event's): occurred_at, entity, variable, value."""
-        if source_id is None:
-            self._check_series()
-            source_id = self._event["source_id"]
+        """Return the values on a source's page (default: the event's): occurred_at, entity, variable, value.
+
+        Raises ValueError for what is no source, as that of a public question.
+        """
+        source_id = source_id or self._event["source_id"]
         with LOCK:
             table, page_id = self._crawler.observe(source_id, self._event["as_of"])
         self._add("observe", {"source_id": source_id}, [page_id])
@@ -66,18 +67,14 @@ class View:
         Raises GatewayError or ExtractionError when the source's page cannot be had or read, ValueError for an event of
         no series.
         """
-        variables = self._check_series()
+        if (variables := parse_json(self._event["variables"])) is None:
+            raise ValueError("a public question has no series to read; search() and fetch() look at pages")
         source_id = variables.get("about", self._event["source_id"])
         read = getattr(self._crawler, "recall", partial(read_history, self._crawler))  # a world of series reads its own
         with LOCK:
             history, page_id = read(source_id, self._event["as_of"], variables)
         self._add("observe", {"source_id": source_id}, [page_id])
         return history.copy()
-
-    def _check_series(self):
-        if (variables := parse_json(self._event["variables"])) is None:
-            raise ValueError("a public question has no series to read; search() and fetch() look at pages")
-        return variables
 
     def _add(self, tool, arguments, page_ids):
         self.steps.append({"step_type": "tool", "tool": tool, "arguments": arguments, "page_ids": page_ids})
@@ -129,11 +126,11 @@ def read_answer(given, event):
         return {"value": value}
     if isinstance(given, pd.Series):
         return {"value": resolve_expected(given, event)}
-    if isinstance(given, dict):
+    if isinstance(given, dict) and given and kind in ("number", "percent", "single", "multi", "ranking"):
         return read_distribution(given, kind, options, event)
-    if kind in ("number", "percent") and isinstance(given, Real) and not isinstance(given, bool):
+    if isinstance(given, Real) and kind in ("number", "percent"):
         return {"value": check_number(given)}
-    if kind in ("multi", "ranking", "list") and isinstance(given, list | tuple) and given:
+    if isinstance(given, list | tuple) and given and kind in ("multi", "ranking", "list"):
         check_options(given, options)
         return {"value": sorted(set(given)) if kind == "multi" else list(given)}
     told = f"the function gave a {type(given).__name__} for an event of kind {kind}"
@@ -148,8 +145,6 @@ def read_distribution(given, kind, options, event):
             raise ValueError("a distribution of a number maps quantiles, 0.5 among them, to values that do not fall")
         ends = {"interval_low": values.get(0.05), "interval_high": values.get(0.95)}
         return {"value": values[0.5], "distribution": {str(share): value for share, value in values.items()}} | ends
-    if kind not in ("single", "multi", "ranking") or not given:
-        raise ValueError(f"there is no distribution for an event of kind {kind}")
     check_options(given, options)
     chances = {name: check_number(chance, 1) for name, chance in given.items()}
     best = sorted(chances, key=lambda name: (-chances[name], name))

@@ -126,20 +126,18 @@ class Sandbox(NamedTuple):
     def exec(self, cmd, input="", timeout=None):
         """Return the Result of a command (a list of words), run in /workdir and given `input` (text, bytes) to read.
 
-        `timeout` in seconds can only shorten the limit. Raises ValueError for words that no program can be given,
-        SandboxError when the sandbox has been closed.
+        `timeout` in seconds can only shorten the limit. Raises ValueError or OSError for words that no program can be
+        given (a zero byte, 128 kB), SandboxError when the sandbox has been closed.
         """
-        if any("\0" in word or len(word.encode()) > 100_000 for word in cmd):
-            raise ValueError("a command may hold no zero byte, and no word above 100,000 bytes: write a file first")
         if self.holder.poll() is not None:
             raise SandboxError("this sandbox has been closed; open another")
-        data, n = input.encode() if isinstance(input, str) else input, 1024 * self.limits.output_kb
-        seconds = min(timeout or self.limits.seconds, self.limits.seconds)
+        seconds, n = min(timeout or self.limits.seconds, self.limits.seconds), 1024 * self.limits.output_kb
         for name in ("workdir", "tmp", "shm"):  # an earlier call may have shut them
             os.chmod(f"/proc/{self.pid}/root/disk/{name}", 0o777)
-        with write_filter() as rules, tempfile.TemporaryFile() as given:
-            given.write(data)
-            given.seek(0)
+        with tempfile.TemporaryFile() as rules, tempfile.TemporaryFile() as given:
+            for file, data in (rules, list_rules()), (given, input.encode() if isinstance(input, str) else input):
+                file.write(data)
+                file.seek(0)
             words = [*self.enter, "--seccomp", str(rules.fileno()), "--", *cmd]
             process = subprocess.Popen(words, pass_fds=[rules.fileno()], **APART | {"stdin": given})
         out, err, limit = attend(process, self, time.monotonic() + seconds)
@@ -167,17 +165,37 @@ class Sandbox(NamedTuple):
 
 
 @contextmanager
-def open_sandbox(manifest=(), folder=".", limits=None):
+def open_sandbox(manifest=(), folder=".", limits=None, backend=None):
     """Open a sandbox whose /evidence holds exactly the files of a manifest; yields it, and leaves nothing of it.
 
-    `manifest` lists dicts with `path` (below `folder`) and `sha256`. Raises SandboxError, which names the file, if one
-    cannot be read, lies outside or has another digest; and if no sandbox can be had here, saying what to do.
+    `manifest` lists dicts with `path` (below `folder`) and `sha256`; `backend` is as of `find_backend`. Raises
+    SandboxError, which names the file, if one cannot be read, lies outside or has another digest; and if no sandbox can
+    be had here, saying what to do.
+
+    A process that sleeps in it holds its file system. For root the sleeper is root's, so that it can show what only
+    root may read; calls become nobody (65534) going in.
     """
-    bwrap, backend = find_backend()
+    (bwrap, name), limits, is_root = backend or find_backend(), limits or Limits(), os.geteuid() == 0
+    own = [] if is_root else "--unshare-user --uid 1000 --gid 1000".split()
+    system = SYSTEM.format(size=limits.disk_mb << 20).split()
+    for part in ("/bin", "/lib", "/lib64", "/sbin"):
+        system += ["--symlink", os.readlink(part), part] if os.path.islink(part) else ["--ro-bind-try", part, part]
+    (python, settings), (show, inside) = show_python(), show_bubblewrap(bwrap)
     with tempfile.TemporaryDirectory(prefix="sandbox-") as stage:
-        copy_evidence(manifest, Path(folder), Path(stage, "evidence"))
-        with hold(bwrap, backend, stage, limits or Limits()) as sandbox:
-            yield sandbox
+        copy_evidence(manifest, Path(folder), evidence := Path(stage, "evidence"))
+        rest = ["--ro-bind", evidence, "/evidence", "--remount-ro", "/"]
+        rest += ["--", "/bin/bash", "-c", "echo $$; exec cat >/dev/null"]
+        with subprocess.Popen([bwrap, *own, *system, *python, *show, *rest], **APART) as holder:  # ends with its stdin
+            try:
+                pid = int(holder.stdout.readline() or 0)
+                if not pid:
+                    raise SandboxError((holder.stderr.read().decode().strip() or "bubblewrap ended").splitlines()[-1])
+                who = "--setuid 65534 --setgid 65534" if is_root else "--user --preserve-credentials"
+                sizes = {"file_bytes": limits.file_mb << 20, "address_bytes": limits.memory_mb << 21}
+                enter = BOUND.format(limits=limits, pid=pid, who=who, **sizes)
+                yield Sandbox(name, limits, holder, pid, [*enter.split(), inside, *CALL, *settings])
+            finally:
+                kill_group(holder.pid)
 
 
 def copy_evidence(manifest, folder, target):
@@ -234,41 +252,12 @@ def find_backend():
 def probe(bwrap):
     """Return why a bubblewrap does not serve, None where all that is promised is in force."""
     try:
-        with tempfile.TemporaryDirectory(prefix="sandbox-") as stage:
-            copy_evidence([], Path(), Path(stage, "evidence"))
-            with hold(bwrap, "", stage, Limits()) as sandbox:
-                done = sandbox.exec(["python3", "-c", PROBE], timeout=20)
+        with open_sandbox(backend=(bwrap, "")) as sandbox:
+            done = sandbox.exec(["python3", "-c", PROBE], timeout=20)
     except (SandboxError, OSError, ValueError) as error:
         return str(error)
     said = done.stdout.strip()
     return None if said == IN_FORCE else (done.stderr.strip() or f"{said!r} in place of {IN_FORCE!r}").splitlines()[-1]
-
-
-@contextmanager
-def hold(bwrap, backend, stage, limits):
-    """Hold a sandbox's file system by a process that sleeps in it; yields the Sandbox. Its disk ends with the block.
-
-    For root the sleeper is root's, so that it can show what only root may read; calls become nobody (65534) going in.
-    """
-    is_root = os.geteuid() == 0
-    own = [] if is_root else "--unshare-user --uid 1000 --gid 1000".split()
-    system = SYSTEM.format(size=limits.disk_mb << 20).split()
-    for name in ("/bin", "/lib", "/lib64", "/sbin"):
-        system += ["--symlink", os.readlink(name), name] if os.path.islink(name) else ["--ro-bind-try", name, name]
-    (python, settings), (show, inside) = show_python(), show_bubblewrap(bwrap)
-    rest = ["--ro-bind", Path(stage, "evidence"), "/evidence", "--remount-ro", "/"]
-    rest += ["--", "/bin/bash", "-c", "echo $$; exec cat >/dev/null"]
-    with subprocess.Popen([bwrap, *own, *system, *python, *show, *rest], **APART) as holder:  # ends with its stdin
-        try:
-            pid = int(holder.stdout.readline() or 0)
-            if not pid:
-                raise SandboxError((holder.stderr.read().decode().strip() or "bubblewrap ended").splitlines()[-1])
-            who = "--setuid 65534 --setgid 65534" if is_root else "--user --preserve-credentials"
-            sizes = {"file_bytes": limits.file_mb << 20, "address_bytes": limits.memory_mb << 21}
-            enter = BOUND.format(limits=limits, pid=pid, who=who, **sizes)
-            yield Sandbox(backend, limits, holder, pid, [*enter.split(), inside, *CALL, *settings])
-        finally:
-            kill_group(holder.pid)
 
 
 def show_bubblewrap(bwrap):
@@ -296,8 +285,9 @@ def show_python():
     return shown, [word for pair in settings.items() for word in ("--setenv", *pair)]
 
 
-def write_filter():
-    """Return an open pipe that holds the filter of system calls, as the kernel reads it (seccomp, classic BPF)."""
+@cache
+def list_rules():
+    """Return the filter of system calls, as the kernel reads it (seccomp, classic BPF)."""
     arch, mmap, fcntl, denied = FILTER[platform.machine()]
     load, mask, equal, above, end = 0x20, 0x54, 0x15, 0x35, 0x06
     refuse, kill, allow = (end, 0, 0, 0x00050001), (end, 0, 0, 0x80000000), (end, 0, 0, 0x7FFF0000)
@@ -306,10 +296,7 @@ def write_filter():
     asked = [rule for lock in LOCKS for rule in ((equal, 0, 1, lock), refuse)]
     rules += [(equal, 0, 2 + len(asked), fcntl), (load, 0, 0, 24), *asked, allow]
     rules += [(equal, 1, 0, mmap), allow, (load, 0, 0, 40), (mask, 0, 0, SHARED), (equal, 0, 1, SHARED), refuse]
-    reader, writer = os.pipe()
-    with open(writer, "wb") as pipe:
-        pipe.write(b"".join(struct.pack("=HBBI", *rule) for rule in [*rules, allow]))
-    return open(reader, "rb")
+    return b"".join(struct.pack("=HBBI", *rule) for rule in [*rules, allow])
 
 
 def attend(process, sandbox, end_at):

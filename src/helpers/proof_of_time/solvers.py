@@ -14,7 +14,7 @@ from functools import cache, partial
 from typing import NamedTuple
 
 from helpers.agents.desk import MAX_SHOWN, SCHEMAS, call_tool
-from helpers.agents.prompted import Transcript, ask_directly, constrain_json, forecast, keep_turn
+from helpers.agents.prompted import ask_directly, constrain_json, forecast, keep_turn
 from helpers.agents.prompts import fill_prompt
 from helpers.agents.sandbox import Limits, open_sandbox
 from helpers.agents.searching import ask_final_line, read_arguments
@@ -189,12 +189,11 @@ def use_tool(transcript, box, reply, number, call, replayed):
 
     def run(door, request, limit, row):
         for earlier in replayed[:-1]:
-            call_tool(Transcript(transcript.client), box(), *earlier)
+            call_tool(box(), *earlier)
         replayed.clear()
-        made, left = Transcript(transcript.client), limit - time.monotonic()
         n_shown = MAX_LOCAL if transcript.client.is_local else MAX_SHOWN
-        call_tool(made, box(), name, arguments, timeout=left, n_shown=n_shown)
-        return {"step": made.steps[0], "cost_usd": 0.0, "n_input_tokens": None, "n_output_tokens": None}
+        made = call_tool(box(), name, arguments, timeout=limit - time.monotonic(), n_shown=n_shown)
+        return {"step": made, "cost_usd": 0.0, "n_input_tokens": None, "n_output_tokens": None}
 
     options = {"after": reply["key"], "number": number, "tool": name, "arguments": arguments}
     request = {"model": "sandbox", "messages": [], "options": options, "sample": transcript.sample}

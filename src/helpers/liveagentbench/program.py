@@ -146,38 +146,38 @@ def solve_task(event, places, fetch, reply=answer_question):
 def find_tables(event, start, fetch):
     """Yield the tables of the pages behind a menu, the link most like the question followed first, N_PAGES opened.
 
-    Raises GatewayError when the start, or every page tried, could not be had.
+    Raises GatewayError when the start, or every page tried, could not be had, Unread for one that cannot be read.
     """
-    question, as_of = event["prompt"], event["as_of"]
-    queue, seen, trouble, n_read = rank_links(start, fetch(start, as_of).text, question), {start}, None, 0
+    queue, seen, trouble, is_found = [(0, start)], set(), None, False
     while queue and len(seen) <= N_PAGES:
         address = queue.pop(0)[1]
         if address in seen:
             continue
         seen.add(address)
         try:
-            page = fetch(address, as_of)
+            page = fetch(address, event["as_of"])
         except GatewayError as error:
             trouble = error
             continue
-        links = rank_links(address, page.text, question) if "class='menu'" in page.text else []
-        queue = sorted([*queue, *links], key=lambda link: link[0])
+        if address == start or "class='menu'" in page.text:
+            links = rank_links(address, page.text, event["prompt"])
+            queue = sorted([*queue, *links], key=lambda link: link[0])
+            continue
         table = read_table(page.text.encode(), "json" if "json" in page.content_type else "html")
-        if not links and not table.empty:
-            n_read += 1
+        if not table.empty:
+            is_found = True
             yield table
-    if trouble is not None and not n_read:
+    if trouble and not is_found:
         raise trouble
 
 
 def rank_links(address, text, question):
-    """Return a menu's links as [(rank, address)], most like the question first; the rank is minus the number of a
-    link's words, of four letters or more, that stand in the question. Raises Unread for a page that cannot be read.
+    """Return a menu's links as [(rank, address)]: minus how many of a link's words, of four letters or more, stand in
+    the question. Raises Unread for a page that cannot be read.
     """
     asked = set(re.findall(r"\w{4,}", question.casefold()))
     try:
         links = [(urljoin(address, a.get("href")), read_text(a)) for a in parse_html(text).iter("a")]
     except (ValueError, etree.ParserError) as error:
         raise Unread(f"{address}: the menu cannot be read ({error})") from None
-    ranked = [(-len(asked & set(re.findall(r"\w{4,}", label.casefold()))), link) for link, label in links]
-    return sorted(ranked, key=lambda link: link[0])
+    return [(-len(asked & set(re.findall(r"\w{4,}", label.casefold()))), link) for link, label in links]

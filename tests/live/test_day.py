@@ -6,7 +6,7 @@ from functools import partial
 import pandas as pd
 import pytest
 from internet import open_internet
-from live.bodies import HOSTS, answer
+from live.bodies import SITES, answer
 
 from helpers.agents.registry import load_agents
 from helpers.agents.runs import run_agents
@@ -16,7 +16,7 @@ from helpers.live import captures, day
 from helpers.live.captures import read_looks
 from helpers.question_sets import find_set
 from helpers.store import locate_output, read_runs, read_table
-from helpers.web.replay import open_day
+from helpers.web.replay import open_world
 from helpers.web.sources import LIVE_SOURCES, load_sources, locate_rows
 
 CHOSEN = (  # some of each form
@@ -42,7 +42,7 @@ def show(asked):
 def web(tmp_path, monkeypatch):
     """The sites of the chosen sources; nothing of the kit knows that they are not the real ones."""
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
-    with open_internet(tmp_path, dict.fromkeys(HOSTS, show), FIRST) as internet:
+    with open_internet(tmp_path, dict.fromkeys(SITES, show), FIRST) as internet:
         for name, value in internet.settings.items():
             monkeypatch.setenv(name, value)
         yield internet
@@ -93,7 +93,7 @@ def test_a_week_with_faults_poses_settles_and_replays(web):
 
     window = find_set(sets[0]).window
     events = read_table("events", window)
-    with open_day(window) as opener:  # the web as of a question's start holds nothing that came later
+    with open_world(day=window) as opener:  # the web as of a question's start holds nothing that came later
         crawler = opener()
         for source_id in events["source_id"].unique():
             crawler.observe(source_id, events["as_of"][0])

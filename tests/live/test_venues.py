@@ -7,16 +7,13 @@ from functools import partial
 import pandas as pd
 import pytest
 from internet import open_internet
-from mock_provider import Server
-from serving import run_server
 from venue_sites import COMMIT, Exchange, Market, make_bench, make_resolutions, make_set
+from weeks import write_agents
 
-from helpers.agents import registry
 from helpers.cli.main import main
 from helpers.live import venues
 from helpers.live.challenge import Batch, build_events, check_rows
 from helpers.live.venues import VENUES, fetch_questions
-from helpers.models.transport import load_litellm
 from helpers.web.guest import Guest
 
 NOW = pd.Timestamp("2026-03-02T16:00:00+08:00")
@@ -27,14 +24,6 @@ FILES = {
     "question_sets/2026-03-01-llm.json": make_set(),
     "resolution_sets/2026-03-01_resolution_set.json": make_resolutions(),
 }
-AGENT = """
-[my_model]
-model = "openai/mock-1"
-api_base = "{address}"
-usd_per_million = {{ input = 1.0, output = 2.0 }}
-max_tokens = 300
-probabilities = true
-"""
 
 
 @pytest.fixture
@@ -153,24 +142,18 @@ def test_forecastbench_is_read_at_a_commit_a_row_a_date_its_sources_in_turn(web)
 
 
 @pytest.fixture
-def ask(web, tmp_path, monkeypatch, capsys):
-    """A model, and a function that runs `daybefore week` as of a moment."""
-    load_litellm()
-    with run_server(model := Server()):
-        (tmp_path / "agents.toml").write_text(AGENT.format(address=model.address))
-        monkeypatch.setattr(registry, "OWN", tmp_path / "agents.toml")
-        monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
-        monkeypatch.chdir(tmp_path)
-        no_proxy = {"NO_PROXY": "127.0.0.1,localhost", "no_proxy": "127.0.0.1,localhost"}
-        for name, value in no_proxy.items():
-            monkeypatch.setenv(name, value)
+def ask(web, model, tmp_path, monkeypatch, capsys):
+    """A model that states probabilities, and a function that runs `daybefore week` as of a moment."""
+    write_agents(tmp_path, model.address, more="probabilities = true\n")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.setenv(name, "127.0.0.1,localhost")
 
-        def call(*arguments, now=NOW):
-            main(["week", "--now", now.isoformat(), *arguments])
-            return "".join(capsys.readouterr())
+    def call(*arguments, now=NOW):
+        main(["week", "--now", now.isoformat(), *arguments])
+        return "".join(capsys.readouterr())
 
-        call.model, call.web, call.folder = model, web, tmp_path
-        yield call
+    call.model, call.web, call.folder = model, web, tmp_path
+    return call
 
 
 def say(share):

@@ -12,21 +12,12 @@ from internet import open_internet
 from mock_provider import Server
 from serving import run_server
 from sites import Hub, write_parquet
-from weeks import make_checkout, make_model, make_week
+from weeks import AGENT, make_checkout, make_model, make_week, write_agents
 
-from helpers.agents import registry
 from helpers.cli.main import main
 from helpers.live.challenge import ANSWERS, DATASET
-from helpers.models.transport import load_litellm
 
 ROOT = Path(__file__).parents[2]
-AGENTS = """
-[my_model]
-model = "openai/mock-1"
-api_base = "{address}"
-usd_per_million = {{ input = 1.0, output = 2.0 }}
-max_tokens = 300
-"""
 WEEKS = [("a", "2026-03-04", "2026-03-08"), ("b", "2026-03-11", "2026-03-15")]
 """A week's name, its Wednesday, the day on which its questions end."""
 
@@ -45,7 +36,7 @@ def week(tmp_path):
         past = {"data/train-00000-of-00001.parquet": write_parquet(truths)}
         hub.publish(ANSWERS, past, f"{pd.Timestamp(end) + pd.Timedelta(days=2):%F}T02:00Z")
     with run_server(model := Server(answer=make_model(said))):
-        settings = make_checkout(tmp_path, ROOT, AGENTS.format(address=model.address))
+        settings = make_checkout(tmp_path, ROOT, AGENT.format(name="my_model", address=model.address))
         with open_internet(tmp_path, {"huggingface.co": hub}) as web:
 
             def call(*arguments, now, code=0):
@@ -104,22 +95,16 @@ def test_two_weeks_from_fetch_to_score(week):
 
 
 @pytest.fixture
-def ask(tmp_path, monkeypatch, capsys):
-    """A model, and a function that asks it a file of questions by `daybefore week`."""
-    load_litellm()
-    with run_server(model := Server()):
-        (tmp_path / "agents.toml").write_text(AGENTS.format(address=model.address))
-        monkeypatch.setattr(registry, "OWN", tmp_path / "agents.toml")
-        monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
-        monkeypatch.chdir(tmp_path)
+def ask(model, tmp_path, capsys):
+    """A function that asks the mock model a file of questions by `daybefore week`."""
 
-        def call(*arguments, now=None):
-            more = ["--agent", "my_model", "--questions", "week.jsonl", "--now", now] if now else []
-            main(["week", *more, *arguments])
-            return "".join(capsys.readouterr())
+    def call(*arguments, now=None):
+        more = ["--agent", "my_model", "--questions", "week.jsonl", "--now", now] if now else []
+        main(["week", *more, *arguments])
+        return "".join(capsys.readouterr())
 
-        call.model, call.folder = model, tmp_path
-        yield call
+    call.model, call.folder = model, tmp_path
+    return call
 
 
 def write_rows(path, rows):
@@ -210,8 +195,8 @@ def test_a_judge_looks_at_texts_that_were_not_matched(ask):
 
 def test_a_function_and_an_agent_that_searches_articles_are_asked(ask, monkeypatch):
     (ask.folder / "mine_week.py").write_text("def say(event, world):\n    return 'B' if event['options'] else None\n")
-    table = '[half]\nagent = "mine_week:say"\n\n' + AGENTS.format(address=ask.model.address)
-    (ask.folder / "agents.toml").write_text(table + 'method = "search_prompt"\n')
+    more = 'method = "search_prompt"\n\n[half]\nagent = "mine_week:say"\n'
+    write_agents(ask.folder, ask.model.address, more=more)
     write_rows(ask.folder / "week.jsonl", make_week("a", n=3)[0])
     monkeypatch.syspath_prepend(str(ask.folder))
     now = "2026-03-04T10:00:00+08:00"
@@ -228,9 +213,7 @@ def test_a_function_and_an_agent_that_searches_articles_are_asked(ask, monkeypat
 
 def test_another_agents_folder_is_left_alone(ask):
     write_rows(ask.folder / "week.jsonl", make_week("a", n=3)[0])
-    (ask.folder / "agents.toml").write_text(
-        "".join(AGENTS.replace("my_model", name).format(address=ask.model.address) for name in ("my_model", "other"))
-    )
+    write_agents(ask.folder, ask.model.address, "my_model", "other")
     now = "2026-03-04T10:00:00+08:00"
     ask("--out", "week", now=now)
     with pytest.raises(SystemExit, match="holds my_model's answers .*; name another folder"):

@@ -6,6 +6,7 @@ import pandas as pd
 
 COMMIT = "5f" * 20
 OPENED, CLOSES = "2026-02-01T00:00:00Z", "2026-04-01T00:00:00Z"
+RULES = "By the lock keeper's log."
 
 
 def read_ms(moment):
@@ -21,61 +22,35 @@ class Market:
 
     def write_polymarket(self):
         yes = self.price if self.outcome is None else float(self.outcome == "yes")
-        return {
-            "id": str(self.n),
-            "conditionId": f"0x{self.n:04x}",
-            "question": self.question,
-            "slug": f"lock-{self.n}",
-            "description": "By the lock keeper's log.",
-            "outcomes": '["Yes", "No"]',
-            "outcomePrices": json.dumps([str(yes), str(round(1 - yes, 4))]),
-            "clobTokenIds": json.dumps([f"{self.n}1", f"{self.n}2"]),
-            "startDate": OPENED,
-            "endDate": CLOSES,
-            "active": True,
-            "closed": self.outcome is not None,
-            "events": [{"id": str(self.group), "slug": f"canal-{self.group}"}],
-        } | ({"closedTime": "2026-03-20 12:00:00+00"} if self.outcome else {})
+        row = {"id": str(self.n), "conditionId": f"0x{self.n:04x}", "question": self.question, "slug": f"lock-{self.n}"}
+        row |= {"description": RULES, "startDate": OPENED, "endDate": CLOSES, "active": True}
+        row |= {"outcomes": '["Yes", "No"]', "outcomePrices": json.dumps([str(yes), str(round(1 - yes, 4))])}
+        row |= {"clobTokenIds": json.dumps([f"{self.n}1", f"{self.n}2"]), "closed": self.outcome is not None}
+        row |= {"events": [{"id": str(self.group), "slug": f"canal-{self.group}"}]}
+        return row | ({"closedTime": "2026-03-20 12:00:00+00"} if self.outcome else {})
 
     def write_manifold(self):
-        return {
-            "id": f"lock{self.n}",
-            "question": self.question,
-            "url": f"https://manifold.markets/keeper/lock-{self.n}",
-            "outcomeType": "BINARY",
-            "mechanism": "cpmm-1",
-            "probability": self.price,
-            "createdTime": read_ms(OPENED),
-            "closeTime": read_ms(CLOSES),
-            "isResolved": self.outcome is not None,
-        } | ({"resolution": self.outcome.upper(), "resolutionTime": read_ms("2026-03-20")} if self.outcome else {})
+        row = {"id": f"lock{self.n}", "question": self.question, "outcomeType": "BINARY", "mechanism": "cpmm-1"}
+        row |= {"url": f"https://manifold.markets/keeper/lock-{self.n}", "probability": self.price}
+        row |= {"createdTime": read_ms(OPENED), "closeTime": read_ms(CLOSES), "isResolved": self.outcome is not None}
+        end = {"resolution": str(self.outcome).upper(), "resolutionTime": read_ms("2026-03-20")}
+        return row | (end if self.outcome else {})
 
     def write_kalshi(self):
-        return {
-            "ticker": f"KXLOCK-26APR-{self.n}",
-            "event_ticker": f"KXLOCK-26APR{self.group}",
-            "market_type": "binary",
-            "title": self.question,
-            "yes_sub_title": "Open",
-            "rules_primary": "By the lock keeper's log.",
-            "rules_secondary": "",
-            "open_time": OPENED,
-            "close_time": CLOSES,
-            "status": "finalized" if self.outcome else "active",
-            "result": self.outcome or "",
-            "yes_bid_dollars": f"{self.price - 0.02:.4f}",
-            "yes_ask_dollars": f"{self.price + 0.02:.4f}",
-            "last_price_dollars": f"{self.price:.4f}",
-        }
+        row = {"ticker": f"KXLOCK-26APR-{self.n}", "event_ticker": f"KXLOCK-26APR{self.group}", "market_type": "binary"}
+        row |= {"title": self.question, "yes_sub_title": "Open", "rules_primary": RULES, "rules_secondary": ""}
+        row |= {"open_time": OPENED, "close_time": CLOSES, "result": self.outcome or ""}
+        prices = {"yes_bid": self.price - 0.02, "yes_ask": self.price + 0.02, "last_price": self.price}
+        row |= {f"{name}_dollars": f"{price:.4f}" for name, price in prices.items()}
+        return row | {"status": "finalized" if self.outcome else "active"}
 
     def write_metaculus(self, is_hidden=False):
         forecast = {"start_time": read_ms("2026-02-20") / 1000, "end_time": None, "centers": [self.price]}
         made = {"history": [forecast], "latest": None if is_hidden else forecast}
         about = {"id": self.n + 9000, "type": "binary", "open_time": OPENED, "scheduled_close_time": CLOSES}
-        about |= {"resolution": self.outcome, "resolution_criteria": "By the lock keeper's log.", "fine_print": ""}
+        about |= {"resolution": self.outcome, "resolution_criteria": RULES, "fine_print": ""}
         about |= {"aggregations": {"recency_weighted": made}}
-        if self.outcome:
-            about["actual_resolve_time"] = "2026-03-20T12:00:00Z"
+        about |= {"actual_resolve_time": "2026-03-20T12:00:00Z"} if self.outcome else {}
         return {"id": self.n, "title": self.question, "nr_forecasters": 20, "question": about}
 
 
@@ -146,17 +121,11 @@ class Exchange:
 
 def make_set(due="2026-03-01"):
     """Return a question set of three markets, two series with two dates each, and one question of two."""
-    base = {
-        "background": "N/A",
-        "market_info_resolution_criteria": "N/A",
-        "freeze_datetime": "2026-02-19T00:00:00+00:00",
-    }
-    market = base | {
-        "resolution_criteria": "As the market resolves.",
-        "resolution_dates": "N/A",
-        "url": "https://m.example",
-    }
-    market |= {"market_info_close_datetime": "2026-06-01T00:00:00+00:00", "freeze_datetime_value": "0.25"}
+    base = {"background": "N/A", "market_info_resolution_criteria": "N/A"}
+    base |= {"freeze_datetime": "2026-02-19T00:00:00+00:00"}
+    market = base | {"resolution_criteria": "As the market resolves.", "resolution_dates": "N/A"}
+    market |= {"url": "https://m.example", "freeze_datetime_value": "0.25"}
+    market |= {"market_info_close_datetime": "2026-06-01T00:00:00+00:00"}
     series = base | {"resolution_criteria": "By the gauge.", "resolution_dates": ["2026-03-08", "2026-03-31"]}
     series |= {"freeze_datetime_value": "3.5", "freeze_datetime_value_explanation": "The level in metres."}
     words = "Will the level on {resolution_date} be above that of {forecast_due_date}?"

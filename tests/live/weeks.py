@@ -27,67 +27,36 @@ def ask_letters(question, options, form=LETTERS):
     return f'The event to be predicted: "{question}\n{lines}"' + TAIL.format(form=form)
 
 
-# (name, prompt, level, the model's box, the prediction as submitted, the true answer, its score)
+def kind(name, prompt, level, box, written=None, truth=None, score=1.0):
+    """Return a kind of question: what stands in the model's box, as it is submitted, the true answer, its score."""
+    written = box if written is None else written
+    return name, prompt, level, box, written, written if truth is None else truth, score
+
+
+LAKES, MILLS = ["Alm", "Bex", "Cor", "Dun"], ["Ost", "West", "Nord", "Sud"]
+TIN = "What will the closing price of tin be on day {n}? Report in US dollars."
 KINDS = [
-    ("yes", ask("Will harbour {n} freeze before Sunday?", TWO % ("Yes", "No")), 1, "Yes", "Yes", "Yes", 1.0),
-    (
-        "two",
-        ask("Rowers vs. Drifters, race {n}", TWO % ("Rowers", "Drifters")),
-        1,
-        "Drifters",
-        "Drifters",
-        "Rowers",
-        0.0,
-    ),
-    ("one", ask_letters("Who wins regatta {n}?", ["Rowers", "Drifters", "Neither"], ONE), 1, "C", "C", "['C']", 1.0),
-    (
-        "several",
-        ask_letters("Which lakes of group {n} rise?", ["Alm", "Bex", "Cor", "Dun"]),
-        2,
-        "C, A",
-        "A, C",
-        "['A', 'C']",
-        1.0,
-    ),
-    ("half", ask_letters("Which mills of row {n} turn?", ["Ost", "West", "Nord", "Sud"]), 2, "A", "A", "A, B", 2 / 3),
-    ("name", ask("Which team will win cup {n}?"), 3, "Timber Wolves", "Timber Wolves", "Timber Wolves", 1.0),
-    ("number", ask("How many boats will cross strait {n}?"), 4, "1,250", "1250", "1300", 1 - (50 / 65) ** 2),
-    (
-        "unit",
-        ask("What will the closing price of tin be on day {n}? Report in US dollars."),
-        4,
-        "112.5",
-        "112.5 US dollars",
-        "112.5",
-        1.0,
-    ),
-    ("percent", ask("What will be the turnout in town {n} (in %)?"), 4, "54.2%", "54.2%", "60", 0.0),
-    (
-        "ranking",
-        ask("Name the top 3 songs of chart {n} in order."),
-        4,
-        "Ash; Birch; Cedar",
-        "Ash, Birch, Cedar",
-        "['Ash', 'Cedar', 'Birch']",
-        0.8,
-    ),
-    ("date", ask("On what date will ferry {n} resume?"), 3, "7 March 2026", "2026-03-07", "2026-03-07", 1.0),
-    ("zh_yes", ZH_HARBOUR, 1, "否", "否", "否", 1.0),
-    ("zh_letters", ZH_LAKES, 2, "A，C", "A, C", "['A', 'C']", 1.0),
-    ("zh_points", "第{n}日上证指数收盘多少点？" + ZH, 4, "3120.55点", "3120.55 点", "3120.55", 1.0),
-    ("zh_name", "谁将赢得第{n}届棋赛冠军？" + ZH, 3, "王小明", "王小明", "王小明", 1.0),
-    (
-        "zh_names",
-        "第{n}周票房前三名的电影依次是哪些？" + ZH,
-        4,
-        "春江、远山、星河",
-        "春江, 远山, 星河",
-        "['春江', '远山', '星河']",
-        1.0,
-    ),
-    ("strange", ask("Describe the weather on island {n} in one word."), 3, "stormy", "stormy", "stormy", 1.0),
-    ("silent", ask("Who will chair council {n}?"), 3, None, "", "Ada Berg", 0.0),
-]
+    kind("yes", ask("Will harbour {n} freeze before Sunday?", TWO % ("Yes", "No")), 1, "Yes"),
+    kind("two", ask("Rowers vs. Drifters, race {n}", TWO % ("Rowers", "Drifters")), 1, "Drifters", None, "Rowers", 0.0),
+    kind("one", ask_letters("Who wins regatta {n}?", ["Rowers", "Drifters", "Neither"], ONE), 1, "C", "C", "['C']"),
+    kind("several", ask_letters("Which lakes of group {n} rise?", LAKES), 2, "C, A", "A, C", "['A', 'C']"),
+    kind("half", ask_letters("Which mills of row {n} turn?", MILLS), 2, "A", "A", "A, B", 2 / 3),
+    kind("name", ask("Which team will win cup {n}?"), 3, "Timber Wolves"),
+    kind("number", ask("How many boats will cross strait {n}?"), 4, "1,250", "1250", "1300", 1 - (50 / 65) ** 2),
+    kind("unit", ask(TIN), 4, "112.5", "112.5 US dollars", "112.5"),
+    kind("percent", ask("What will be the turnout in town {n} (in %)?"), 4, "54.2%", "54.2%", "60", 0.0),
+    kind("ranking", ask("Name the top 3 songs of chart {n} in order."), 4, "Ash; Birch; Cedar", "Ash, Birch, Cedar",
+         "['Ash', 'Cedar', 'Birch']", 0.8),
+    kind("date", ask("On what date will ferry {n} resume?"), 3, "7 March 2026", "2026-03-07"),
+    kind("zh_yes", ZH_HARBOUR, 1, "否"),
+    kind("zh_letters", ZH_LAKES, 2, "A，C", "A, C", "['A', 'C']"),
+    kind("zh_points", "第{n}日上证指数收盘多少点？" + ZH, 4, "3120.55点", "3120.55 点", "3120.55"),
+    kind("zh_name", "谁将赢得第{n}届棋赛冠军？" + ZH, 3, "王小明"),
+    kind("zh_names", "第{n}周票房前三名的电影依次是哪些？" + ZH, 4, "春江、远山、星河", "春江, 远山, 星河",
+         "['春江', '远山', '星河']"),
+    kind("strange", ask("Describe the weather on island {n} in one word."), 3, "stormy"),
+    kind("silent", ask("Who will chair council {n}?"), 3, None, "", "Ada Berg", 0.0),
+]  # fmt: skip
 
 
 def make_week(week, n=61, end="2026-03-08"):
@@ -122,3 +91,18 @@ def make_checkout(folder, root, agents):
             (folder / "data" / path.name).symlink_to(path)
     (folder / "data/agents.local.toml").write_text(agents)
     return {"DAYBEFORE_ROOT": str(folder), "PYTHONPATH": os.pathsep.join([str(root / "src"), str(folder)])}
+
+
+AGENT = """
+[{name}]
+model = "openai/mock-1"
+api_base = "{address}"
+usd_per_million = {{ input = 1.0, output = 2.0 }}
+max_tokens = 300
+"""
+
+
+def write_agents(folder, address, *names, more=""):
+    """Write the reader's table of agents that all ask one model."""
+    tables = [AGENT.format(name=name, address=address) for name in names or ["my_model"]]
+    (folder / "agents.toml").write_text("".join(tables) + more)

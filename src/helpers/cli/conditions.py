@@ -20,7 +20,7 @@ from helpers.worldreasoner.conditions import OPEN
 from helpers.worldreasoner.own_runs import judge_runs, price_runs
 
 CANONICAL = re.compile(r"<link rel='canonical' href='([^']+)'>")
-"""Where an article's page names the address at which it stood first (`news.show_article`)."""
+"""Where an article's page names the address at which it stood first (`news.Article`)."""
 KINDS = {"L": "hindsight graphs by rule", "W": "questions' event cards by the authors"}
 """Windows with reference events, and what these are."""
 

@@ -18,7 +18,7 @@ from helpers.public_files import locate_public
 from helpers.question_sets import PUBLIC_WINDOWS, find_set, is_day
 from helpers.store import read_table
 from helpers.tables import check_table
-from helpers.web.replay import open_day, open_world
+from helpers.web.replay import open_world
 
 FILE = "futurex_past/forecast_eval_set.db"
 """The set that window P is made of."""
@@ -99,11 +99,8 @@ def open_window(window, articles=(), **options):
         articles = tuple(str(Path(path).resolve()) for path in articles)
         open_series(articles)  # here, so that what is wrong with them is told before anything is asked
         yield partial(open_series, articles)
-    elif is_day(window):
-        with open_day(window, articles=articles, **options) as opener:
-            yield opener
     else:
-        with open_world(articles=articles, **options) as opener:
+        with open_world(day=window if is_day(window) else None, articles=articles, **options) as opener:
             yield opener
 
 

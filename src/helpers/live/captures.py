@@ -24,7 +24,7 @@ import pandas as pd
 from helpers.calendar import stamp_moment
 from helpers.store import locate_output, write_whole
 from helpers.web.guest import FetchError, Guest
-from helpers.web.markup import MAX_NUMBER, check_size, parse_json, read_number
+from helpers.web.markup import check_size, parse_json, read_number
 from helpers.web.pages import decode_body
 from helpers.web.sources import compute_published_at, locate_rows
 
@@ -38,6 +38,7 @@ create table if not exists looks (source_id text, looked_at text, kind text, rea
 """
 EVERY_H = 3
 """Hours before a source that was read is looked at again."""
+KEY = ["occurred_at", "entity"]
 
 
 def open_captures(path):
@@ -52,6 +53,53 @@ def read_looks(path):
     """Return the table of looks, oldest first: source_id, looked_at, kind, reason, n_rows, n_new, n_revised, until."""
     with closing(open_captures(path)) as store:
         return pd.read_sql("select * from looks order by looked_at, source_id", store)
+
+
+def look(sources, now, *, pace_s=1.0, deadline_s=30.0, tell=print):
+    """Look at each source that is due; returns this run's looks as rows. Nothing stops the others.
+
+    Its kind is ok, layout (the page shows what the source's rule does not read), or one of `guest.FetchError`.
+
+    A source that was read less than `EVERY_H` hours ago is not asked. Rows that are new go to its file; a value that
+    was revised later is counted, and the first stands, as whoever forecast it saw it.
+    """
+    found, guest = [], Guest(now, pace_s, deadline_s)
+    moments = stamp_moment(guest.now - pd.Timedelta(hours=EVERY_H)), stamp_moment(guest.now)  # all of UTC+8
+    with closing(open_captures(locate_output(CAPTURES))) as store:
+        for source_id, source in sources.items():
+            query = "select 1 from looks where source_id = ? and ((kind = 'ok' and looked_at > ?) or until > ?) limit 1"
+            if store.execute(query, (source_id, *moments)).fetchone():  # or its host still wants no request
+                continue
+            row = {"source_id": source_id, "looked_at": moments[1], "kind": "ok", "reason": ""}
+            row |= {"n_rows": 0, "n_new": 0, "n_revised": 0, "until": ""}
+            try:
+                row |= read_source(store, guest, source)
+            except FetchError as error:
+                row |= {"kind": error.kind, "reason": str(error), "until": error.until}
+            with store:
+                store.execute("insert or replace into looks values (?, ?, ?, ?, ?, ?, ?, ?)", tuple(row.values()))
+            found.append(row)
+            tell(f"{source_id}: " + (f"{row['n_new']} new values" if row["kind"] == "ok" else row["reason"]))
+    return found
+
+
+def read_source(store, guest, source):
+    """Return what one look says of a source (columns of the looks table), its new rows written. Raises FetchError.
+
+    Of a source with several pages those that can be read are; the others make its look one of kind "layout".
+    """
+    tables, found = [], {}
+    for entity, url in list_addresses(source, guest.now.tz_convert("UTC").date()):
+        text = fetch_page(store, guest, url, source.id)
+        try:
+            tables.append(read_records(source, text, guest.now, entity))
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:  # a page is a stranger's
+            said = f"{entity or 'the page'}: {' '.join(str(error).split())[:200]}"
+            found = found or {"kind": "layout", "reason": f"its rule does not fit, has the form changed? {said}"}
+    if tables:
+        rows = keep_settled(source, pd.concat(tables, ignore_index=True), guest.now)
+        found |= {"n_rows": sum(map(len, tables))} | add_rows(source, rows)
+    return found
 
 
 def fetch_page(store, guest, url, source_id):
@@ -74,72 +122,20 @@ def fetch_page(store, guest, url, source_id):
     return decode_body(body, kept.get("content-type", ""))
 
 
-def look(sources, now, *, pace_s=1.0, deadline_s=30.0, tell=print):
-    """Look at each source that is due; returns this run's looks as rows. Nothing stops the others.
-
-    Its kind is ok, layout (the page shows what the source's rule does not read), or one of `guest.FetchError`.
-
-    A source that was read less than `EVERY_H` hours ago is not asked. Rows that are new go to its file; a value that
-    was revised later is counted, and the first stands, as whoever forecast it saw it.
-    """
-    found = []
-    with closing(open_captures(locate_output(CAPTURES))) as store:
-        guest = Guest(now, pace_s, deadline_s)
-        for source_id, source in sources.items():
-            query = "select 1 from looks where source_id = ? and ((kind = 'ok' and looked_at > ?) or until > ?) limit 1"
-            moments = stamp_moment(guest.now - pd.Timedelta(hours=EVERY_H)), stamp_moment(guest.now)  # all of UTC+8
-            if store.execute(query, (source_id, *moments)).fetchone():  # or its host still wants no request
-                continue
-            row = {"source_id": source_id, "looked_at": stamp_moment(guest.now), "kind": "ok", "reason": ""}
-            row |= {"n_rows": 0, "n_new": 0, "n_revised": 0, "until": ""}
-            try:
-                row |= read_source(store, guest, source)
-            except FetchError as error:
-                row |= {"kind": error.kind, "reason": str(error), "until": error.until}
-            with store:
-                store.execute("insert or replace into looks values (?, ?, ?, ?, ?, ?, ?, ?)", tuple(row.values()))
-            found.append(row)
-            tell(f"{source_id}: " + (f"{row['n_new']} new values" if row["kind"] == "ok" else row["reason"]))
-    return found
-
-
-def read_source(store, guest, source):
-    """Return what one look says of a source (columns of the looks table), its new rows written. Raises FetchError.
-
-    Of a source with several pages those that can be read are; the others make its look one of kind "layout".
-    """
-    tables, problems = [], []
-    for entity, url in list_addresses(source, guest.now.tz_convert("UTC").date()):
-        text = fetch_page(store, guest, url, source.id)
-        try:
-            tables.append(read_records(source, text, guest.now, entity))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:  # a page is a stranger's
-            problems.append(f"{entity or 'the page'}: {' '.join(str(error).split())[:200]}")
-    found = {}
-    if problems:
-        found = {"kind": "layout", "reason": f"its rule does not fit, has the form changed? {problems[0]}"}
-    if not tables:
-        return found
-    rows = pd.concat(tables, ignore_index=True)
-    n_new, n_revised = add_rows(source, keep_settled(source, rows, guest.now))
-    return found | {"n_rows": len(rows), "n_new": n_new, "n_revised": n_revised}
-
-
 def add_rows(source, rows):
-    """Write the rows that a source's file has not; return (how many are new, how many say another value now)."""
-    path, key, names = locate_rows(source), ["occurred_at", "entity"], list(source.variables)
-    kept, texts = rows.iloc[:0], dict.fromkeys([*key, "known_at"], str)
+    """Write the rows that a source's file has not; return n_new, and n_revised (rows that say another value now)."""
+    path, names, rows = locate_rows(source), list(source.variables), rows.set_index(KEY)
+    kept = rows.iloc[:0]
     if path.exists():
-        kept = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""])
-    both = rows.merge(kept, on=key, how="left", suffixes=("", "_kept"), indicator=True)
-    is_new = (both["_merge"] == "left_only").to_numpy()
-    old, now = (both.loc[~is_new, [f"{name}{end}" for name in names]].to_numpy(float) for end in ("_kept", ""))
-    n_revised = int((abs(old - now) > 1e-9).any(axis=1).sum())
+        texts = dict.fromkeys([*KEY, "known_at"], str)
+        kept = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""]).set_index(KEY)
+    is_new = ~rows.index.isin(kept.index)
+    old, again = kept.reindex(rows.index[~is_new])[names].astype(float), rows.loc[~is_new, names]
     if is_new.any():
-        whole = pd.concat([kept, rows[is_new]], ignore_index=True)[[*key, *names, "known_at"]]
-        whole = whole.sort_values(["known_at", *key])
+        whole = pd.concat([kept, rows[is_new]]).reset_index()[[*KEY, *names, "known_at"]]
+        whole = whole.sort_values(["known_at", *KEY])
         write_whole(path, whole.to_csv(index=False, lineterminator="\n"))
-    return int(is_new.sum()), n_revised
+    return {"n_new": int(is_new.sum()), "n_revised": int(((old - again).abs() > 1e-9).any(axis=1).sum())}
 
 
 # --- what a body says ------------------------------------------------------------------------------------------------
@@ -162,11 +158,10 @@ def list_addresses(source, day):
     >>> list_addresses(SimpleNamespace(live=rule), date(2026, 11, 25))
     [('Oslo', 'https://a.example/osl?from=2026-10-26')]
     """
-    rule, days = source.live, {"today": 0, "yesterday": 1, "first": LOOK_BACK_DAYS}
+    address, days = source.live["address"], {"today": 0, "yesterday": 1, "first": LOOK_BACK_DAYS}
     dates = {name: day - timedelta(days=back) for name, back in days.items()}
-    if "{code}" not in rule["address"]:
-        return [("", rule["address"].format(**dates))]
-    return [(entity, rule["address"].format(code=code, **dates)) for entity, code in rule["codes"].items()]
+    codes = source.live["codes"] if "{code}" in address else {"": ""}
+    return [(entity, address.format(code=code, **dates)) for entity, code in codes.items()]
 
 
 def read_records(source, body, fetched_at, entity=""):
@@ -181,29 +176,27 @@ def read_records(source, body, fetched_at, entity=""):
     if not 0 < len(table) <= MAX_ROWS:
         raise ValueError(f"it holds {len(table)} rows; wanted are 1 to {MAX_ROWS}")
     codes = {str(code): name for name, code in rule.get("codes", {}).items()}
-    keys = rule.get("values", {})
+    keys, only = rule.get("values", {}), source.entities.get("only")
     if rule.get("wide"):  # a column an entity: one below the other
-        columns = [name for name in table.columns if name in codes]
-        table = table.melt(rule["date"], columns, "@entity", "@value")
+        table = table.melt(rule["date"], [name for name in table.columns if name in codes], "@entity", "@value")
         rule, keys = rule | {"entity": "@entity"}, dict.fromkeys(source.variables, "@value")
-    late = pd.Timedelta(days=1 if rule.get("day") == "yesterday" else 0)
-    fetched = (pd.Timestamp(fetched_at).tz_convert(zone) - late).strftime("%Y-%m-%d")
-    rows = pd.DataFrame({"occurred_at": read_dates(rule, table, zone, fetched)})
-    only = source.entities.get("only")
+    if "date" in rule:
+        dates = read_dates(rule, table, zone)
+    else:
+        late = pd.Timedelta(days=1 if rule.get("day") == "yesterday" else 0)
+        dates = [(pd.Timestamp(fetched_at).tz_convert(zone) - late).strftime("%Y-%m-%d")] * len(table)
+    rows = pd.DataFrame({"occurred_at": dates, "entity": entity or (only or [""])[0]})
     if "entity" in rule:
         names = need(table, rule["entity"]).astype(str)
         rows["entity"] = (names.map(codes) if codes else names).to_numpy()
-    else:
-        rows["entity"] = entity or only[0]
     for variable, key in keys.items():  # "#" is the place in the list
-        rows[variable] = np.arange(1.0, len(table) + 1) if key == "#" else need(table, key).map(read_cell).to_numpy()
+        rows[variable] = np.arange(1.0, len(table) + 1) if key == "#" else read_cells(table, key)
     is_asked = (rows["entity"].isin(only) if only else rows["entity"] != "").to_numpy()
     rows = summarize_days(rule, rows[is_asked], table[is_asked])
     rows = rows[rows[list(source.variables)].notna().any(axis=1)]
     if rows.empty:
         raise ValueError("it holds no value of a known entity")
-    once = rows.drop_duplicates(["occurred_at", "entity"], keep="last")
-    return once.sort_values(["occurred_at", "entity"], ignore_index=True)
+    return rows.drop_duplicates(KEY, keep="last").sort_values(KEY, ignore_index=True)
 
 
 def read_json_body(rule, body):
@@ -238,16 +231,13 @@ def need(table, column):
     return table[str(column)]
 
 
-def read_cell(cell):
-    """Return a cell as a number, nan for what is none."""
-    value = read_number(str(cell).strip().rstrip("%"))
-    return float("nan") if value is None or abs(value) > MAX_NUMBER else float(value)
+def read_cells(table, column):
+    """Return the cells of a column as an array of numbers, nan for what is none. Raises what `need` does."""
+    return np.array([read_number(str(cell).strip().rstrip("%")) for cell in need(table, column)], dtype=float)
 
 
-def read_dates(rule, table, zone, fetched):
-    """Return the ISO dates of a body's rows, in the source's time zone; without `date` that of the fetch."""
-    if "date" not in rule:
-        return [fetched] * len(table)
+def read_dates(rule, table, zone):
+    """Return the ISO dates of a body's rows, in the source's time zone."""
     form, parts = rule.get("date_form", "ISO8601"), rule["date"]
     parts = parts if isinstance(parts, list) else [parts]  # or year, month and day apart
     texts = need(table, parts[0]).astype(str).str.strip()
@@ -266,11 +256,11 @@ def summarize_days(rule, rows, table):
     """Return one row a day and entity where the rule says how a day's many become one (`per_day`)."""
     if "per_day" not in rule:
         return rows
-    key, found = ["occurred_at", "entity"], {}
+    found = {}
     for variable, words in rule["per_day"].items():
         how, _, column = words.partition(" ")
-        cells = need(table, column).map(read_cell).to_numpy() if column else 1.0
-        found[variable] = rows[key].assign(cell=cells).groupby(key)["cell"].agg(how)
+        cells = rows[KEY].assign(cell=read_cells(table, column) if column else 1.0)
+        found[variable] = cells.groupby(KEY)["cell"].agg(how)
     return pd.DataFrame(found).astype(float).reset_index()
 
 

@@ -30,7 +30,7 @@ from helpers.store import dump_json, locate_output, parse_json, read_table, writ
 from helpers.tables import check_table
 from helpers.web.markup import read_number
 from helpers.web.pages import decode_body
-from helpers.web.replay import open_day
+from helpers.web.replay import open_world
 
 N_IN_A_ROW = 3
 """Failures in a row after which a report asks for a person."""
@@ -53,7 +53,7 @@ def pose(now, panel=None):
     one = find_set(name_day(day))
     if one.name in (posed := list_days_posed()):
         return one.name, *(read_table(name, one.window) for name in ("events", "screenings"))
-    with open_day(one.window) as opener:
+    with open_world(day=one.window) as opener:
         crawler = opener()
         options = {"seed": day.toordinal(), "keep_binary": get_constant("futurex", "keep_binary"), "days": [day]}
         events, screenings = collect_events(crawler.sources, crawler, one.window, **options)
@@ -89,7 +89,7 @@ def settle(name, now, reader=None):
     due = events[pd.to_datetime(events["resolves_at"], utc=True) <= now]
     if due.empty:
         return before, len(events)
-    with open_day(window) as opener:
+    with open_world(day=window) as opener:
         crawler = opener()
         answers, acquisitions = acquire_answers(due, crawler)
     answers = add_readings(answers, due, before, crawler.sources, now, reader)

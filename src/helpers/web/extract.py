@@ -1,7 +1,6 @@
 """Read what a source's page says, by the source's rule: table, css, JSON path or regular expression (FutureX 3.2.1)."""
 
 import json
-import math
 import re
 from datetime import datetime
 from functools import cache, lru_cache
@@ -17,29 +16,29 @@ KEYS = {"threshold": ["Yes", "No"], "change": ["Yes", "No"], "outcome": ["home",
 """What a market's options stand for, by what is asked; of a leader, its names."""
 COLUMNS = ["occurred_at", "entity", "variable", "value"]
 
+compile_css = cache(CSSSelector)
+
 
 class ExtractionError(Exception):
     """A page that was fetched but from which the source's rule read nothing."""
 
 
 def extract_page(source, text):
-    """Return the observations on a page by its source's rule; of a prediction market, its event pages.
+    """Return the observations on a page by its source's rule (`COLUMNS`); of a prediction market, its event pages.
 
     Whatever a page does, ExtractionError is all that it raises.
     """
-    rule = source.extract
+    kind = source.extract["kind"]
     try:
-        rows = EXTRACTORS[rule["kind"]](source, rule, text)
-        if rule["kind"] == "market":
-            return pd.DataFrame(check_events(rows))
-        return pd.DataFrame(dict(zip(COLUMNS, check_rows(source, rows), strict=True)))
+        rows = EXTRACTORS[kind](source, source.extract, text)
+        return pd.DataFrame(rows if kind == "market" else check_rows(source, rows))
     except Exception as error:  # a page is a stranger's: it must not stop the reading of another
         said = " ".join(str(error).split())[:200] or type(error).__name__
-        raise ExtractionError(f"{source.id}: the {rule['kind']} rule does not fit the page ({said})") from None
+        raise ExtractionError(f"{source.id}: the {kind} rule does not fit the page ({said})") from None
 
 
 def check_rows(source, rows):
-    """Return the columns of rows of (period, entity, variable, value).
+    """Return the columns, by name, of rows of (period, entity, variable, value).
 
     Raises ValueError for what no source of this kind can say: a date where values have a time, a value that is no
     number, two values of one thing, no value at all.
@@ -55,27 +54,21 @@ def check_rows(source, rows):
         raise ValueError(f"a value is {kinds.pop().__name__}, no number")
     if all(value is None for value in values):
         raise ValueError("it reads nothing from the page")
-    return periods, entities, variables, np.array(values, dtype=float if None in values else None)
+    values = np.array(values, dtype=float if None in values else None)
+    return dict(zip(COLUMNS, (periods, entities, variables, values), strict=True))
 
 
-@cache
-def compile_css(selector):
-    """Return a css selector compiled once; call it with an element."""
-    return CSSSelector(selector)
+# --- rules: each returns rows of (period, entity, variable, value) ---
 
 
 def extract_table(source, rule, text):
     """Read an html table, wide (a column an entity) or long (a column a variable)."""
-    tree = parse_html(text)
-    lines = [[read_text(cell) for cell in row] for row in compile_css(f"{rule['selector']} tr")(tree)]
+    lines = [list(map(read_text, row)) for row in compile_css(f"{rule['selector']} tr")(parse_html(text))]
     head, rows = lines[0], []
     if rule["layout"] == "wide":
         for period, *cells in lines[1:]:
-            period = read_period(period)
-            rows += [
-                (period, entity, rule["variable"], read_number(cell))
-                for entity, cell in zip(head[1:], cells, strict=True)
-            ]
+            values = zip(head[1:], map(read_number, cells), strict=True)
+            rows += [(read_period(period), entity, rule["variable"], value) for entity, value in values]
         return rows
     places = {variable: head.index(title) for variable, title in rule["columns"].items()}
     entity = head.index(rule["entity"])
@@ -101,9 +94,8 @@ def extract_json(source, rule, text):
     rows = []
     for entry in jmespath.search(rule["rows"], parse_json(text)) or []:
         period, entity = read_period(entry[rule["date"]]), entry[rule["entity"]]
-        values = {variable: entry[key] for variable, key in rule["values"].items()}
-        for variable, value in values.items():  # a number too large is none, as on other pages
-            is_far = type(value) in (int, float) and not abs(value) <= MAX_NUMBER
+        for variable, value in ((variable, entry[key]) for variable, key in rule["values"].items()):
+            is_far = type(value) in (int, float) and not abs(value) <= MAX_NUMBER  # none, as on other pages
             rows.append((period, entity, variable, None if is_far else value))
     return rows
 
@@ -111,8 +103,7 @@ def extract_json(source, rule, text):
 def extract_regex(source, rule, text):
     """Read prose by a pattern with the groups date, entity (or the source's only one) and one a variable."""
     prose = "\n".join(map(read_text, compile_css("p")(parse_html(text))))
-    only = source.entities.get("only", [""])[0]
-    rows = []
+    only, rows = source.entities.get("only", [""])[0], []
     for match in re.finditer(rule["pattern"], prose):
         groups = match.groupdict()
         period, entity = read_period(groups.pop("date")), groups.pop("entity", None) or only
@@ -121,26 +112,29 @@ def extract_regex(source, rule, text):
 
 
 def extract_market(source, rule, text):
-    """Read a prediction market's event pages: question, options, opening and closing, terms, rules, resolution."""
-    return [read_event(article) for article in compile_css("article.event")(parse_html(text))]
+    """Read a prediction market's event pages, a dict each: question, options, opening and closing, terms, resolution.
 
-
-def read_event(article):
-    """Return one event page as a row."""
-    heading, options, closing, rules, resolution = (
-        list(map(read_text, compile_css(part)(article)))
-        for part in ("h2", ".options li", ".closes", ".rules", ".resolution")
-    )
-    return {
-        "market_id": article.get("id"),
-        "question": heading[0],
-        "options": json.dumps(options),
-        "opens_at": article.get("data-opens"),
-        "closes_at": closing[0],
-        "rules": rules[0],
-        "terms": article.get("data-terms"),
-        "resolution": resolution[0] if resolution else None,
-    }
+    Raises ValueError when there is none, or one that no question can be made of.
+    """
+    rows = []
+    for article in compile_css("article.event")(parse_html(text)):
+        heading, options, closing, rules, resolution = (
+            list(map(read_text, compile_css(part)(article)))
+            for part in ("h2", ".options li", ".closes", ".rules", ".resolution")
+        )
+        row = {"market_id": article.get("id"), "question": heading[0], "options": json.dumps(options)}
+        row |= {"opens_at": article.get("data-opens"), "closes_at": closing[0], "rules": rules[0]}
+        row |= {"terms": article.get("data-terms"), "resolution": resolution[0] if resolution else None}
+        keys = read_terms(row["terms"])["keys"]
+        if not (row["question"] and row["market_id"] and len(set(options)) == len(options) == len(keys)):
+            raise ValueError(f"event {row['market_id']} has no question, or not its options")
+        for moment in (row["opens_at"], row["closes_at"]):
+            if (read := datetime.fromisoformat(moment)).tzinfo is None or read.year not in YEARS:
+                raise ValueError(f"{moment[:40]!r} is no moment with an offset")
+        rows.append(row)
+    if not rows or len({row["market_id"] for row in rows}) < len(rows):
+        raise ValueError("two events have one name" if rows else "no event on the page")
+    return rows
 
 
 EXTRACTORS = {
@@ -150,22 +144,6 @@ EXTRACTORS = {
     "regex": extract_regex,
     "market": extract_market,
 }
-
-
-def check_events(rows):
-    """Return a market's event pages. Raises ValueError when there is none, or one that no question can be made of."""
-    if not rows or len({row["market_id"] for row in rows}) < len(rows):
-        raise ValueError("two events have one name" if rows else "no event on the page")
-    for row in rows:
-        keys, options = read_terms(row["terms"])["keys"], json.loads(row["options"])
-        is_whole = row["question"] and row["market_id"] and len(set(options)) == len(options) == len(keys)
-        if not is_whole:
-            raise ValueError(f"event {row['market_id']} has no question, or not its options")
-        for text in (row["opens_at"], row["closes_at"]):
-            moment = datetime.fromisoformat(text)
-            if moment.tzinfo is None or moment.year not in YEARS:
-                raise ValueError(f"{text[:40]!r} is no moment with an offset")
-    return rows
 
 
 @lru_cache(maxsize=4096)
@@ -198,18 +176,13 @@ def select_series(observations, variable, hour=None):
     is_chosen = (variables == variable) & ~np.isnan(values)
     if hour is not None:
         is_chosen &= np.array([moment[11:] == hour for moment in moments], dtype=bool)
-    moments, entities, values = (cells[is_chosen] for cells in (moments, entities, values))
     # a pivot by hand, as thousands of pages are read and pandas' own takes six times as long
-    days = [moment[:10] for moment in moments]
-    row_of, column_of = ({name: place for place, name in enumerate(sorted(set(names)))} for names in (days, entities))
-    rows, columns = [row_of[day] for day in days], [column_of[entity] for entity in entities]
-    if len(set(zip(rows, columns, strict=True))) < len(rows):
-        raise ValueError(f"{variable}: an entity has two values on one day; name the hour")
-    size = len(row_of), len(column_of)
-    is_full = len(values) == math.prod(size)
-    table = np.full(size, 0 if is_full else np.nan, values.dtype if is_full else float)
+    days, rows = np.unique([moment[:10] for moment in moments[is_chosen]], return_inverse=True)
+    names, columns = np.unique(entities[is_chosen], return_inverse=True)
+    table, values = np.full((len(days), len(names)), np.nan), values[is_chosen]
     table[rows, columns] = values
-    index, names = (
-        pd.Index(list(places), dtype=str, name=name) for places, name in ((row_of, "date"), (column_of, "entity"))
-    )
-    return pd.DataFrame(table, index=index, columns=names)
+    n_filled = np.count_nonzero(~np.isnan(table))
+    if n_filled < len(values):
+        raise ValueError(f"{variable}: an entity has two values on one day; name the hour")
+    index, heads = pd.Index(days, dtype=str, name="date"), pd.Index(names, dtype=str, name="entity")
+    return pd.DataFrame(table.astype(values.dtype if n_filled == table.size else float), index=index, columns=heads)

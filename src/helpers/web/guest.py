@@ -5,11 +5,11 @@ address inside the machine or its network is not asked. A host that asks for pat
 """
 
 import ipaddress
+import math
 import socket
 import threading
 import time
 from contextlib import suppress
-from datetime import timedelta
 from email.utils import parsedate_to_datetime
 from urllib.parse import urljoin, urlsplit
 
@@ -24,10 +24,11 @@ from helpers.limits import call_within
 
 NAME = "daybefore"
 USER_AGENT = f"{NAME}/0.1 (research on forecasting; contact: the operator of this copy)"
-PACE_S, DEADLINE_S, MAX_HOPS = 1.0, 30.0, 3
+PACE_S, DEADLINE_S, MAX_DELAY_S, MAX_HOPS = 1.0, 30.0, 10.0, 3
 MAX_BYTES = 5_000_000
 """Largest decompressed body taken; a 300 kB gzip can open to 300 MB."""
-KEPT_HEADERS = ("content-type", "etag", "last-modified", "date", "retry-after", "location", "memento-datetime")
+KEPT_HEADERS = ("content-type", "etag", "last-modified", "date", "retry-after", "memento-datetime")
+INSIDE = (".localhost", ".local", ".internal", ".replay")
 
 
 class FetchError(Exception):
@@ -59,64 +60,56 @@ class Guest:
 
         `heeds_robots=False` is for addresses that are documented as an interface for programs.
         """
-        host = read_host(url)
+        host = check_outside(url)
         with self.locks.setdefault(host, threading.Lock()):
-            if host in self.busy:
-                raise FetchError("busy", f"{host} asked for patience ({self.busy[host]}); a later run asks it again")
-            if heeds_robots and not self.read_robots(host).can_fetch(url, NAME):
+            if heeds_robots and not self._read_robots(host).can_fetch(url, NAME):
                 raise FetchError("robots", f"robots.txt of {host} does not allow {url}")
-            status, kept, body = self.ask(url, dict(headers))
-            if status == 429 or status >= 500:
-                self.refuse(host, status, kept)
-            return status, kept, body
+            return self._ask(host, url, dict(headers))
 
-    def read_robots(self, host):
-        """Return what a host's robots.txt allows; all where it has none (4xx).
+    def _read_robots(self, host):
+        """Return what a host's robots.txt allows; all where it has none (4xx), or leads elsewhere.
 
         Raises FetchError where it does not answer: then nothing may be asked (RFC 9309).
         """
         if host not in self.robots:
+            status, body = 404, b""
             try:
-                status, kept, body = self.ask(f"https://{host}/robots.txt", {})
+                status, _, body = self._ask(host, f"https://{host}/robots.txt", {})
             except FetchError as error:
                 if error.kind != "redirect":
                     raise
-                status, kept, body = 404, {}, b""
-            if status == 429 or status >= 500:
-                self.refuse(host, status, kept)
             self.robots[host] = Protego.parse(body.decode("utf-8", "replace") if status == 200 else "")
         return self.robots[host]
 
-    def refuse(self, host, status, kept):
-        """Raise FetchError for a host that answers 429 or 5xx; one that asks for patience is asked nothing more."""
-        if status == 429:
-            self.busy[host] = stamp_moment(read_retry(kept.get("retry-after"), self.now))
-            raise FetchError("busy", f"{host} answered 429", self.busy[host])
-        raise FetchError("down", f"{host} answered {status}")
+    def _ask(self, host, url, headers):
+        """Return (status, kept headers, body) of an address, in the host's pace and within the deadline.
 
-    def ask(self, url, headers):
-        """Return (status, kept headers, body) of an address, in the host's pace and within the deadline."""
-        host = urlsplit(url).netloc
-        delay = self.pace_s
-        with suppress(KeyError):
-            delay = max(delay, min(float(self.robots[host].crawl_delay(NAME) or 0), 10.0))
-        time.sleep(max(0.0, self.last.get(host, -1e9) + delay - time.monotonic()))
+        A host that asks for patience (429) is asked nothing more.
+        """
+        if host in self.busy:
+            raise FetchError("busy", f"{host} asked for patience ({self.busy[host]}); a later run asks it again")
+        wanted = self.robots[host].crawl_delay(NAME) if host in self.robots else None
+        delay = max(self.pace_s, min(float(wanted or 0), MAX_DELAY_S))
+        time.sleep(max(0.0, self.last.get(host, -math.inf) + delay - time.monotonic()))
         try:
-            return call_within(lambda: self.follow(url, headers, host), self.deadline_s)
+            status, kept, body = call_within(lambda: self._follow(host, url, headers), self.deadline_s)
         except TimeoutError:
             raise FetchError("too_slow", f"{url}: not complete within {self.deadline_s:g} s") from None
         finally:
             self.last[host] = time.monotonic()
+        if status == 429:
+            self.busy[host] = stamp_moment(read_retry(kept.get("retry-after"), self.now))
+            raise FetchError("busy", f"{host} answered 429", self.busy[host])
+        if status >= 500:
+            raise FetchError("down", f"{host} answered {status}")
+        return status, kept, body
 
-    def follow(self, url, headers, host):
+    def _follow(self, host, url, headers):
         """Return what an address answers; a redirect is followed within its host, by https, and nowhere else."""
-        check_outside(url)
-        end = time.monotonic() + self.deadline_s
+        end, given = time.monotonic() + self.deadline_s, {"timeout": self.deadline_s, "allow_redirects": False}
         for _ in range(MAX_HOPS):
             try:
-                with self.session.get(
-                    url, headers=headers, stream=True, timeout=self.deadline_s, allow_redirects=False
-                ) as response:
+                with self.session.get(url, headers=headers, stream=True, **given) as response:
                     if not response.is_redirect:
                         kept = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
                         return response.status_code, kept, read_bounded(response.raw, url, end)
@@ -134,15 +127,14 @@ def read_bounded(raw, url, end):
 
     Raises FetchError beyond `MAX_BYTES`, or the moment `end` of time.monotonic().
     """
-    pieces, size = [], 0
+    body = bytearray()
     while piece := raw.read1(65536, decode_content=True):
-        size += len(piece)
-        if size > MAX_BYTES:
+        body += piece
+        if len(body) > MAX_BYTES:
             raise FetchError("too_large", f"{url}: more than {MAX_BYTES} bytes")
         if time.monotonic() > end:
             raise FetchError("too_slow", f"{url}: it drips, and was not complete in time")
-        pieces.append(piece)
-    return b"".join(pieces)
+    return bytes(body)
 
 
 def read_retry(value, now):
@@ -152,43 +144,41 @@ def read_retry(value, now):
     '2026-11-25 00:02:00+00:00'
     """
     with suppress(TypeError, ValueError):
-        return now + timedelta(seconds=int(value))
+        return now + pd.Timedelta(seconds=int(value))
     with suppress(TypeError, ValueError):
         return pd.Timestamp(parsedate_to_datetime(value))
-    return now + timedelta(hours=1)
-
-
-def read_host(url):
-    """Return the host of an address, with its port where it names one. Raises FetchError for what is no address."""
-    with suppress(ValueError):  # such as an address with half a bracket
-        parts = urlsplit(url)
-        if parts.scheme in ("http", "https") and parts.hostname:
-            return parts.netloc
-    raise FetchError("inside", f"{url[:200]}: no address of the web")
+    return now + pd.Timedelta(hours=1)
 
 
 def check_outside(url):
-    """Raise FetchError for an address inside the machine or its network, by its number or by what its name leads to.
+    """Return the host of an address, with its port where it names one.
 
-    Where a proxy looks names up, the name alone is seen here.
+    Raises FetchError for what is no address of the web, and one inside this machine or its network.
 
     >>> check_outside("https://127.0.0.1:8080/secret")
     Traceback (most recent call last):
         ...
-    helpers.web.guest.FetchError: 127.0.0.1: an address inside this machine or network is not asked
+    helpers.web.guest.FetchError: https://127.0.0.1:8080/secret: no address of the web, or one inside this network
     """
-    host = urlsplit(url).hostname.rstrip(".")
-    try:
-        numbers = [ipaddress.ip_address(host)]
-    except ValueError:
-        numbers = []
-        is_number = host.rpartition(".")[2][:1].isdigit()  # such as 127.1, which is read as an address's number
-        is_inside = is_number or "." not in host or host.endswith((".localhost", ".local", ".internal", ".replay"))
-        if not is_inside and not select_proxy(url, get_environ_proxies(url)):
-            with suppress(OSError, UnicodeError):  # a name that leads nowhere: the request says so
-                found = socket.getaddrinfo(host, None, proto=socket.IPPROTO_TCP)
-                numbers = [ipaddress.ip_address(row[4][0].partition("%")[0]) for row in found]
-    else:
-        is_inside = False
-    if is_inside or not all(number.is_global for number in numbers):
-        raise FetchError("inside", f"{host}: an address inside this machine or network is not asked")
+    with suppress(ValueError):  # such as an address with half a bracket
+        parts = urlsplit(url)
+        if parts.scheme in ("http", "https") and parts.hostname and not is_inside(parts.hostname.rstrip("."), url):
+            return parts.netloc
+    raise FetchError("inside", f"{url[:200]}: no address of the web, or one inside this network")
+
+
+def is_inside(host, url):
+    """Say whether a host is of this machine or its network, by its number or by what its name leads to.
+
+    Where a proxy looks names up, the name alone is seen here.
+    """
+    with suppress(ValueError):
+        return not ipaddress.ip_address(host).is_global
+    if "." not in host or host.endswith(INSIDE) or host.rpartition(".")[2][:1].isdigit():  # 127.1 is read as a number
+        return True
+    numbers = []
+    if not select_proxy(url, get_environ_proxies(url)):
+        with suppress(OSError):  # a name that leads nowhere: the request says so
+            found = socket.getaddrinfo(host, None, proto=socket.IPPROTO_TCP)
+            numbers = [ipaddress.ip_address(row[4][0].partition("%")[0]) for row in found]
+    return not all(number.is_global for number in numbers)

@@ -11,7 +11,6 @@ import json
 import re
 import tarfile
 import zlib
-from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -50,6 +49,16 @@ class Article(NamedTuple):
     paragraphs: tuple
     address: str = ""
 
+    def show(self):
+        """Return (content type, text, publication) of its page, which never changes."""
+        link = f"<link rel='canonical' href='{escape(self.address)}'>" if self.address else ""
+        title, lines = escape(self.title), "\n".join(f"<p>{escape(line)}</p>" for line in self.paragraphs)
+        text = (
+            f"<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><title>{title}</title>{link}</head>\n"
+            f"<body><h1>{title}</h1>\n<main>\n{lines}\n</main></body></html>\n"
+        )
+        return "text/html", text, self.published
+
 
 class Feed(NamedTuple):
     """A site of articles, oldest first, whose addresses begin with its own, and (where, why) of each one refused."""
@@ -58,6 +67,18 @@ class Feed(NamedTuple):
     name: str
     articles: tuple
     refused: tuple = ()
+
+    def show_front(self, clock, shown_days):
+        """Return (content type, text, publication) of the front page as of a clock (epoch seconds), None for none.
+
+        It lists the addresses of the newest articles, of the last `shown_days`.
+        """
+        first = clock - shown_days * 86400
+        shown = [article for article in self.articles if first <= article.published <= clock]
+        if not shown:
+            return None
+        addresses = [self.address + article.path for article in shown[-N_LISTED:]]
+        return "application/json", json.dumps({"source": self.name, "articles": addresses}), shown[-1].published
 
 
 def locate_feed(path):
@@ -103,9 +124,10 @@ def read_feed(path):
         raise ValueError(f"{path.name} is a broken archive ({problem}); take it away or mend it") from None
     if not articles:
         raise ValueError(f"{path.name} holds no article with a date; each line needs id, published, title and text")
-    name = path.name.removesuffix(".tar.gz").replace("_", " ").replace("-", " ")
-    articles = tuple(sorted(articles, key=lambda article: (article.published, article.path)))
-    return Feed(locate_feed(path), name.capitalize(), articles, tuple(refused))
+    name = path.name.removesuffix(".tar.gz").replace("_", " ").replace("-", " ").capitalize()
+    return Feed(
+        locate_feed(path), name, tuple(sorted(articles, key=lambda one: (one.published, one.path))), (*refused,)
+    )
 
 
 def read_feeds(paths, taken=()):
@@ -114,8 +136,8 @@ def read_feeds(paths, taken=()):
     Raises what `read_feed` does, and ValueError when an address is `taken`, by a source or another.
     """
     feeds = {}
-    for path, address in zip(paths, map(locate_feed, paths), strict=True):
-        if address in feeds or address in taken:
+    for path in paths:
+        if (address := locate_feed(path)) in feeds or address in taken:
             raise ValueError(f"the articles of {Path(path).name} would stand at a site there is; rename the folder")
         feeds[address] = read_feed(path)
     return feeds
@@ -142,28 +164,29 @@ def read_events(path):
     articles, refused = [], []
     with tarfile.open(path, "r:gz") as archive:
         for member in archive:
-            if not (member.isfile() and (found := DAY_FILE.fullmatch(member.name))):
-                continue
-            topics, why = {}, f"over {MAX_FILE // 1000} kB"
-            if member.size <= MAX_FILE:
-                topics, why = read_day(archive.extractfile(member).read(), found[1])
-            articles += [write_article(found[1], topic, lines) for topic, lines in topics.items()]
-            refused += [(f"{found[1]}.yaml", why)] if why else []
+            if member.isfile() and (found := DAY_FILE.fullmatch(member.name)):
+                try:
+                    if member.size > MAX_FILE:
+                        raise ValueError(f"over {MAX_FILE // 1000} kB")
+                    topics = read_day(archive.extractfile(member).read(), found[1])
+                    articles += [write_article(found[1], topic, lines) for topic, lines in topics.items()]
+                except ValueError as why:
+                    refused.append((f"{found[1]}.yaml", str(why)))
     return articles, refused
 
 
 def read_day(data, day):
-    """Return ({topic: lines}, "") of a day's file, ({}, why) when it is refused."""
+    """Return {topic: lines} of a day's file. Raises ValueError that says why it is refused."""
     try:
         content = yaml.load(data, LOADER)  # noqa: S506 (a safe loader)
     except (yaml.YAMLError, ValueError, RecursionError):
-        return {}, "no valid YAML"
+        raise ValueError("no valid YAML") from None
     topics = content.get(EVENTS_KEY) if isinstance(content, dict) else None
     if not isinstance(topics, dict):
-        return {}, f"no key {EVENTS_KEY}"
+        raise ValueError(f"no key {EVENTS_KEY}")
     if str(content.get("Date")) != day:
-        return {}, "its Date is another day's"
-    return {str(topic): [*map(str, lines)] for topic, lines in topics.items() if lines}, ""
+        raise ValueError("its Date is another day's")
+    return {str(topic): [*map(str, lines)] for topic, lines in topics.items() if lines}
 
 
 def write_article(day, topic, lines):
@@ -231,50 +254,14 @@ def read_folder(folder):
     for place, row in (line for file in sorted(folder.glob("*.jsonl")) for line in read_lines(file)):
         if faults := find_faults(row, Line):
             wrong += [f"{place}{', ' * bool(field)}{name_field(field)}: {words}" for field, words in faults]
-            continue
-        key, paragraphs = str(row["id"]), [" ".join(part.split()) for part in row["text"].splitlines()]
-        if (first := seen.setdefault(key, place)) != place:
+        elif (first := seen.setdefault(key := str(row["id"]), place)) != place:
             wrong.append(f"{place}, id: {row['id']!r} is taken by {first}")
         elif not row.get("published"):
             refused.append((place, "undated"))
         else:
-            path, title = key if NAME.fullmatch(key) else hash_text(key, 16), " ".join(row["title"].split())
-            about = read_published(row["published"]), title, tuple(filter(None, paragraphs))
-            articles.append(Article(path, *about, row.get("address") or ""))
+            path = key if NAME.fullmatch(key) else hash_text(key, 16)
+            title, *lines = (" ".join(part.split()) for part in (row["title"], *row["text"].splitlines()))
+            published, address = read_published(row["published"]), row.get("address") or ""
+            articles.append(Article(path, published, title, tuple(filter(None, lines)), address))
     raise_all(wrong)
     return articles, refused
-
-
-# --- pages -----------------------------------------------------------------------------------------------------------
-
-
-def list_pages(feed, shown_days):
-    """Return a feed's pages by address: each article, and the front page that lists those of the last `shown_days`.
-
-    A page is a function of the clock (epoch seconds); see `show_article`.
-    """
-    pages = {feed.address + article.path: partial(show_article, article) for article in feed.articles}
-    return pages | {feed.address: partial(show_front, feed, shown_days)}
-
-
-def show_article(article, clock):
-    """Return (content type, text, publication) of an article's page, None before it is public; it never changes."""
-    if article.published > clock:
-        return None
-    link = f"<link rel='canonical' href='{escape(article.address)}'>" if article.address else ""
-    title, lines = escape(article.title), "\n".join(f"<p>{escape(line)}</p>" for line in article.paragraphs)
-    text = (
-        f"<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><title>{title}</title>{link}</head>\n"
-        f"<body><h1>{title}</h1>\n<main>\n{lines}\n</main></body></html>\n"
-    )
-    return "text/html", text, article.published
-
-
-def show_front(feed, shown_days, clock):
-    """Return (content type, text, publication) of a feed's front page: the addresses of its newest articles."""
-    first = clock - shown_days * 86400
-    shown = [article for article in feed.articles if first <= article.published <= clock]
-    if not shown:
-        return None
-    addresses = [feed.address + article.path for article in shown[-N_LISTED:]]
-    return "application/json", json.dumps({"source": feed.name, "articles": addresses}), shown[-1].published

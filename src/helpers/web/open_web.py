@@ -42,6 +42,9 @@ TIMED = re.compile(r"\d[T ](\d\d:\d\d)(?::[\d.]+)?(?:Z|[+-]\d\d:?\d\d)$")
 PASSING = ("busy", "down", "too_slow")
 """Failures of the archive (`guest.FetchError`) that may be gone in a while."""
 
+STATUSES = {"inside": "outside", "redirect": "outside", "busy": "down"}
+"""What a page that was not fetched is called (`pages.GatewayError`), where that differs from the guest's word."""
+
 
 class Hits(list):
     """What a search found; `cost_usd`, None where no price is known, and `left_out`, how many results by reason."""
@@ -74,10 +77,8 @@ class OpenWeb:
 
         Raises LlmError where the provider or the archive does not answer, or the ceiling leaves no room.
         """
-        bound = partial(price_search, self.provider)
-        row = ask_once(
-            self.door, f"{self.provider}/search", query, as_of, partial(search_provider, self.provider), bound
-        )
+        ask, bound = partial(search_provider, self.provider), partial(price_search, self.provider)
+        row = ask_once(self.door, f"{self.provider}/search", query, as_of, ask, bound)
         told, found, left_out = parse_json(row["content"]), [], Counter()
         for result in told["results"]:
             try:
@@ -115,9 +116,8 @@ class OpenWeb:
             raise GatewayError("too_late", f"{result['url']}: dated {result['date']}, not earlier than {as_of}")
         if not is_current:
             return self.open(result["url"], as_of, query)
-        page = self._keep(
-            result["url"], stamp_moment(first) if first is not None else "", result["title"], result["text"]
-        )
+        published_at = stamp_moment(first) if first is not None else ""
+        page = self._keep(result["url"], published_at, result["title"], result["text"])
         return Hit(page.page_id, page.url, result["title"], page.published_at, result["text"][:MAX_OPENED])
 
     def _keep(self, url, published_at, title, text):
@@ -146,11 +146,10 @@ class OpenWeb:
         try:
             check_outside(url)
             told = self._read_today(url, as_of) if is_current(as_of) else self._read_capture(url, as_of)
-        except (GatewayError, FetchError) as error:
-            kind = getattr(error, "status", None) or {"inside": "outside", "redirect": "outside", "busy": "down"}.get(
-                error.kind, error.kind
-            )
-            told = {"status": kind, "message": str(error)}
+        except GatewayError as error:
+            told = {"status": error.status, "message": str(error)}
+        except FetchError as error:
+            told = {"status": STATUSES.get(error.kind, error.kind), "message": str(error)}
         return tell(told, 0.0)
 
     def _read_today(self, url, as_of):
@@ -180,17 +179,16 @@ class OpenWeb:
         if status != 200:
             raise GatewayError("absent", f"{url}: the archive answered {status} for its capture")
         taken = None
-        with suppress(TypeError, ValueError, OverflowError, IndexError):  # RFC 7089
+        with suppress(TypeError, ValueError, OverflowError, IndexError):
             taken = pd.Timestamp(parsedate_to_datetime(kept.get("memento-datetime")))
         if taken is None or taken.tzinfo is None:
             raise GatewayError("undated", f"{url}: the page is undated, so it may be of later than as_of")
         title, text, (_, last) = read_article(url, kept, body)
-        for moment in (taken, last):
-            if moment is not None and moment >= as_of:
-                raise GatewayError(
-                    "too_late", f"{url}: its capture is dated {moment:%Y-%m-%d}, not earlier than {as_of}"
-                )
-        return {"title": title, "text": text, "published_at": stamp_moment(taken if last is None else min(taken, last))}
+        moments = [taken] if last is None else [taken, last]
+        if max(moments) >= as_of:
+            late = f"{url}: its capture is dated {max(moments):%Y-%m-%d}, not earlier than {as_of}"
+            raise GatewayError("too_late", late)
+        return {"title": title, "text": text, "published_at": stamp_moment(min(moments))}
 
     def _find_capture(self, url, as_of):
         """Return the newest capture (`wayback.CdxRecord`) of an address before a moment."""

@@ -42,17 +42,12 @@ def read_page(text, content_type):
     """
     try:
         if content_type.startswith("text/plain"):
-            return read_lines(text)
+            check_size(text)
+            title, *lines = text.split("\n", MAX_LINES)
+            return title, [Passage(line, 0) for line in lines]
         return read_json(text) if "json" in content_type else read_html(text)
     except (LookupError, ValueError, etree.ParserError, TypeError, AttributeError, RecursionError):
         return "", []
-
-
-def read_lines(text):
-    """Return (title, passages) of plain text: its first line, and each of the others."""
-    check_size(text)
-    title, *lines = text.split("\n", MAX_LINES)
-    return title, [Passage(line, 0) for line in lines]
 
 
 def read_json(text):
@@ -119,7 +114,10 @@ def describe_rows(head, lines):
     if not lines or len(head) < 2:
         return []
     places = range(1, len(head))
-    words = [n for n in places if not is_numeric([line[n] for line in lines])]
+    signs = {
+        n: [weigh_cell(line[n][: MAX_DIGITS + 1]) for line in lines] for n in places
+    }  # cut: what is kept is no page
+    words = [n for n in places if sum(signs[n]) <= 0 and any(signs[n])]  # most are neither numbers nor blank
     values = [n for n in places if n not in words]
     lines = lines[::-1]
     if not words and len(values) >= WIDE:
@@ -133,12 +131,6 @@ def describe_rows(head, lines):
         for subject in sorted(subjects)
         for passage in describe_subject(", ".join(subject), heading, subjects[subject], values)
     ]
-
-
-def is_numeric(cells):
-    """Say whether most of a column's cells are numbers, dashes or 'n/a'."""
-    signs = [weigh_cell(cell[: MAX_DIGITS + 1]) for cell in cells]  # cut, as what is kept must not be a page
-    return sum(signs) > 0 or not any(signs)
 
 
 @lru_cache(maxsize=65536)  # a page's rows stand on the next day's page too

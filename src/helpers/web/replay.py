@@ -17,7 +17,7 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 
 from helpers.calendar import ZONE
-from helpers.web.news import list_pages, read_feeds
+from helpers.web.news import read_feeds
 from helpers.web.render import RENDERERS
 from helpers.web.search import keep
 from helpers.web.session import Answer, Web
@@ -52,15 +52,14 @@ class Misbehaviour:
 class Site:
     """One source's rows in order of publication, and its page at any moment."""
 
-    def __init__(self, source, rows, misbehaviour=Misbehaviour()):
-        self.source = source
+    def __init__(self, source, misbehaviour):
+        self.source, rows = source, read_rows(source)
         moments = rows.pop("published_at")
         if misbehaviour.late:
-            days = moments.dt.tz_convert(ZONE).dt.date.astype(str)
-            is_late = [misbehaviour.strikes("late", source.id, day) for day in days]
-            moments = moments.where(~pd.Series(is_late, dtype=bool), moments + pd.Timedelta(hours=26))
-            order = moments.sort_values(kind="stable").index
-            rows, moments = rows.loc[order], moments.loc[order]
+            days = moments.dt.tz_convert(ZONE).dt.strftime("%Y-%m-%d")
+            is_late = days.map(lambda day: misbehaviour.strikes("late", source.id, day)).astype(bool)
+            moments = moments.where(~is_late, moments + pd.Timedelta(hours=26)).sort_values(kind="stable")
+            rows = rows.loc[moments.index]
         self.published = [int(moment.timestamp()) for moment in moments]
         self.rows, self.pages = rows.to_dict("records"), {}
 
@@ -74,7 +73,11 @@ class Site:
         fixtures = self.rows[n_visible : bisect.bisect_right(self.published, horizon)]  # their date and name are shown
         key = (n_visible, len(fixtures), layout)
         if (page := self.pages.get(key)) is None:
-            periods = group_periods(self.rows[first:n_visible], self.source.history)
+            periods = {}
+            for row in self.rows[first:n_visible]:
+                periods.setdefault(row["occurred_at"], []).append(row)
+            chosen = sorted(periods)[-self.source.history :]
+            periods = [(period, sorted(periods[period], key=lambda row: row["entity"])) for period in chosen]
             page = RENDERERS[self.source.form](self.source, periods, fixtures, layout)
             keep(self.pages, key, page, N_RENDERED)
         return *page, self.published[n_visible - 1]
@@ -89,70 +92,53 @@ class Replay:
     def __init__(self, sources, misbehaviour=Misbehaviour(), articles=()):
         self.misbehaviour, self.lock, self.sites = misbehaviour, threading.Lock(), {}
         self.sources = {source.address: source for source in sources.values()}
-        feeds = read_feeds(articles, self.sources)
-        self.feeds = list(feeds)
-        self.articles = {url: show for feed in feeds.values() for url, show in list_pages(feed, SHOWN_DAYS).items()}
+        self.feeds = read_feeds(articles, self.sources)
+        self.articles = {feed.address + one.path: one for feed in self.feeds.values() for one in feed.articles}
 
     def answer(self, url, clock):
         """Return the `Answer` of an address at `clock`, with whatever misbehaviour strikes it then."""
-        address, bad = url.partition("?")[0].partition("#")[0], self.misbehaviour
-        if show := self.articles.get(address):
-            return Answer(200, *page, is_held=True) if (page := show(clock)) else Answer(404)
+        address = url.partition("?")[0].partition("#")[0]
+        if feed := self.feeds.get(address):
+            page = feed.show_front(clock, SHOWN_DAYS)
+            return Answer(200, *page, is_held=True) if page else Answer(404)
+        if article := self.articles.get(address):
+            return Answer(200, *article.show(), is_held=True) if article.published <= clock else Answer(404)
+        if address not in self.sources:
+            return Answer(404)
         try:
-            if (site := self._find_site(address)) is None:
-                return Answer(404)
-            source_id, local = site.source.id, datetime.fromtimestamp(clock, ZoneInfo(ZONE))
-            if bad.strikes("outage", source_id, f"{local:%Y-%m-%dT%H}"):
-                return Answer(503)
-            week = f"{local.isocalendar().year}-W{local.isocalendar().week}"
-            page = site.render(clock, "new" if bad.strikes("layout", source_id, week) else "")
+            return self._show(address, clock)
         except (ValueError, KeyError, TypeError, OSError) as error:
             said = " ".join(str(error).split())[:200]
             print(f"{address}: its rows cannot be shown ({said}); make source SOURCE=... says where", file=sys.stderr)
             return Answer(500)
+
+    def _show(self, address, clock):
+        with self.lock:
+            if address not in self.sites:
+                self.sites[address] = Site(self.sources[address], self.misbehaviour)
+        site, local = self.sites[address], datetime.fromtimestamp(clock, ZoneInfo(ZONE))
+        strikes = partial(self.misbehaviour.strikes, source_id=site.source.id)
+        if strikes("outage", period=f"{local:%Y-%m-%dT%H}"):
+            return Answer(503)
+        week = f"{local.isocalendar().year}-W{local.isocalendar().week}"
+        page = site.render(clock, "new" if strikes("layout", period=week) else "")
         if page is None:
             return Answer(404)
         content_type, text, newest = page
-        if bad.strikes("charset", source_id, f"{local:%Y-%m-%d}"):
+        if strikes("charset", period=f"{local:%Y-%m-%d}"):
             text = text.encode("cp1252", errors="replace")
         return Answer(200, content_type, text, newest)
 
-    def _find_site(self, address):
-        source = self.sources.get(address)
-        with self.lock:
-            if source is not None and address not in self.sites:
-                self.sites[address] = Site(source, read_rows(source), self.misbehaviour)
-        return self.sites.get(address)
-
-
-def group_periods(rows, history):
-    """Return the last `history` periods as [(occurred_at, rows)], oldest first, rows sorted by entity."""
-    periods = {}
-    for row in rows:
-        periods.setdefault(row["occurred_at"], []).append(row)
-    chosen = sorted(periods)[-history:]
-    return [(period, sorted(periods[period], key=lambda row: row["entity"])) for period in chosen]
-
 
 @contextlib.contextmanager
-def open_world(*, misbehaviour=Misbehaviour(), keeps_pages=False, articles=()):
+def open_world(*, day=None, misbehaviour=Misbehaviour(), keeps_pages=False, articles=()):
     """Open the replay web; yields a function that returns a new `session.Web` over it.
 
-    `articles` are paths of dated articles that it publishes too (`news.read_feed`). Raises ValueError naming file, line
-    and field of what is wrong in the registry or an article.
+    With `day`, the window of a day's own question set, it is of the live sources, by what was known then. `articles`
+    are paths of dated articles that it publishes too (`news.read_feed`). Raises ValueError naming file, line and field
+    of what is wrong in the registry or an article, and where no live source has been looked at.
     """
-    sources = load_sources()
+    if not (sources := load_live(day) if day else load_sources()):
+        raise ValueError("no live source has been looked at yet; `daybefore day` looks")
     replay = Replay(sources, misbehaviour, [str(Path(path).resolve()) for path in articles])
     yield partial(Web, replay, sources, replay.feeds, keeps_pages=keeps_pages)
-
-
-@contextlib.contextmanager
-def open_day(window, *, articles=(), **options):
-    """Open the web of a day's own question set: the live sources, as of any moment, by what was known then.
-
-    Yields as `open_world` does. Raises ValueError where no source has been looked at.
-    """
-    if not (sources := load_live(window)):
-        raise ValueError("no live source has been looked at yet; `daybefore day` looks")
-    replay = Replay(sources, Misbehaviour(), [str(Path(path).resolve()) for path in articles])
-    yield partial(Web, replay, sources, replay.feeds, **options)

@@ -5,7 +5,6 @@ The index of a moment is made from pages fetched as of that moment, so nothing l
 
 import threading
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 import pandas as pd
@@ -85,11 +84,10 @@ class SearchIndex:
 
     def _index(self, as_of):
         """Return (hits, ages, what `weigh_words` makes of them) of a moment; one is made at a time, others wait."""
-        if (index := self.indexes.get(as_of)) is None:
-            with self.building:
-                if (index := self.indexes.get(as_of)) is None:
-                    index = keep(self.indexes, as_of, self._build(as_of), N_KEPT)
-        return index
+        with self.building:
+            if as_of not in self.indexes:
+                keep(self.indexes, as_of, self._build(as_of), N_KEPT)
+            return self.indexes[as_of]
 
     def _build(self, as_of):
         found = [self._look(address, as_of) for address in self.addresses]
@@ -97,7 +95,7 @@ class SearchIndex:
             if front := self._look(feed, as_of):
                 urls = parse_json(front[0].text)["articles"]
                 found += [self._look_once(url, as_of) for url in urls if url.startswith(feed)]
-        pages = [part for part in filter(None, found) if part[2]]
+        pages = [part for part in found if part and part[2]]
         hits, ages = [], []
         for page, title, passages, _ in pages:
             n_weeks = 0  # an article ages; the newest rows of another page stand for its site
@@ -134,19 +132,12 @@ def keep(memory, key, value, n_most):
     return value
 
 
-@lru_cache(maxsize=1)
-def make_counter():
-    """Return what counts words by their hashes; numbers and codes are words."""
+def count_words(texts):
+    """Return how often each word (by its hash) stands in each text, as a sparse matrix; numbers and codes are words."""
     from sklearn.feature_extraction.text import HashingVectorizer  # here: it takes half a second to import
 
-    pattern = r"(?u)\w[\w.:-]*\w|\w"
-    options = {"stop_words": "english", "token_pattern": pattern, "norm": None, "alternate_sign": False}
-    return HashingVectorizer(n_features=N_HASHES, **options)
-
-
-def count_words(texts):
-    """Return how often each word (by its hash) stands in each text, as a sparse matrix."""
-    return make_counter().transform(texts)
+    options = {"stop_words": "english", "token_pattern": r"(?u)\w[\w.:-]*\w|\w"}
+    return HashingVectorizer(n_features=N_HASHES, norm=None, alternate_sign=False, **options).transform(texts)
 
 
 def weigh_words(counts):

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field, StringConstraints
 
-from helpers.faults import find_faults, name_field, raise_all, read_text, suggest
+from helpers.faults import Problems, find_faults, name_field, raise_all, read_text, suggest
 from helpers.question_sets import WINDOWS
 from helpers.store import ROOT, locate_output
 from helpers.tables import SITE_TYPES, Count, Positive, Setting, Text, Truth, allow, form, one_of, some
@@ -24,6 +24,7 @@ FORMS = ("table", "ranking", "prose", "json", "market")
 CLOCK = r"^([01]\d|2[0-3]):[0-5]\d$"
 
 list_zones = cache(available_timezones)  # it looks through folders of the disk
+
 BLANKS = ("date", "entity", "hour", "k", "rank", "reference", "threshold")
 """What a template's text may leave blank, in braces."""
 LIVE_SOURCES = ROOT / "data/live/sources"
@@ -105,45 +106,37 @@ def load_sources(folder=ROOT / "data/sources"):
     """Read the registry: {source_id: Source}, sorted by id. Raises Problems, sentences with file and field."""
     sources, found, taken = {}, [], {}
     for path in sorted(folder.glob("*.toml")):
-        source, wrong = parse_text(path.name, read_text(path))
-        found += wrong
-        if source is None:
+        try:
+            source = parse_source(path.name, read_text(path))
+        except Problems as problems:
+            found += problems.found
             continue
-        ids = [source.id, *(template["id"] for template in source.templates)]
-        found += [f"{path.name}: the id {name!r} is taken by {taken[name]}" for name in ids if name in taken]
-        taken |= dict.fromkeys(ids, path.name)
+        for name in (source.id, *(template["id"] for template in source.templates)):
+            if (first := taken.setdefault(name, path.name)) != path.name:
+                found.append(f"{path.name}: the id {name!r} is taken by {first}")
         sources[source.id] = source
     raise_all(found)
     return sources
 
 
-def load_live(window):
-    """Return the live sources that have rows, {source_id: Source}, as those of a day's question set (its window)."""
-    sources = load_sources(LIVE_SOURCES)
-    return {
-        name: one.model_copy(update={"windows": [window]}) for name, one in sources.items() if locate_rows(one).exists()
-    }
-
-
 @lru_cache(maxsize=1024)
-def parse_text(name, text):
-    """Return (Source, []) of the text of a source file, (None, what is wrong, a sentence each); once a process."""
+def parse_source(name, text):
+    """Return the Source of the text of a file, once a process. Raises Problems, sentences with file and field."""
     try:
         entry = name_source(name.removesuffix(".toml")) | tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        return None, [f"{name}: not valid toml: {error}"]
+        raise Problems([f"{name}: not valid toml: {error}"]) from None
     # only a file of the right form is held to what its parts say of each other
     wrong = find_faults(entry, Source) or [*check_publication(entry), *check_page(entry), *check_asking(entry)]
-    if wrong:
-        return None, [f"{name}{', ' * bool(place)}{name_field(place)}: {words}" for place, words in wrong]
+    raise_all(f"{name}{', ' * bool(place)}{name_field(place)}: {words}" for place, words in wrong)
     source = Source.model_construct(**entry)
     if not source.extract:
         source.page = source.page or {"layout": "long"}
         source.extract = derive_extract(source)
-    return source, []
+    return source
 
 
-# --- what its parts say of each other: yields each fault as (place, words) ---
+# --- what the parts of a file say of each other: yields each fault as (place, words) ---
 
 
 def check_publication(entry):
@@ -174,48 +167,36 @@ def check_page(entry):
         yield ("variables",), f"a ranking and a wide table show one variable, not {len(names)}"
     if entry["form"] != "prose":
         return
-    yield from check_blanks(("page", "sentence"), page.get("sentence"), ("date", "entity", *names))
-    if pattern is None:
-        yield ("form",), "a prose page needs an [extract] rule with kind regex and a pattern"
-        return
+    if "sentence" not in page:
+        yield ("page",), "sentence is missing"
+    yield from check_blanks(("page", "sentence"), page.get("sentence", ""), ("date", "entity", *names))
     try:
-        groups = set(re.compile(pattern).groupindex)
+        if "date" not in re.compile(pattern or "").groupindex:
+            yield ("extract", "pattern"), "a prose page needs one, with a group date: (?P<date>...)"
     except re.error as error:
         yield ("extract", "pattern"), f"it is no regular expression: {error}"
-        return
-    if "date" not in groups:
-        yield ("extract", "pattern"), "it has no group date: (?P<date>...)"
-    for name in sorted(groups - {"date", "entity", *names}):
-        yield ("extract", "pattern"), f"the group {name} is no variable{suggest(name, names)}"
 
 
 def check_asking(entry):
-    """Yield (place, words) on templates: their variable, hour, the blanks of their text, an id that stands twice."""
-    names, seen, is_timed = list(entry["variables"]), set(), "lag_minutes" in entry["publication"]
+    """Yield (place, words) on templates: their variable, their hour, the blanks of their text."""
+    names, is_timed = list(entry["variables"]), "lag_minutes" in entry["publication"]
     for at, template in enumerate(entry.get("templates", ())):
         place, word = ("templates", at), template["variable"]
-        if template["id"] in seen:
-            yield (*place, "id"), f"{template['id']!r} is taken by another template"
-        seen.add(template["id"])
         if word not in names:
             yield (*place, "variable"), f"{word!r} is none of {', '.join(names)}{suggest(word, names)}"
         if ("hour" in template) != is_timed:
             yield place, f"hour {'is missing: values have a' if is_timed else 'is given: values have no'} time of day"
         yield from check_blanks((*place, "text"), template["text"], BLANKS)
-    for at, question in enumerate(entry.get("page", {}).get("questions", ())):
-        yield from check_blanks(("page", "questions", at, "text"), question["text"], BLANKS)
 
 
 def check_blanks(place, text, known):
     """Yield (place, words) on a text whose braces hold what is not known, or are none."""
     try:
-        blanks = [name for _, name, *_ in Formatter().parse(text or "") if name is not None]
+        blanks = [name for _, name, *_ in Formatter().parse(text) if name is not None]
     except ValueError as error:
         yield place, f"its braces are wrong: {error}"
         return
-    if not text:
-        yield place[:-1], f"{place[-1]} is missing"
-    for name in blanks:
+    for name in dict.fromkeys(blanks):
         if name not in known:
             yield place, f"{{{name}}} is unknown{suggest(name, known) or '; there are ' + ', '.join(known)}"
 
@@ -255,6 +236,12 @@ def locate_rows(source):
     if source.live:
         return locate_output(f"data/days/rows/{source.id}.csv")
     return ROOT / f"data/replay/{source.rows or source.id}.csv"
+
+
+def load_live(window):
+    """Return the live sources that have rows, {source_id: Source}, as those of a day's question set (its window)."""
+    found = {name: source for name, source in load_sources(LIVE_SOURCES).items() if locate_rows(source).exists()}
+    return {name: source.model_copy(update={"windows": [window]}) for name, source in found.items()}
 
 
 def read_rows(source):

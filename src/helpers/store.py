@@ -9,7 +9,6 @@ import gzip
 import hashlib
 import json
 import os
-import random
 import sqlite3
 import sys
 import time
@@ -31,11 +30,9 @@ def find_root(code):
     for folder in [Path(named).expanduser().resolve()] if named else above:
         if (folder / "data/papers").is_dir() and (folder / "src/helpers").is_dir():
             return folder
-    where = (
-        f"DAYBEFORE_ROOT={named} is no checkout of Daybefore" if named else "no checkout of Daybefore was found here"
-    )
+    where = f"DAYBEFORE_ROOT={named} is" if named else "here is"
     advice = "`git clone` its repository, and work below that folder or set DAYBEFORE_ROOT to it"
-    raise FileNotFoundError(f"{where}, whose data everything needs: {advice}")
+    raise FileNotFoundError(f"{where} no checkout of Daybefore, whose data everything needs: {advice}")
 
 
 ROOT = find_root(Path(__file__))
@@ -122,7 +119,7 @@ def read_table(name, window, room="tables"):
     """
     path = f"data/{room}/{window}/{name}.csv.gz"
     try:
-        table = pd.read_csv(locate_input(path), keep_default_na=True, low_memory=False)
+        table = pd.read_csv(locate_input(path), low_memory=False)
     except (EOFError, gzip.BadGzipFile, zlib.error, ValueError) as error:
         said = str(error).strip()
         raise ValueError(f"{path} cannot be read ({said}); restore it, or delete it and `make figures` again") from None
@@ -268,7 +265,7 @@ def open_store(path):
         except sqlite3.OperationalError:
             if time.monotonic() > end:
                 raise
-            time.sleep(random.uniform(0.01, 0.1))
+            time.sleep(0.05)
 
 
 CHECKED = set()
@@ -279,23 +276,18 @@ def connect_store(path):
     """Return a connection to a store that has all its tables and columns."""
     connection = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None, check_same_thread=False)
     try:
-        if connection.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
-            connection.execute("PRAGMA journal_mode=WAL")
+        connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")
-        if str(path) not in CHECKED and (found := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+        if path not in CHECKED and (found := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
             raise sqlite3.DatabaseError(" ".join(found.split()))
-        CHECKED.add(str(path))
-        sql = "SELECT m.name, t.name FROM sqlite_master m, pragma_table_info(m.name) t"
-        present = set(connection.execute(sql))
-        absent = [(name, c) for name in KEPT for c in list_columns(name) if (name, c) not in present]
-        if absent or ("requests", "id") not in present:
-            with connection:
-                connection.execute("BEGIN IMMEDIATE")
-                for statement in SCHEMA:
-                    connection.execute(statement)
-                for name, column in absent:
-                    with contextlib.suppress(sqlite3.OperationalError):  # it came with the table, or by another process
-                        connection.execute(f"ALTER TABLE {name} ADD COLUMN {column}")
+        CHECKED.add(path)
+        for statement in SCHEMA:
+            connection.execute(statement)
+        for name in KEPT:
+            present = {column for _, column, *_ in connection.execute(f"PRAGMA table_info({name})")}
+            for column in set(list_columns(name)) - present:
+                with contextlib.suppress(sqlite3.OperationalError):  # another process has added it
+                    connection.execute(f"ALTER TABLE {name} ADD COLUMN {column}")
     except BaseException:
         connection.close()
         raise

@@ -189,8 +189,6 @@ def test_samples_are_asked_once_each_and_their_majority_is_an_agent_of_its_own(m
     (["--ceiling=0.01"], {"options": {}}, r"no room for a request: 0 of 0.01 USD are spent, and one can cost 3\.\d+ "
      r"USD, by up to 32,768 tokens of reply; CEILING=3\.\d+ has room for one at a time, CEILING=13\.\d+ for the 4 "
      "questions left .* smaller max_tokens"),
-    ([], {"options": {"max_token": 500}}, r"mine: there is no option 'max_token'; did you mean "
-     r"max_tokens\? \(what only your server .* extra_body = { max_token = ... } }\); nothing was asked"),
     (["--ceiling=1"], {"usd_per_million": None}, "no price is known for openai/mock-1"),
 ])  # fmt: skip
 def test_what_cannot_be_paid_for_is_told_before_the_first_request(mine, provider, arguments, changes, sentence):

@@ -4,8 +4,8 @@ import base64
 import json
 import subprocess
 import sys
-import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from urllib.parse import quote
 
@@ -70,31 +70,22 @@ def test_an_accident_that_leaves_no_time_to_try_again_stays_one_and_is_not_paid(
 # --- recordings ------------------------------------------------------------------------------------------------------
 
 
-def test_a_reply_is_recorded_with_what_it_took_and_replayed(reach, provider):
-    row = ask(reach(), PRICED, say("hello"), temperature=0, logprobs=True)
+def test_a_reply_is_recorded_with_what_it_took_and_replayed_without_litellm(reach, provider):
+    with pytest.raises(LookupError, match="data/runs/mock has no recording .* `make run AGENT=mock LIMIT=20`"):
+        ask(reach(live=False, command="make run AGENT=mock LIMIT=20"), PRICED, say("hello"))
+    row = ask(reach(), PRICED, say("hello"), logprobs=True)
     assert (row["content"], row["finish_reason"], row["n_requests"]) == (CONTENT, "stop", 1)
-    counts = [row[f"n_{name}_tokens"] for name in ("input", "output", "cached", "think")]
-    assert counts == [50, 8, 3, 2]
+    assert [row[f"n_{name}_tokens"] for name in ("input", "output", "cached", "think")] == [50, 8, 3, 2]
     # 47 fresh tokens at 0.15 USD a million, 3 cached at half, 8 written at 0.60
     assert row["cost_usd"] == pytest.approx((47 * 0.15 + 3 * 0.075 + 8 * 0.60) / 1e6)
     assert row["logprobs"] == [{"token": "B", "logprob": -0.1235, "top": []}]
-    assert ask(reach(live=False), PRICED, say("hello"), temperature=0, logprobs=True) == row
-    assert ask(reach(), PRICED, say("hello"), temperature=0, logprobs=True) == row
-    assert provider.counts["hello"] == 1
-
-
-def test_a_missing_recording_names_the_command_that_makes_it(reach, provider):
-    with pytest.raises(LookupError, match="data/runs/mock has no recording .* `make run AGENT=mock LIMIT=20`"):
-        ask(reach(live=False, command="make run AGENT=mock LIMIT=20"), MODEL, say("hello"))
-    assert not provider.counts
-
-
-def test_replay_needs_no_litellm(reach):
-    ask(reach(), MODEL, say("hello"))
+    assert ask(reach(live=False), PRICED, say("hello"), logprobs=True) == row
+    assert ask(reach(), PRICED, say("hello"), logprobs=True) == row and provider.counts["hello"] == 1
     code = f"""
 import sys
 from helpers.models.llm import ask, open_door
-print(ask(open_door("mock"), {MODEL!r}, {say("hello")})["content"], {{"litellm", "httpx"}} & set(sys.modules))
+row = ask(open_door("mock"), {PRICED!r}, {say("hello")}, logprobs=True)
+print(row["content"], {{"litellm", "httpx"}} & set(sys.modules))
 """
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert ended.stdout == f"{CONTENT} set()\n", ended.stderr
@@ -116,6 +107,8 @@ def test_options_that_can_hold_a_key_are_refused_and_nothing_is_written(provider
 
 
 # --- costs -----------------------------------------------------------------------------------------------------------
+
+
 def test_the_ceiling_stops_before_it_is_passed(reach, provider):
     door, reasons = reach(ceiling_usd=0.0001), []
     for i in range(40):
@@ -132,38 +125,13 @@ def test_the_ceiling_stops_before_it_is_passed(reach, provider):
     assert again.spent_usd == pytest.approx(door.spent_usd), "what the run has cost counts after a restart"
 
 
-def test_a_server_on_loopback_gets_its_own_key_or_none(reach, provider, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-the-providers-own")
-    ask(reach(), MODEL, say("with"))
-    door = reach()
-    del door.connection["api_key"]
-    ask(door, MODEL, say("without"))
-    assert provider.keys == [f"Bearer {KEY}", None]
-    with pytest.raises(LlmError, match="AuthenticationError 401: .*; no key was sent: api_key_env in its table"):
-        ask(door, MODEL, say("401"))
-
-
-def ask_at_once(door, n):
-    """Ask a priced model `n` questions from as many threads; returns the statuses of those that were not answered."""
-    ends = []
-
-    def try_one(i):
-        try:
-            ask(door, PRICED, say(f"q{i}"), max_tokens=100)
-        except LlmError as error:
-            ends.append(error.status)
-
-    threads = [threading.Thread(target=try_one, args=(i,)) for i in range(n)]
-    [thread.start() for thread in threads]
-    [thread.join() for thread in threads]
-    return ends
-
-
 def test_requests_under_way_at_once_wait_for_room_under_the_ceiling(reach, provider):
     provider.latency_s = 0.1
     door = reach(ceiling_usd=0.0006, deadline_s=120)  # room for seven bounds of 0.00008, for forty costs of 0.0000123
     started = time.monotonic()
-    assert ask_at_once(door, 40) == []
+    with ThreadPoolExecutor(40) as pool:
+        rows = list(pool.map(lambda i: ask(door, PRICED, say(f"q{i}"), max_tokens=100), range(40)))
+    assert {row["status"] for row in rows} == {"ok"}
     assert time.monotonic() - started > 40 / 7 * 0.1, "never more than seven at once"
     assert sum(provider.counts.values()) == 40 and door.spent_usd < 0.0006
     assert (door.n_under_way, door.set_aside_usd) == (0, 0.0)
@@ -175,8 +143,7 @@ def test_a_model_without_a_price_is_not_asked_under_a_ceiling_unless_the_door_is
     assert not provider.counts
     door = reach(ceiling_usd=1.0, prices=(1e-6, 2e-6))
     row = ask(door, MODEL, say("hello"))
-    assert row["cost_usd"] == pytest.approx(row["n_input_tokens"] * 1e-6 + row["n_output_tokens"] * 2e-6)
-    assert door.spent_usd == row["cost_usd"]
+    assert row["cost_usd"] == pytest.approx(50 * 1e-6 + 8 * 2e-6) == door.spent_usd
 
 
 @pytest.mark.parametrize(
@@ -187,8 +154,7 @@ def test_a_reply_whose_tokens_are_none_is_charged_its_bound(reach, provider, usa
     provider.answer = lambda asked: {"content": "Paris", "usage": usage}
     door = reach()
     row = ask(door, PRICED, say("hello"), max_tokens=100)
-    assert row["cost_usd"] is None
-    assert door.spent_usd == row["cost_bound_usd"] > 100 * 0.6e-6
+    assert row["cost_usd"] is None and door.spent_usd == row["cost_bound_usd"] > 100 * 0.6e-6
 
 
 def test_what_timed_out_counts_as_spent_up_to_its_bound(reach):
@@ -200,6 +166,17 @@ def test_what_timed_out_counts_as_spent_up_to_its_bound(reach):
 
 
 # --- secrets ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_server_on_loopback_gets_its_own_key_or_none(reach, provider, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-the-providers-own")
+    ask(reach(), MODEL, say("with"))
+    door = reach()
+    del door.connection["api_key"]
+    ask(door, MODEL, say("without"))
+    assert provider.keys == [f"Bearer {KEY}", None]
+    with pytest.raises(LlmError, match="AuthenticationError 401: .*; no key was sent: api_key_env in its table"):
+        ask(door, MODEL, say("401"))
 
 
 def test_a_reply_that_holds_the_key_is_stored_without_it(reach, tmp_path):

@@ -21,13 +21,6 @@ def reach(knock):
     return partial(knock, deadline_s=60, n_requests=N_REQUESTS, wait_s=WAIT_S)
 
 
-def fail_job(door, prompt, model=MODEL, **options):
-    """Return the LlmError with which a job ends."""
-    with pytest.raises(LlmError) as caught:
-        ask_in_background(door, model, prompt, **options)
-    return caught.value
-
-
 def test_a_job_is_polled_until_it_is_done_and_what_it_took_is_recorded(reach, provider):
     row = ask_in_background(reach(wait_s=0.1), DEEP, "4 polls", tools=[{"type": "web_search_preview"}])
     assert (row["status"], row["content"], row["finish_reason"]) == ("ok", CONTENT, "stop")
@@ -53,8 +46,9 @@ JOBS = {
 
 @pytest.mark.parametrize("prompt", JOBS)
 def test_each_end_of_a_job_has_its_status_and_reason(reach, tmp_path, prompt):
-    error = fail_job(reach(), prompt)
-    assert (error.status, error.reason) == JOBS[prompt] and error.recording["n_polls"] > 0
+    with pytest.raises(LlmError) as caught:
+        ask_in_background(reach(), MODEL, prompt)
+    assert (caught.value.status, caught.value.reason) == JOBS[prompt] and caught.value.recording["n_polls"] > 0
     assert scan(tmp_path) == []
 
 

@@ -5,7 +5,7 @@ import json
 import os
 import signal
 import sqlite3
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from multiprocessing import get_context
 
@@ -64,15 +64,6 @@ def test_requests_that_a_kill_cut_short_are_known_until_they_are_recorded_and_co
         assert (Recordings("mock").cut_usd, Recordings("mock").under_way, has_news("mock")) == (1.0, {"c": 0.5}, False)
 
 
-def test_what_stays_is_read_from_the_store_and_never_packed(out):
-    for key, more in {"a": {}, "b": {"stays": True}}.items():
-        Recordings("mock").add(make(key, **more))
-    for _ in range(2):
-        assert pack_recordings("mock")["n_recordings"] == 1
-        assert sorted(Recordings("mock").rows) == ["a", "b"] and not has_news("mock")
-        assert [key for key, *_ in read_requests(out)] == ["b"]
-
-
 def test_no_request_goes_out_before_its_row_stands_in_the_store(reach, provider, out):
     seen = []
     provider.answer = lambda asked: seen.append(read_requests(out)[-1][1:]) or {"content": "B"}
@@ -94,6 +85,14 @@ def test_what_may_have_been_paid_counts_under_the_ceiling(reach, provider):
     assert not provider.asked
 
 
+def run_apart(function, end=0):
+    """Call a function in a process of its own, which has to end so."""
+    process = get_context("fork").Process(target=function)
+    process.start()
+    process.join(120)
+    assert process.exitcode == end
+
+
 def test_what_a_killed_process_had_recorded_is_there(reach, out):
     def ask_and_die():
         door = reach()
@@ -101,10 +100,7 @@ def test_what_a_killed_process_had_recorded_is_there(reach, out):
             ask(door, MODEL, say(f"q{i}"))
         os.kill(os.getpid(), signal.SIGKILL)
 
-    process = get_context("fork").Process(target=ask_and_die)
-    process.start()
-    process.join(60)
-    assert process.exitcode == -signal.SIGKILL
+    run_apart(ask_and_die, -signal.SIGKILL)
     assert [is_recorded for _, _, is_recorded in read_requests(out)] == [1, 1, 1]
     assert len(Recordings("mock").rows) == 3
 
@@ -112,17 +108,14 @@ def test_what_a_killed_process_had_recorded_is_there(reach, out):
 def test_the_store_may_be_closed_while_a_question_past_its_deadline_writes():
     def write_and_close():
         recordings = Recordings("mock")
-        rows = [[make(f"{n}-{i}") for i in range(100)] for n in range(4)]
-        threads = [threading.Thread(target=lambda part=part: [recordings.add(row) for row in part]) for part in rows]
-        [thread.start() for thread in threads]
-        while any(thread.is_alive() for thread in threads):
-            recordings.close()
+        with ThreadPoolExecutor(4) as pool:
+            added = [pool.submit(recordings.add, make(f"{n}")) for n in range(200)]
+            while not all(future.done() for future in added):
+                recordings.close()
         recordings.close()
 
-    process = get_context("fork").Process(target=write_and_close)
-    process.start()
-    process.join(120)
-    assert process.exitcode == 0 and len(Recordings("mock").rows) == 400
+    run_apart(write_and_close)
+    assert len(Recordings("mock").rows) == 200
 
 
 def test_a_store_that_takes_no_more_ends_in_one_sentence_and_loses_nothing(reach, provider, out):
@@ -145,22 +138,24 @@ def test_a_store_that_takes_no_more_ends_in_one_sentence_and_loses_nothing(reach
     assert len(Recordings("mock").rows) == 41
 
 
-def test_packing_sorts_and_gives_the_same_bytes_whatever_the_order(out):
+def test_packing_sorts_gives_the_same_bytes_whatever_the_order_and_leaves_what_stays(out):
     rows, written = [make(key, n_output_tokens=8) for key in "abcde"], []
     for run_id, order in (("one", rows), ("two", rows[::-1])):
         recordings = Recordings(run_id)
-        for row in order:
+        for row in [*order, make("s", stays=True)]:
             recordings.add(row)
         recordings.close()
+        assert has_news(run_id)
         for _ in range(2):
             facts = pack_recordings(run_id, {"agent": "mock"})
         assert sorted(path.name for path in (out / "data/runs" / run_id).iterdir()) == [PACKED, "run.json"]
         assert json.loads((out / "data/runs" / run_id / "run.json").read_text()) == facts
         written.append((out / "data/runs" / run_id / PACKED).read_bytes())
-    assert written[0] == written[1] and read_requests(out) == []
+        assert not has_news(run_id) and sorted(Recordings(run_id).rows) == list("abcdes")
+    assert written[0] == written[1] and [key for key, *_ in read_requests(out)] == ["s", "s"]
     assert (facts["agent"], facts["n_recordings"], facts["n_ok"], facts["n_output_tokens"]) == ("mock", 5, 5, 40)
     Recordings("two").add(make("c", content="new"))
-    assert Recordings("two").rows["c"]["content"] == "new" and len(Recordings("two").rows) == 5
+    assert Recordings("two").rows["c"]["content"] == "new" and len(Recordings("two").rows) == 6
 
 
 def test_a_damaged_line_of_a_packed_run_is_told(out):

@@ -16,13 +16,12 @@ from helpers.agents.research import ask_with_orchestra, ask_with_research
 from helpers.agents.searching import ask_deep_research, ask_step_by_step, ask_with_pages, ask_with_tools
 from helpers.agents.submissions import ask_by_turns, ask_for_graph, ask_for_graph_with_pages, forecast_with_graph
 from helpers.agents.workers import make_rows
-from helpers.faults import check_name, check_object, list_nearest, suggest
+from helpers.faults import check_name, check_object, list_nearest
 from helpers.models.costs import describe_cut
 from helpers.models.files import MODELS, name_model
 from helpers.models.judges import build_consult
-from helpers.models.llm import OURS, check_model, check_options, list_options, open_door
+from helpers.models.llm import OURS, check_model, check_options, open_door
 from helpers.models.local import LOCAL, SEED, describe_model, find_missing, get_local_name, open_model
-from helpers.models.polling import list_job_options
 from helpers.models.recordings import has_news, pack_recordings
 from helpers.prompts import hash_prompts
 from helpers.store import ROOT
@@ -246,26 +245,16 @@ def open_consult(agent_id, run_id, **settings):
 def check_entry(entry, environment=os.environ):
     """Return why an entry's model cannot be asked from here, None when it can. Nothing is sent.
 
-    Looked for are a local model's server and file, the provider's name, its key, and the options' names.
+    Looked for are a local model's server and file, the provider's name, and its key.
     """
-    address, options = entry.get("api_base"), entry.get("options") or {}
     if local := get_local_name(entry):
         if problem := find_missing(local):
             return problem
     elif (name := entry.get("api_key_env")) and not environment.get(name):
         return f"no key: set {name}, which api_key_env names, in the environment"
-    elif missing := check_model(entry["model"], address, bool(name or address)):
+    elif missing := check_model(entry["model"], entry.get("api_base"), bool(name or "api_base" in entry)):
         return missing[1]
-    if "search" in entry and (problem := find_search_problem(entry["search"])):
-        return problem
-    if not options:
-        return None
-    list_known = list_job_options if entry["method"] == "deep_research" else list_options
-    known = list_known(name_model(local) if local else entry["model"], address)
-    if not (unknown := [name for name in options if name not in known]):
-        return None
-    own = f"what only your server knows goes unchecked into options = {{ extra_body = {{ {unknown[0]} = ... }} }}"
-    return f"there is no option {unknown[0]!r}{suggest(unknown[0], known)} ({own})"
+    return find_search_problem(entry["search"]) if "search" in entry else None
 
 
 def predict_events(events, crawler, names=None):

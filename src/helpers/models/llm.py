@@ -223,24 +223,6 @@ def check_model(model, api_base, has_key):
     return ("error", f"no key for {provider}: set {' and '.join(missing)} in the environment") if missing else None
 
 
-@lru_cache(maxsize=256)
-def list_options(model, api_base=None):
-    """Return the names of the options that litellm knows a model's provider to take in chat completions, sorted.
-
-    What only a server of one's own takes stands in the table `extra_body`.
-    """
-    litellm = load_litellm()
-    from litellm.constants import DEFAULT_CHAT_COMPLETION_PARAM_VALUES
-
-    name, provider = litellm.get_llm_provider(model, api_base=api_base)[:2]
-    find_settings = litellm.utils.ProviderConfigManager.get_provider_chat_config
-    settings = find_settings(model=name, provider=litellm.LlmProviders(provider))
-    own = settings.get_supported_openai_params(name) if settings else []
-    own = [*own, *(field for kind in type(settings).__mro__ for field in getattr(kind, "__annotations__", ()))]
-    known = {"extra_body", *DEFAULT_CHAT_COMPLETION_PARAM_VALUES, *own} - set(OURS)
-    return sorted(name for name in known if not name.startswith("_"))
-
-
 def complete(door, request, limit, row):
     """Return a recording's columns from one chat completion. Raises LlmError."""
     model = request["model"]

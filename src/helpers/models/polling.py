@@ -6,12 +6,12 @@ agents by its interactions API. When the deadline comes the job is cancelled, so
 
 import contextlib
 import time
-from functools import lru_cache, partial
+from functools import partial
 
 from helpers.limits import call_within, count_left
 from helpers.models.costs import name_prices, price_reply
 from helpers.models.failures import LlmError, explain, find_unfit, is_passing
-from helpers.models.llm import OURS, check_options, connect, list_options, recall, try_often
+from helpers.models.llm import OURS, check_options, connect, recall, try_often
 from helpers.models.searches import tell_searches
 from helpers.models.secrets import redact
 from helpers.models.transport import IDLE_S, load_litellm
@@ -46,21 +46,6 @@ def ask_in_background(door, model, prompt, *, sample=0, deadline_at=None, **opti
 def is_chat(model):
     """Say whether a model of deep research answers as a chat completion, and has no jobs: Perplexity's Sonar."""
     return model.startswith("perplexity/sonar")
-
-
-@lru_cache(maxsize=256)
-def list_job_options(model, api_base=None):
-    """Return the names of the options that litellm passes on to a model's jobs, sorted."""
-    if is_chat(model):
-        return list_options(model, api_base)
-    load_litellm()
-    from litellm.llms.gemini.interactions.transformation import GoogleAIStudioInteractionsConfig
-    from litellm.types.llms.openai import ResponsesAPIOptionalRequestParams
-
-    names = ResponsesAPIOptionalRequestParams.__annotations__
-    if model.startswith(GEMINI):
-        names = GoogleAIStudioInteractionsConfig().get_supported_params(model)
-    return sorted({"extra_body", *names} - {*OURS, *OURS_TOO})
 
 
 def reach_jobs(door, model):

@@ -28,7 +28,7 @@ from helpers.liveagentbench import runs as running
 from helpers.liveagentbench import scores as study
 from helpers.liveagentbench.agent import TURN, work_by_turns
 from helpers.liveagentbench.asks import list_truths
-from helpers.liveagentbench.portal import Portal, build_menus
+from helpers.liveagentbench.portal import Portal
 from helpers.liveagentbench.program import answer_question, recite, solve_task
 from helpers.liveagentbench.readers import Unread, extract_text, melt_grid, read_table
 from helpers.liveagentbench.tasks import AS_OF, PORTAL, load_taskset, open_files
@@ -167,7 +167,7 @@ def test_a_file_says_what_its_rows_say(name, made, sources, shown):
 
 
 def test_every_source_is_two_menus_away(sources):
-    menus = build_menus(sources)
+    menus = Portal(sources).menus
     links = {link for page in menus for link in html.fromstring(menus[page]).xpath("//a/@href")}
     assert links == (set(menus) - {PORTAL}) | {source.address for source in sources.values()}
 

@@ -133,7 +133,7 @@ def answer_event(event, variables, point, draws, *, by_draws):
     """
     if event["kind"] == "number":
         values = draws[:, list(point).index(variables["entity"])]
-        quantiles = {str(q): round(float(v), 6) for q, v in zip(QUANTILES, np.quantile(values, QUANTILES), strict=True)}
+        quantiles = [round(float(value), 6) for value in np.quantile(values, QUANTILES)]
         return state_number(point[variables["entity"]], quantiles)
     measured = variables | {"by": "value"}
     if event["kind"] == "ranking":
@@ -144,9 +144,8 @@ def answer_event(event, variables, point, draws, *, by_draws):
         return {"value": resolve_event(measured, point), "distribution": shares}
     letters = list(parse_json(event["options"]))
     found = Counter(map(frozenset, resolve_draws(measured, list(point), draws)))
-    shares = {
-        letter: round(sum(n for chosen, n in found.items() if letter in chosen) / len(draws), 6) for letter in letters
-    }
+    counts = {letter: sum(n for chosen, n in found.items() if letter in chosen) for letter in letters}
+    shares = {letter: round(n / len(draws), 6) for letter, n in counts.items()}
     likeliest = max(shares, key=shares.get)
     if event["kind"] == "multi":
         value = [letter for letter in letters if shares[letter] > 0.5] if by_draws else resolve_event(measured, point)
@@ -159,9 +158,10 @@ def answer_event(event, variables, point, draws, *, by_draws):
 
 
 def state_number(value, quantiles):
-    """Return a number's prediction: the value, its quantiles, and the interval of nine in ten that they give."""
-    ends = {"interval_low": quantiles["0.05"], "interval_high": quantiles["0.95"]}
-    return {"value": round(float(value), 6), "distribution": quantiles} | ends
+    """Return a number's prediction: the value, its QUANTILES, and the interval of nine in ten that they give."""
+    distribution = dict(zip(map(str, QUANTILES), quantiles, strict=True))
+    ends = {"interval_low": quantiles[0], "interval_high": quantiles[-1]}
+    return {"value": round(float(value), 6), "distribution": distribution} | ends
 
 
 def guess_event(event, variables, history, rng):
@@ -169,7 +169,7 @@ def guess_event(event, variables, history, rng):
     if event["kind"] == "number":
         values = history[variables["entity"]]
         low, high = float(values.min()), float(values.max())
-        quantiles = {str(q): round(low + q * (high - low), 6) for q in QUANTILES}
+        quantiles = [round(low + share * (high - low), 6) for share in QUANTILES]
         return state_number(rng.uniform(low, high), quantiles)
     if event["kind"] == "ranking":
         names = [str(name) for name in rng.permutation(sorted(history.columns))]

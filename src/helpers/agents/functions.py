@@ -212,10 +212,31 @@ def load_function(place):
 
 
 def hash_own(forecast):
-    """Return 12 hex digits for what an agent's functions of your own rest on; None where all are the kit's."""
+    """Return 12 hex digits for what an agent's functions of your own rest on; None where all are the kit's.
+
+    That is a function's file, and plain values it was made with; in a notebook its cell, with functions and plain
+    values that it names there. What it imports does not count.
+    """
     own = [function for function in list_functions(forecast) if function.__module__.split(".")[0] != "helpers"]
-    texts = sorted({text for function in own for text in read_own(function)})
-    return hash_text("\0".join(texts), 12) if own else None
+    texts = set()
+    for function in own:  # to which those are added that one names in a notebook
+        function = inspect.unwrap(getattr(function, "__func__", function))
+        if not inspect.isfunction(function):  # an object that can be called
+            kept = getattr(function, "__dict__", None)
+            texts.add(f"# {kept!r}\n" if is_plain(kept) else "")
+            if not inspect.isfunction(function := type(function).__call__):
+                continue
+        file = function.__code__.co_filename
+        linecache.checkcache(file)
+        texts.add("".join(linecache.getlines(file)))
+        inner = inspect.getclosurevars(function)
+        held = {**inner.nonlocals, **dict(enumerate(function.__defaults__ or ())), **(function.__kwdefaults__ or {})}
+        for name, value in (held if Path(file).is_file() else held | inner.globals).items():
+            if isinstance(value, FunctionType) and value not in own and value.__module__.split(".")[0] != "helpers":
+                own.append(value)
+            elif is_plain(value):
+                texts.add(f"# {name} = {value!r}\n")
+    return hash_text("\0".join(sorted(texts)), 12) if own else None
 
 
 def list_functions(forecast):
@@ -224,29 +245,6 @@ def list_functions(forecast):
         return [forecast]
     parts = [forecast.func, *forecast.args, *forecast.keywords.values()]
     return [function for part in parts if callable(part) for function in list_functions(part)]
-
-
-def read_own(function, seen=()):
-    """Return the texts on which a function of your own rests, as a set: its file, and plain values it was made with.
-
-    In a notebook its cell, with functions and plain values that it names there. What it imports does not count.
-    """
-    function = inspect.unwrap(getattr(function, "__func__", function))
-    if not inspect.isfunction(function):  # an object that can be called
-        call, held = type(function).__call__, getattr(function, "__dict__", None)
-        return (read_own(call) if inspect.isfunction(call) else set()) | {f"# {held!r}\n" if is_plain(held) else ""}
-    linecache.checkcache(function.__code__.co_filename)
-    texts = {"".join(linecache.getlines(function.__code__.co_filename))}
-    inner = inspect.getclosurevars(function)
-    held = {**inner.nonlocals, **dict(enumerate(function.__defaults__ or ())), **(function.__kwdefaults__ or {})}
-    if not Path(function.__code__.co_filename).is_file():
-        held |= inner.globals
-    for name, value in held.items():
-        if isinstance(value, FunctionType) and value not in seen and not value.__module__.startswith("helpers"):
-            texts |= read_own(value, (*seen, function))
-        elif is_plain(value):
-            texts.add(f"# {name} = {value!r}\n")
-    return texts
 
 
 def is_plain(value):

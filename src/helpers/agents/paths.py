@@ -46,7 +46,7 @@ def forecast_from_paths(method, event, world=None):
     rng = seed_draws(method, event)
     if event["kind"] == "number":
         ends = paths[:, -1, 0]
-        quantiles = dict(zip(map(str, QUANTILES), np.quantile(ends, QUANTILES).round(6).tolist(), strict=True))
+        quantiles = np.quantile(ends, QUANTILES).round(6).tolist()
         prediction = state_number(rng.choice(ends) if method == "uniform" else np.median(ends), quantiles)
     else:
         ends = (f"{variables[end][:7]}-01" for end in ("from_date", "date"))

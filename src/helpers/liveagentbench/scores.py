@@ -31,30 +31,22 @@ def score_runs(runs, answers):
     return table.assign(failed=table["status"].eq("failed").astype(float).mask(is_missing))
 
 
-def list_columns(events):
-    """Return the columns of the results as {(kind, name): event_ids}: overall, scenario groups, capabilities.
-
-    A task that takes two capabilities stands in both columns.
-    """
-    plain = events.set_index("event_id", drop=False)
-    takes = plain["capabilities"].map(parse_json)
-    columns = {("overall", "overall"): plain["event_id"]}
-    columns |= {("scenario", group): plain.loc[plain["scenario_group"] == group, "event_id"] for group in GROUPS}
-    return columns | {
-        ("capability", name): plain.loc[[name in part for part in takes], "event_id"] for name in CAPABILITIES
-    }
-
-
 def tabulate_scores(scored, events, value="score"):
     """Return the share right by agent and column: agent, kind, column, size, n, right, share, low, high (Wilson).
 
-    `value` names what counts: score, strict, or failed. `size` is the column's number of tasks, `n` those of them that
-    count: less only where replies are not recorded.
+    Columns are all tasks, scenario groups and capabilities; a task that takes two capabilities stands in both. `value`
+    names what counts: score, strict, or failed. `size` is the column's number of tasks, `n` those of them that count:
+    less only where replies are not recorded.
     """
+    takes = events["capabilities"].map(parse_json)
+    columns = [("overall", "overall", events["event_id"])]
+    columns += [("scenario", group, events.loc[events["scenario_group"] == group, "event_id"]) for group in GROUPS]
+    for name in CAPABILITIES:
+        columns.append(("capability", name, events.loc[[name in part for part in takes], "event_id"]))
     rows = []
     for agent, part in scored.groupby("agent", sort=False):
         values = part.set_index("event_id")[value]
-        for (kind, name), members in list_columns(events).items():
+        for kind, name, members in columns:
             known = values.reindex(members).dropna()
             about = {"agent": agent, "kind": kind, "column": name, "size": len(members), "right": int(known.sum())}
             rows.append(about | measure_share(known))

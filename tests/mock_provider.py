@@ -50,27 +50,18 @@ def refuse_key(handler):
     send(handler, 401, json.dumps({"error": {"message": f"Incorrect API key: {said}"}}).encode(), x_key=said)
 
 
-def hang(handler):
-    time.sleep(handler.server.patience)
+def repeat(piece, before=b"", pause_s=0.1):
+    """Answer with some bytes, then with a piece again and again, until the client hangs up or its patience ends."""
 
+    def answer(handler):
+        end = time.monotonic() + handler.server.patience
+        handler.wfile.write(before)
+        while time.monotonic() < end:
+            handler.wfile.write(piece)
+            handler.wfile.flush()
+            time.sleep(pause_s)
 
-def drip(handler):
-    handler.send_response(200)
-    handler.send_header("content-type", "application/json")
-    handler.end_headers()
-    for _ in range(int(handler.server.patience / 0.1)):
-        handler.wfile.write(b" ")
-        handler.wfile.flush()
-        time.sleep(0.1)
-
-
-def drip_head(handler):
-    """Let a header grow for ever, a byte at a time."""
-    handler.wfile.write(b"HTTP/1.1 200 OK\r\nx-padding: ")
-    for _ in range(int(handler.server.patience / 0.1)):
-        handler.wfile.write(b"x")
-        handler.wfile.flush()
-        time.sleep(0.1)
+    return answer
 
 
 def drop(handler):
@@ -82,16 +73,6 @@ def cut(handler):
     drop(handler)
 
 
-def send_endless(handler):
-    """Send blanks, until the client hangs up or its patience ends."""
-    handler.send_response(200)
-    handler.send_header("content-type", "application/json")
-    handler.end_headers()
-    end = time.monotonic() + handler.server.patience
-    while time.monotonic() < end:
-        handler.wfile.write(b" " * 65536)
-
-
 @lru_cache(maxsize=1)
 def press_bomb():
     """Return 300 MB of blanks as 300 kB of gzip."""
@@ -99,14 +80,10 @@ def press_bomb():
     return b"".join(press.compress(b" " * 1_000_000) for _ in range(300)) + press.flush()
 
 
-def redirect(handler):
-    """Send the client to another server, with its question."""
-    send(handler, 307, b"", location=handler.server.elsewhere + "/chat/completions?key=" + "secret")
-
-
 NO_CREDIT = b'{"error": {"message": "You exceeded your quota.", "code": "insufficient_quota"}}'
 """How a provider says that nothing more is paid for: with the code of too many requests."""
 
+HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n"
 FAULTS = {
     "429": lambda h: send(h, 429, b'{"error": {"message": "slow down"}}', retry_after="0.2"),
     "429 for long": lambda h: send(h, 429, b'{"error": {"message": "slow down"}}', retry_after="21600"),
@@ -114,18 +91,18 @@ FAULTS = {
     "500": lambda h: send(h, 500, b'{"error": {"message": "oops"}}'),
     "401": refuse_key,
     "404": lambda h: send(h, 404, b'{"error": {"message": "no such model"}}'),
-    "hang": hang,
-    "drip": drip,
-    "drip in the head": drip_head,
+    "hang": repeat(b""),
+    "drip": repeat(b" ", HEAD),
+    "drip in the head": repeat(b"x", b"HTTP/1.1 200 OK\r\nx-padding: "),
     "drop": drop,
     "cut": cut,
     "malformed": lambda h: send(h, 200, b'{"choices": [{"message": '),
-    "endless": send_endless,
+    "endless": repeat(b" " * 65536, HEAD, pause_s=0),
     "bomb": lambda h: send(h, 200, press_bomb(), content_encoding="gzip"),
     "50 MB": lambda h: send(h, 200, write_body("B" * 50_000_000)),
     "brotli": lambda h: send(h, 200, b"\x0b\x02\x80{}\x03", content_encoding="br"),
     "no gzip": lambda h: send(h, 200, write_body(), content_encoding="gzip"),
-    "redirect": redirect,
+    "redirect": lambda h: send(h, 307, b"", location=f"{h.server.elsewhere}/chat/completions?key=secret"),
     "html": lambda h: send(h, 200, b"<!doctype html><title>Sign in</title>", content_type="text/html"),
     "empty": lambda h: send(h, 200, b""),
     "list": lambda h: send(h, 200, b"[1]"),

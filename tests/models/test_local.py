@@ -57,7 +57,7 @@ def test_the_small_model_answers_in_the_box_and_its_replies_replay(tmp_path, mon
     options = {"max_tokens": 40, "temperature": 0}
     rows = []
     model = f"openai/{SMALL.stem}"
-    with serve_model(SMALL, n_context=1024) as address:
+    with serve_model(SMALL) as address:
         door = open_door("local", live=True, connection={"api_base": address}, deadline_s=120)
         status, headers = fetch(address, "/health")
         assert status == 200 and not headers.get("Access-Control-Allow-Origin"), "no other site's page may read it"
@@ -80,7 +80,7 @@ def test_the_server_ends_with_its_parent():
     code = f"""
 import os, signal
 from helpers.models.local import serve_model
-with serve_model({str(SMALL)!r}, n_context=256) as address:
+with serve_model({str(SMALL)!r}) as address:
     print(address, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 """

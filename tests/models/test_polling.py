@@ -8,7 +8,7 @@ from builders import scan
 from mock_provider import CONTENT
 
 from helpers.models.failures import LlmError
-from helpers.models.llm import Door, ask
+from helpers.models.llm import Door
 from helpers.models.polling import GROWTH, ask_in_background, bound_job
 
 MODEL, DEEP = "openai/mock-1", "openai/o4-mini-deep-research"
@@ -28,12 +28,9 @@ def test_a_job_is_polled_until_it_is_done_and_what_it_took_is_recorded(reach, pr
     gaps = [b - a for a, b in zip(provider.moments, provider.moments[1:], strict=False)]
     assert all(0.1 * GROWTH**n <= gap for n, gap in enumerate(gaps, 1))
     assert [row[f"n_{name}_tokens"] for name in ("input", "output", "cached", "think")] == [5000, 800, 1000, 600]
-    assert (row["queries"], row["reasoning"]) == (["polls in Ohio", "rain in Oslo"], "Look it up.")
-    assert (row["n_searches"], row["citations"]) == (2, ["https://a.example/1 A"])
+    assert (row["n_searches"], row["queries"]) == (2, ["polls in Ohio", "rain in Oslo"])
+    assert row["citations"] == ["https://a.example/1 A"]
     assert (provider.asked[-1]["background"], provider.asked[-1]["input"]) == (True, "4 polls")
-    chat = ask(reach(), MODEL, [{"role": "user", "content": "hello"}])
-    more = {"n_polls", "queries", "n_searches", "citations"}
-    assert set(row) == set(chat) - {"model_s"} | more
 
 
 JOBS = {

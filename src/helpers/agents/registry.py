@@ -20,7 +20,7 @@ from helpers.faults import check_name, check_object, list_nearest
 from helpers.models.costs import describe_cut
 from helpers.models.files import MODELS, name_model
 from helpers.models.judges import build_consult
-from helpers.models.llm import OURS, check_model, check_options, open_door
+from helpers.models.llm import check_model, check_options, open_door
 from helpers.models.local import LOCAL, SEED, describe_model, find_missing, get_local_name, open_model
 from helpers.models.recordings import has_news, pack_recordings
 from helpers.prompts import hash_prompts
@@ -124,7 +124,7 @@ def check_agent(where, entry):
         if local and local not in MODELS:
             names = ", ".join(LOCAL + name for name in MODELS)
             raise ValueError(f"there is no model {entry['model']!r}; there are {names}")
-        check_options(entry.get("options", {}), OURS)
+        check_options(entry.get("options", {}))
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
     return entry

@@ -38,13 +38,12 @@ NO_COMPLETION = "Invalid response object"
 class LlmError(Exception):
     """A request that has no reply: `status` is one of tables.REPLY_STATUSES but "ok"; `reason` says it.
 
-    `recording` is what was stored of it (tokens, cost, seconds), None when nothing was asked; `is_malformed` says that
-    a body came which is no reply.
+    `recording` is what was stored of it (tokens, cost, seconds), None when nothing was asked.
     """
 
-    def __init__(self, status, reason, recording=None, is_malformed=False):
+    def __init__(self, status, reason, recording=None):
         super().__init__(status, reason)
-        self.status, self.reason, self.recording, self.is_malformed = status, reason, recording, is_malformed
+        self.status, self.reason, self.recording = status, reason, recording
 
     def __str__(self):
         return self.reason
@@ -136,8 +135,7 @@ def explain(error, n_requests, limit, door):
     elif code in (401, 403) and "api_base" in door.connection and "api_key" not in door.connection:
         text += f"; {NO_KEY_SENT}"
     ending = "; no time left to try again" * (is_passing(error) and n_requests < door.n_requests)
-    reason = redact(f"{text} (requests: {n_requests}{ending})", door.secrets)
-    return LlmError(status, reason, is_malformed=bool(unfit and unfit.is_answer))
+    return LlmError(status, redact(f"{text} (requests: {n_requests}{ending})", door.secrets))
 
 
 def fail(status, reason):

@@ -21,13 +21,14 @@ from helpers.models.searches import read_searches
 from helpers.models.secrets import list_secrets, redact
 from helpers.models.transport import NO_KEY, load_litellm
 from helpers.papers import get_constant
-from helpers.store import clean_value
+from helpers.store import DOUBTFUL, clean_value
 
 DEADLINE_S = 60 * get_constant("futurex", "prediction_limit_minutes")
 """Seconds a question, by default: 30 minutes (FutureX 3.2.3)."""
 
-OURS = ("n", "stream", "timeout", "num_retries", "max_retries", "api_key", "api_base", "messages", "model")
-"""Options that the door sets itself; repeated draws are told apart by `sample`."""
+OURS = "n stream timeout num_retries max_retries api_key api_base messages model agent input previous_interaction_id"
+OURS = frozenset(OURS.split())
+"""Options that the door sets itself, of chats and of jobs; repeated draws are told apart by `sample`."""
 
 SECRET_OPTION = re.compile(r"headers?$|api_?key$|authorization$|password$|secret$|bearer", re.IGNORECASE)
 """How an option is called that can hold a key."""
@@ -100,17 +101,17 @@ def ask(door, model, messages, *, sample=0, deadline_at=None, reduce=None, **opt
     LookupError, with the command that would make it, when a closed door has no recording; LlmError when there is no
     reply; ValueError for an option that the door sets itself.
     """
-    check_options(options, OURS)
+    check_options(options)
     request = {"model": model, "messages": messages, "options": options, "sample": sample}
     return recall(door, request, deadline_at, reduce=reduce)
 
 
-def check_options(options, ours):
+def check_options(options):
     """Raise ValueError for an option that the door sets itself, or one, however deep in a table, that holds a key.
 
     Options are stored with each recording and run, and a key never is.
     """
-    if unfit := sorted(set(options) & set(ours)):
+    if unfit := sorted(OURS & set(options)):
         raise ValueError(f"the option {unfit[0]!r} is the kit's to set: leave it out (a key is named by api_key_env)")
     parts = [options]
     for part in parts:  # which grows while it is read
@@ -131,7 +132,7 @@ def recall(door, request, deadline_at, answer=None, bound=None, reduce=None):
     request = clean_value(request)
     key, is_open = hash_request(request), door.live and time.monotonic() < door.ends_at
     recorded = door.recordings.rows.get(key)
-    is_again = door.rereads and recorded and recorded.get("is_malformed")
+    is_again = door.rereads and recorded and recorded["status"] == "unreadable"
     if recorded and (is_final(recorded) and not is_again or not is_open):
         return open_recording(recorded)
     if not is_open:
@@ -143,7 +144,7 @@ def recall(door, request, deadline_at, answer=None, bound=None, reduce=None):
 
 def is_final(row):
     """Say whether a recording holds what a model answered, be it a refusal or no JSON: it was paid for."""
-    return row["status"] in ("ok", "refusal") or bool(row.get("is_malformed"))
+    return row["status"] in ("ok", "refusal", "unreadable")
 
 
 def open_recording(row):
@@ -171,9 +172,8 @@ def record(door, key, request, deadline_at, answer, bound):
         row |= answer(door, request, limit, row)
         billed = bound if row["cost_usd"] is None else row["cost_usd"]
     except LlmError as error:
-        is_billed = error.status == "timeout" or error.is_malformed or "n_polls" in row
-        billed = bound if is_billed else 0.0
-        row |= {"status": error.status, "reason": error.reason} | ({"is_malformed": True} if error.is_malformed else {})
+        billed = bound if error.status in DOUBTFUL or "n_polls" in row else 0.0
+        row |= {"status": error.status, "reason": error.reason}
     finally:
         settle(door, bound, billed, is_most=row["cost_usd"] is None)
     row |= {"cost_bound_usd": billed} if billed and row["cost_usd"] is None else {}

@@ -6,7 +6,6 @@ question at a time, temperature 0, no prompt cache between questions (with it tw
 
 import importlib.metadata
 import importlib.util
-import json
 import os
 import subprocess
 import sys
@@ -21,8 +20,8 @@ LOCAL, PACKAGE = "local/", "xllamacpp"
 SEED = 0
 """Of the server's sampling, which at temperature 0 draws nothing."""
 
-N_THREADS, CACHE_MIB = 2, 256
-"""Threads that a model computes with, and memory for conversations set aside while another one is served."""
+N_THREADS, N_CONTEXT, CACHE_MIB = 2, 8192, 256
+"""Threads that a model computes with, tokens that it can hold, and memory for conversations set aside meanwhile."""
 
 START_S = 120
 """Seconds within which the server has to be up."""
@@ -65,16 +64,15 @@ def find_missing(name):
 
 
 @contextmanager
-def serve_model(path, *, n_context=8192):
+def serve_model(path):
     """Serve a model file on a free port of loopback; yields its address (`open_door` takes it as api_base).
 
     One slot, so requests queue; temperature 0; a request says itself whether the prompt cache may serve it.
     Raises RuntimeError when the server does not start (`find_missing` says what it needs).
     """
-    settings = json.dumps({"path": str(path), "n_context": n_context})
     environment = os.environ | {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": str(N_THREADS)}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    command, options = [sys.executable, "-m", __name__, settings], {"env": environment, "start_new_session": True}
+    command, options = [sys.executable, "-m", __name__, str(path)], {"env": environment, "start_new_session": True}
     with subprocess.Popen(command, text=True, **pipes, **options) as process:  # a session of its own: no Ctrl-C in it
         try:
             address = ""
@@ -87,13 +85,13 @@ def serve_model(path, *, n_context=8192):
             process.kill()
 
 
-def run_model(path, n_context):
+def run_model(path):
     """Serve a model in this process until standard input ends, which it does with the parent process."""
     import xllamacpp
 
     settings = xllamacpp.CommonParams()
     settings.model.path = path
-    settings.n_ctx, settings.n_parallel, settings.port = n_context, 1, 0
+    settings.n_ctx, settings.n_parallel, settings.port = N_CONTEXT, 1, 0
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = N_THREADS
     settings.use_jinja, settings.sampling.temp, settings.sampling.seed = True, 0.0, SEED
     settings.hostnames = ["127.0.0.1"]  # for this machine only; no page of a browser, no list of what is being asked
@@ -107,4 +105,4 @@ def run_model(path, n_context):
 
 
 if __name__ == "__main__":
-    run_model(**json.loads(sys.argv[1]))
+    run_model(sys.argv[1])

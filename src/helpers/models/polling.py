@@ -11,7 +11,7 @@ from functools import partial
 from helpers.limits import call_within, count_left
 from helpers.models.costs import name_prices, price_reply
 from helpers.models.failures import LlmError, explain, find_unfit, is_passing
-from helpers.models.llm import OURS, check_options, connect, recall, try_often
+from helpers.models.llm import check_options, connect, recall, try_often
 from helpers.models.searches import tell_searches
 from helpers.models.secrets import redact
 from helpers.models.transport import IDLE_S, load_litellm
@@ -26,20 +26,17 @@ N_CALLS = 40
 GEMINI = "gemini/"
 """How a model of Google's begins; its deep research is an agent of the interactions API."""
 
-OURS_TOO = ("agent", "background", "input", "previous_interaction_id")
-"""Options of a job that are set here."""
-
 
 def ask_in_background(door, model, prompt, *, sample=0, deadline_at=None, **options):
-    """Return the recording of a job: the columns of `llm.ask`'s, `n_polls`, and the searches that it tells.
+    """Return the recording of a job: content, finish_reason, tokens, cost, `n_polls`, and the searches that it tells.
 
     `options` are the responses API's (tools, max_tool_calls, max_output_tokens, reasoning, ...). `cost_usd` is that of
     the tokens; a provider's fee a search may come on top. Raises as `llm.ask` does: an LlmError when the job fails, is
     cancelled or cut short, or is not done by the deadline.
     """
-    check_options(options, (*OURS, *OURS_TOO))
+    check_options(options)
     messages = [{"role": "user", "content": prompt}]
-    request = {"model": model, "messages": messages, "options": {"background": True} | options, "sample": sample}
+    request = {"model": model, "messages": messages, "options": options | {"background": True}, "sample": sample}
     return recall(door, request, deadline_at, run_job, bound_job)
 
 
@@ -100,10 +97,7 @@ def read_job(door, model, job):
     why = (state.get("incomplete_details") or {}).get("reason")
     row = {
         "content": "\n".join(part["text"] for part in parts if part.get("type") == "output_text") or None,
-        "tool_calls": [],
-        "reasoning": "\n".join(part["text"] for item in output for part in item.get("summary") or []) or None,
         "finish_reason": why or "stop",
-        "logprobs": None,
         "model_version": state.get("model"),
         "n_input_tokens": used.get("input_tokens"),
         "n_output_tokens": used.get("output_tokens"),
@@ -137,8 +131,6 @@ def read_interaction(state):
             output.append({"type": "message", "content": texts})
         elif step["type"] == "google_search_call":
             output.append({"type": "web_search_call", "action": step.get("arguments")})
-        elif step["type"] == "thought":
-            output.append({"type": "reasoning", "summary": step.get("summary")})
     n = {name: used.get(f"total_{name}_tokens") or 0 for name in ("input", "tool_use", "output", "thought", "cached")}
     tokens = {"input_tokens": n["input"] + n["tool_use"], "output_tokens": n["output"] + n["thought"]}
     tokens |= {"input_tokens_details": {"cached_tokens": n["cached"]}}

@@ -22,25 +22,21 @@ def list_secrets(environment):
     return tuple(sorted({v for k, v in environment.items() if SECRET_NAMES.search(k) and len(v) >= MIN_SECRET}))
 
 
-def encode_secret(secret):
-    """Return the forms in which a text may hold a secret: as it is, in JSON, URL-encoded, in hex, in base64.
-
-    Base64 of a longer text that holds it depends on where it starts (3 cases): the part that only the secret decides.
-    """
-    data = secret.encode()
-    forms = {secret, json.dumps(secret)[1:-1], quote(secret, safe=""), quote(secret), quote_plus(secret)}
-    if len(data) >= MIN_SECRET:
-        forms |= {data.hex(), data.hex().upper()}
-        for shift in range(3):
-            text = base64.b64encode(b"\0" * shift + data).decode()[-(-8 * shift // 6) : 8 * (shift + len(data)) // 6]
-            forms |= {text, text.translate(str.maketrans("+/", "-_"))}
-    return forms
-
-
 @lru_cache(maxsize=64)
 def compile_secrets(secrets):
-    """Return a pattern that finds every form of some secrets (a tuple), the longest first; None without secrets."""
-    forms = {form for secret in filter(None, secrets) for form in encode_secret(secret)}
+    """Return a pattern that finds every form of some secrets (a tuple), the longest first; None without secrets.
+
+    A text may hold one as it is, in JSON, URL-encoded, in hex, in base64: of a longer text that holds it this depends
+    on where it starts (3 cases), so the part that only the secret decides is looked for.
+    """
+    forms = set()
+    for secret in filter(None, secrets):
+        data = secret.encode()
+        forms |= {secret, json.dumps(secret)[1:-1], quote(secret, safe=""), quote(secret), quote_plus(secret)}
+        forms |= {data.hex(), data.hex().upper()} if len(data) >= MIN_SECRET else set()
+        for shift in range(3) if len(data) >= MIN_SECRET else ():
+            text = base64.b64encode(b"\0" * shift + data).decode()[-(-8 * shift // 6) : 8 * (shift + len(data)) // 6]
+            forms |= {text, text.translate(str.maketrans("+/", "-_"))}
     ordered = map(re.escape, sorted(forms, key=lambda form: (-len(form), form)))
     return re.compile("|".join(re.sub("%[0-9A-F]{2}", r"(?i:\g<0>)", form) for form in ordered)) if forms else None
 

@@ -18,10 +18,7 @@ from helpers.store import ROOT, STORE, locate_output, open_store, read_runs, rea
 
 
 class Run(NamedTuple):
-    """A run: how it is shown, and where it is kept (a store's path, or a folder of data/tables).
-
-    `asked` is one of its questions and the moment at which it was asked, where that is known.
-    """
+    """A run: how it is shown, and where it is kept (a store's path, or a folder of data/tables)."""
 
     label: str
     run_id: str
@@ -31,7 +28,6 @@ class Run(NamedTuple):
     condition: str
     window: str
     place: Path | str
-    asked: tuple = ()
 
 
 class Scored(NamedTuple):
@@ -91,11 +87,9 @@ def list_local(path=None):
         return []
     with closing(open_store(path)) as store:
         newest = dict(store.execute("SELECT run_id, max(started_at) FROM replies GROUP BY run_id"))
-        first = store.execute("SELECT run_id, min(event_id), as_of FROM predictions GROUP BY run_id")
-        asked = {run_id: (event_id, as_of) for run_id, event_id, as_of in first}
-    rows = [row for row in read_runs(path, "runs").sort_values("run_id").to_dict("records") if row["run_id"] in newest]
-    rows = sorted(rows, key=lambda row: newest[row["run_id"]] or "", reverse=True)
-    return [make_run(row, row["run_id"].rsplit("-", 2)[-2], path, asked.get(row["run_id"], ())) for row in rows]
+    rows = [row for row in read_runs(path, "runs").to_dict("records") if row["run_id"] in newest]
+    rows.sort(key=lambda row: newest[row["run_id"]] or "", reverse=True)
+    return [make_run(row, row["run_id"].rsplit("-", 2)[-2], path) for row in rows]
 
 
 def list_recorded(window=None):
@@ -107,11 +101,11 @@ def list_recorded(window=None):
     return [make_run(row, place.split("/")[0], place) for place, row in found]
 
 
-def make_run(row, window, place, asked=()):
+def make_run(row, window, place):
     """Return a Run from a row of the table runs."""
     told = [row[name] if isinstance(row.get(name), str) else "" for name in Run._fields[2:6]]
     label = row["agent_id"] + ", no forecast" * ("no forecast" in told[-1])
-    return Run(label, row["run_id"], *told, window, place, asked)
+    return Run(label, row["run_id"], *told, window, place)
 
 
 def find_run(every, name, window=None):

@@ -6,10 +6,9 @@ whether the claim holds. Arithmetic of one claim is written as references, not a
 whole counts: a printed percentage of n things must be k/n for a whole k.
 """
 
-import itertools
 import math
 import operator
-from itertools import chain
+from itertools import chain, pairwise
 from statistics import fmean
 
 import pandas as pd
@@ -52,28 +51,22 @@ def _flatten(groups):
     return list(chain.from_iterable(groups))
 
 
+# --- what is recomputed ----------------------------------------------------------------------------------------------
+
+
 def _take_all(compute):
     """Turn a function of values into one of groups, which takes the values of all of them."""
     return lambda groups: compute(*_flatten(groups))
 
 
-def _name_largest(groups):
-    """Name, of the first group, that stands beside the largest value of the second; None when one is blank."""
-    names, values = groups
-    return names[values.index(max(values))] if len(names) == len(values) else None
-
-
-def _weigh(groups):
-    """Mean in percent of shares (first group) weighted by numbers (second), in one order; None when one is blank."""
-    shares, sizes = groups
-    if len(shares) != len(sizes):
-        return None
-    return 100 * sum(map(operator.mul, shares, sizes)) / sum(sizes)
-
-
 def _find_feasible(percent, *sizes):
     """The percentage nearest the first value that whole events out of one of the sizes can give."""
     return min((100 * round(percent / 100 * size) / size for size in sizes), key=lambda value: abs(value - percent))
+
+
+def _take_pairs(compute):
+    """Turn a function of two lists in one order into one of two groups; None when a cell of one is blank."""
+    return lambda groups: compute(*groups) if len(groups[0]) == len(groups[1]) else None
 
 
 VALUES = {
@@ -85,8 +78,10 @@ VALUES = {
     # how many values of all groups but the last are at least the last group's only value
     "count_above": lambda groups: sum(value >= groups[-1][0] for value in _flatten(groups[:-1])),
     "share": lambda groups: 100 * sum(groups[0]) / sum(groups[-1]),
-    "weighted": _weigh,
-    "largest": _name_largest,
+    # the mean in percent of shares (first group) weighted by numbers (second)
+    "weighted": _take_pairs(lambda shares, sizes: 100 * sum(map(operator.mul, shares, sizes)) / sum(sizes)),
+    # the name, of the first group, that stands beside the largest value of the second
+    "largest": _take_pairs(lambda names, values: names[values.index(max(values))]),
     "words": _take_all(lambda text: len(text.split("|"))),
     "difference": _take_all(lambda first, *rest: first - sum(rest)),
     "ratio": _take_all(operator.truediv),
@@ -99,6 +94,9 @@ VALUES = {
     "days": _take_all(lambda first, last: (pd.Timestamp(last) - pd.Timestamp(first)).days),
 }
 """Kind -> function of the operands (a list of values for each reference) that recomputes the published value."""
+
+
+# --- what is judged --------------------------------------------------------------------------------------------------
 
 
 def _compare_same(published, groups, tolerance):
@@ -125,17 +123,14 @@ def _compare_names(relate):
 
 def _compare_readings(published, groups, tolerance):
     """Two places read alike: the sum of the operands, or the set of their names, is what `published` says."""
-    others = _flatten(groups)
     if published is None:
         return None, None
-    if isinstance(published, str):
-        return JUDGEMENTS["same_set"](published, groups, tolerance)
-    return math.fsum(others), match_values(published, math.fsum(others), tolerance)
+    return run_check("same_set" if isinstance(published, str) else "sum", published, groups, tolerance)
 
 
 def _fall(values):
     """The values, and whether they fall strictly from first to last."""
-    return " > ".join(f"{value:.4g}" for value in values), all(a > b for a, b in itertools.pairwise(values))
+    return " > ".join(f"{value:.4g}" for value in values), all(a > b for a, b in pairwise(values))
 
 
 def _list_gaps(groups):
@@ -144,28 +139,21 @@ def _list_gaps(groups):
     return [abs(a - b) for a, b in zip(means[::2], means[1::2], strict=True)]
 
 
-def _compare_first_gap(published, groups, tolerance):
-    """The first gap is above each later one."""
-    first, *rest = _list_gaps(groups)
-    return f"{first:.4g} against {max(rest):.4g}", first > max(rest)
+def _compare_first(first, rest, digits):
+    """Whether a value is above all others, shown against the largest of these."""
+    return f"{first:.{digits}g} against {max(rest):.{digits}g}", first > max(rest)
 
 
 def _compare_dates(published, groups, tolerance):
     """The dates, YYYY-MM-DD or YYYY-MM, come one after the other."""
     dates = [pd.Timestamp(day) for day in _flatten(groups)]
-    shown = ", ".join(str(day.date()) for day in dates)
-    return shown, all(a < b for a, b in itertools.pairwise(dates))
-
-
-def _compare_highest(published, groups, tolerance):
-    """The first group's smallest value is above every other value."""
-    rest = max(_flatten(groups[1:]))
-    return f"{min(groups[0]):.6g} against {rest:.6g}", min(groups[0]) > rest
+    return ", ".join(str(day.date()) for day in dates), all(a < b for a, b in pairwise(dates))
 
 
 def _compare_within(published, groups, tolerance):
     """The published value, or all values of the groups before the last two, lie between these two."""
-    values, low, high = _flatten(groups[:-2]) or [published], groups[-2][0], groups[-1][0]
+    *groups, (low, *_), (high, *_) = groups
+    values = _flatten(groups) or [published]
     return f"{low:.4g} to {high:.4g}", all(low - tolerance <= value <= high + tolerance for value in values)
 
 
@@ -183,10 +171,7 @@ def _compare_size(published, groups, tolerance):
 
 
 def _compare_partition(published, groups, tolerance):
-    """Sizes that fit most of each group's percentages can add up to the published total.
-
-    Shown is the possible total nearest to it.
-    """
+    """Sizes that fit most of each group's percentages can add up to the published total; shown is the nearest total."""
     totals = {0}
     for percents in groups:
         sizes, _ = list_sizes(percents, published, tolerance)
@@ -219,9 +204,11 @@ JUDGEMENTS = {
     "readings": _compare_readings,
     "order": lambda published, groups, tol: _fall([fmean(group) for group in groups]),
     "gaps_fall": lambda published, groups, tol: _fall(_list_gaps(groups)),
-    "first_gap": _compare_first_gap,
+    # the first gap is above each later one
+    "first_gap": lambda published, groups, tol: _compare_first(_list_gaps(groups)[0], _list_gaps(groups)[1:], 4),
     "dates_rise": _compare_dates,
-    "highest": _compare_highest,
+    # the first group's smallest value is above every other value
+    "highest": lambda published, groups, tol: _compare_first(min(groups[0]), _flatten(groups[1:]), 6),
     "within": _compare_within,
     # the largest operand is at least, at most, the published value
     "at_least": lambda published, groups, tol: (most := max(_flatten(groups)), most >= published - tol),

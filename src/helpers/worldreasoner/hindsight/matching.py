@@ -8,9 +8,9 @@ Scaled by its largest, BM25 is 1 for the best hindsight event of any forecast ev
 of it passes the threshold, so that the dates decide (notebook 22 shows how often). Over the self score the text counts.
 """
 
-from collections import defaultdict
+import re
 from dataclasses import dataclass
-from itertools import chain, count
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -26,12 +26,9 @@ DAYS = get_constant("worldreasoner", "match_days")
 K1, B = get_constant("worldreasoner", "bm25_k1"), get_constant("worldreasoner", "bm25_b")
 N_CANDIDATES = get_constant("worldreasoner", "bm25_candidates")
 MIN_LENGTH = get_constant("worldreasoner", "min_token_length")
-STOP_WORDS = frozenset(word.encode() for word in get_constant("worldreasoner", "stop_words"))
+STOP_WORDS = frozenset(get_constant("worldreasoner", "stop_words"))
 N_KEYS = get_constant("worldreasoner", "n_key_events")
 
-LETTERS = bytes(at if chr(at) in "0123456789abcdefghijklmnopqrstuvwxyz" else ord(" ") for at in range(256))
-NONE = -1e9
-"""Similarity of a pair that may not match."""
 EVEN = 1e-12
 """Similarities this near are the same: sums in another order differ by less."""
 
@@ -68,17 +65,8 @@ def split_words(text):
     >>> split_words("The Fed's cut, for 2025: 25 bps")
     ['fed', 'cut', '2025', 'bps']
     """
-    return [word.decode() for word in split_text(text) if is_counted(word)]
-
-
-def split_text(text):
-    """Return all words of a text, as bytes."""
-    return text.lower().encode("ascii", "replace").translate(LETTERS).split()
-
-
-def is_counted(word):
-    """Say whether a word counts."""
-    return len(word) >= MIN_LENGTH and word not in STOP_WORDS
+    words = re.findall("[a-z0-9]+", text.lower())
+    return [word for word in words if len(word) >= MIN_LENGTH and word not in STOP_WORDS]
 
 
 def count_words(texts):
@@ -87,12 +75,10 @@ def count_words(texts):
     >>> count_words(["rain, rain", "sun and rain"]).toarray().tolist()
     [[2.0, 0.0], [1.0, 1.0]]
     """
-    words, numbers = [split_text(text) for text in texts], defaultdict(count().__next__)  # numbers as the words come
-    codes = np.fromiter(map(numbers.__getitem__, chain.from_iterable(words)), dtype=np.int64)
-    counts = np.array([is_counted(word) for word in numbers], dtype=bool)
-    rows, is_kept = np.repeat(np.arange(len(words)), [len(own) for own in words]), counts[codes]
-    places = (rows[is_kept], (np.cumsum(counts) - 1)[codes[is_kept]])
-    return coo_matrix((np.ones(is_kept.sum()), places), shape=(len(words), counts.sum())).tocsr()
+    words = [split_words(text) for text in texts]
+    codes, known = pd.factorize(np.array(list(chain.from_iterable(words)), dtype=object))
+    rows = np.repeat(np.arange(len(words)), [len(own) for own in words])
+    return coo_matrix((np.ones(len(codes)), (rows, codes)), shape=(len(words), len(known))).tocsr()
 
 
 def match_events(hindsight, forecasts, rules=PRINTED, features=None):
@@ -115,104 +101,72 @@ def match_events(hindsight, forecasts, rules=PRINTED, features=None):
     else:
         features = features[0][hindsight.index.to_numpy()], features[1][forecasts.index.to_numpy()]
     is_outcome = hindsight["is_outcome"].to_numpy(bool)
-    runs, run_names = pd.factorize(forecasts["run_id"])
     own = hindsight.groupby("question_id").indices  # places, not labels
-    found = []
+    found = [(np.zeros(0, int), np.zeros(0, int), [], [])]
     for question, at in forecasts.groupby("question_id").indices.items():
         if question not in own:
             continue
-        other, groups = own[question], pd.factorize(runs[at])[0]
-        like = compare_texts(features[0][other], features[1][at], groups, rules)
-        like[:, is_outcome[other]] = NONE
+        other, runs = own[question], pd.factorize(forecasts["run_id"].to_numpy()[at])[0]
+        like = compare_texts(features[0][other], features[1][at], runs, rules)
         gap = np.abs(forecasts["day"].to_numpy()[at][:, None] - hindsight["day"].to_numpy()[other])
-        passed = like >= rules.threshold - EVEN
+        passed = (like >= rules.threshold - EVEN) & ~is_outcome[other]
         if rules.days is not None:
             passed &= gap <= rules.days + EVEN  # never of an undated event
         first, second = np.nonzero(passed)
         found.append((at[first], other[second], like[passed], gap[passed]))
-    rows = [np.concatenate(part) for part in zip(*found, strict=True)] if found else [np.zeros(0, int)] * 2 + [[], []]
-    table = pd.DataFrame({"similarity": rows[2], "gap": rows[3]}).assign(
-        run_id=np.asarray(run_names, dtype=object)[runs[rows[0]]],
-        question_id=forecasts["question_id"].to_numpy()[rows[0]],
-        hindsight_id=hindsight["node_id"].to_numpy()[rows[1]],
-        forecast_id=forecasts["node_id"].to_numpy()[rows[0]],
-    )
-    return choose_pairs(table)
+    said, seen, like, gap = (np.concatenate(part) for part in zip(*found, strict=True))
+    table = forecasts[["run_id", "question_id"]].iloc[said].assign(similarity=like, gap=gap)
+    ids = hindsight["node_id"].to_numpy()[seen], forecasts["node_id"].to_numpy()[said]
+    return choose_pairs(table.assign(hindsight_id=ids[0], forecast_id=ids[1]))
 
 
-def compare_texts(hindsight, forecasts, groups, rules):
+def compare_texts(hindsight, forecasts, runs, rules):
     """Return the similarity of each forecast event (rows) with each hindsight event of a question (columns).
 
-    `hindsight` and `forecasts` are counts of words (`count_words`) or dense arrays, whose cosine it is then; `groups`
-    is the run of each forecast event as a code from 0; events of a run stand together.
+    `hindsight` and `forecasts` are counts of words (`count_words`) or dense arrays, whose cosine it is then; `runs`
+    is the run of each forecast event as a code from 0; events of a run stand together. Pairs that do not go on have
+    minus infinity.
     """
     if not issparse(hindsight):
         one, two = (part / np.linalg.norm(part, axis=1, keepdims=True) for part in (hindsight, forecasts))
         return two @ one.T
-    parts = (hindsight, forecasts)
-    lengths = [np.diff(part.indptr).astype(float) for part in parts]  # different words, and below all words, of each
-    totals = [np.asarray(part.sum(axis=1)).ravel() for part in parts]
+    lengths = [np.diff(part.indptr).astype(float) for part in (hindsight, forecasts)]  # different words of each
     known = np.unique(hindsight.indices)  # a word that hindsight does not use adds to nothing but a length
     one, two = (part[:, known].toarray() for part in (hindsight, forecasts))
-    shared = np.stack([np.minimum(row, one).sum(axis=1) for row in two]) if rules.is_multiset else None
+    shared, sizes = (two > 0).astype(float) @ (one > 0).T, lengths
+    if rules.is_multiset:
+        shared = np.stack([np.minimum(row, one).sum(axis=1) for row in two])
+        sizes = [np.asarray(part.sum(axis=1)).ravel() for part in (hindsight, forecasts)]
+    f1 = _divide(2 * shared, sizes[1][:, None] + sizes[0])
     one, two = (one > 0).astype(float), (two > 0).astype(float)
-    shared, sizes = (two @ one.T, lengths) if shared is None else (shared, totals)
-    total = sizes[1][:, None] + sizes[0]
-    f1 = np.divide(2 * shared, total, out=np.zeros_like(shared), where=total > 0)
-    if rules.scale == "self":
-        bm25 = _score_by_self(one, two, lengths, groups)
-    else:
-        weights = _find_idf(one.sum(axis=0), len(one)) * _scale_length(lengths[0], lengths[0].mean())[:, None]
-        bm25 = two @ (one * weights).T
-        most = bm25.max(axis=1, keepdims=True, initial=0.0)
-        bm25 = np.divide(bm25, most, out=np.zeros_like(bm25), where=most > 0)
-    like = WEIGHT_BM25 * bm25 + WEIGHT_F1 * f1
-    if rules.n_candidates is not None:
-        like[~_pick_candidates(one, two, lengths[1], groups, rules.n_candidates)] = NONE
-    return like
+    bm25, goes_on = np.zeros_like(f1), np.ones_like(f1, dtype=bool)
+    if rules.scale == "largest":
+        bm25 = two @ _weigh_words(one, lengths[0]).T
+        bm25 = _divide(bm25, bm25.max(axis=1, keepdims=True, initial=0.0))
+    for rows in np.split(np.arange(len(two)), np.flatnonzero(np.diff(runs)) + 1):
+        docs, n_words = two[rows], lengths[1][rows]
+        if rules.scale == "self":
+            weights = _weigh_words(np.vstack([one, docs]), np.concatenate([lengths[0], n_words]))
+            own, score = weights[: len(one)].sum(axis=1), weights[len(one) :] @ one.T
+            bm25[rows] = np.clip(_divide(score, np.broadcast_to(own, score.shape)), 0, 1)
+        if rules.n_candidates is not None and len(rows) > rules.n_candidates:
+            score = np.round(_weigh_words(docs, n_words) @ one.T, 12)
+            best = np.argsort(-score, axis=0, kind="stable")[rules.n_candidates :]  # of equal scores the first
+            np.put_along_axis(kept := np.ones_like(score, dtype=bool), best, False, axis=0)
+            goes_on[rows] = kept
+    return np.where(goes_on, WEIGHT_BM25 * bm25 + WEIGHT_F1 * f1, -np.inf)
 
 
-def _find_idf(n_with, n):
-    return np.log1p((n - n_with + 0.5) / (n_with + 0.5))
+def _divide(values, by):
+    """Quotients, 0 where there is nothing to divide by."""
+    return np.divide(values, by, out=np.zeros_like(values), where=by > 0)
 
 
-def _scale_length(lengths, mean):
-    """BM25's factor of a word that a document of this length has once."""
-    mean = np.where(mean > 0, mean, 1.0)
-    return (K1 + 1) / (1 + K1 * (1 - B + B * lengths / mean))
-
-
-def _sum_runs(values, groups):
-    """Sums of rows by run (runs stand together)."""
-    return np.add.reduceat(values, np.flatnonzero(np.diff(groups, prepend=-1)), axis=0)
-
-
-def _pick_candidates(one, two, lengths, groups, n):
-    """Flag, of each run, the `n` forecast events with the best BM25 score on a hindsight event as the query."""
-    sizes = np.bincount(groups)
-    idf = _find_idf(_sum_runs(two, groups), sizes[:, None].astype(float))[groups]
-    scale = _scale_length(lengths, (_sum_runs(lengths, groups) / sizes)[groups])
-    score = (two * idf) @ one.T * scale[:, None]
-    if sizes.max() <= n:
-        return np.ones_like(score, dtype=bool)
-    places = np.arange(len(groups)) - np.concatenate([[0], np.cumsum(sizes)])[groups]
-    cube = np.full((len(sizes), sizes.max(), one.shape[0]), -1.0)
-    cube[groups, places] = score
-    order = np.argsort(-np.round(cube, 12), axis=1, kind="stable")  # of equal scores the first
-    picked = np.zeros_like(cube, dtype=bool)
-    np.put_along_axis(picked, order[:, :n], True, axis=1)
-    return picked[groups, places]
-
-
-def _score_by_self(one, two, lengths, groups):
-    """BM25 of each hindsight event as the query on a forecast event, over its score on itself; idf of both graphs."""
-    sizes = np.bincount(groups)
-    idf = _find_idf(_sum_runs(two, groups) + one.sum(axis=0), (sizes + len(one))[:, None].astype(float))
-    mean = (_sum_runs(lengths[1], groups) + lengths[0].sum()) / (sizes + len(one))
-    own = idf @ one.T * _scale_length(lengths[0], mean[:, None])  # runs x hindsight events
-    score = (two * idf[groups]) @ one.T * _scale_length(lengths[1], mean[groups])[:, None]
-    own = own[groups]
-    return np.clip(np.divide(score, own, out=np.zeros_like(score), where=own > 0), 0, 1)
+def _weigh_words(docs, lengths):
+    """BM25's weight of each word (columns) in each document that has it; a word counts once, `lengths` as given."""
+    n_with, mean = docs.sum(axis=0), lengths.mean() or 1.0
+    idf = np.log1p((len(docs) - n_with + 0.5) / (n_with + 0.5))
+    return docs * (idf * ((K1 + 1) / (1 + K1 * (1 - B + B * lengths / mean)))[:, None])
 
 
 def choose_pairs(pairs):
@@ -225,13 +179,12 @@ def choose_pairs(pairs):
     keys, sides = ["run_id", "question_id"], ["hindsight_id", "forecast_id"]
     table = pairs.assign(rank=-pairs["similarity"].astype(float).round(12))
     table = table.sort_values(["rank", "gap", *sides, *keys], kind="stable", ignore_index=True)
-    codes = [table.groupby([*keys, side], sort=False).ngroup().to_numpy() for side in sides]
-    free, kept = [bytearray(b"\1" * len(table)) for _ in sides], np.zeros(len(table), dtype=bool)
-    for at, (first, second) in enumerate(zip(*(code.tolist() for code in codes), strict=True)):
-        if free[0][first] and free[1][second]:
-            free[0][first] = free[1][second] = 0
-            kept[at] = True
-    return table.assign(is_kept=kept)[[*keys, *sides, "similarity", "gap", "is_kept"]]
+    taken, kept = set(), []
+    for run, question, seen, said in table[[*keys, *sides]].itertuples(index=False):
+        both = {(run, question, "seen", seen), (run, question, "said", said)}
+        kept.append(taken.isdisjoint(both))
+        taken |= both if kept[-1] else set()
+    return table.assign(is_kept=np.array(kept, dtype=bool))[[*keys, *sides, "similarity", "gap", "is_kept"]]
 
 
 def pick_key_events(hindsight):

@@ -106,63 +106,40 @@ def build_graph(question_id, values, tests, outcome, thresholds=None):
     known[outcome["series"], outcome["series"]] = {"strength": 1.0, "p_holm": 0.0, "is_causal": True}
     changes = find_changes(values[values.index < outcome["day"]], thresholds)
     changes = changes[changes["day"] >= outcome["opens_at"]].to_dict("records")
-    ids = [f"{question_id}_{at}" for at in range(len(changes))]
     places = {day: at for at, day in enumerate(values.index)}
-    end = _write_node(f"{question_id}_outcome", outcome["title"], "", outcome["day"], []) | {"type": "Outcome"}
-    edges, impacts, last = [], [], None
-    for node_id, change in zip(ids, changes, strict=True):
-        test = known.get((change["series"], outcome["series"]), {"is_causal": False})
+    end = {"node_id": f"{question_id}_outcome", "title": outcome["title"], "description": ""}
+    end |= {"occurred_at": str(outcome["day"].date()), "source_ids": [], "type": "Outcome"}
+    nodes, edges, impacts, last = [], [], [], None
+    for at, change in enumerate(changes):
+        node_id, test = f"{question_id}_{at}", known.get((change["series"], outcome["series"]), {"is_causal": False})
+        nodes.append(_describe_change(node_id, change))
         if test["is_causal"]:
-            impacts.append(_write_impact(node_id, change, test))
-        for other_id, other in zip(ids, changes, strict=True):
+            side = "Positive" if change["sign"] * test["strength"] > 0 else "Negative"
+            size = float(min(1.0, abs(change["size"]) / LARGE) * abs(test["strength"]))
+            about = {"magnitude": size, "confidence": 1 - test["p_holm"]}
+            impacts.append({"node_id": node_id, "direction": side} | about)
+        for to, other in enumerate(changes):
             gap, test = places[other["day"]] - places[change["day"]], known.get((change["series"], other["series"]))
             if 1 <= gap <= N_LAGS and test and other["series"] != change["series"]:
-                edges.append(_write_edge(node_id, other_id, test, change, other))
+                fits = test["is_causal"] and change["sign"] * other["sign"] * test["strength"] > 0
+                relation = ("Causes" if test["strength"] > 0 else "Inhibits") if fits else "Correlates"
+                about = {"relation": relation, "strength": test["strength"], "confidence": 1 - test["p_holm"]}
+                edges.append({"cause": node_id, "effect": f"{question_id}_{to}"} | about)
         last = node_id if change["series"] == outcome["series"] else last
     if last:
         about = {"relation": "Correlates", "strength": 1.0, "confidence": 1.0}
         edges.append({"cause": last, "effect": end["node_id"]} | about)
-    nodes = [_describe_change(node_id, change) for node_id, change in zip(ids, changes, strict=True)]
     parts = {"nodes": [*nodes, end], "edges": edges, "impacts": impacts}
     return {"question_id": question_id, "outcome_id": end["node_id"]} | parts
 
 
-def explain_graph(graph, tests):
-    """Return in words what a graph by rule says of its outcome: the last change before it, and which tests held."""
-    nodes = {node["node_id"]: f"{node['title']} ({node['occurred_at']})" for node in graph["nodes"]}
-    end = graph["outcome_id"]
-    last = next((nodes[edge["cause"]] for edge in reversed(graph["edges"]) if edge["effect"] == end), None)
-    before = f"Before it: {last}, the last of {len(nodes) - 1} dated changes."
-    before = before if last else "Of its own series no dated change came before it."
-    held = list(tests.loc[tests["is_causal"].astype(bool), "cause"])
-    said = f"{', '.join(held)} held" if held else "none held, so what moved with it is said to correlate"
-    tested = f"Of {len(tests)} series whose lead over its own was tested {said}." if len(tests) else ""
-    return " ".join(filter(None, [f"{nodes[end]}.", before, tested, "Written by rule."]))
-
-
 def _describe_change(node_id, change):
+    """A change of a series as a node, with its series' pages of the day and the day before."""
     moved, name, day = "rises" if change["sign"] > 0 else "falls", change["series"], change["day"]
     text = f"On {day.date()} {name} {moved} by {abs(change['size']):.1f} standard deviations"
     sources = [f"{name} {(day - pd.Timedelta(days=back)).date()}" for back in (0, 1)]
-    return _write_node(node_id, f"{name} {moved}: {change['rule']}", text, day, sources)
-
-
-def _write_node(node_id, title, text, day, source_ids):
-    about = {"occurred_at": str(day.date()), "source_ids": source_ids, "type": "Indicator"}
-    return {"node_id": node_id, "title": title, "description": text} | about
-
-
-def _write_impact(node_id, change, test):
-    side = "Positive" if change["sign"] * test["strength"] > 0 else "Negative"
-    size = float(min(1.0, abs(change["size"]) / LARGE) * abs(test["strength"]))
-    return {"node_id": node_id, "direction": side, "magnitude": size, "confidence": 1 - test["p_holm"]}
-
-
-def _write_edge(cause, effect, test, change, other):
-    fits = test["is_causal"] and change["sign"] * other["sign"] * test["strength"] > 0
-    relation = ("Causes" if test["strength"] > 0 else "Inhibits") if fits else "Correlates"
-    about = {"relation": relation, "strength": test["strength"], "confidence": 1 - test["p_holm"]}
-    return {"cause": cause, "effect": effect} | about
+    about = {"occurred_at": str(day.date()), "source_ids": sources, "type": "Indicator"}
+    return {"node_id": node_id, "title": f"{name} {moved}: {change['rule']}", "description": text} | about
 
 
 def word_answer(event, cell):
@@ -200,13 +177,13 @@ def build_hindsight(event, answer):
     asked = parse_json(event["variables"]) or {}
     if not asked.get("variable") or not asked.get("date"):
         return None
-    end = pd.Timestamp(asked["date"])
-    found = gather_weeks(event, asked, end, answer)
-    if found is None:
+    end, opens_at = pd.Timestamp(asked["date"]), pd.Timestamp(event["opens_at"][:10])
+    name, values, sources = gather_weeks(event, asked, end, answer)
+    if name not in values:
         return None
-    name, values, opens_at, sources = found
     outcome = {"series": name, "title": f"{event['prompt'].splitlines()[0]} {answer}", "day": end}
-    bars = {name: list_bars(asked)}
+    bars = [*(asked.get("cuts") or []), asked.get("threshold"), asked.get("reference")]
+    bars = {name: [float(bar) for bar in bars if isinstance(bar, int | float)]}  # where the answer changes
 
     def build(number, tests, since):
         graph = build_graph(event["event_id"], values, tests, outcome | {"opens_at": since}, bars)
@@ -231,7 +208,7 @@ def name_pairs(values, name=None):
     >>> name_pairs(values, "a"), len(name_pairs(values))
     ([('b', 'a'), ('c', 'a')], 6)
     """
-    known = {other: values[other].notna().to_numpy() for other in values}
+    known = values.notna()
     pairs = [(cause, effect) for cause, effect in permutations(values, 2) if name in (None, effect)]
     return [(a, b) for a, b in pairs if (known[a] & known[b]).sum() > LEAST + N_LAGS]
 
@@ -248,9 +225,10 @@ def can_chain(tests, name):
 
 
 def gather_weeks(event, asked, end, answer):
-    """Return (name, values, opening, sources by series) of the series of a long question and of others of its domain.
+    """Return (name, values, sources by series) of the series of a long question and of others of its domain.
 
-    The others are those of the same days, by entity and label.
+    The others are those of the same days, by entity and label; `values` has a row a day until `end`, a column a series
+    with LEAST values or more.
     """
     sources = {name: source for name, source in horizons.load_series().items() if source.domain == event["domain"]}
     parts = {
@@ -265,19 +243,6 @@ def gather_weeks(event, asked, end, answer):
     days = parts[own].dropna().loc[: str(end.date())].index[-N_WEEKS:]
     kept = {key: series.reindex(days) for key, series in parts.items()}
     kept = {key: series for key, series in kept.items() if series.notna().sum() >= LEAST}
-    if own not in kept:
-        return None
-    names = {key: f"{key[2]} {sources[key[0]].variables[key[1]]['label']}" for key in kept}
-    values = pd.DataFrame({names[key]: series for key, series in kept.items()}).set_axis(pd.to_datetime(days))
-    opens_at = pd.Timestamp(event["opens_at"][:10])
-    return names[own], values.astype(float), opens_at, {names[key]: key[0] for key in kept}
-
-
-def list_bars(asked):
-    """Return the values at which a question's answer changes: its bar, its cuts, or the value that it starts from.
-
-    >>> list_bars({"cuts": [1.0, 2.0]}), list_bars({"threshold": 3.0}), list_bars({"reference": {"x": 1.0}})
-    ([1.0, 2.0], [3.0], [])
-    """
-    bars = [*(asked.get("cuts") or []), asked.get("threshold"), asked.get("reference")]
-    return [float(bar) for bar in bars if isinstance(bar, int | float)]
+    names = {key: f"{key[2]} {sources[key[0]].variables[key[1]]['label']}" for key in parts}
+    values = pd.DataFrame({names[key]: series for key, series in kept.items()}, days).set_axis(pd.to_datetime(days))
+    return names[own], values.astype(float), {names[key]: key[0] for key in kept}

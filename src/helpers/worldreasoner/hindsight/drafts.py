@@ -11,7 +11,6 @@ import networkx as nx
 import pandas as pd
 
 from helpers.agents.submissions import DIRECTIONS, RELATIONS
-from helpers.calendar import ZONE, open_moment
 from helpers.models.grammars import make_schema
 from helpers.papers import get_constant
 from helpers.prompts import read_prompt
@@ -65,15 +64,16 @@ class Draft:
         self.nodes.append(node)
         self.joined.add_node(node["node_id"])
 
-    def take_event(self, item, articles, day):
-        """Add an event, or return why not: after the end, no article of its day, or there already."""
-        if read_day(item["day"], item["title"]) >= day:
+    def take_event(self, item, articles):
+        """Add an event, or return why not: not before the outcome, no article of its day, or there already."""
+        if item["day"] >= self.nodes[0]["occurred_at"]:
             return "it is not before the answer"
         named = [articles[int(at)] for at in item["articles"] if at < len(articles)]
         if item["day"] not in {article["day"] for article in named}:
             return "none of its articles is of its day"
         for node in self.nodes:
-            if node["occurred_at"] == item["day"] and read_alike(item["title"], node["title"]):
+            words, others = (set(split_words(title)) or title for title in (item["title"], node["title"]))
+            if node["occurred_at"] == item["day"] and words == others:
                 return f"it is there already: {node['node_id']}"
         about = {name: item[name] for name in ("title", "description", "type")}
         about |= {"source_ids": sorted({article["id"] for article in named}), "review": "Pending"}
@@ -85,9 +85,8 @@ class Draft:
         ends = item["cause"], item["effect"]
         if any(end not in range(len(self.nodes)) for end in ends) or ends[0] == ends[1]:
             return "it does not join two events"
-        (cause, first), (effect, last) = (
-            (node["node_id"], count_days(node["occurred_at"])) for node in (self.nodes[int(end)] for end in ends)
-        )
+        cause, effect = (self.nodes[int(end)]["node_id"] for end in ends)
+        first, last = (count_days(self.nodes[int(end)]["occurred_at"]) for end in ends)
         if cause == OUTCOME or first > last:
             return "the cause is after its effect"
         if self.joined.has_edge(cause, effect):
@@ -123,16 +122,13 @@ class Draft:
 def draft_graph(question, articles, consult, n_rounds=ROUNDS):
     """Return the Draft of a question (question_id, question, answer, day) from articles (id, day, text) of hindsight.
 
-    `consult` asks the model (of `registry.open_consult`). A reply that is not recorded, or failed, ends the
-    work: the draft is what there is by then, and says so. Raises ValueError for a question or an article without a day.
+    Days are written 2016-10-10. `consult` asks the model (of `registry.open_consult`). A reply that is not recorded, or
+    failed, ends the work: the draft is what there is by then, and says so.
     """
-    day = read_day(question["day"], f"question {question['question_id']}")
-    for article in articles:
-        read_day(article["day"], f"article {article['id']}")
     title = f"{question['question']} {question['answer']}"
-    draft = Draft(question["question_id"], title, str(day.date()), type="Outcome", description="")
+    draft = Draft(question["question_id"], title, question["day"], type="Outcome", description="")
     steps = {
-        "events": (ask_events, lambda item: draft.take_event(item, articles, day)),
+        "events": (ask_events, lambda item: draft.take_event(item, articles)),
         "edges": (ask_edges, draft.take_edge),
         "impacts": (ask_impacts, draft.take_impact),
     }
@@ -156,41 +152,15 @@ def draft_graph(question, articles, consult, n_rounds=ROUNDS):
     return draft
 
 
-def gather_articles(event, world):
-    """Return what a search finds on an event until its resolution, as articles that `draft_graph` takes (B.2)."""
-    hits = world.search(event["prompt"].splitlines()[0], event["resolves_at"], N_EVIDENCE)
-    return [{"id": hit.url, "day": hit.published_at[:10], "text": f"{hit.title}: {hit.text}"} for hit in hits]
-
-
 def draft_event(event, value, world, consult, n_rounds=ROUNDS):
-    """Return the Draft of an event (a row of the events table) with its answer, from what a search in a world finds."""
+    """Return the Draft of an event (a row of the events table) with its answer, from what a search finds (B.2).
+
+    `world` is searched for the event until its resolution.
+    """
+    hits = world.search(event["prompt"].splitlines()[0], event["resolves_at"], N_EVIDENCE)
+    articles = [{"id": hit.url, "day": hit.published_at[:10], "text": f"{hit.title}: {hit.text}"} for hit in hits]
     about = {"question_id": event["event_id"], "question": event["prompt"], "day": event["resolves_at"][:10]}
-    return draft_graph(about | {"answer": word_answer(event, value)}, gather_articles(event, world), consult, n_rounds)
-
-
-def read_day(given, whose):
-    """Return a day or moment as a Timestamp without a zone: of a moment with its offset that in the kit's zone.
-
-    >>> str(read_day("2026-02-28T22:00:00Z", "question q"))
-    '2026-03-01 06:00:00'
-    """
-    try:
-        day = open_moment(given)
-    except (ValueError, TypeError):
-        day = pd.NaT
-    if day is pd.NaT:
-        raise ValueError(f"{whose}: {given!r} is no day; give it one such as 2016-10-10")
-    return day if day.tzinfo is None else day.tz_convert(ZONE).tz_localize(None)
-
-
-def read_alike(one, other):
-    """Say whether two titles have the same words, in any order; where neither has one that counts, the same letters.
-
-    >>> read_alike("Rates cut", "cut: rates"), read_alike("洪水", "雨"), read_alike("洪水", "洪水")
-    (True, False, True)
-    """
-    words = [set(split_words(title)) for title in (one, other)]
-    return words[0] == words[1] if any(words) else one == other
+    return draft_graph(about | {"answer": word_answer(event, value)}, articles, consult, n_rounds)
 
 
 # --- what is asked: a prompt and a schema ----------------------------------------------------------------------------

@@ -18,13 +18,8 @@ from helpers.worldreasoner.scores import (
 YES_NO, THREE = {"A": "Yes", "B": "No"}, {"A": "x", "B": "y", "C": "z"}
 
 
-def score_binary(value, answer, probability, options=YES_NO):
-    return score_forecast("single", value, answer, probability=probability, options=options)
-
-
-def test_what_is_no_distribution_has_no_score():
-    with pytest.raises(ValueError, match="a distribution adds up to 2; it must be 1 or less"):
-        score_forecast("single", "A", "A", options=THREE, distribution={"A": 1.0, "B": 1.0})
+def score(value, answer, options=YES_NO, **told):
+    return score_forecast("single", value, answer, options=options, **told)
 
 
 @pytest.mark.parametrize(
@@ -41,20 +36,22 @@ def test_what_is_no_distribution_has_no_score():
     ],
 )
 def test_a_yes_no_forecast_follows_p_yes(value, answer, probability, right, brier):
-    row = score_binary(value, answer, probability)
+    row = score(value, answer, probability=probability)
     assert (row["accuracy"], round(row["brier"], 9)) == (right, brier)
     assert row["log"] == pytest.approx(math.log(1 - math.sqrt(brier)))
     turned = {"A": "B", "B": "A"}
-    other = score_binary(turned[value], turned[answer], probability, {"A": "No", "B": "Yes"})
+    other = score(turned[value], turned[answer], {"A": "No", "B": "Yes"}, probability=probability)
     assert other == pytest.approx(row, nan_ok=True), "which letter stands for Yes changes nothing"
 
 
 def test_with_a_distribution_the_largest_is_the_choice_and_the_whole_brier_stands_beside():
-    row = score_forecast("single", "C", "A", distribution={"A": 0.5, "B": 0.3, "C": 0.2}, options=THREE)
-    assert row["accuracy"] == 1.0 and row["brier"] == pytest.approx(0.25)
-    assert row["brier_full"] == pytest.approx(0.25 + 0.09 + 0.04)
-    tied = score_forecast("single", "B", "B", distribution={"B": 0.4, "A": 0.4, "C": 0.2}, options=THREE)
+    row = score("C", "A", THREE, distribution={"A": 0.5, "B": 0.3, "C": 0.2})
+    found = [row["accuracy"], row["brier"], row["brier_full"]]
+    assert found == pytest.approx([1.0, 0.25, 0.25 + 0.09 + 0.04])
+    tied = score("B", "B", THREE, distribution={"B": 0.4, "A": 0.4, "C": 0.2})
     assert tied["accuracy"] == 0.0, "of equal ones the first"
+    with pytest.raises(ValueError, match="a distribution adds up to 2; it must be 1 or less"):
+        score("A", "A", THREE, distribution={"A": 1.0, "B": 1.0})
 
 
 @pytest.mark.parametrize("kind", ["single", "number", "interval", "date"])
@@ -64,10 +61,10 @@ def test_a_missing_forecast_is_wrong_and_has_no_probability_score(kind):
 
 
 def test_tables_of_the_kit_are_scored_and_averaged_with_their_n():
-    options = '{"A": "Yes", "B": "No"}'
-    events = pd.DataFrame({"event_id": ["e1", "e2", "e3", "e4"], "kind": ["single", "single", "percent", "ranking"]})
+    options, names = '{"A": "Yes", "B": "No"}', ["e1", "e2", "e3", "e4"]
+    events = pd.DataFrame({"event_id": names, "kind": ["single", "single", "percent", "ranking"]})
     events["options"] = [options, options, None, None]
-    answers = pd.DataFrame({"event_id": ["e1", "e2", "e3", "e4"], "value": ['"A"', '"B"', "10.0", '["x"]']})
+    answers = pd.DataFrame({"event_id": names, "value": ['"A"', '"B"', "10.0", '["x"]']})
     rows = [("e1", 0, '"A"', 0.9), ("e1", 1, '"A"', 0.7), ("e2", 0, None, None), ("e3", 0, "10.5", None)]
     predictions = pd.DataFrame(rows, columns=["event_id", "sample", "value", "probability"])
     table = score_table(predictions.assign(run_id="r", agent_id="a", distribution=None), answers, events)
@@ -78,16 +75,13 @@ def test_tables_of_the_kit_are_scored_and_averaged_with_their_n():
     assert "brier_full" not in found.index
 
 
-# --- evidence, and the identity --------------------------------------------------------------------------------------
-
-
 def test_source_precision_of_what_was_cited_and_of_what_was_opened():
-    rows = [("r", "e", "p1", True, True), ("r", "e", "p2", True, False), ("r", "e", "p3", False, True)]
-    rows += [("r", "f", "p1", True, False)]
-    evidence = pd.DataFrame(rows, columns=["run_id", "event_id", "page_id", "is_accessed", "is_cited"])
+    rows = [("r|e|0", "p1", True, True), ("r|e|0", "p2", True, False), ("r|e|0", "p3", False, True)]
+    rows += [("r|f|0", "p1", True, False), ("r|g|0", "p1", True, True)]
+    evidence = pd.DataFrame(rows, columns=["owner_id", "page_id", "is_accessed", "is_cited"])
     table = score_sources(evidence, {"e": {"p1"}, "f": {"p1"}}).set_index("event_id")
     assert table.loc["e", ["srcp_cited", "srcp_accessed"]].tolist() == [0.5, 0.5]
-    assert table.loc["f", ["srcp_cited", "srcp_accessed", "n_cited"]].tolist() == [0.0, 1.0, 0]
+    assert table.loc["f", ["srcp_cited", "srcp_accessed", "n_cited"]].tolist() == [0.0, 1.0, 0] and len(table) == 2
 
 
 def test_right_and_wrong_make_the_whole_whatever_is_blank():

@@ -4,7 +4,6 @@ A condition is a method of asking a model and a moment of a question's life. Age
 keep it where a search is all that is asked for; those that look things up turn by turn have the condition's steps.
 """
 
-import re
 from typing import NamedTuple
 
 from helpers.agents.arms import describe_condition
@@ -15,8 +14,8 @@ from helpers.worldreasoner.conditions import CONDITIONS, NAMES, OPEN, OWN_SEARCH
 
 BY_TURNS = ("react", "tool_search")
 """Methods that are turn by turn: under a condition with a graph their agents add events so, too, as in the paper."""
-SHORT = {"causal": NAMES[1], "search": NAMES[2], "search graph": NAMES[3], "near": NAMES[4], "realtime": NAMES[5]}
-"""Other words for a condition; beginnings that fit one alone do too."""
+SHORT = {"causal": NAMES[1], "search": NAMES[2], "search graph": NAMES[3], "near": NAMES[4]}
+"""Other words for a condition."""
 
 
 class Plan(NamedTuple):
@@ -44,16 +43,12 @@ class Plan(NamedTuple):
 def find_condition(text):
     """Return the paper's name of a condition, written in any case or short. Raises ValueError with the nearest one.
 
-    >>> [find_condition(text) for text in ("vanilla", "SEARCH-GRAPH", "search", "real-time", "near res")]
+    >>> [find_condition(text) for text in ("vanilla", "SEARCH-GRAPH", "search", "real-time", "near")]
     ['Vanilla', 'Search-Enabled Graph', 'Search-Enabled', 'Real-Time', 'Near-Resolution']
     """
     known = {name.lower().replace("-", " "): name for name in NAMES} | SHORT
-    given = " ".join(re.findall(r"[a-z]+", text.lower()))
-    fits = dict.fromkeys(name for key, name in known.items() if given and key.startswith(given))
-    if given in known or len(fits) == 1:
-        return known.get(given) or next(iter(fits))
-    if fits:
-        raise ValueError(f"--condition {text!r} may be {' or '.join(fits)}; write more of it")
+    if name := known.get(text.lower().replace("-", " ")):
+        return name
     raise ValueError(f"no condition is called {text!r}{list_nearest(text, NAMES, '')}")
 
 

@@ -156,9 +156,8 @@ def score_horizons(predictions, answers, events):
 
     Columns run_id, event_id, agent_id, horizon, type, the metrics, cluster.
     """
+    table, clusters = score_table(predictions, answers, events), find_clusters(events)[0]
     horizons = predictions.drop_duplicates("run_id").set_index("run_id")["horizon"]
-    table = score_table(predictions, answers, events)
-    clusters = find_clusters(events)[0]
     return table.assign(horizon=table["run_id"].map(horizons), cluster=table["event_id"].map(clusters))
 
 
@@ -167,21 +166,19 @@ def compare_runs(scores, pairs, metric="accuracy"):
 
     Columns run_a, run_b, n, n_clusters, difference (a - b), low, high, p (of a t test by cluster), p_flip (exact,
     over clusters: `paired.sign_flip_test`), p_holm, mde. Clusters are few and of unequal sizes, so that
-    the larger of the two p counts, corrected over all `pairs`: those of which a run was not asked are left out of the
+    the larger of the two p counts, corrected over all `pairs`: those without a common question are left out of the
     table, and count.
     """
     wide = scores.astype({metric: float}).pivot_table(metric, "event_id", ["agent_id", "horizon"], aggfunc="mean")
-    asked = [(first, second) for first, second in pairs if first in wide and second in wide]
-    columns = "run_a run_b n n_clusters difference low high p p_flip p_holm mde".split()
-    if not asked:
-        return pd.DataFrame(columns=columns)
     wide.columns, clusters = wide.columns.map(" at ".join), take_clusters(scores)
-    table = compare_pairs(wide, clusters, [(" at ".join(first), [" at ".join(second)]) for first, second in asked])
-    table = table.rename(columns={"agent_a": "run_a", "agent_b": "run_b", "seen": "mde"})
-    pairs_asked = zip(table["run_a"], table["run_b"], strict=True)
-    table["p_flip"] = [sign_flip_test(wide[a] - wide[b], clusters) for a, b in pairs_asked]
+    named = [[" at ".join(run) for run in pair] for pair in pairs]
+    wide = wide.reindex(columns=sorted({run for pair in named for run in pair}))
+    table = compare_pairs(wide, clusters, [(first, [second]) for first, second in named]).query("n > 0")
+    table = table.rename(columns={"agent_a": "run_a", "agent_b": "run_b", "seen": "mde"}).reset_index(drop=True)
+    runs = zip(table["run_a"], table["run_b"], strict=True)
+    table["p_flip"] = [sign_flip_test(wide[a] - wide[b], clusters) for a, b in runs]
     table["p_holm"] = correct_holm(table[["p", "p_flip"]].max(axis=1), len(pairs))
-    return table[columns]
+    return table["run_a run_b n n_clusters difference low high p p_flip p_holm mde".split()]
 
 
 def measure_lead(scores, reference, metric="brier"):
@@ -203,6 +200,6 @@ def measure_lead(scores, reference, metric="brier"):
             parts.append(found.assign(horizon=horizon, reference=shared))
     table = pd.concat(parts, ignore_index=True).rename(columns={"agent_b": "agent_id", "seen": "mde"})
     table = table.assign(skill=table["difference"] / table["reference"], p_holm=correct_holm(table["p"]))
-    table["order"] = pd.Categorical(table["horizon"], HORIZONS).codes
+    table = table.sort_values("horizon", key=lambda names: names.map(HORIZONS.index), kind="stable")
     columns = "agent_id horizon reference difference skill low high p p_holm mde n n_clusters"
-    return table.sort_values(["agent_id", "order"], ignore_index=True)[columns.split()]
+    return table.sort_values("agent_id", kind="stable", ignore_index=True)[columns.split()]

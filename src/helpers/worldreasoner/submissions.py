@@ -13,6 +13,7 @@ from helpers.agents.submissions import hash_words, read_submission
 from helpers.calendar import MONTHS
 from helpers.events.horizons import load_series
 from helpers.events.series_pages import open_series
+from helpers.papers import get_constant
 from helpers.stats.means import find_clusters
 from helpers.stats.paired import BETTER, compare_pairs, judge_family
 from helpers.store import dump_json, parse_object
@@ -23,6 +24,7 @@ from helpers.worldreasoner.hindsight.graphs import check_form, check_graph, tabu
 from helpers.worldreasoner.hindsight.matching import match_events, pick_key_events, score_recall
 from helpers.worldreasoner.scores import score_sources, score_table, split_correct, take_clusters
 
+NAMES = get_constant("worldreasoner", "conditions")
 FIRST_YEAR = 1678
 """First year of an event that may stand in a graph: nanoseconds reach back to it, and no forecast rests on earlier."""
 METRICS = ("accuracy", "brier", "recall", "bound", "srcp_cited", "srcp_accessed")
@@ -51,15 +53,14 @@ def read_graph(reply, event):
     said, problem = read_submission(dump_json(parse_object(reply) | {"sources": []}))  # stored as page_ids
     if said is None:
         return None, [("submission", "", problem)]
-    day, left, places, titles = pd.Timestamp(event["resolves_at"][:10]), [], {0: 0}, set()
-    draft = Draft(event["event_id"], event["prompt"].splitlines()[0], str(day.date()))
+    end, left, places, known = event["resolves_at"][:10], [], {0: 0}, set()
+    draft = Draft(event["event_id"], event["prompt"].splitlines()[0], end)
     for number, item in enumerate(said["events"], 1):
         key = (item["title"], item["date"])
-        reason = check_title(item["title"]) or check_day(item["date"], day)
-        if reason := reason or ("it is there already" if key in titles else ""):
+        if reason := check_event(*key, end) or "it is there already" * (key in known):
             left.append(("events", item["title"], reason))
             continue
-        titles.add(key)
+        known.add(key)
         places[number] = len(draft.nodes)
         draft.add_node({"node_id": f"e{number}", "title": item["title"], "occurred_at": item["date"], "source_ids": []})
         if reason := draft.take_impact(item | {"event": places[number]}):
@@ -71,24 +72,22 @@ def read_graph(reply, event):
     return (check_form(draft.graph) if len(draft.nodes) > 1 else None), left
 
 
-def check_title(title):
-    """Return why a title cannot be an event's, "" when it can: it must name more than a date, a value, yes or no.
+def check_event(title, date, end):
+    """Return why an event may not stand in a graph that ends on a day, "" when it may.
 
-    >>> [check_title(text) for text in ("rates cut", ">> 18 June 2023", "2024-02-29T00:00:00+08:00", "No, no")]
-    ['', 'its title names no change', 'its title names no change', 'its title names no change']
+    Its title must name more than a date, a value, yes or no, and its date be a day from FIRST_YEAR on.
+
+    >>> [check_event(title, "2024-02-01", "2024-03-01") for title in ("rates cut", ">> 18 June 2023", "No, no")]
+    ['', 'its title names no change', 'its title names no change']
     """
-    words = set(re.findall(r"[^\W\d_]{2,}", title.lower())) - {*MONTHS, "yes", "no"}
-    return "" if words and title.lstrip()[:1] not in "<>" else "its title names no change"
-
-
-def check_day(date, end):
-    """Return why an event of a date may not stand in a graph that ends on a day, "" when it may."""
-    day = pd.to_datetime(date, format="%Y-%m-%d", errors="coerce")
+    words, day = re.findall(r"[^\W\d_]{2,}", title.lower()), pd.to_datetime(date, format="%Y-%m-%d", errors="coerce")
+    if not set(words) - {*MONTHS, "yes", "no"} or title.lstrip()[:1] in "<>":
+        return "its title names no change"
     if pd.isna(day):
         return "its date is no day"
     if day.year < FIRST_YEAR:
         return "its date is too early"
-    return "it is after the outcome" if day > end else ""
+    return "it is after the outcome" if day > pd.Timestamp(end) else ""
 
 
 def read_submitted(replies, events):
@@ -142,27 +141,25 @@ def score_submissions(events, answers, predictions, replies, traces, cards=None,
     `cards.build_references`) these are the reference in place of graphs by rule, and sources count by address:
     `addresses` maps page_id to that of what stands on the page, where it is known.
     """
-    scores = score_table(predictions, answers, events)
     asked = predictions.drop_duplicates("run_id").set_index("run_id")[["condition", "has_graph", "has_sources"]]
-    scores = scores.join(asked, on="run_id")
+    scores = score_table(predictions, answers, events).join(asked, on="run_id")
     scores["cluster"] = scores["event_id"].map(find_clusters(events)[0])
     graphs, left = read_submitted(replies[replies["has_graph"].astype(bool)], events)
-    needed = {key[1] for key in graphs} | set(predictions.loc[predictions["has_sources"].astype(bool), "event_id"])
-    built, values = {}, answers.set_index("event_id")["value"]
-    for event in events[events["event_id"].isin(needed if cards is None else ())].to_dict("records"):
-        if found := build_hindsight(event, word_answer(event, values[event["event_id"]])):
-            built[event["event_id"]] = found
-    known = {name: one.graph for name, one in built.items()} if cards is None else cards
-    references = [graph for name, graph in known.items() if name in {key[1] for key in graphs}]
+    evidence = list_evidence(traces, replies)
     if cards is None:
-        precision = precise_sources(events, built, predictions, replies, traces)
+        needed = {key[1] for key in graphs} | set(predictions.loc[predictions["has_sources"].astype(bool), "event_id"])
+        values, built = answers.set_index("event_id")["value"], {}
+        for event in events[events["event_id"].isin(needed)].to_dict("records"):
+            if found := build_hindsight(event, word_answer(event, values[event["event_id"]])):
+                built[event["event_id"]] = found
+        cards, sources = {name: one.graph for name, one in built.items()}, list_settling(events, built, predictions)
     else:
-        evidence = name_pages(list_evidence(traces, replies), addresses or {})
-        evidence = evidence[evidence["owner_id"].str.split("|").str[1].isin(cards)]
-        precision = score_evidence(evidence, list_sources(cards))
-    for part in (recall_events(graphs, references), precision):
+        evidence = name_pages(evidence, addresses or {})
+        sources = list_sources(cards)
+    references = [graph for name, graph in cards.items() if name in {key[1] for key in graphs}]
+    for part in (recall_events(graphs, references), score_sources(evidence, sources)):
         scores = scores.merge(part, how="left", on=["run_id", "event_id"])
-    valid = {name for name, graph in known.items() if check_graph(graph)["is_valid"]}
+    valid = {name for name, graph in cards.items() if check_graph(graph)["is_valid"]}
     scores["recall_valid"] = scores["recall"].where(scores["event_id"].isin(valid))
     for name in ("srcp_cited", "srcp_accessed"):  # nothing found and nothing cited is 0 where there is a gateway
         scores[name] = scores[name].astype(float).fillna(0.0).where(scores["has_sources"].astype(bool))
@@ -171,11 +168,11 @@ def score_submissions(events, answers, predictions, replies, traces, cards=None,
     return scores, left, references
 
 
-def precise_sources(events, built, predictions, replies, traces):
-    """Return source precision (`scores.score_sources`) of what was searched for: run_id, event_id, srcp_*, n_*.
+def list_settling(events, built, predictions):
+    """Return the pages by which source precision of each question is told: {event_id: page_ids}.
 
-    The reference is by address, as the pages stood when the question was asked: the page that settles it, and those of
-    the series that its hindsight graph names (`built`: Hindsight by event_id).
+    As they stood when the question was asked: the page that settles it, and those of the series that its hindsight
+    graph names (`built`: Hindsight by event_id).
     """
     sources, references = load_series(), {}
     own = events.set_index("event_id")["source_id"]
@@ -183,15 +180,7 @@ def precise_sources(events, built, predictions, replies, traces):
         names = {own[event_id], *(built[event_id].source_ids if event_id in built else ())}
         pages = {open_series().fetch(sources[name].address, as_of).page_id for name in names}
         references[event_id] = references.get(event_id, set()) | pages
-    return score_evidence(list_evidence(traces, replies), references)
-
-
-def score_evidence(evidence, references):
-    """Return source precision of an evidence table's forecasts by {event_id: reference}: run_id, event_id, srcp_*."""
-    if evidence.empty:
-        return pd.DataFrame(columns=["run_id", "event_id", "srcp_cited", "srcp_accessed", "n_cited", "n_accessed"])
-    keys = evidence["owner_id"].str.split("|", expand=True)
-    return score_sources(evidence.assign(run_id=keys[0], event_id=keys[1]), references)
+    return references
 
 
 def compare_conditions(scores):
@@ -201,18 +190,15 @@ def compare_conditions(scores):
     cluster), p_holm (over all rows), mde (minimum detectable effect), verdict (by p_holm; of Brier scores less is
     better).
     """
-    known, rows = scores.astype(dict.fromkeys(METRICS, float)), []
+    known, parts = scores.astype(dict.fromkeys(METRICS, float)), []
     for metric in METRICS:
-        table = known.pivot_table(metric, "event_id", "condition", aggfunc="mean")  # repeats averaged, blanks left out
-        for a, b in PAIRS:
-            wide, row = table.reindex(columns=[a, b]), {"metric": metric, "a": a, "b": b, "n": 0, "n_clusters": 0}
-            has_common = wide.notna().all(axis=1).any()
-            rows.append(row | (compare_pairs(wide, take_clusters(scores)).iloc[0].to_dict() if has_common else {}))
-    table = pd.DataFrame(rows).rename(columns={"seen": "mde"})
-    table = table.reindex(columns="metric a b n n_clusters difference low high p p_holm mde".split())
+        wide = known.pivot_table(metric, "event_id", "condition", aggfunc="mean")  # repeats averaged, blanks left out
+        wide = wide.reindex(columns=NAMES)
+        parts.append(compare_pairs(wide, take_clusters(scores), [(a, [b]) for a, b in PAIRS]).assign(metric=metric))
+    table = pd.concat(parts, ignore_index=True).rename(columns={"agent_a": "a", "agent_b": "b", "seen": "mde"})
     lead = table["difference"].mask(table["metric"] == "brier", -table["difference"])
-    judged = judge_family(table.assign(lead=lead), "lead", *BETTER).drop(columns="lead")
-    return judged.assign(verdict=judged["verdict"].replace("cannot tell", "inconclusive"))
+    table = judge_family(table.assign(lead=lead), "lead", *BETTER).replace({"verdict": {"cannot tell": "inconclusive"}})
+    return table["metric a b n n_clusters difference low high p p_holm mde verdict".split()]
 
 
 def split_conditions(scores):
@@ -225,6 +211,5 @@ def split_conditions(scores):
         known = [metric for metric in ("recall", "srcp_cited", "srcp_accessed") if rows[metric].notna().any()]
         if known:
             parts.append(split_correct(rows.astype(dict.fromkeys(known, float)), known).assign(condition=name))
-    return pd.concat(parts, ignore_index=True)[
-        "condition metric right wrong gap low high all n n_clusters share".split()
-    ]
+    columns = "condition metric right wrong gap low high all n n_clusters share"
+    return pd.concat(parts, ignore_index=True)[columns.split()]

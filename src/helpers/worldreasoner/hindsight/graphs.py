@@ -1,10 +1,10 @@
 """Graphs of hindsight and of forecasts: their form, and when one is valid (B.1, B.3).
 
-A graph is a dictionary of JSON: question_id, outcome_id, nodes, edges, impacts, in the paper's fields. networkx holds
-it where paths are counted.
+A graph is a dictionary of JSON: question_id, outcome_id, nodes, edges, impacts, in the paper's fields.
 """
 
 import math
+from collections import Counter
 from functools import lru_cache
 from typing import Annotated
 
@@ -81,15 +81,15 @@ def check_form(graph):
     twice, or one that is not there, or dates one by what is no date.
     """
     check_object("a graph is not of the form", graph, Graph)
-    ids, name = [node["node_id"] for node in graph["nodes"]], f"graph of {graph['question_id']}"
-    if len(known := set(ids)) < len(ids):
-        raise ValueError(f"{name}: node {next(one for one in ids if ids.count(one) > 1)!r} is there twice")
+    ids, name = Counter(node["node_id"] for node in graph["nodes"]), f"graph of {graph['question_id']}"
+    if twice := [one for one, n in ids.items() if n > 1]:
+        raise ValueError(f"{name}: node {twice[0]!r} is there twice")
     named = [("the outcome", graph["outcome_id"])] if graph["outcome_id"] is not None else []
     named += [(f"an edge's {end}", edge[end]) for edge in graph["edges"] for end in ("cause", "effect")]
     named += [("an impact's node", impact["node_id"]) for impact in graph["impacts"]]
-    for what, node in named:
-        if node not in known:
-            raise ValueError(f"{name}: {what} {node!r} is none of its nodes")
+    if strange := [(what, node) for what, node in named if node not in ids]:
+        what, node = strange[0]
+        raise ValueError(f"{name}: {what} {node!r} is none of its nodes")
     date_nodes(graph)
     return graph
 
@@ -100,41 +100,24 @@ def correct_edges(graph):
     return graph | {"edges": kept}
 
 
-def join_edges(graph):
-    """Return a graph's nodes and edges as a networkx.DiGraph."""
-    joined = nx.DiGraph()
-    joined.add_nodes_from(node["node_id"] for node in graph["nodes"])
-    joined.add_edges_from((edge["cause"], edge["effect"]) for edge in graph["edges"])
-    return joined
-
-
-def measure_depth(joined, outcome_id):
-    """Return the edges of the longest path that ends in the outcome, 0 without an outcome; the graph has no circle.
-
-    >>> measure_depth(nx.DiGraph([("a", "b"), ("b", "o"), ("a", "o"), ("o", "z")]), "o")
-    2
-    """
-    if outcome_id not in joined:
-        return 0
-    return nx.dag_longest_path_length(joined.subgraph(nx.ancestors(joined, outcome_id) | {outcome_id}))
-
-
 def check_graph(graph):
     """Return whether a graph may serve as a reference, and why not (B.3): a row of counts, reasons and is_valid.
 
-    Edges that fail the edge test are taken out before anything is counted (`correct_edges`). Reasons: circle (edges run
-    back to where they start), order (a cause is dated after its effect, or either is undated), depth, nodes, articles,
-    edges (too few).
+    Edges that fail the edge test are taken out before anything is counted (`correct_edges`). `depth` is the number of
+    edges of the longest path that ends in the outcome. Reasons: circle (edges run back to where they start), order (a
+    cause is dated after its effect, or either is undated), depth, nodes, articles, edges (too few).
     """
     graph = correct_edges(check_form(graph))
-    joined, days = join_edges(graph), date_nodes(graph)
+    days, outcome = date_nodes(graph), graph["outcome_id"]
+    joined = nx.DiGraph([(edge["cause"], edge["effect"]) for edge in graph["edges"]])
     has_circle = not nx.is_directed_acyclic_graph(joined)
+    leads = nx.ancestors(joined, outcome) | {outcome} if outcome in joined and not has_circle else ()
     row = {
         "question_id": graph["question_id"],
         "n_nodes": len(graph["nodes"]),
         "n_articles": len({source for node in graph["nodes"] for source in node["source_ids"]}),
         "n_edges": len(graph["edges"]),
-        "depth": 0 if has_circle else measure_depth(joined, graph["outcome_id"]),
+        "depth": nx.dag_longest_path_length(joined.subgraph(leads)),
     }
     fails = {
         "circle": has_circle,
@@ -185,10 +168,8 @@ def tabulate_nodes(graphs):
     """
     rows = []
     for graph in graphs:
-        days, weighed = (
-            date_nodes(graph),
-            sorted(graph["impacts"], key=lambda one: one["magnitude"] * one["confidence"]),
-        )
+        days = date_nodes(graph)
+        weighed = sorted(graph["impacts"], key=lambda one: one["magnitude"] * one["confidence"])
         impacts = {one["node_id"]: (SIGNS[one["direction"]], one["magnitude"], one["confidence"]) for one in weighed}
         for node in graph["nodes"]:
             name, text = node["node_id"], f"{node['title']}. {node.get('description', '')}"

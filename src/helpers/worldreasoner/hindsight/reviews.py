@@ -87,23 +87,19 @@ def read_reviewed(path):
 def read_references(path):
     """Return {question_id: graph} of a file of graphs, without the cards that reviewers rejected.
 
-    The reviews are those of reviews.sqlite in the file's folder; a card that nobody has seen stays. Raises ValueError
-    as `read_reviewed`.
+    The reviews are those of reviews.sqlite in the file's folder; a card that nobody has seen stays. With a card go its
+    edges and its impact. Raises ValueError as `read_reviewed`.
     """
-    graphs, beside, rejected = read_reviewed(path), Path(path).with_name("reviews.sqlite"), {}
+    beside, rejected = Path(path).with_name("reviews.sqlite"), set()
     if beside.exists():
-        cards = decide_cards(read_reviews(beside))
-        rejected = cards[cards["label"] != APPROVED].groupby("question_id")["node_id"].agg(set).to_dict()
-    return {one["question_id"]: drop_nodes(one, rejected.get(one["question_id"], set())) for one in graphs}
-
-
-def drop_nodes(graph, names):
-    """Return a graph without some nodes, nor their edges and impacts."""
-    left = {
-        part: [one for one in graph[part] if not names & {*map(one.get, ("node_id", "cause", "effect"))}]
-        for part in ("nodes", "edges", "impacts")
-    }
-    return graph | left
+        cards = decide_cards(read_reviews(beside)).query("label != @APPROVED")
+        rejected = set(zip(cards["question_id"], cards["node_id"], strict=True))
+    graphs = {graph["question_id"]: graph for graph in read_reviewed(path)}
+    for name, graph in graphs.items():
+        for part in ("nodes", "edges", "impacts"):
+            named = [{(name, one.get(end)) for end in ("node_id", "cause", "effect")} for one in graph[part]]
+            graph[part] = [one for one, own in zip(graph[part], named, strict=True) if not own & rejected]
+    return graphs
 
 
 def list_cards(graphs):
@@ -133,19 +129,18 @@ def open_review(graphs, reviewer, path):
     cards = {(card["question_id"], card["node_id"]): card for card in list_cards(graphs)}
 
     def recall():
-        kept = read_reviews(path).rename(columns={"label": "verdict"})
-        own = kept[kept["reviewer"] == str(reviewer)].set_index(["question_id", "node_id"])
-        return own[["verdict", "reason"]].to_dict("index")
+        kept = read_reviews(path).rename(columns={"label": "verdict"}).set_index(["question_id", "node_id"])
+        return kept.loc[kept["reviewer"] == str(reviewer), ["verdict", "reason"]].to_dict("index")
+
+    def show(key):
+        return write_card(cards[key]), recall().get(key, {})
 
     def store(key, typed):
         keep_review(path, reviewer, *key, typed["verdict"], typed["reason"])
         return f"{len(recall())} of {len(cards)} cards reviewed", True
 
     titles = {key: f"{at}. {card['title'][:80]}" for at, (key, card) in enumerate(cards.items(), 1)}
-    fields = {"verdict": [APPROVED, *LABELS], "reason": None}
-    form = open_form(
-        titles, fields, lambda key: (write_card(cards[key]), recall().get(key, {})), {"store and go on": store}
-    )
+    form = open_form(titles, {"verdict": [APPROVED, *LABELS], "reason": None}, show, {"store and go on": store})
     seen = recall()
     form.children[0].value = next((key for key in cards if key not in seen), next(iter(cards)))
     return form

@@ -125,7 +125,7 @@ def score_sources(evidence, references):
     was accessed: so there are both. Columns run_id, event_id, srcp_cited, srcp_accessed, n_cited, n_accessed.
     """
     rows = []
-    for owner, part in evidence.groupby(evidence["owner_id"].str.rpartition("|")[0]):
+    for owner, part in evidence.groupby(evidence["owner_id"].str.rsplit("|", n=1).str[0]):
         run, _, event = owner.rpartition("|")
         if event not in references:
             continue

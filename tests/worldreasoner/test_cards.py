@@ -17,34 +17,18 @@ from helpers.worldreasoner.hindsight.graphs import tabulate_nodes
 from helpers.worldreasoner.hindsight.matching import pick_key_events
 from helpers.worldreasoner.submissions import recall_events, score_submissions
 
+TITLES = ("Harbour workers end their strike", "Parliament passes the ferry budget", "Storm closes the northern port")
+
 
 def make_question(n, **changes):
     """A question of our own in the file's form, with three weighty cards on days of January."""
     impact = {"direction": "positive", "magnitude": 0.5, "confidence": 0.8, "affects": "Yes - Will it?"}
-    titles = [
-        "Harbour workers end their strike",
-        "Parliament passes the ferry budget",
-        "Storm closes the northern port",
-    ]
-    cards = [
-        {
-            "id": f"e{n}{at}",
-            "date": f"2026-01-{10 + 5 * at}",
-            "title": f"{title} {n}",
-            "description": "",
-            "impact": impact,
-        }
-        | {"source_url": f"https://www.paper{n}.test/a/{at}?utm=1", "status": "pending"}
-        for at, title in enumerate(titles)
-    ]
-    row = {
-        "id": f"q{n}",
-        "title": f"Will ferry {n} sail?",
-        "outcome": "Yes",
-        "question_type": "binary",
-        "events": cards,
-    }
-    row |= {"market_open": "2026-01-01T00:00:00+00:00", "market_close": "2026-02-01T00:00:00+00:00"}
+    card = {"description": "", "impact": impact, "status": "pending"}
+    cards = [card | {"id": f"e{n}{at}", "title": f"{title} {n}"} for at, title in enumerate(TITLES)]
+    for at, one in enumerate(cards):
+        one |= {"date": f"2026-01-{10 + 5 * at}", "source_url": f"https://www.paper{n}.test/a/{at}?utm=1"}
+    row = {"id": f"q{n}", "title": f"Will ferry {n} sail?", "outcome": "Yes", "question_type": "binary"}
+    row |= {"market_open": "2026-01-01T00:00:00+00:00", "market_close": "2026-02-01T00:00:00+00:00", "events": cards}
     return row | {"options": [], "market_open_estimated": False, "resolution_criteria": "The log.", **changes}
 
 
@@ -121,14 +105,11 @@ def test_cards_of_the_file_recall_their_own_question_whole_and_another_seldom(bu
 
 
 def test_titles_kept_as_digests_recall_what_their_words_do(built):
-    cards = list(build_references(built[3]).values())
-    told = [[node | {"title": hash_words(node["title"]), "description": ""} for node in one["nodes"]] for one in cards]
-    plain = [[node | {"description": ""} for node in one["nodes"]] for one in cards]
-    tables = [
-        recall_events(
-            {("r", one["question_id"]): one | {"nodes": nodes} for one, nodes in zip(cards, parts, strict=True)}, cards
-        )
-        for parts in (told, plain)
-    ]
+    cards, tables = build_references(built[3]), []
+    for write in (hash_words, str):
+        told = {name: [node | {"title": write(node["title"]), "description": ""} for node in one["nodes"]]
+                for name, one in cards.items()}  # fmt: skip
+        graphs = {("r", name): one | {"nodes": told[name]} for name, one in cards.items()}
+        tables.append(recall_events(graphs, list(cards.values())))
     pd.testing.assert_frame_equal(*tables)
     assert 0 < tables[0]["recall"].mean() and "harbour" not in hash_words("Harbour strike")

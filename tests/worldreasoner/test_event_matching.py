@@ -9,7 +9,6 @@ import pytest
 
 from helpers.worldreasoner.hindsight.matching import (
     DAYS,
-    PRINTED,
     SEMANTIC_THRESHOLD,
     THRESHOLD,
     Rules,
@@ -22,28 +21,12 @@ from helpers.worldreasoner.hindsight.matching import (
 # --- the reference: one pair at a time -------------------------------------------------------------------------------
 
 
-def refer_bm25(query, docs):
-    """BM25 (k1 1.5, b 0.75, each word once) of a query's words on documents."""
-    mean = sum(map(len, docs)) / len(docs)
-    n_with = Counter(word for doc in docs for word in doc)
-    scores = []
-    for doc in docs:
-        length = 1.5 * (1 - 0.75 + 0.75 * len(doc) / mean) if mean else 1
-        shared = [math.log(1 + (len(docs) - n_with[w] + 0.5) / (n_with[w] + 0.5)) for w in sorted(query & doc)]
-        scores.append(sum(idf * 2.5 / (1 + length) for idf in shared))
-    return scores
-
-
-def refer_self(query, doc, docs):
-    """BM25 of a hindsight event as the query on a forecast event, over its score on itself, idf of all of `docs`."""
+def weigh(words, docs, n_words):
+    """BM25 (k1 1.5, b 0.75, each word once) of a document of so many words that has these, among all documents."""
     mean, n_with = sum(map(len, docs)) / len(docs), Counter(word for doc in docs for word in doc)
-
-    def add(words, length):
-        idf = [math.log(1 + (len(docs) - n_with[w] + 0.5) / (n_with[w] + 0.5)) for w in sorted(words)]
-        return sum(x * 2.5 / (1 + 1.5 * (0.25 + 0.75 * length / mean)) for x in idf)
-
-    own = add(query, len(query)) if mean else 0
-    return min(1.0, add(query & doc, len(doc)) / own) if own else 0.0
+    length = 1.5 * (1 - 0.75 + 0.75 * n_words / mean) if mean else 1
+    idf = [math.log(1 + (len(docs) - n_with[word] + 0.5) / (n_with[word] + 0.5)) for word in sorted(words)]
+    return sum(one * 2.5 / (1 + length) for one in idf)
 
 
 def refer_f1(one, two, is_multiset):
@@ -55,28 +38,23 @@ def refer_f1(one, two, is_multiset):
 def refer_matches(seen, said, rules):
     """{(hindsight, forecast): (similarity, is_kept)} of one question and run, rows as tuples (id, text, day, ...)."""
     words = [split_words(row["text"]) for row in seen], [split_words(row["text"]) for row in said]
-    sets = [[set(event) for event in side] for side in words]
+    one, two = [[set(event) for event in side] for side in words]
     passed = []
     for h, event in enumerate(seen):
-        if event["is_outcome"]:
-            continue
-        first = refer_bm25(sets[0][h], sets[1])
-        best = sorted(range(len(said)), key=lambda f: -round(first[f], 12))[: rules.n_candidates]
-        for f, other in enumerate(said):
-            if f not in best:
-                continue
-            if rules.scale == "self":
-                bm25 = refer_self(sets[0][h], sets[1][f], sets[0] + sets[1])
+        as_query = [weigh(one[h] & doc, two, len(doc)) for doc in two]
+        best = sorted(range(len(said)), key=lambda f: -round(as_query[f], 12))[: rules.n_candidates]
+        for f in best if not event["is_outcome"] else ():
+            if rules.scale == "self":  # over the event's score on itself, idf of all
+                own = weigh(one[h], one + two, len(one[h]))
+                bm25 = min(1.0, weigh(one[h] & two[f], one + two, len(two[f])) / own) if own else 0.0
             else:
-                scores = refer_bm25(sets[1][f], sets[0])
+                scores = [weigh(two[f] & doc, one, len(doc)) for doc in one]
                 bm25 = scores[h] / max(scores) if max(scores) > 0 else 0.0
             like = 0.6 * bm25 + 0.4 * refer_f1(words[0][h], words[1][f], rules.is_multiset)
-            gap = abs(event["day"] - other["day"])
-            in_time = rules.days is None or gap <= rules.days
-            if like >= rules.threshold - 1e-12 and in_time:
-                passed.append(
-                    (-round(like, 12), gap if gap == gap else math.inf, event["node_id"], other["node_id"], like)
-                )
+            gap = abs(event["day"] - said[f]["day"])
+            if like >= rules.threshold - 1e-12 and (rules.days is None or gap <= rules.days):
+                ids = event["node_id"], said[f]["node_id"]
+                passed.append((-round(like, 12), gap if gap == gap else math.inf, *ids, like))
     found, used = {}, set()
     for _, _, h, f, like in sorted(passed):
         found[h, f] = like, not {("h", h), ("f", f)} & used
@@ -141,33 +119,26 @@ def make_events(*rows, **about):
     return table.assign(node_id=[f"n{at}" for at in range(len(rows))], **({"question_id": "q"} | about))
 
 
-def match(seen, said, rules=PRINTED):
-    """{(hindsight, forecast): (similarity, is_kept)}, rounded."""
-    seen = make_events(*seen, is_outcome=False) if isinstance(seen, list) else seen
-    table = match_events(seen, make_events(*said, run_id="r"), rules)
-    return {(row.hindsight_id, row.forecast_id): (round(row.similarity, 6), row.is_kept) for row in table.itertuples()}
-
-
 def test_the_threshold_is_inclusive():
-    assert match([("oil prices", 3)], [("oil prices rise", 3)], Rules(threshold=0.92))
-    assert not match([("oil prices", 3)], [("oil prices rise", 3)], Rules(threshold=0.9201))
+    seen, said = make_events(("oil prices", 3), is_outcome=False), make_events(("oil prices rise", 3), run_id="r")
+    assert [len(match_events(seen, said, Rules(threshold=least))) for least in (0.92, 0.9201)] == [1, 0]
     assert THRESHOLD == 0.45 and SEMANTIC_THRESHOLD == 0.55 and DAYS == 7
 
 
 # --- key events and recall -------------------------------------------------------------------------------------------
 
 
-def make_keys(impacts, days=None, **about):
-    n = len(impacts)
-    table = pd.DataFrame({"question_id": "q", "node_id": [f"n{at}" for at in range(n)], "impact": impacts})
-    return table.assign(day=days or [0.0] * n, is_outcome=False, **about)
-
-
-def test_key_events_are_the_five_of_largest_impact_that_have_a_record():
-    table = make_keys([0.1, 0.9, np.nan, 0.5, 0.3, 0.2, 0.4])
-    assert pick_key_events(table)["node_id"].tolist() == ["n1", "n3", "n6", "n4", "n5"]
-    assert pick_key_events(make_keys([np.nan, 0.2]))["node_id"].tolist() == ["n1"], "fewer are fewer"
-    assert pick_key_events(make_keys([np.nan])).empty
+@pytest.mark.parametrize(
+    ("impacts", "keys"),
+    [
+        ([0.1, 0.9, np.nan, 0.5, 0.3, 0.2, 0.4], ["n1", "n3", "n6", "n4", "n5"]),
+        ([np.nan, 0.2], ["n1"]),  # fewer are fewer
+        ([np.nan], []),
+    ],
+)
+def test_key_events_are_the_five_of_largest_impact_that_have_a_record(impacts, keys):
+    table = make_events(*[("", 0.0)] * len(impacts), impact=impacts, is_outcome=False)
+    assert pick_key_events(table)["node_id"].tolist() == keys
 
 
 def test_recall_counts_key_events_one_to_one_with_the_bound_beside():

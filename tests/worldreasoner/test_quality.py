@@ -45,11 +45,6 @@ def test_each_refusal_says_why(change, reason):
 def test_what_looked_certain_and_what_was_asked_before_are_left_out():
     sure = {"value": "A", "distribution": {"A": 0.99, "B": 0.01}}
     assert rate({}, said=sure)["reasons"].iloc[0].startswith("interest")
-    again = rate(
-        {}, {"opens_at": "2024-01-10T00:00:00+08:00"}, {"variables": GOOD["variables"].replace("Oslo", "Rome")}
-    )
-    assert again.set_index("event_id")["reasons"].str.startswith("novelty").to_dict() == {
-        "q0": False,
-        "q1": True,
-        "q2": False,
-    }
+    rome = {"variables": GOOD["variables"].replace("Oslo", "Rome")}
+    again = rate({}, {"opens_at": "2024-01-10T00:00:00+08:00"}, rome).sort_values("event_id")
+    assert again["reasons"].str.startswith("novelty").tolist() == [False, True, False]

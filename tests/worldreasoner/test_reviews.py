@@ -2,12 +2,10 @@
 
 import json
 
-import pandas as pd
 import pytest
 
 from helpers.worldreasoner.hindsight.reviews import (
     APPROVED,
-    COLUMNS,
     keep_review,
     list_cards,
     open_review,
@@ -24,10 +22,6 @@ def make_graph(question_id="q", n=3):
     ]
     outcome = {"node_id": "o", "title": "Did it rain?", "occurred_at": "2026-02-01", "source_ids": []}
     return {"question_id": question_id, "outcome_id": "o", "nodes": [*nodes, outcome], "edges": [], "impacts": []}
-
-
-def make_reviews(*rows):
-    return pd.DataFrame([(who, "q", node, label, "r") for who, node, label in rows], columns=COLUMNS)
 
 
 def test_a_second_thought_counts(tmp_path):

@@ -6,24 +6,49 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from small_agents import answer, answer_slowly, misbehave, open_badly, open_nothing
 
 from helpers import prompts
 from helpers.agents import runs
 from helpers.agents.registry import PROMPTED, connect_agent, load_agents
 from helpers.agents.runs import Stopped, describe_run, run_agents, sample_events
-from helpers.store import open_store, read_runs
+from helpers.store import count_stored, read_runs
 from helpers.tables import list_columns
 
-HERE = Path(__file__).parent
-CATEGORIES = pytest.mark.parametrize("category", ["scripted", "baseline"])
-"""A baseline's answers of a day and source come as one."""
+
+def answer(event, world):
+    n = int(event["event_id"][1:])
+    trace = [
+        {"actor": "manager", "step_type": "fetch", "page_ids": [f"p{n}"]},
+        {"step_type": "answer", "content": "ok"},
+    ]
+    return {"prediction": {"value": n / 2, "distribution": {"0.5": n / 2}, "probability": 0.5}, "trace": trace}
+
+
+def answer_slowly(event, world):
+    time.sleep(0.02)
+    return answer(event, world)
+
+
+def misbehave(event, world):
+    kind = event["task"]
+    if kind == "raise":
+        raise ValueError(f"no /home/me/.cache/file for key sk-secret in {event['event_id']}")
+    if kind == "hang":
+        time.sleep(60)
+    if kind == "exit":
+        sys.exit(3)
+    if kind == "refuse":
+        return {"reply": "I would rather not.", "status": "refusal", "reason": "refused", "prediction": {"value": None}}
+    if kind == "leak":
+        return {"prediction": {"value": 1, "reason": "sk-secret"}, "reply": "my key is sk-secret"}
+    if kind == "misspell":
+        return {"prediction": {"valeu": 1.0}}
+    return answer(event, world)
 
 
 def make_events(n, **columns):
@@ -33,7 +58,7 @@ def make_events(n, **columns):
     return pd.DataFrame(table | columns)
 
 
-def run(agents, events, path, opener=open_nothing, category="scripted", **options):
+def run(agents, events, path, opener=dict, category="scripted", **options):
     agents = {name: {"forecast": forecast, "category": category} for name, forecast in agents.items()}
     return run_agents(agents, events, opener, path, **{"window": "T", "progress": False} | options)
 
@@ -42,19 +67,19 @@ def read_all(path, timings=False):
     return {table: read_runs(path, table, timings=timings) for table in ("runs", "replies", "predictions", "traces")}
 
 
-@CATEGORIES
-def test_killed_at_three_moments_a_run_loses_and_repeats_nothing(tmp_path, monkeypatch, category):
-    monkeypatch.setenv("TEST_FOLDER", str(tmp_path))
+@pytest.mark.parametrize("category", ["scripted", "baseline"])  # a baseline's answers of a day and source come as one
+def test_killed_at_three_moments_a_run_loses_and_repeats_nothing(tmp_path, category):
     events, agents = make_events(60), {"a": answer_slowly, "b": answer}
     run(agents, events, tmp_path / "whole.sqlite", workers=1, category=category)
     whole, path = read_all(tmp_path / "whole.sqlite"), tmp_path / "killed.sqlite"
-    agents_there = "{'a': answer_slowly, 'b': answer}"
-    call = f"run({agents_there}, make_events(60), {str(path)!r}, open_folder, {category!r}, workers=2)"
-    code = f"from small_agents import *\nfrom test_runs import *\n{call}"
+    call = f"make_events(60), {str(path)!r}, category={category!r}, workers=2"
+    code = f"from test_runs import *\nrun({{'a': answer_slowly, 'b': answer}}, {call})"
     before = pd.DataFrame()
     for moment in sorted(np.random.default_rng(7).integers(5, 70, 3)):
-        child = subprocess.Popen([sys.executable, "-c", code], cwd=HERE)
-        wait_until(lambda n=moment: count_replies(path) >= n)
+        child, end = subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parent), time.monotonic() + 300
+        while count_stored(path, whole["runs"].run_id) < moment:
+            assert time.monotonic() < end and child.poll() is None, "waited in vain"
+            time.sleep(0.02)
         child.kill()
         assert child.wait() == -signal.SIGKILL
         kept = read_all(path, timings=True)
@@ -63,37 +88,17 @@ def test_killed_at_three_moments_a_run_loses_and_repeats_nothing(tmp_path, monke
         assert moment <= len(before) < 120
         assert len(kept["predictions"]) == len(before) == kept["traces"].groupby(["run_id", "event_id"]).ngroups
         assert set(kept["runs"].status) == {"partial"}
-    wait_until(lambda: not any(is_alive(file) for file in tmp_path.glob("opened_*")))
     run(agents, events, path, workers=1, category=category)
     for table, rows in read_all(path).items():
         pd.testing.assert_frame_equal(rows, whole[table])
     assert read_runs(path, "replies", timings=True).merge(before).shape == before.shape
 
 
-def count_replies(path):
-    with closing(open_store(path)) as ledger:
-        return ledger.execute("SELECT count(*) FROM replies").fetchone()[0]
-
-
-def is_alive(file):
-    try:
-        return "Z" not in Path(f"/proc/{file.name.split('_')[1]}/stat").read_text().split()[2]
-    except FileNotFoundError:
-        return False
-
-
-def wait_until(check, seconds=300):
-    end = time.monotonic() + seconds
-    while not check():
-        assert time.monotonic() < end, "waited in vain"
-        time.sleep(0.02)
-
-
-def test_what_goes_wrong_with_one_question_is_stored_and_the_rest_go_on(tmp_path):
-    kinds = ["raise", "refuse", "exit", "misspell", "hang", "", "", ""]
+def test_what_goes_wrong_with_one_question_is_stored_without_a_key_and_the_rest_go_on(tmp_path, monkeypatch, capfd):
+    monkeypatch.setenv("MY_API_KEY", "sk-secret")
+    kinds = ["raise", "refuse", "exit", "misspell", "hang", "leak", "", ""]
     started = time.monotonic()
-    options = {"deadline_s": 1, "secrets": ["sk-secret"]}
-    run({"a": misbehave}, make_events(8, task=kinds), tmp_path / "l.sqlite", **options)
+    run({"a": misbehave}, make_events(8, task=kinds), tmp_path / "l.sqlite", deadline_s=1)
     assert time.monotonic() - started < 10  # a hang lasts 60
     replies = read_runs(tmp_path / "l.sqlite", "replies").set_index("event_id")
     assert list(replies.status) == ["error", "refusal", "error", "error", "timeout", "ok", "ok", "ok"]
@@ -107,20 +112,12 @@ def test_what_goes_wrong_with_one_question_is_stored_and_the_rest_go_on(tmp_path
     predictions = read_runs(tmp_path / "l.sqlite", "predictions").set_index("event_id")
     assert list(predictions.value.notna()) == [False] * 5 + [True] * 3
     assert read_runs(tmp_path / "l.sqlite", "traces").event_id.nunique() == 8
+    assert not any(b"sk-secret" in path.read_bytes() for path in tmp_path.iterdir())
+    assert "sk-secret" not in "".join(capfd.readouterr())
 
 
-def test_a_key_of_the_environment_is_stored_nowhere(tmp_path, monkeypatch, capfd):
-    monkeypatch.setenv("MY_API_KEY", "sk-canary-123")
-
-    def leak(event, world):
-        if event["event_id"] == "e000":
-            raise ConnectionError(f"401 for {os.environ['MY_API_KEY']}")
-        return {"prediction": {"value": 1, "reason": "sk-canary-123"}, "reply": "my key is sk-canary-123"}
-
-    run({"a": leak}, make_events(2), tmp_path / "l.sqlite")
-    assert "<secret>" in read_runs(tmp_path / "l.sqlite", "replies").reason[0]
-    assert not any(b"sk-canary" in path.read_bytes() for path in tmp_path.iterdir())
-    assert "sk-canary" not in "".join(capfd.readouterr())
+def open_badly():
+    raise OSError("the replay web is down")
 
 
 def test_a_finished_run_asks_nothing_again_refusals_and_timeouts_neither(tmp_path):
@@ -221,50 +218,33 @@ def test_the_first_question_goes_alone_and_is_an_ordinary_one(tmp_path):
     assert list(read_runs(path, "replies").status) == ["ok"] * 6
 
 
-def repeat(event, world):
-    return {"prediction": {"value": event.get("sample", 0)}}
-
-
-def test_repeats_are_asked_each_once_and_more_of_them_are_the_same_run(tmp_path):
-    events, path = make_events(3), tmp_path / "l.sqlite"
-    first = run({"a": repeat}, events, path)
-    assert list(read_runs(path, "runs").status) == ["complete"]
-    for n in (3, 2):
-        assert run({"a": repeat}, events, path, samples=range(n)) == first
-        rows = read_runs(path, "predictions")
-        assert list(zip(rows.event_id, rows["sample"], rows.value, strict=True)) == [
-            (f"e{i:03}", k, str(k)) for i in range(3) for k in range(3)
-        ]
-
-
-def test_the_run_id_follows_the_agent_the_events_and_the_code(tmp_path, monkeypatch):
-    agents, events = {"a": {"forecast": answer, "params": {"n": 7}, "seed": 1}}, make_events(2)
-
-    def identify(agents=agents, events=events):
-        options = {"window": "T"}
-        return run_agents(agents, events, open_nothing, tmp_path / "l.sqlite", **options)["a"]
-
-    changed = {"a": agents["a"] | {"params": {"n": 8}}}
-    other = {"a": agents["a"] | {"condition": "no_tools"}}
-    ids = [identify(), identify(agents=changed), identify(agents=other)]
-    ids += [identify(events=events.assign(level=4)), identify(events=events[:1])]
-    with monkeypatch.context() as patch:
-        patch.setattr(runs, "hash_own", lambda *_: "c1")
-        ids.append(identify())
-    assert len(set(ids)) == 6
-    assert identify(events=events[::-1]) == ids[0]
-    assert sorted(set(ids)) == list(read_runs(tmp_path / "l.sqlite", "runs").run_id)
-
-
-def test_a_larger_sample_continues_the_run_of_the_whole(tmp_path):
+def test_repeats_and_larger_samples_are_asked_once_and_are_the_same_run(tmp_path):
+    agents = {"a": lambda event, world: {"prediction": {"value": event.get("sample", 0)}}}
     events, path = make_events(8), tmp_path / "l.sqlite"
-    first = run({"a": answer}, events[:3], path, drawn_from=events)
+    first = run(agents, events[:3], path, drawn_from=events)
     before = read_runs(path, "replies", timings=True)
     assert list(read_runs(path, "runs").status) == ["partial"]
-    assert run({"a": answer}, events[:6], path, drawn_from=events) == first
-    assert len(read_runs(path, "replies", timings=True).merge(before)) == 3
-    assert run({"a": answer}, events, path) == first
+    assert run(agents, events[:6], path, drawn_from=events) == first == run(agents, events, path)
     assert list(read_runs(path, "runs").status) == ["complete"]
+    for n in (3, 2):
+        assert run(agents, events, path, samples=range(n)) == first
+        rows = read_runs(path, "predictions")
+        found = list(zip(rows.event_id, rows["sample"], rows.value, strict=True))
+        assert found == [(name, k, str(k)) for name in events.event_id for k in range(3)]
+    assert len(read_runs(path, "replies", timings=True).merge(before)) == 3
+
+
+def test_the_run_id_follows_the_agent_the_events_and_the_code(monkeypatch):
+    def name(events, **changes):
+        agent = {"forecast": answer, "params": {"n": 7}, "seed": 1} | changes
+        return describe_run("a", agent, events, window="T", deadline_s=1)["run_id"]
+
+    events = make_events(2)
+    ids = [name(events), name(events, params={"n": 8}), name(events, condition="no_tools")]
+    ids += [name(events.assign(level=4)), name(events[:1])]
+    assert name(events[::-1]) == ids[0]
+    monkeypatch.setattr(runs, "hash_own", lambda *_: "c1")
+    assert len({*ids, name(events)}) == 6
 
 
 def test_a_sample_is_stable_shared_by_levels_and_part_of_a_larger_one():
@@ -286,9 +266,8 @@ EVENTS = pd.DataFrame([dict.fromkeys(list_columns("events"), "x")])
 def name_all():
     """Return the run's id of every method's agent."""
     agents = load_agents() | {method: connect_agent(ENTRY | {"method": method}, None) for method in PROMPTED}
-    return {
-        name: describe_run(name, agent, EVENTS, window="T", deadline_s=1)["run_id"] for name, agent in agents.items()
-    }
+    named = {name: describe_run(name, agent, EVENTS, window="T", deadline_s=1) for name, agent in agents.items()}
+    return {name: row["run_id"] for name, row in named.items()}
 
 
 def test_a_change_of_a_methods_version_renames_that_methods_runs_alone(monkeypatch):

@@ -13,15 +13,12 @@ from helpers.agents.registry import PROMPTED, connect_agent, load_entries, read_
 from helpers.agents.runs import order_events, run_agents
 from helpers.calendar import stamp_moment
 from helpers.faults import check_name, check_object
-from helpers.models.llm import is_final, open_door
+from helpers.models.llm import open_door
 from helpers.store import ROOT, locate_input, parse_json
 from helpers.tables import RecordedRun
 
 SEED = 20161010
 """Draws the events of all arms."""
-
-LIKE = {"tool_search": "react"}
-"""A method of which no run is recorded -> the one whose tokens stand for it."""
 
 
 def load_arms(path=ROOT / "data/arms.toml"):
@@ -30,11 +27,10 @@ def load_arms(path=ROOT / "data/arms.toml"):
     entries = load_entries(wanted=[arm.get("agent") for arm in arms.values()])
     agents = [agent_id for agent_id, entry in entries.items() if entry["method"] in PROMPTED]
     for arm_id, arm in arms.items():
-        where = f"{path.name}, {arm_id}"
         check_name(f"{path.name}, arm", arm_id)
-        check_object(where, arm, RecordedRun)
+        check_object(f"{path.name}, {arm_id}", arm, RecordedRun)
         if arm["agent"] not in agents:
-            raise ValueError(f"{where}: no agent {arm['agent']!r} asks a model; there are {', '.join(agents)}")
+            raise ValueError(f"{path.name}, {arm_id}: {arm['agent']} asks no model; those do: {', '.join(agents)}")
     return arms
 
 
@@ -43,28 +39,26 @@ def select_events(arm, events):
     chosen = events["as_of"].str[:10].between(arm.get("first_date", ""), arm.get("last_date", "9999"))
     for column, named in (("level", arm.get("levels")), ("kind", arm.get("kinds"))):
         chosen &= events[column].isin(named) if named else True
-    ordered = swap_queries(order_events(events[chosen], SEED), arm.get("query_of"))
-    ordered = ordered.iloc[: arm.get("n", len(ordered))]
-    return move_moments(ordered, arm.get("horizon"), arm.get("days_after"))
+    ordered = order_events(events[chosen], SEED)
+    if "query_of" in arm:
+        ordered = ordered.assign(query=swap_queries(ordered))
+    return move_moments(ordered.iloc[: arm.get("n", len(ordered))], arm.get("horizon"), arm.get("days_after"))
 
 
-def swap_queries(events, query_of):
-    """Return events with another's question as the column `query`, a negative control of what a search brings.
+def swap_queries(events):
+    """Return another's question for each event, a negative control of what a search brings.
 
-    It is that of the event half the table further, or of the next one of another cluster. As they are for None.
+    It is that of the event half the table further, or of the next one of another cluster; "" where there is none.
 
-    >>> table = pd.DataFrame({"prompt": ["rain?", "gold?", "snow?"], "cluster_id": ["w", "g", "w"]})
-    >>> swap_queries(table, "another")["query"].tolist()
+    >>> swap_queries(pd.DataFrame({"prompt": ["rain?", "gold?", "snow?"], "cluster_id": ["w", "g", "w"]}))
     ['gold?', 'snow?', 'gold?']
     """
-    if query_of is None:
-        return events
-    n, clusters, queries = len(events), events["cluster_id"].tolist(), []
-    for at in range(n):
-        turns = ((at + n // 2 + step) % n for step in range(n))
-        other = next((turn for turn in turns if clusters[turn] != clusters[at]), None)
-        queries.append("" if other is None else events["prompt"].iloc[other])
-    return events.assign(query=queries)
+    rows, n = list(zip(events["prompt"], events["cluster_id"], strict=True)), len(events)
+    turned = [(rows[(at + n // 2 + step) % n] for step in range(n)) for at in range(n)]
+    return [
+        next((prompt for prompt, other in others if other != cluster), "")
+        for (_, cluster), others in zip(rows, turned, strict=True)
+    ]
 
 
 def move_moments(events, horizon=None, days_after=None):
@@ -127,40 +121,26 @@ def replay_arms(arm_ids, opener, ledger, *, events, about_world=None):
 def describe_condition(arm):
     """Return the condition of an arm's run, None for the usual one.
 
-    >>> describe_condition({"days_after": 1})
-    'asked 1 day after the resolution'
-    >>> describe_condition({"days_after": 7}), describe_condition({"query_of": "another"}), describe_condition({})
-    ('asked 7 days after the resolution', "searched with another's question", None)
+    >>> describe_condition({"days_after": 1, "horizon": "Near"}), describe_condition({})
+    ('asked 1 day after the resolution; asked at Near', None)
     """
-    days = arm.get("days_after")
-    told = [] if days is None else [f"asked {days} day{'s' * (days != 1)} after the resolution"]
+    told = []
+    if (days := arm.get("days_after")) is not None:
+        told.append(f"asked {days} day{'s' * (days != 1)} after the resolution")
     told += ["searched with another's question"] * ("query_of" in arm)
     told += [f"asked at {arm['horizon']}"] if "horizon" in arm else []
     return "; ".join(told) or None
 
 
-# --- what recorded replies tell before a run -------------------------------------------------------------------------
+def estimate_tokens(method, n_questions):
+    """Return the tokens (input, output) of questions by the recorded runs of a method; None where there are none.
 
-
-def describe_recorded(entry, n_left, recordings):
-    """Return a sentence on how far recorded replies answer the questions left; None when there are none."""
-    rows = [row for row in recordings.rows.values() if is_final(row)]
-    if not rows:
-        return None
-    options = entry.get("options", {})
-    if any(options.items() <= row["request"].get("options", {}).items() for row in rows):
-        same = "where model, options, prompts and pages are as they were"
-        return f"{len(rows)} replies are recorded already; {same}, what they answer is not asked, or paid, again"
-    apply = f"0 of {len(rows)} recorded replies apply, all {n_left} questions are asked, and paid, anew"
-    return f"the agent's options have changed since: {apply}"
-
-
-def estimate_tokens(method, n_questions, folder=ROOT / "data/runs"):
-    """Return the tokens (input, output) of questions by the recorded runs of a method; None where there are none."""
-    entries, sums = load_entries(), np.zeros(3)
-    for path in sorted(folder.glob("*/run.json")):
+    Native tool calls, of which none are recorded, are taken to be like ReAct's.
+    """
+    method, entries, sums = "react" if method == "tool_search" else method, load_entries(), np.zeros(3)
+    for path in sorted(ROOT.glob("data/runs/*/run.json")):
         facts = json.loads(path.read_text(encoding="utf-8"))
-        if facts.get("agent") in entries and entries[facts["agent"]]["method"] == LIKE.get(method, method):
+        if facts.get("agent") in entries and entries[facts["agent"]]["method"] == method:
             n_asked = facts["n_events"] * facts.get("trials", 1)
             sums += facts["n_input_tokens"], facts["n_output_tokens"], n_asked
     return tuple(round(float(n_questions * total / sums[2])) for total in sums[:2]) if sums[2] else None

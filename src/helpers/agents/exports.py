@@ -22,17 +22,13 @@ ADDRESS = re.compile(r"https?://[^\s\"'<>()\[\]{}|\\^`]+")
 def name_runs(runs):
     """Return {run_id: name}: agent, window and condition; two runs of the same keep their digests.
 
-    >>> import pandas as pd
     >>> ids = ["arima-A-0123abcd", "arima-C1-4567abcd", "arima-C1-89abcdef"]
     >>> list(name_runs(pd.DataFrame({"run_id": ids, "condition": ["sites misbehave", None, None]})).values())
     ['arima-A-sites_misbehave', 'arima-C1-4567abcd', 'arima-C1-89abcdef']
     """
-    names = {}
-    for run_id, condition in zip(runs["run_id"], runs["condition"].fillna(""), strict=True):
-        words = "_".join(re.findall(r"\w+", condition))
-        names[run_id] = "-".join(filter(None, [run_id.rpartition("-")[0], words]))
-    taken = list(names.values())
-    return {run_id: name if taken.count(name) == 1 else run_id for run_id, name in names.items()}
+    words = runs["condition"].fillna("").str.findall(r"\w+").str.join("_")
+    names = (runs["run_id"].str.rpartition("-")[0] + "-" + words).str.rstrip("-")
+    return dict(zip(runs["run_id"], names.where(~names.duplicated(keep=False), runs["run_id"]), strict=True))
 
 
 def export_runs(path, run_ids, timed=(), pages=None):
@@ -53,9 +49,6 @@ def export_runs(path, run_ids, timed=(), pages=None):
     return tables | {"evidence": evidence}
 
 
-# --- evidence --------------------------------------------------------------------------------------------------------
-
-
 def list_evidence(traces, replies, predictions=None, pages=None):
     """Return the evidence table of some runs: a row for each prediction and page, sorted by its key.
 
@@ -63,30 +56,23 @@ def list_evidence(traces, replies, predictions=None, pages=None):
     `page_ids`, with the closest role that any step gave them; cited those among them that the reply names, by page_id
     or (where `pages` tells it) by address, and those that only a prediction's `source_ids` name.
     """
-    shown = spread_pages(traces, "page_ids").assign(is_accessed=True)
-    shown["role"] = shown["tool"].map(TOOL_ROLES).fillna("found")
-    parts = [shown]
+    parts = [traces.assign(page_id=traces["page_ids"], role=traces["tool"].map(TOOL_ROLES).fillna("found"))]
     if predictions is not None:
-        parts.append(spread_pages(predictions, "source_ids").assign(is_accessed=False, role="named"))
-    rows = pd.concat(parts)[[*KEY, "page_id", "role", "is_accessed"]]
+        parts.append(predictions.assign(page_id=predictions["source_ids"], role="named"))
+    rows = pd.concat([part[[*KEY, "page_id", "role"]].dropna(subset="page_id") for part in parts])
+    rows = rows.assign(page_id=rows["page_id"].map(parse_json)).explode("page_id").dropna(subset="page_id")
     rows["role"] = pd.Categorical(rows["role"], ROLES, ordered=True)
     rows = rows.sort_values([*KEY, "page_id", "role"]).drop_duplicates([*KEY, "page_id"])
     rows = rows.merge(replies[[*KEY, "reply"]], on=KEY, how="left")
     address = {} if pages is None else dict(zip(pages["page_id"], pages["url"], strict=True))
     rows["is_cited"] = [
-        not is_accessed or is_named(reply, page_id, address.get(page_id))
-        for is_accessed, reply, page_id in zip(rows["is_accessed"], rows["reply"], rows["page_id"], strict=True)
+        role == "named" or is_named(reply, page_id, address.get(page_id))
+        for page_id, role, reply in rows[["page_id", "role", "reply"]].to_numpy()
     ]
     rows["owner_id"] = rows["run_id"] + "|" + rows["event_id"] + "|" + rows["sample"].astype(str)
-    rows = rows.assign(owner_type="prediction", role=rows["role"].astype(str)).drop(columns=[*KEY, "reply"])
+    rows = rows.assign(owner_type="prediction", is_accessed=rows["role"] != "named", role=rows["role"].astype(str))
+    rows = rows.drop(columns=[*KEY, "reply"])
     return check_table("evidence", rows.sort_values(["owner_id", "page_id"], ignore_index=True))
-
-
-def spread_pages(table, column):
-    """Return a table with a row for each page that a column of JSON lists, in the column page_id."""
-    given = table[table[column].notna()]
-    spread = given.assign(page_id=[parse_json(cell) for cell in given[column]]).explode("page_id")
-    return spread[spread["page_id"].notna()]
 
 
 def is_named(text, page_id, address=None):

@@ -9,7 +9,7 @@ import time
 from functools import partial
 from typing import NamedTuple
 
-from helpers.agents.prompts import asks_probabilities, fill_prompt
+from helpers.agents.prompts import asks_probabilities, count_places, fill_prompt
 from helpers.models.costs import USAGE
 from helpers.models.failures import LlmError, fail
 from helpers.models.grammars import build_grammar, demand_json
@@ -21,12 +21,10 @@ from helpers.replies.parse import parse_prediction
 from helpers.replies.probabilities import read_stated, weigh_reply
 from helpers.store import dump_json, parse_json, parse_object
 
-N_TOP = 8
-"""Alternatives a token whose log probabilities are kept."""
+N_TOP, MAX_ANSWER = 8, 200
+"""Of a local model's final answer: alternatives kept a token, and its longest, in tokens; its grammar ends it before.
 
-MAX_ANSWER = 200
-"""Longest final answer of a local model, in tokens; its grammar ends it long before."""
-
+One that states probabilities may be twice as long."""
 
 LIMITS = ("max_lookups", "max_steps", "max_seconds", "max_tokens")
 """What an agent's entry may bound: look-ups and steps of its method, seconds a question, tokens a reply."""
@@ -68,25 +66,26 @@ class Transcript:
         self.add("prompt", content=prompt)
         return [{"role": "user", "content": prompt}]
 
-    def ask(self, messages, *, actor=None, is_continued=False, grammar=None, event=None, reduce=None, **options):
+    def ask(self, messages, *, actor=None, grammar=None, event=None, reduce=None, **options):
         """Return the recording of a request, added as a step; see `helpers.models.llm.ask` for what it raises.
 
         `event` is given where the reply is to be its answer: of one to a public question, or whose event says so
-        (`keeps`), only values are kept, by `reduce` (default `keep_values`). `grammar` and `is_continued` (the prompt
-        cache may serve the turns before) count for local models only. Repeats of these differ by chance alone: above
-        temperature 0, which is the default and draws nothing, each sample has a seed.
+        (`keeps`), only values are kept, by `reduce` (default `keep_values`). A `grammar` counts for local models only.
+        Repeats of these differ by chance alone: above temperature 0, which is the default and draws nothing, each
+        sample has a seed. The prompt cache may serve the turns before, where there are any.
         """
         own = self.client.options
         if self.client.is_local:
-            body = {"cache_prompt": is_continued} | ({"grammar": grammar} if grammar else {})
+            body = {"cache_prompt": any(message["role"] == "assistant" for message in messages)}
+            body |= {"grammar": grammar} if grammar else {}
             heat = own.get("temperature", 0)
             seed = {"seed": own.get("seed", SEED) + self.sample} if heat else {}
             options = {"temperature": heat} | seed | {"extra_body": body} | options
-        options = limit_reply(own | options, self.client.limits)
-        given = {"sample": self.sample, "deadline_at": self.deadline_at}
+        given = limit_reply(own | options, self.client.limits)
         if event and (event.get("window") in PUBLIC_WINDOWS or event.get("keeps") == "values"):
             given["reduce"] = partial(reduce or keep_values, event)
-        return self.keep(ask(self.client.door, self.client.model, messages, **given, **options), actor)
+        about = {"sample": self.sample, "deadline_at": self.deadline_at}
+        return self.keep(ask(self.client.door, self.client.model, messages, **about, **given), actor)
 
     def keep(self, reply, actor=None):
         """Add a request's recording as a step and count what it cost; returns it.
@@ -100,11 +99,11 @@ class Transcript:
             self.add("tool", actor="provider", tool="search", arguments=arguments)
         if reply.get("citations"):
             self.add("tool", actor="provider", tool="cite", content="\n".join(reply["citations"]))
-        used = {name: reply.get(name) for name in ("n_input_tokens", "n_output_tokens", "n_think_tokens", "cost_usd")}
-        context = (reply.get("n_input_tokens") or 0) + (reply.get("n_output_tokens") or 0)
+        told = ("n_input_tokens", "n_output_tokens", "n_think_tokens", "cost_usd", "duration_s")
+        used = {name: reply.get(name) for name in told}
+        used["n_context_tokens"] = (used["n_input_tokens"] or 0) + (used["n_output_tokens"] or 0)
         calls = [call["function"] for call in reply.get("tool_calls") or []]
         said = reply["content"] or "; ".join(f"{call['name']}({call['arguments']})" for call in calls) or None
-        used |= {"n_context_tokens": context, "duration_s": reply.get("duration_s")}
         self.add("model", actor=actor, content=said, **used)
         return reply
 
@@ -114,11 +113,6 @@ class Transcript:
             if recording.get(name) is not None:
                 self.usage[name] = (self.usage[name] or 0) + recording[name]
         self.finish_reason = recording.get("finish_reason")
-
-    def close(self, prediction, reply):
-        """Return the outcome of a question that was answered, in whatever way."""
-        end = {"prediction": prediction, "reply": reply, "trace": self.steps, "finish_reason": self.finish_reason}
-        return end | self.usage
 
 
 def limit_reply(options, limits):
@@ -140,13 +134,16 @@ def forecast(answer, client, event, world):
     except LlmError as error:
         transcript.count(error.recording or {})
         transcript.add("end", error=error.reason)
-        return fail(error.status, error.reason) | transcript.close({"value": None}, None)
-    prediction = reply.get("read") or read_reply(event, reply)
-    transcript.add("answer", content=reply["content"], error=prediction.get("reason"))
-    seen = sorted({page for step in transcript.steps for page in step.get("page_ids") or []})
-    cited = [step["content"].splitlines() for step in transcript.steps if step.get("tool") == "cite"]
-    named = sorted({line.partition(" ")[0] for lines in cited for line in lines})
-    return transcript.close(prediction | {"source_ids": seen + named}, reply["content"])
+        outcome = fail(error.status, error.reason)
+    else:
+        prediction = reply.get("read") or read_reply(event, reply)
+        transcript.add("answer", content=reply["content"], error=prediction.get("reason"))
+        seen = {page for step in transcript.steps for page in step.get("page_ids") or []}
+        cited = [step["content"].splitlines() for step in transcript.steps if step.get("tool") == "cite"]
+        named = {line.partition(" ")[0] for lines in cited for line in lines}
+        sources = sorted(seen) + sorted(named)
+        outcome = {"prediction": prediction | {"source_ids": sources}, "reply": reply["content"]}
+    return outcome | {"trace": transcript.steps, "finish_reason": transcript.finish_reason} | transcript.usage
 
 
 def read_reply(event, reply):
@@ -156,15 +153,14 @@ def read_reply(event, reply):
     probabilities give them (`weigh_reply`); where they were asked for in words, as the reply states them
     (`read_stated`).
     """
-    kind, options = event["kind"], parse_json(event["options"]) or {}
-    value, reason = parse_prediction(reply["content"] or "", kind, options, event.get("unit"), explain=True)
-    read = {"parser_version": str(PARSER_VERSION)}
+    kind, options, unit = event["kind"], parse_json(event["options"]) or {}, event.get("unit")
+    value, reason = parse_prediction(reply["content"] or "", kind, options, unit, explain=True)
+    read = {"parser_version": str(PARSER_VERSION), "value": value}
     if value is None:
-        status = "refusal" if reason == "refusal" else "unparsable"
-        return read | {"value": None, "status": status, "reason": reason or "no answer"}
+        return read | {"status": "refusal" if reason == "refusal" else "unparsable", "reason": reason or "no answer"}
     if asks_probabilities(event):
-        return read | {"value": value} | read_stated(reply["content"], kind, options, value, event.get("unit"))
-    return read | {"value": value} | weigh_reply(reply, kind, options, value)
+        return read | read_stated(reply["content"], kind, options, value, unit)
+    return read | weigh_reply(reply, kind, options, value)
 
 
 def keep_values(event, row):
@@ -201,9 +197,7 @@ def keep_turn(event, row):
 
 def constrain_json(client, name, schema, grammar, max_tokens):
     """Return the options of a request whose reply is to be JSON: by grammar for a local model, else by schema."""
-    if client.is_local:
-        return {"grammar": grammar, "max_tokens": max_tokens}
-    return demand_json(name, schema)
+    return {"grammar": grammar, "max_tokens": max_tokens} if client.is_local else demand_json(name, schema)
 
 
 def constrain_answer(client, event):
@@ -213,13 +207,9 @@ def constrain_answer(client, event):
     """
     if not client.is_local:
         return {}
-    letters = sorted(parse_json(event["options"]) or {})
-    n_places = event.get("k")
-    k = int(n_places) if n_places is not None and n_places == n_places else 1
-    states = asks_probabilities(event)
-    grammar = build_grammar(event["kind"], letters, k, states=states)
-    most = 2 * MAX_ANSWER if states else MAX_ANSWER
-    return {"grammar": grammar, "max_tokens": most, "logprobs": True, "top_logprobs": N_TOP}
+    letters, states = sorted(parse_json(event["options"]) or {}), asks_probabilities(event)
+    grammar = build_grammar(event["kind"], letters, count_places(event) or 1, states=states)
+    return {"grammar": grammar, "max_tokens": MAX_ANSWER * (1 + states), "logprobs": True, "top_logprobs": N_TOP}
 
 
 def ask_directly(transcript, event, world, before=""):

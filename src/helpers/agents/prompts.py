@@ -32,13 +32,19 @@ def asks_probabilities(event):
     return bool(event.get("probabilities")) and event["kind"] in STATED
 
 
+def count_places(event):
+    """Return how many places a ranking or list has, None where its event does not say."""
+    k = event.get("k")
+    return None if k is None or k != k else int(k)
+
+
 def describe_answer(event):
     """Return in words what belongs in an event's box."""
-    unit, k = event.get("unit"), event.get("k")
-    unit = f" ({unit})" if isinstance(unit, str) and unit else ""
+    unit, k = event.get("unit"), count_places(event)
     if k == 1 and event["kind"] in ("ranking", "list"):
         return "one name, and nothing else"
-    return ANSWER_FORMATS[event["kind"]].format(unit=unit, k="the" if k is None or k != k else int(k))
+    unit = f" ({unit})" if isinstance(unit, str) and unit else ""
+    return ANSWER_FORMATS[event["kind"]].format(unit=unit, k="the" if k is None else k)
 
 
 def list_options(event):

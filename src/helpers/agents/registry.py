@@ -41,26 +41,25 @@ class Method(NamedTuple):
     category: str = "think_search"
 
 
-EVENT_PROMPTS = ("option_event", "open_event")
-TURN_PROMPTS = ("submission_turns", "submission_rest")
-RESEARCH_PROMPTS = ("research_manager", "research_survey", "research_start", "research_search")
-ORCHESTRA_PROMPTS = ("orchestra_manager", "orchestra_planner", "orchestra_researcher", "orchestra_analyst")
+EVENT, TURNS = ("option_event", "open_event"), ("submission_turns", "submission_rest")
+RESEARCH = ("research_manager", "research_survey", "research_start", "research_search")
+ORCHESTRA = ("orchestra_manager", "orchestra_planner", "orchestra_researcher", "orchestra_analyst")
 PROMPTED = {
-    "zero_shot": Method(ask_directly, EVENT_PROMPTS, "base_model"),
-    "search_prompt": Method(ask_with_pages, (*EVENT_PROMPTS, "found_pages")),
+    "zero_shot": Method(ask_directly, EVENT, "base_model"),
+    "search_prompt": Method(ask_with_pages, (*EVENT, "found_pages")),
     "graph": Method(ask_for_graph, ("submission",), "base_model"),
     "search_graph": Method(ask_for_graph_with_pages, ("submission", "found_pages")),
-    "graph_turns": Method(partial(ask_by_turns, searches=False), TURN_PROMPTS, "base_model"),
-    "search_graph_turns": Method(ask_by_turns, TURN_PROMPTS),
-    "react": Method(ask_step_by_step, (*EVENT_PROMPTS, "look_up", "final_line")),
-    "tool_search": Method(ask_with_tools, EVENT_PROMPTS),
-    "research": Method(ask_with_research, (*EVENT_PROMPTS, *RESEARCH_PROMPTS, "final_line"), "open_deep_research"),
-    "orchestra": Method(ask_with_orchestra, (*EVENT_PROMPTS, *ORCHESTRA_PROMPTS, "final_line"), "open_deep_research"),
-    "deep_research": Method(ask_deep_research, EVENT_PROMPTS, "closed_deep_research"),
+    "graph_turns": Method(partial(ask_by_turns, searches=False), TURNS, "base_model"),
+    "search_graph_turns": Method(ask_by_turns, TURNS),
+    "react": Method(ask_step_by_step, (*EVENT, "look_up", "final_line")),
+    "tool_search": Method(ask_with_tools, EVENT),
+    "research": Method(ask_with_research, (*EVENT, *RESEARCH, "final_line"), "open_deep_research"),
+    "orchestra": Method(ask_with_orchestra, (*EVENT, *ORCHESTRA, "final_line"), "open_deep_research"),
+    "deep_research": Method(ask_deep_research, EVENT, "closed_deep_research"),
 }
 """Methods of agents that ask a language model."""
 
-GRAPH_METHODS = ("graph", "search_graph", "graph_turns", "search_graph_turns")
+GRAPH_METHODS = tuple(name for name in PROMPTED if "graph" in name)
 """Those that submit a causal graph beside the answer (WorldReasoner 5.1)."""
 
 SEARCHING = ("search_prompt", "search_graph", "search_graph_turns", "react", "tool_search", "research", "orchestra")
@@ -112,18 +111,18 @@ def check_agent(where, entry):
         method = entry.get("method", "zero_shot")
         category = PROMPTED[method].category if method in PROMPTED else "base_model"
         entry = {"method": method, "category": category, "framework": method} | entry
-    check_object(where, entry, Agent)
-    local = get_local_name(entry)
+    method, local, problem = check_object(where, entry, Agent)["method"], get_local_name(entry), ""
+    if method not in (FUNCTION, *METHODS, *PROMPTED):
+        problem = f"method must be one of {', '.join((*METHODS, *PROMPTED))}"
+    elif method in PROMPTED and "model" not in entry:
+        problem = f"the method {method} needs a model"
+    elif "search" in entry and method not in SEARCHING:
+        problem = f"search: the method {method} looks nothing up; use {', '.join(SEARCHING)}"
+    elif local and local not in MODELS:
+        problem = f"there is no model {entry['model']!r}; there are {', '.join(LOCAL + name for name in MODELS)}"
     try:
-        if entry["method"] not in (FUNCTION, *METHODS, *PROMPTED):
-            raise ValueError(f"method must be one of {', '.join((*METHODS, *PROMPTED))}")
-        if entry["method"] in PROMPTED and not entry.get("model"):
-            raise ValueError(f"the method {entry['method']} needs a model")
-        if "search" in entry and entry["method"] not in SEARCHING:
-            raise ValueError(f"search: the method {entry['method']} looks nothing up; use {', '.join(SEARCHING)}")
-        if local and local not in MODELS:
-            names = ", ".join(LOCAL + name for name in MODELS)
-            raise ValueError(f"there is no model {entry['model']!r}; there are {names}")
+        if problem:
+            raise ValueError(problem)
         check_options(entry.get("options", {}))
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
@@ -143,11 +142,10 @@ def load_agents(path=REGISTRY, wanted=()):
     """
     agents = {}
     for agent_id, entry in load_entries(path, wanted).items():
-        about = {"category": entry["category"], "framework": entry["framework"]}
-        if entry["method"] in METHODS:
-            forecast = partial(forecast_event, entry["method"])
-            agents[agent_id] = about | {"forecast": forecast, "params": {"method": entry["method"]}}
-        elif entry["method"] == FUNCTION and agent_id in wanted:
+        about, method = {name: entry[name] for name in ("category", "framework")}, entry["method"]
+        if method in METHODS:
+            agents[agent_id] = about | {"forecast": partial(forecast_event, method), "params": {"method": method}}
+        elif method == FUNCTION and agent_id in wanted:
             try:
                 agents[agent_id] = make_agent(load_function(entry["agent"]), **about)
             except ValueError as problem:
@@ -161,22 +159,20 @@ def connect_agent(entry, door):
     `seed` is the model's: the local server's, or what the entry's options say; a provider's own choice is not known.
     """
     ask, prompts, _ = PROMPTED[entry["method"]]
-    local, options = get_local_name(entry), entry.get("options", {})
-    client = build_client(entry, door)
-    params = {"method": entry["method"], "options": options} | client.limits
+    local, client = get_local_name(entry), build_client(entry, door)
+    params = {"method": entry["method"], "options": client.options} | client.limits
     if client.probabilities:
         params["probabilities"], prompts = True, (*prompts, *STATED_PROMPTS)
     params |= {name: entry[name] for name in ("search", "model_released_date") if name in entry}
     columns = ("category", "framework", "model", "model_family", "knowledge_cutoff_date")
-    forecast_by = forecast_with_graph if entry["method"] in GRAPH_METHODS else forecast
-    answer = partial(forecast_by, ask, client)
+    answer = partial(forecast_with_graph if entry["method"] in GRAPH_METHODS else forecast, ask, client)
     web = OpenWeb(entry["search"], door) if "search" in entry else None  # which stands beside the world
     return {name: entry.get(name) for name in columns} | {
         "forecast": (lambda event, world: answer(event, web.join(world))) if web else answer,
         "model_digest": MODELS[local]["sha256"] if local else None,
         "params": params,
         "prompt_sha256": hash_prompts(prompts),
-        "seed": options.get("seed", SEED if local else None),
+        "seed": client.options.get("seed", SEED if local else None),
     }
 
 

@@ -13,10 +13,13 @@ from helpers.models.grammars import make_schema, quote_literal
 from helpers.prompts import read_prompt
 from helpers.store import dump_json, parse_object
 
-N_CALLS = 3
-"""Calls of the manager a question, at most; an agent's `max_steps`."""
-N_LOOK_UPS = 2
-"""Searches and opened pages a call of the search agent, at most; then it reports. An agent's `max_lookups`."""
+N_CALLS, N_LOOK_UPS = 3, 2
+"""Calls of the manager a question, at most (an agent's `max_steps`); searches and opened pages a call of the search
+agent, at most, before it reports (`max_lookups`)."""
+
+N_TEAM_CALLS, N_TEAM_LOOK_UPS = 6, 3
+"""The same of the team's manager, and of its researcher."""
+
 MAX_REPLY = 600
 """Longest reply of a local model before its answer, in tokens; its grammar ends it long before."""
 
@@ -26,15 +29,21 @@ TOOLS = {
     "open": ("address", "Open a page by an address that a search showed."),
 } | FINAL
 """What the search agent may call: a tool's one argument and what the tool does."""
-HELPERS = FINAL | {"search_agent": ("task", "Searches the web and reports what it finds.")}
-"""What the manager may."""
 
-TASK, PLANNED, SEEN = "New task:\n{}", "Now proceed and carry out this plan.", "Observation:\n{}"
+HELPERS = FINAL | {"search_agent": ("task", "Searches the web and reports what it finds.")}
+TEAM = FINAL | {
+    "planner": ("task", "Breaks the question into steps, or mends the plan after what was found."),
+    "researcher": ("task", "Searches the web and reports what it finds; it knows only its task."),
+    "analyst": ("task", "Weighs or computes from what was found; looks nothing up."),
+}
+"""What the manager may call, and the team's."""
+
+TASK, SEEN, NOTHING = "New task:\n{}", "Observation:\n{}", "Nothing to report."
 WRONG = (
     "Error:\n{}\nNow let's retry: take care not to repeat previous errors! If you have retried several times, try a "
     "completely different approach.\n"
 )
-"""What is said to an agent: its task, after its plan, what a call brought, and what is wrong with one."""
+"""What is said to an agent: its task, what a call brought, and what is wrong with one."""
 
 LENGTHS = {"query": 60, "address": 120, "task": 100, "answer": 160}
 """Longest argument of a local model's call, in characters."""
@@ -45,8 +54,6 @@ PLAN_SCHEMA = make_schema(
     facts_to_derive={"type": "string"},
     plan={"type": "array", "items": {"type": "string"}},
 )
-"""The manager's survey of facts and its plan."""
-
 PLAN_GRAMMAR = r"""root ::= "{\"facts_given\": " fact ", \"facts_to_look_up\": " fact derived plan "}"
 derived ::= ", \"facts_to_derive\": " fact
 plan ::= ", \"plan\": [" step (", " step){1,4} "]"
@@ -54,7 +61,7 @@ fact ::= "\"" fact-text "\""
 step ::= "\"" step-text "\""
 fact-text ::= [ !#-[\]-~\u00a1-\u024f]{1,100}
 step-text ::= [ !#-[\]-~\u00a1-\u024f]{1,60}"""
-"""The same for a local model: facts of at most 100 characters, two to five steps of at most 60."""
+"""The manager's survey of facts and its plan; of a local model facts of at most 100 characters, two to five steps."""
 
 
 def ask_with_research(transcript, event, world):
@@ -64,12 +71,10 @@ def ask_with_research(transcript, event, world):
     Raises what a request or a look-up raises, LlmError above all.
     """
     client = transcript.client
-    n_calls = client.limits.get("max_steps", N_CALLS)
-    n_look_ups = client.limits.get("max_lookups", N_LOOK_UPS)
+    n_calls, n_look_ups = (client.limits.get("max_steps", N_CALLS), client.limits.get("max_lookups", N_LOOK_UPS))
     blanks = {"as_of": event["as_of"], "n_look_ups": n_look_ups}
-    prompt = fill_prompt(event) + read_prompt("research_survey")
-    transcript.add("prompt", content=prompt)
-    talk = open_talk("research_manager", blanks, prompt)
+    (prompt,) = transcript.open(fill_prompt(event) + read_prompt("research_survey"))
+    talk = open_talk("research_manager", blanks, prompt["content"])
     form = constrain_json(client, "plan", PLAN_SCHEMA, PLAN_GRAMMAR, MAX_REPLY)
     content = transcript.ask(talk, actor="manager", **form)["content"] or ""
     plan = parse_object(content)
@@ -77,60 +82,53 @@ def ask_with_research(transcript, event, world):
     error = None if is_plan else "not a survey of facts with a plan"
     transcript.add("plan", actor="manager", content=content, error=error)
     wanted = plan["facts_to_look_up"] if is_plan else "what your survey says"
+    proceed = "Now proceed and carry out this plan."
     start = read_prompt("research_start").format(n_calls=n_calls, wanted=wanted)
-    talk += [write("assistant", content.strip()), write("user", f"{PLANNED}\n{TASK.format(start)}")]
+    talk += [write("assistant", content.strip()), write("user", f"{proceed}\n{TASK.format(start)}")]
 
-    def delegate(name, argument):
-        asked = open_talk("research_search", blanks, argument)
+    def send_out(name, task):
+        asked = open_talk("research_search", blanks, task)
         return look_things_up(transcript, event, world, "search", asked, n_look_ups)
 
-    take_turns(transcript, "manager", talk, HELPERS, n_calls, delegate)
-    return conclude(transcript, event, talk)
-
-
-# --- a team, in AgentOrchestra's shape --------------------------------------------------------------------------------
-
-N_TEAM_CALLS, N_TEAM_LOOK_UPS = 6, 3
-"""The same of the team's manager, and of its researcher."""
-
-TEAM = FINAL | {
-    "planner": ("task", "Breaks the question into steps, or mends the plan after what was found."),
-    "researcher": ("task", "Searches the web and reports what it finds; it knows only its task."),
-    "analyst": ("task", "Weighs or computes from what was found; looks nothing up."),
-}
-"""What the manager may call."""
+    return lead(transcript, event, talk, HELPERS, n_calls, send_out)
 
 
 def ask_with_orchestra(transcript, event, world):
-    """Let a manager send out a planner, a researcher and an analyst, and answer; returns the answer's recording.
+    """Let a manager send out a planner, a researcher and an analyst, in AgentOrchestra's shape, and answer.
 
-    The planner and the analyst know the question and all reports so far and look nothing up; the researcher knows its
-    task alone. What the manager asks of an agent is a `tool` step of its own, after the agent's steps.
+    Returns the answer's recording. The planner and the analyst know the question and all reports so far and look
+    nothing up; the researcher knows its task alone. What the manager asks of an agent is a `tool` step of its own,
+    after the agent's steps.
     """
     client, notes = transcript.client, []
     n_calls = client.limits.get("max_steps", N_TEAM_CALLS)
     n_look_ups = client.limits.get("max_lookups", N_TEAM_LOOK_UPS)
     blanks = {"as_of": event["as_of"], "n_calls": n_calls, "n_look_ups": n_look_ups}
-    prompt = fill_prompt(event)
-    transcript.add("prompt", content=prompt)
+    (question,) = transcript.open(fill_prompt(event))
 
     def send_out(name, task):
-        known = task if name == "researcher" else "\n\n".join([prompt, *notes, f"Your task: {task}"])
-        talk = open_talk(f"orchestra_{name}", blanks, known)
+        known = [] if name == "researcher" else [question["content"], *notes]
+        talk = open_talk(f"orchestra_{name}", blanks, "\n\n".join([*known, f"Your task: {task}"]) if known else task)
         if name == "researcher":
             report = look_things_up(transcript, event, world, name, talk, n_look_ups)
         else:
             short = {"max_tokens": MAX_REPLY} if client.is_local else {}
-            report = transcript.ask(talk, actor=name, **short)["content"] or "Nothing to report."
+            report = transcript.ask(talk, actor=name, **short)["content"] or NOTHING
         notes.append(f"The {name} was asked: {task}\nIt reported: {report}")
         return report
 
-    talk = open_talk("orchestra_manager", blanks, prompt)
-    take_turns(transcript, "manager", talk, TEAM, n_calls, send_out)
-    return conclude(transcript, event, talk)
+    talk = open_talk("orchestra_manager", blanks, question["content"])
+    return lead(transcript, event, talk, TEAM, n_calls, send_out)
 
 
 # --- turns ------------------------------------------------------------------------------------------------------------
+
+
+def lead(transcript, event, talk, tools, n_calls, send_out):
+    """Let a manager send out its agents, by `send_out(name, task)`; returns its answer's recording."""
+    take_turns(transcript, "manager", talk, tools, n_calls, send_out)
+    talk[-1] = write("user", f"{talk[-1]['content']}\n{fill_final_line(event)}")
+    return transcript.ask(talk, actor="manager", **constrain_answer(transcript.client, event))
 
 
 def look_things_up(transcript, event, world, actor, talk, n_look_ups):
@@ -140,12 +138,6 @@ def look_things_up(transcript, event, world, actor, talk, n_look_ups):
         return call_tool(transcript, world, event, name, {TOOLS[name][0]: argument}, actor=actor)
 
     return take_turns(transcript, actor, talk, TOOLS, n_look_ups + 1, look_up)
-
-
-def conclude(transcript, event, talk):
-    """Return the recording of the manager's answer, which ends its conversation."""
-    talk[-1] = write("user", f"{talk[-1]['content']}\n{fill_final_line(event)}")
-    return transcript.ask(talk, actor="manager", is_continued=True, **constrain_answer(transcript.client, event))
 
 
 def write(role, content):
@@ -162,44 +154,47 @@ def open_talk(name, blanks, task):
 def take_turns(transcript, actor, talk, tools, n_turns, run):
     """Let an agent make a call a turn, by `run(name, argument)`, until its final answer, and return that.
 
+    A local model is held to a grammar of the calls there are; others are offered the tools in their provider's way.
     What is said is added to `talk`. Of all but the manager the last turn is a report: no other tool is offered then. Of
     the calls those that went wrong, and the manager's of its agents, are added here as `tool` steps.
     """
+    is_manager, is_local = actor == "manager", transcript.client.is_local
+    offered = [write_schema(name, does, {argument: {"type": "string"}}) for name, (argument, does) in tools.items()]
     for n_left in reversed(range(n_turns)):
-        is_last = actor != "manager" and not n_left
-        is_continued = any(message["role"] == "assistant" for message in talk)
-        form = constrain_call(transcript.client, FINAL if is_last and transcript.client.is_local else tools, is_last)
-        reply = transcript.ask(talk, actor=actor, is_continued=is_continued, **form)
+        is_last = not (is_manager or n_left)
+        form = {} if is_last else {"tools": offered}
+        if is_local:
+            form = {"grammar": build_call_grammar(FINAL if is_last else tools), "max_tokens": MAX_REPLY}
+        reply = transcript.ask(talk, actor=actor, **form)
         call = read_call(reply)
         if is_last:
             report = call["arguments"].get("answer") if call else reply["content"]
-            call = {"name": "final_answer", "arguments": {"answer": str(report or "Nothing to report.")}}
+            call = {"name": "final_answer", "arguments": {"answer": str(report or NOTHING)}}
         said = [reply["content"], dump_json(call) if reply["tool_calls"] else None]
         talk.append(write("assistant", "\n".join(filter(None, said)).strip()))
-        name, argument, fault = check_call(call, tools)
-        seen = fault or (argument if name == "final_answer" else run(name, argument)).strip()
-        if fault or (actor == "manager" and name != "final_answer"):
+        fault, name = find_fault(call, tools), call and call["name"]
+        is_final = name == "final_answer" and not fault
+        argument = None if fault else str(call["arguments"][tools[name][0]])
+        seen = fault or (argument if is_final else run(name, argument)).strip()
+        if fault or (is_manager and not is_final):
             step = {"tool": name, "arguments": call["arguments"]} if call else {}
             transcript.add("tool", actor=actor, content=seen, error=fault and "not a call", **step)
         talk.append(write("user", (WRONG if fault else SEEN).format(seen)))
-        if name == "final_answer" and not fault:
+        if is_final:
             return argument
     return ""
 
 
-def check_call(call, tools):
-    """Return (name, argument as a text, what is wrong with the call or None), of no call None."""
+def find_fault(call, tools):
+    """Return what is wrong with a call, None where it can be made."""
     if call is None:
-        return None, None, "Error while parsing tool call from model output: it is no JSON object with one call."
-    name, arguments = call["name"], call["arguments"]
-    if name not in tools:
-        return name, None, f"Unknown tool {name}, should be one of: {', '.join(tools)}."
-    wanted = tools[name][0]
-    if wrong := sorted(set(arguments) - {wanted}):
-        return name, None, f"Argument {wrong[0]} is not in the tool's input schema"
-    if wanted not in arguments:
-        return name, None, f"Argument {wanted} is required"
-    return name, str(arguments[wanted]), None
+        return "Error while parsing tool call from model output: it is no JSON object with one call."
+    if call["name"] not in tools:
+        return f"Unknown tool {call['name']}, should be one of: {', '.join(tools)}."
+    wanted = tools[call["name"]][0]
+    if wrong := sorted(set(call["arguments"]) - {wanted}):
+        return f"Argument {wrong[0]} is not in the tool's input schema"
+    return None if wanted in call["arguments"] else f"Argument {wanted} is required"
 
 
 def read_call(reply):
@@ -217,23 +212,12 @@ def read_call(reply):
     if reply["tool_calls"]:
         first = reply["tool_calls"][0]
         return {"name": first["function"]["name"], "arguments": read_arguments(first)}
-    content = reply["content"] or "Nothing to report."
+    content = reply["content"] or NOTHING
     if not content.lstrip().startswith("{"):
         return {"name": "final_answer", "arguments": {"answer": content}}
     call = parse_object(content)
     is_call = isinstance(call.get("name"), str) and isinstance(call.get("arguments"), dict)
     return {"name": call["name"], "arguments": call["arguments"]} if is_call else None
-
-
-def constrain_call(client, tools, is_last):
-    """Return the options of a request whose reply is to be a call of one of some tools, with `is_last` a report.
-
-    A local model is held to a grammar of the calls there are; others are offered the tools in their provider's way.
-    """
-    if client.is_local:
-        return {"grammar": build_call_grammar(tools), "max_tokens": MAX_REPLY}
-    offered = [write_schema(name, does, {argument: {"type": "string"}}) for name, (argument, does) in tools.items()]
-    return {} if is_last else {"tools": offered}
 
 
 def build_call_grammar(tools):

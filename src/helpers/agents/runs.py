@@ -14,13 +14,23 @@ import os
 import re
 import statistics
 from collections import Counter
-from contextlib import ExitStack, closing
+from contextlib import closing
 from functools import cache
+from itertools import chain
 
 from tqdm import tqdm
 
 from helpers.agents.functions import hash_own, make_agent
-from helpers.agents.workers import Stopped, Watch, ask_agent, check_columns, heed_signals, run_in_threads, to_cell
+from helpers.agents.workers import (
+    Stopped,
+    Watch,
+    ask_agent,
+    ask_in_threads,
+    ask_in_turn,
+    check_columns,
+    heed_signals,
+    to_cell,
+)
 from helpers.faults import check_name
 from helpers.models.llm import DEADLINE_S
 from helpers.models.secrets import list_secrets
@@ -42,12 +52,6 @@ METHOD_VERSIONS = {}
 """Method of the kit's own -> its number, where that is no longer 1: raise it when a change of the code changes what the
 method answers or asks. Nothing else of the code renames a run."""
 
-PACKAGES = ("numpy", "pandas", "scipy", "statsmodels", "scikit-learn", "litellm")
-"""The libraries whose versions a run records."""
-
-BATCH = 50
-"""Answers of baselines that are stored at once."""
-
 SEES_TODAY = "sees the web of today"
 """Stands in the condition of a run whose agent's provider searches by itself: of past questions it is no forecast."""
 
@@ -59,17 +63,10 @@ OWN_SEARCH = re.compile(
 """How the options of such a provider read, and the names of models that search unasked."""
 
 
-@cache
-def list_packages():
-    """Return the versions of PACKAGES as sorted "name==version"."""
-    return [f"{name}=={importlib.metadata.version(name)}" for name in sorted(PACKAGES)]
-
-
 def order_events(events, seed=0):
-    """Return an events table in the order in which a sample draws it: by turns from each level, seeded.
+    """Return an events table in the order in which a sample draws it: by turns from each level, there by a hash.
 
-    Within a level the order is that of a hash of seed and event_id, not of a generator, so that the sample of 20 is
-    part of the sample of 40 and other events in the table do not change who comes first.
+    It is that of seed and event_id, so that the sample of 20 is part of that of 40, whatever other events there are.
     """
     draws = [hash_text(f"{seed}:{event_id}", 16) for event_id in events["event_id"]]
     order = events.assign(draw=draws, place=range(len(events))).sort_values(["draw", "event_id"])
@@ -89,16 +86,22 @@ def sample_events(events, n, seed=0):
     """
     if n < 1:
         raise ValueError(f"the number of events must be positive, not {n}")
-    chosen = set(order_events(events, seed)["event_id"].iloc[:n])
-    return events[events["event_id"].isin(chosen)]
+    return events[events["event_id"].isin(order_events(events, seed)["event_id"].iloc[:n])]
+
+
+@cache
+def list_packages():
+    """Return the libraries whose versions a run records, as sorted "name==version"."""
+    names = ("litellm", "numpy", "pandas", "scikit-learn", "scipy", "statsmodels")
+    return [f"{name}=={importlib.metadata.version(name)}" for name in names]
 
 
 def describe_run(agent_id, agent, events, *, window, deadline_s):
-    """Return the row of the runs table; its run_id changes with the agent, its condition, the events and the code.
+    """Return the row of the runs table; its run_id changes with the agent's columns, the events and the code.
 
-    The code is a number of the method (`METHOD_VERSIONS`), or the digest of a function of your own; the agent's own
-    columns count, the digest of its prompts among them. Raises ValueError when the agent has a key that is neither
-    `forecast` nor a column of the runs table (what has none goes into `params`), or its name cannot become a file's.
+    The code is a number of the method (`METHOD_VERSIONS`), or the digest of a function of your own. Raises ValueError
+    when the agent has a key that is neither `forecast` nor a column of the runs table (what has none goes into
+    `params`), or its name cannot become a file's.
     """
     check_name("agent", agent_id)
     if sees_today(agent):
@@ -125,11 +128,10 @@ def sees_today(agent):
     return params.get("method") == "deep_research" or bool(OWN_SEARCH.search(told))
 
 
-def list_tasks(runs, events, done, samples=(0,)):
-    """Return the questions still to be asked, ((run_id, agent_id), event), by sample, day, source and event.
+def list_tasks(runs, events, done, samples):
+    """Return the questions still to be asked, ((run_id, agent_id), event), by sample, day, source (a page each), event.
 
-    So whoever answers them in turn reads a page once. `done` maps run_id to (event_id, sample); an event stands once
-    for each of its samples, the repeats (`sample` 1 and on) after the first.
+    `done` maps run_id to (event_id, sample); an event stands once for each of its samples, from 1 on as its column.
     """
     rows = events.sort_values(["as_of", "source_id", "event_id"]).to_dict("records")
     rows = [{column: to_cell(value) for column, value in row.items()} for row in rows]
@@ -147,8 +149,7 @@ def run_agents(
     drawn_from=None,
     deadline_s=DEADLINE_S,
     workers=2,
-    progress=None,
-    secrets=None,
+    progress=True,
     again=ACCIDENTS,
     max_accidents=None,
     tries_first=False,
@@ -166,49 +167,35 @@ def run_agents(
     `tries_first` also when the first question, which then goes alone, has no reply. A second Ctrl-C raises
     KeyboardInterrupt at once. Where `events` is a sample, `drawn_from` is the table it was drawn from: the run is named
     after the whole, and continued by a larger sample.
-    `progress=None` shows a bar on a terminal only. `secrets` (None: the environment's) are hidden in what is stored.
+    `progress` shows a bar, on a terminal only. The environment's keys are hidden in what is stored.
     """
-    agents = {agent_id: make_agent(agent) if callable(agent) else agent for agent_id, agent in agents.items()}
-    whole = events if drawn_from is None else drawn_from
-    runs = [
-        describe_run(agent_id, agent, whole, window=window, deadline_s=deadline_s)
-        for agent_id, agent in sorted(agents.items())
-    ]
+    agents = {name: make_agent(agent) if callable(agent) else agent for name, agent in sorted(agents.items())}
+    whole, settings = events if drawn_from is None else drawn_from, {"window": window, "deadline_s": deadline_s}
+    runs = [describe_run(agent_id, agent, whole, **settings) for agent_id, agent in agents.items()]
     ids = [(run["run_id"], run["agent_id"]) for run in runs]
-    forecasts = {agent_id: agent["forecast"] for agent_id, agent in agents.items()}
-    free = {agent_id for agent_id, agent in agents.items() if agent.get("category") == "baseline"}
-    secrets = list_secrets(os.environ) if secrets is None else secrets
-    watch = Watch(max_accidents, tries_first)
+    watch, secrets = Watch(max_accidents, tries_first), list_secrets(os.environ)
     with name_problem(ledger_path), closing(open_store(ledger_path)) as ledger:
         for run in runs:
             insert_row(ledger, "runs", run)  # when it is new
         tasks = list_tasks(ids, events, {run_id: list_done(ledger, run_id, again) for run_id, _ in ids}, samples)
-        plain = [task for task in tasks if task[0][1] in free]
-
-        def answer(world):
-            def ask(run, event):
-                return ask_agent(forecasts[run[1]], run, event, world, secrets)
-
-            for at in range(0, len(plain), BATCH):
-                if not watch.cause:
-                    yield [ask(*task) for task in plain[at : at + BATCH]]
-            others = [task for task in tasks if task[0][1] not in free]
-            for rows in run_in_threads(others, ask, watch, deadline_s, workers):
-                yield [rows]
-
-        n_all = len(ids) * len(events) * len(samples)
-        cost = sum_costs(ledger, [run_id for run_id, _ in ids])
-        hidden = None if progress is None else not progress
-        bar = tqdm(total=n_all, initial=n_all - len(tasks), desc="questions", unit="q", disable=hidden)
+        free = {agent_id for agent_id, agent in agents.items() if agent.get("category") == "baseline"}
+        n_all, cost = len(ids) * len(events) * len(samples), sum_costs(ledger, [run_id for run_id, _ in ids])
+        shown = {"desc": "questions", "unit": "q", "disable": None if progress else True}
         try:
-            with ExitStack() as stack, heed_signals(watch), bar:
+            with heed_signals(watch), tqdm(total=n_all, initial=n_all - len(tasks), **shown) as bar:
                 world = opener() if tasks else None
-                world = stack.enter_context(world) if hasattr(world, "__enter__") else world
-                for batch in answer(world):
+
+                def ask(run, event):
+                    return ask_agent(agents[run[1]]["forecast"], run, event, world, secrets)
+
+                plain, others = [], []
+                for task in tasks:
+                    (plain if task[0][1] in free else others).append(task)
+                threads = ask_in_threads(others, ask, watch, deadline_s, workers)
+                for batch in chain(ask_in_turn(plain, ask, watch), threads):
                     kept = [rows for rows in batch if watch.judge(rows[0])]
                     save_questions(ledger, kept, again)
-                    cost += sum(reply["cost_usd"] or 0 for reply, _, _ in kept)
-                    if cost:
+                    if cost := cost + sum(reply["cost_usd"] or 0 for reply, _, _ in kept):
                         bar.set_postfix_str(f"{cost:.2f} USD", refresh=False)
                     bar.update(len(kept))
         finally:
@@ -232,28 +219,25 @@ def make_majority(path, run_id, agent, n_samples):
 
     def vote(event, world):
         with closing(open_store(path)) as store:
-            cells = [row[0] for row in store.execute(sql, [run_id, event["event_id"], n_samples])]
-        values = [value for value in map(parse_json, cells) if value is not None]
+            cells = store.execute(sql, [run_id, event["event_id"], n_samples]).fetchall()
+        values = [parse_json(cell) for (cell,) in cells if cell is not None]
         trace = [{"actor": "samples", "step_type": "answer", "content": dump_json({"values": values})}]
         if not values:
             reason = f"none of {n_samples} samples holds an answer"
             return {"prediction": {"value": None, "status": "unparsable", "reason": reason}, "trace": trace}
+        votes = Counter(map(dump_json, values))
         if event["kind"] in ("number", "percent"):
             made = {"value": statistics.median(values)}
         else:  # the most frequent, of several the first
-            made = {"value": parse_json(Counter(map(dump_json, values)).most_common(1)[0][0])}
+            made = {"value": parse_json(votes.most_common(1)[0][0])}
         if event["kind"] == "single":
-            shares = {value: n / len(values) for value, n in sorted(Counter(values).items())}
+            shares = {parse_json(cell): n / len(values) for cell, n in sorted(votes.items())}
             made |= {"distribution": shares, "probability": shares[made["value"]]}
         return {"prediction": made, "trace": trace}
 
-    return {
-        "forecast": vote,
-        "category": agent["category"],
-        "framework": f"majority of {n_samples}",
-        "model": agent.get("model"),
-        "params": {"method": "majority", "of": run_id, "n_samples": n_samples},
-    }
+    params = {"method": "majority", "of": run_id, "n_samples": n_samples}
+    about = {"category": agent["category"], "framework": f"majority of {n_samples}", "model": agent.get("model")}
+    return about | {"params": params, "forecast": vote}
 
 
 def select_whole(path, run_id, events, n_samples):

@@ -1,7 +1,7 @@
 """Agents that think and search: what a search finds put before the question, look-ups step by step, native tool calls.
 
-The second of FutureX's categories (3.2.3). Every look-up is as of the event's start day, but for closed deep research:
-a provider's own agent searches the web as it is today, so only for events that are still open is its forecast one.
+The second of FutureX's categories (3.2.3). Every look-up is as of the event's start day, but for closed deep research,
+which sees the web of today: only of events that are still open is it a forecast.
 """
 
 from helpers.agents.prompted import ask_directly, constrain_answer, constrain_json
@@ -13,12 +13,12 @@ from helpers.prompts import read_prompt
 from helpers.store import parse_object
 from helpers.web.pages import GatewayError
 
-N_CALLS = 3
-"""Look-ups a question, at most, where the agent's entry says nothing else."""
-N_FOUND = 3
-"""Passages put before a question that is asked once."""
-MAX_STEP = 200
-"""Longest step of a local model, in tokens."""
+N_CALLS, N_FOUND, N_HITS, MAX_STEP = 3, 3, 2, 200
+"""Look-ups a question, at most, where the agent's entry says nothing else; passages put before a question that is asked
+once, and those shown to an agent that can search again; tokens of a local model's step, at most."""
+
+LOOKS = {"search": "query", "open": "address"}
+"""A look-up, and its one argument."""
 
 STEP_SCHEMA = make_schema(
     thought={"type": "string"},
@@ -26,17 +26,6 @@ STEP_SCHEMA = make_schema(
     input={"type": "string"},
 )
 """One turn of a step-by-step agent."""
-
-PROVIDERS_TOOLS = [{"type": "web_search_preview"}]
-"""What a deep-research model is given, unless an agent's options name other tools."""
-OWN_TOOLS = ("gemini/", "perplexity/")
-"""How those begin that bring their tools."""
-
-# --- tools -----------------------------------------------------------------------------------------------------------
-
-N_HITS = 2
-"""Passages that a search shows an agent that can search again."""
-AGAIN = "This was searched before; choose other words."
 
 
 def write_schema(name, description, properties):
@@ -62,6 +51,8 @@ SCHEMAS = [
 ]
 """The tools as providers of native tool calls want them."""
 
+# --- tools -----------------------------------------------------------------------------------------------------------
+
 
 def search_web(transcript, world, query, as_of, *, actor=None, n=N_HITS, is_numbered=False):
     """Return what a search shows an agent, as text; adds the step with the pages seen.
@@ -72,8 +63,8 @@ def search_web(transcript, world, query, as_of, *, actor=None, n=N_HITS, is_numb
     again = any(step.get("arguments") == {"query": query} for step in transcript.steps)
     hits, first = [] if again else world.search(query, as_of, n), 1 + count_pages(transcript.steps)
     shown = [f"[{at}] " * is_numbered + describe_hit(hit) for at, hit in enumerate(hits, first)]
-    text = AGAIN if again else "\n\n".join(shown) or "Nothing was found."
-    pages = [hit.page_id for hit in hits]  # as numbered, a page twice where two of its passages are
+    nothing = "This was searched before; choose other words." if again else "Nothing was found."
+    text, pages = "\n\n".join(shown) or nothing, [hit.page_id for hit in hits]
     step = {"content": text, "page_ids": pages if is_numbered else sorted(set(pages))}
     if (cost := getattr(hits, "cost_usd", None)) is not None:
         transcript.usage["cost_usd"] = (transcript.usage["cost_usd"] or 0) + cost
@@ -89,17 +80,17 @@ def count_pages(steps):
     return sum(len(step.get("page_ids") or ()) for step in steps)
 
 
-def open_page(transcript, world, address, as_of, *, about="", actor=None):
+def open_page(transcript, world, address, as_of, *, about="", actor=None, is_numbered=False):
     """Return what an agent sees of a page, as text; adds the step. A page that cannot be had is said to be so."""
-    found = {"error": None, "page_ids": None}
+    number, step = 1 + count_pages(transcript.steps), {"error": None, "page_ids": None}
     try:
         hit = world.open(address.strip(), as_of, about)
-        text, found["page_ids"] = describe_hit(hit), [hit.page_id]
+        text, step["page_ids"] = describe_hit(hit), [hit.page_id]
     except GatewayError as error:
-        text, found["error"] = f"The page cannot be opened: {error}", error.status
+        text, step["error"] = f"The page cannot be opened: {error}", error.status
     arguments = {"address": address, "about": about}
-    transcript.add("tool", actor=actor, tool="open", arguments=arguments, content=text, **found)
-    return text
+    transcript.add("tool", actor=actor, tool="open", arguments=arguments, content=text, **step)
+    return f"[{number}] {text}" if is_numbered and step["page_ids"] else text
 
 
 def describe_hit(hit):
@@ -107,13 +98,14 @@ def describe_hit(hit):
     return f"{hit.title} ({hit.url}), published {hit.published_at[:10] or 'on an unknown day'}:\n{hit.text}"
 
 
-def call_tool(transcript, world, event, name, arguments, *, actor=None):
+def call_tool(transcript, world, event, name, arguments, *, actor=None, is_numbered=False):
     """Return what a tool that was called by name shows; an unknown name or a missing argument is said to be so."""
+    how = {"actor": actor, "is_numbered": is_numbered}
     if name == "search" and arguments.get("query"):
-        return search_web(transcript, world, str(arguments["query"]), event["as_of"], actor=actor)
+        return search_web(transcript, world, str(arguments["query"]), event["as_of"], **how)
     if name == "open" and arguments.get("address"):
         about = str(arguments.get("about") or event["prompt"])
-        return open_page(transcript, world, str(arguments["address"]), event["as_of"], about=about, actor=actor)
+        return open_page(transcript, world, str(arguments["address"]), event["as_of"], about=about, **how)
     text = "There are two tools: search, with a query, and open, with an address."
     transcript.add("tool", actor=actor, tool=name, arguments=arguments, content=text, error="not a tool")
     return text
@@ -127,11 +119,21 @@ def read_arguments(call):
 # --- methods ---------------------------------------------------------------------------------------------------------
 
 
+def put_found(transcript, event, world, *, is_numbered=False):
+    """Return what one search finds, by the question (or the event's `query`), as the text that stands before it."""
+    query = event.get("query") or event["prompt"]
+    found = search_web(transcript, world, query, event["as_of"], n=N_FOUND, is_numbered=is_numbered)
+    return read_prompt("found_pages").format(as_of=event["as_of"], found=found)
+
+
 def ask_with_pages(transcript, event, world):
-    """Search once, with the question as query (or the event's `query`), and ask with what was found before it."""
-    found = search_web(transcript, world, event.get("query") or event["prompt"], event["as_of"], n=N_FOUND)
-    before = read_prompt("found_pages").format(as_of=event["as_of"], found=found)
-    return ask_directly(transcript, event, world, before)
+    """Search once, with the question as query, and ask with what was found before it."""
+    return ask_directly(transcript, event, world, put_found(transcript, event, world))
+
+
+def count_look_ups(client):
+    """Return how many look-ups an agent has a question, each a step: `max_lookups` or `max_steps`, else N_CALLS."""
+    return client.limits.get("max_lookups") or client.limits.get("max_steps") or N_CALLS
 
 
 def ask_step_by_step(transcript, event, world):
@@ -142,21 +144,26 @@ def ask_step_by_step(transcript, event, world):
     n_calls = count_look_ups(transcript.client)
     messages = transcript.open(fill_prompt(event) + read_prompt("look_up").format(n_calls=n_calls))
     form = constrain_json(transcript.client, "step", STEP_SCHEMA, STEP_GRAMMAR, MAX_STEP)
-    for n_before in range(n_calls):
-        reply = transcript.ask(messages, is_continued=n_before > 0, **form)
-        messages.append({"role": "assistant", "content": reply["content"] or ""})
-        step = parse_object(reply["content"])  # what is no step counts as the wish to answer
-        if step.get("action") not in ("search", "open") or not isinstance(step.get("input"), str):
-            break
-        name = "address" if step["action"] == "open" else "query"
-        seen = call_tool(transcript, world, event, step["action"], {name: step["input"]})
-        messages.append({"role": "user", "content": seen})
+
+    def look_up(step):
+        if step.get("action") in [*LOOKS] and isinstance(step.get("input"), str):
+            return call_tool(transcript, world, event, step["action"], {LOOKS[step["action"]]: step["input"]})
+
+    take_turns(transcript, messages, n_calls, form, look_up)
     return ask_final_line(transcript, event, messages)
 
 
-def count_look_ups(client):
-    """Return how many look-ups an agent has a question, each a step: `max_lookups` or `max_steps`, else N_CALLS."""
-    return client.limits.get("max_lookups") or client.limits.get("max_steps") or N_CALLS
+def take_turns(transcript, messages, n_turns, form, act):
+    """Let a model take so many turns, each a JSON object; `act(turn)` returns what it sees, None to end them.
+
+    What is no object counts as {}. `messages` gains what is said.
+    """
+    for _ in range(n_turns):
+        reply = transcript.ask(messages, **form)
+        messages.append({"role": "assistant", "content": reply["content"] or ""})
+        if (seen := act(parse_object(reply["content"]))) is None:
+            return
+        messages.append({"role": "user", "content": seen})
 
 
 def ask_final_line(transcript, event, messages, reduce=None):
@@ -170,16 +177,16 @@ def ask_last(transcript, messages, prompt, **options):
     if messages[-1]["role"] == "user":
         prompt = messages.pop()["content"] + "\n\n" + prompt
     messages.append({"role": "user", "content": prompt})
-    return transcript.ask(messages, is_continued=True, **options)
+    return transcript.ask(messages, **options)
 
 
 def ask_with_tools(transcript, event, world):
     """Let the model call the tools in its provider's own way, until it answers without a call."""
     messages, n_calls = transcript.open(fill_prompt(event)), count_look_ups(transcript.client)
     for n_before in range(n_calls + 1):
-        options = {"tools": SCHEMAS} if n_before < n_calls else {"tools": SCHEMAS, "tool_choice": "none"}
-        reply = transcript.ask(messages, is_continued=n_before > 0, **options)
-        if not reply["tool_calls"] or n_before == n_calls:
+        last = {"tool_choice": "none"} if n_before == n_calls else {}
+        reply = transcript.ask(messages, tools=SCHEMAS, **last)
+        if last or not reply["tool_calls"]:
             return reply
         messages.append({"role": "assistant", "content": reply["content"], "tool_calls": reply["tool_calls"]})
         for call in reply["tool_calls"]:
@@ -190,16 +197,18 @@ def ask_with_tools(transcript, event, world):
 def ask_deep_research(transcript, event, world):
     """Ask a deep-research model for the answer; its searches, as far as it tells them, are steps of the transcript.
 
-    Perplexity's Sonar answers as a chat completion, all others as a job. The world is not used: what is read is the
-    provider's affair. Raises LlmError as `ask_in_background` does, and for a model on this machine.
+    Perplexity's Sonar answers as a chat completion, all others as a job; OpenAI's is given its search, if its options
+    name no other tools. The world is not used: what is read is the provider's affair. Raises LlmError as
+    `ask_in_background` does, and for a model on this machine.
     """
     client = transcript.client
     if is_chat(client.model):
         return ask_directly(transcript, event, world)
     if client.is_local:
         raise LlmError("unsupported", f"{client.model} is served here and runs no jobs in the background")
-    prompt = fill_prompt(event)
-    transcript.add("prompt", content=prompt)
-    options = ({} if client.model.startswith(OWN_TOOLS) else {"tools": PROVIDERS_TOOLS}) | client.options
+    brings_tools = client.model.startswith(("gemini/", "perplexity/"))
+    options = ({} if brings_tools else {"tools": [{"type": "web_search_preview"}]}) | client.options
+    (prompt,) = transcript.open(fill_prompt(event))
     given = {"sample": transcript.sample, "deadline_at": transcript.deadline_at}
-    return transcript.keep(ask_in_background(client.door, client.model, prompt, **given, **options), "provider")
+    reply = ask_in_background(client.door, client.model, prompt["content"], **given, **options)
+    return transcript.keep(reply, "provider")

@@ -5,20 +5,26 @@ answer and its probability. Here its form is checked; what of a graph may stand 
 (`helpers.worldreasoner.submissions`).
 """
 
-import json
 import re
 
 from jsonschema import Draft202012Validator
 
 from helpers.agents.prompted import constrain_json, forecast, keep_values
-from helpers.agents.prompts import STATED, asks_probabilities, describe_answer, list_options, split_question
-from helpers.agents.searching import MAX_STEP, N_FOUND, ask_last, count_pages, open_page, search_web
+from helpers.agents.prompts import (
+    STATED,
+    asks_probabilities,
+    count_places,
+    describe_answer,
+    list_options,
+    split_question,
+)
+from helpers.agents.searching import LOOKS, MAX_STEP, ask_last, call_tool, count_pages, put_found, take_turns
 from helpers.calendar import MONTHS
 from helpers.models.grammars import build_grammar, demand_json, make_schema, quote_literal, write_stated
 from helpers.papers import get_constant
 from helpers.prompts import read_prompt
 from helpers.replies.probabilities import settle_stated
-from helpers.store import dump_json, hash_text, parse_json, parse_object
+from helpers.store import clean_value, dump_json, hash_text, parse_json, parse_object
 
 DIRECTIONS = ("Positive", "Negative", "Neutral", "Mixed")
 RELATIONS = ("Causes", "Enables", "Prevents", "Inhibits", "Amplifies", "Triggers", "Correlates")
@@ -26,18 +32,23 @@ RELATIONS = ("Causes", "Enables", "Prevents", "Inhibits", "Amplifies", "Triggers
 
 N_EVENTS, N_LOCAL = 10, 3
 """Events asked for, at most; of a local model fewer, since it writes a few tokens a second."""
+
 N_TURNS = 25
 """Turns a question, at most, of an agent that works turn by turn and whose entry has no `max_steps`."""
+
 MAX_SUBMISSION = 400
 """Longest submission of a local model, in tokens; its grammar ends it before."""
 
 TOWARDS = {"number": "a larger number", "percent": "a larger number", "date": "a later day"}
 """What a Positive event makes more likely, by kind; of yes or no it is Yes, of other options the answer given."""
 
+PLAIN = {*get_constant("worldreasoner", "stop_words"), *MONTHS, "yes"}
+"""Words that stand as they are where texts are kept as digests (`hash_words`)."""
 
-_SHARE, _NUMBER = {"type": "number", "minimum": 0, "maximum": 1}, {"type": "integer", "minimum": 0}
-_TEXT = {"type": "string"}
-_SIGNED = {"type": "number", "minimum": -1, "maximum": 1}
+# --- its form --------------------------------------------------------------------------------------------------------
+
+_TEXT, _NUMBER = {"type": "string"}, {"type": "integer", "minimum": 0}
+_SHARE, _SIGNED = ({"type": "number", "minimum": least, "maximum": 1} for least in (0, -1))
 EVENT = make_schema(title=_TEXT, date=_TEXT, direction={"enum": list(DIRECTIONS)}, magnitude=_SHARE, confidence=_SHARE)
 _EDGE = {"cause": _NUMBER, "effect": _NUMBER, "relation": {"enum": list(RELATIONS)}, "strength": _SIGNED}
 SCHEMA = make_schema(
@@ -50,9 +61,18 @@ SCHEMA = make_schema(
 )
 """The form of a submission. Edges name events by number from 1, 0 is the outcome; sources number what was shown."""
 
-GRAMMAR = r"""root ::= "{\"events\":[" event "," event ("," event)? "],\"edges\":[" edge ("," edge)? "]" rest
-rest ::= ",\"rationale\":\"" text "\",\"sources\":[" sources "],\"answer\":\"" answer "\",\"probability\":" share "}"
-event ::= "{\"title\":\"" title "\",\"date\":\"" date "\",\"direction\":\"" direction "\"" weight sure
+DISTRIBUTION = {"distribution": {"type": "array", "items": make_schema(**{"of": _TEXT, "is": {"type": "number"}})}}
+"""Probabilities of the options, or quantiles of a number, of an agent that is asked for them in words."""
+
+READ = SCHEMA | {"properties": SCHEMA["properties"] | DISTRIBUTION}
+"""What is read: `distribution` may stand in a submission."""
+
+ROOTS = {
+    True: r'root ::= "{\"events\":[" event "," event ("," event)? "],\"edges\":[" edge ("," edge)? "]" rest',
+    False: r'root ::= "{\"edges\":[" edge ("," edge)? "]" rest',
+}
+REST = r'rest ::= ",\"rationale\":\"" text "\",\"sources\":[" sources "],\"answer\":\"" answer "\",\"probability\":" '
+RULES = r"""event ::= "{\"title\":\"" title "\",\"date\":\"" date "\",\"direction\":\"" direction "\"" weight sure
 edge ::= "{\"cause\":" [1-3] ",\"effect\":" [0-3] ",\"relation\":\"" relation "\",\"strength\":" strength sure
 weight ::= ",\"magnitude\":" share
 sure ::= ",\"confidence\":" share "}"
@@ -61,32 +81,54 @@ strength ::= "-"? share
 date ::= "20" [0-9] [0-9] "-" [0-1] [0-9] "-" [0-3] [0-9]
 title ::= [ !#-\[\]-~\u00a1-\u024f]{3,48}
 text ::= [ !#-\[\]-~\u00a1-\u024f]{3,90}"""
-"""The same for a local model, without spaces: two or three events, one or two edges, short texts."""
-ONLY = r'"{\"edges\":["'
-"""How its rest begins where the events were added turn by turn."""
-WORDS = [
-    f"{name} ::= {' | '.join(map(quote_literal, own))}"
-    for name, own in (("direction", DIRECTIONS), ("relation", RELATIONS))
-]
+RULES += "\ndirection ::= " + " | ".join(map(quote_literal, DIRECTIONS))
+RULES += "\nrelation ::= " + " | ".join(map(quote_literal, RELATIONS))
+"""The same for a local model, without spaces: two or three events, or none, one or two edges, short texts."""
 
-TURN_GRAMMAR = r"""root ::= "{\"thought\":\"" text "\",\"action\":" turn "}"
+TURN = r"""root ::= "{\"thought\":\"" text "\",\"action\":" turn "}"
 look ::= ("\"search\"" | "\"open\"") ",\"input\":\"" text "\",\"events\":[]"
 add ::= "\"add_event\",\"input\":\"\",\"events\":[" event "]"
 stop ::= "\"answer\",\"input\":\"\",\"events\":[]"
-"""
-"""One turn of a local model (`hold_turn`); the rules of its events are those of `GRAMMAR`."""
-LOOKS = {False: ("add_event or answer", "nothing"), True: ("search, open, add_event or answer",)}
-LOOKS[True] += ("for search a few key words; for open the address of a page that you saw; else nothing",)
-"""What a turn may be and what its input is, as the prompt says it, with a search and without."""
+turn ::= """
+"""One turn of a local model, but for the kinds of turns that it has."""
 
-DISTRIBUTION = {"distribution": {"type": "array", "items": make_schema(**{"of": _TEXT, "is": {"type": "number"}})}}
-"""Probabilities of the options, or quantiles of a number, of an agent that is asked for them in words."""
+INPUTS = {
+    True: "for search a few key words; for open the address of a page that you saw; else nothing",
+    False: "nothing",
+}
+"""What a turn's input is, as the prompt says it, with a search and without."""
 
-READ = SCHEMA | {"properties": SCHEMA["properties"] | DISTRIBUTION}
-"""What is read: `distribution` may stand in a submission."""
 
-PLAIN = {*get_constant("worldreasoner", "stop_words"), *MONTHS, "yes"}
-"""Words that stand as they are where texts are kept as digests (`hash_words`)."""
+def hold_turn(client, searches):
+    """Return the options of a request whose reply is to be one turn: by grammar for a local model, else by schema."""
+    actions = [*(LOOKS if searches else ()), "add_event", "answer"]
+    schema = make_schema(thought=_TEXT, action={"enum": actions}, input=_TEXT, events={"type": "array", "items": EVENT})
+    grammar = f"{TURN}{'look | ' * searches}add | stop\n{RULES}"
+    return constrain_json(client, "turn", schema, grammar, MAX_STEP)
+
+
+def hold_submission(client, event, n_found, *, has_events=True):
+    """Return the options of a request whose reply is to be a submission: by grammar for a local model, else by schema.
+
+    The answer's rule is that of the event's kind (`grammars.build_grammar`), sources are the `n_found` passages. Events
+    that were added turn by turn are not asked for again (`has_events=False`).
+    """
+    states, letters = asks_probabilities(event), sorted(parse_json(event["options"]) or {})
+    if not client.is_local:
+        asked = {name: form for name, form in SCHEMA["properties"].items() if has_events or name != "events"}
+        return demand_json("submission", make_schema(**asked, **(DISTRIBUTION if states else {})))
+    passages = " | ".join(quote_literal(str(n)) for n in range(1, n_found + 1))
+    sources = f'sources ::= (passage ("," passage)?)?\npassage ::= {passages}' if n_found else 'sources ::= ""'
+    rest, stated, most = REST + 'share "}"', [], MAX_SUBMISSION
+    if states:
+        rest, most = REST + r'share ",\"distribution\":[" stated "]}"', MAX_SUBMISSION + 20 * len(letters)
+        pairs = write_stated(event["kind"], letters, '{"of":"%s","is":', "}", ",")
+        stated = [rule.replace("share", "chance") for rule in pairs]
+    answer = build_grammar(event["kind"], letters, count_places(event) or 1).split("\n")[1:]
+    return {"grammar": "\n".join([ROOTS[has_events], rest, RULES, sources, *stated, *answer]), "max_tokens": most}
+
+
+# --- asking ----------------------------------------------------------------------------------------------------------
 
 
 def forecast_with_graph(ask, client, event, world):
@@ -96,81 +138,68 @@ def forecast_with_graph(ask, client, event, world):
     submission with its sources as page_ids. Where the reply holds none, both are as they would be without.
     """
     outcome = forecast(ask, client, event, world)
-    said = [step["content"] for step in outcome["trace"] if step["step_type"] == "model"]
-    submission, problem = read_submission(add_events(said[-1], outcome["trace"])) if said else (None, None)
+    prediction, trace = outcome["prediction"], outcome["trace"]
+    said = [step["content"] for step in trace if step["step_type"] == "model"]
+    submission, problem = read_submission(said[-1], trace) if said else (None, None)
     if submission is None:
-        if outcome["prediction"].get("status") == "unparsable":
-            outcome["prediction"]["reason"] = problem
+        if prediction.get("status") == "unparsable":
+            prediction["reason"] = problem
         return outcome
-    pages = [page for step in outcome["trace"] for page in step.get("page_ids") or []]
+    pages = [page for step in trace for page in step.get("page_ids") or []]
     named = dict.fromkeys(pages[int(number) - 1] for number in submission["sources"] if 0 < number <= len(pages))
-    graph = dump_json([submission["events"], submission["edges"]])
     outcome["reply"] = dump_json(submission | {"sources": list(named)})
-    outcome["prediction"] |= {"rationale": submission["rationale"], "graph_id": hash_text(graph, 16)}
-    if (value := outcome["prediction"]["value"]) is not None:
-        outcome["prediction"]["probability"] = submission["probability"]
-        given = {pair["of"]: str(pair["is"]) for pair in submission.get("distribution", ())}
-        options = parse_json(event["options"]) or {}
-        outcome["prediction"] |= settle_stated(given, event["kind"], options, value, event.get("unit")) if given else {}
+    graph_id = hash_text(dump_json([submission["events"], submission["edges"]]), 16)
+    prediction |= {"rationale": submission["rationale"], "graph_id": graph_id}
+    if (value := prediction["value"]) is not None:
+        prediction["probability"] = submission["probability"]
+        if given := {pair["of"]: str(pair["is"]) for pair in submission.get("distribution", ())}:
+            options = parse_json(event["options"]) or {}
+            prediction |= settle_stated(given, event["kind"], options, value, event.get("unit"))
     return outcome
 
 
-def ask_for_graph(transcript, event, world, found="", n_found=0):
-    """Ask for a submission with the question alone (Causal Simulation); returns its recording, with the answer boxed.
+def ask_for_graph(transcript, event, world, found=""):
+    """Ask for a submission with the question alone (Causal Simulation), or after what was `found`.
 
-    `found` are passages put before the question, numbered from 1 to `n_found`.
+    Returns its recording, with the answer boxed.
     """
-    n_events = N_LOCAL if transcript.client.is_local else N_EVENTS
-    messages = transcript.open(found + fill_submission(event, n_events))
-    options = hold_submission(transcript.client, event, n_found)
-    reply = transcript.ask(messages, event=event, reduce=keep_facts, **options)
-    submission = read_submission(reply["content"])[0]
-    return reply | {"content": rf"\boxed{{{submission['answer']}}}"} if submission else reply
+    messages = transcript.open(found + fill_submission(transcript.client, event, "submission"))
+    options = hold_submission(transcript.client, event, count_pages(transcript.steps))
+    return box_answer(transcript.ask(messages, event=event, reduce=keep_facts, **options))
 
 
 def ask_for_graph_with_pages(transcript, event, world):
-    """Search once, with the question as query (or the event's `query`), and ask for a submission (Search-Enabled)."""
-    query = event.get("query") or event["prompt"]
-    text = search_web(transcript, world, query, event["as_of"], n=N_FOUND, is_numbered=True)
-    found = read_prompt("found_pages").format(as_of=event["as_of"], found=text)
-    return ask_for_graph(transcript, event, world, found, count_pages(transcript.steps))
+    """Search once, with the question as query, and ask for a submission (Search-Enabled); passages are numbered."""
+    return ask_for_graph(transcript, event, world, put_found(transcript, event, world, is_numbered=True))
 
 
 def ask_by_turns(transcript, event, world, *, searches=True):
     """Let the model search, open pages and add events, a turn each, then ask for the rest of its submission (5.1).
 
-    Turns are `max_steps` of the agent's entry at most. Each event is a step of the tool add_event, from which
-    `add_events` puts the submission together. Returns the recording of the last reply, with the answer boxed.
+    Turns are `max_steps` of the agent's entry at most. Each event is a step of the tool add_event. Returns the
+    recording of the last reply, with the answer boxed.
     """
-    client, (actions, given) = transcript.client, LOOKS[searches]
-    n_turns, n_events = client.limits.get("max_steps") or N_TURNS, N_LOCAL if client.is_local else N_EVENTS
-    about = {"n_turns": n_turns, "actions": actions, "input": given}
-    messages = transcript.open(fill_submission(event, n_events, "submission_turns", **about))
-    form = hold_turn(client, searches)
-    for n_before in range(n_turns):
-        reply = transcript.ask(messages, is_continued=n_before > 0, **form)
-        messages.append({"role": "assistant", "content": reply["content"] or ""})
-        turn = parse_object(reply["content"])
-        if turn.get("action") not in ("search", "open", "add_event")[0 if searches else 2 :]:
-            break
-        messages.append({"role": "user", "content": take_turn(transcript, event, world, turn)})
+    client = transcript.client
+    n_turns, actions = client.limits.get("max_steps") or N_TURNS, [*(LOOKS if searches else ()), "add_event"]
+    about = {"n_turns": n_turns, "actions": f"{', '.join(actions)} or answer", "input": INPUTS[searches]}
+    messages = transcript.open(fill_submission(client, event, "submission_turns", **about))
+
+    def act(turn):
+        return take_turn(transcript, event, world, turn) if turn.get("action") in actions else None
+
+    take_turns(transcript, messages, n_turns, hold_turn(client, searches), act)
     added = [f"{n}. {one['date']}: {one['title']}" for n, one in enumerate(list_added(transcript.steps), 1)]
-    prompt = fill_submission(event, n_events, "submission_rest", events="\n".join(added) or "none")
+    prompt = fill_submission(client, event, "submission_rest", events="\n".join(added) or "none")
     options = hold_submission(client, event, count_pages(transcript.steps), has_events=False)
-    reply = ask_last(transcript, messages, prompt, **options)
-    submission = read_submission(add_events(reply["content"], transcript.steps))[0]
-    return reply | {"content": rf"\boxed{{{submission['answer']}}}"} if submission else reply
+    return box_answer(ask_last(transcript, messages, prompt, **options), transcript.steps)
 
 
 def take_turn(transcript, event, world, turn):
     """Return what a model sees of its turn, as text; adds the step, or a step an event."""
     given = str(turn.get("input") or "").strip()
-    if turn["action"] == "search" and given:
-        return search_web(transcript, world, given, event["as_of"], is_numbered=True)
-    if turn["action"] == "open" and given:
-        number = 1 + count_pages(transcript.steps)
-        text = open_page(transcript, world, given, event["as_of"], about=event["prompt"])
-        return f"[{number}] {text}" if transcript.steps[-1]["page_ids"] else text
+    if turn["action"] != "add_event" and given:
+        arguments = {LOOKS[turn["action"]]: given}
+        return call_tool(transcript, world, event, turn["action"], arguments, is_numbered=True)
     told, items = [], turn.get("events")
     for item in items if turn["action"] == "add_event" and isinstance(items, list) else ():
         problem = next((error.message for error in Draft202012Validator(EVENT).iter_errors(item)), None)
@@ -184,13 +213,7 @@ def list_added(steps):
     return [step["arguments"] for step in steps if step.get("tool") == "add_event" and not step["error"]]
 
 
-def add_events(content, steps):
-    """Return a reply with the events that were added turn by turn, where it holds the rest of a submission alone."""
-    said = parse_object(content)
-    return dump_json({"events": list_added(steps)} | said) if "edges" in said and "events" not in said else content
-
-
-def fill_submission(event, n_events, prompt="submission", **more):
+def fill_submission(client, event, prompt, **more):
     """Return a prompt that asks for a submission on an event, with probabilities where its agent states them."""
     options = list_options(event)
     is_yes_no = set((parse_json(event["options"]) or {}).values()) == {"Yes", "No"}
@@ -200,7 +223,7 @@ def fill_submission(event, n_events, prompt="submission", **more):
         question=split_question(event),
         options="\n".join(["", "Options:", *options, ""]) if options else "",
         resolution_criteria=event["resolution_criteria"],
-        n_events=n_events,
+        n_events=N_LOCAL if client.is_local else N_EVENTS,
         towards=f"Positive if it speaks for {towards}, Negative if against, else Neutral or Mixed",
         answer_format=describe_answer(event),
         **more,
@@ -209,50 +232,27 @@ def fill_submission(event, n_events, prompt="submission", **more):
     return asked + read_prompt(f"submission_{STATED[event['kind']].partition('_')[0]}") if states else asked
 
 
-def hold_turn(client, searches):
-    """Return the options of a request whose reply is to be one turn: by grammar for a local model, else by schema."""
-    actions = [*(("search", "open") if searches else ()), "add_event", "answer"]
-    schema = make_schema(thought=_TEXT, action={"enum": actions}, input=_TEXT, events={"type": "array", "items": EVENT})
-    turn = "turn ::= " + " | ".join([*(["look"] if searches else []), "add", "stop"])
-    grammar = "\n".join([TURN_GRAMMAR + turn, GRAMMAR[GRAMMAR.index("event ::=") :], *WORDS])
-    return constrain_json(client, "turn", schema, grammar, MAX_STEP)
+# --- reading ---------------------------------------------------------------------------------------------------------
 
 
-def hold_submission(client, event, n_found, *, has_events=True):
-    """Return the options of a request whose reply is to be a submission: by grammar for a local model, else by schema.
+def box_answer(reply, steps=()):
+    """Return a recording with its submission's answer, boxed, in place of the submission, where it holds one."""
+    submission, _ = read_submission(reply["content"], steps)
+    return reply | {"content": rf"\boxed{{{submission['answer']}}}"} if submission else reply
 
-    The answer's rule is that of the event's kind (`grammars.build_grammar`), sources are the passages there are.
+
+def read_submission(content, steps=()):
+    """Return (submission, "") of a reply, (None, why not) where its form is another.
+
+    Events that were added turn by turn stand in an agent's `steps`, where the reply holds the rest alone.
     """
-    states = asks_probabilities(event)
-    if not client.is_local:
-        own = {name: form for name, form in SCHEMA["properties"].items() if has_events or name != "events"}
-        return demand_json("submission", make_schema(**own, **(DISTRIBUTION if states else {})))
-    k = event.get("k")
-    letters = sorted(parse_json(event["options"]) or {})
-    answer = build_grammar(event["kind"], letters, int(k) if k is not None and k == k else 1).split("\n")[1:]
-    passages = " | ".join(quote_literal(str(n)) for n in range(1, n_found + 1))
-    rules = [*WORDS, f'sources ::= (passage ("," passage)?)?\npassage ::= {passages}' if n_found else 'sources ::= ""']
-    grammar = GRAMMAR if has_events else GRAMMAR.replace(GRAMMAR[GRAMMAR.index('"{') : GRAMMAR.index(" edge")], ONLY)
-    if states:
-        end = r'",\"probability\":" share'
-        grammar = grammar.replace(f'{end} "}}"', rf'{end} ",\"distribution\":[" stated "]}}"')
-        pairs = write_stated(event["kind"], letters, '{"of":"%s","is":', "}", ",")
-        rules += [rule.replace("share", "chance") for rule in pairs]
-    most = MAX_SUBMISSION + (20 * len(letters) if states else 0)
-    return {"grammar": "\n".join([grammar, *rules, *answer]), "max_tokens": most}
-
-
-def read_submission(content):
-    """Return (submission, "") of a reply, (None, why not) where its form is another."""
-    submission = parse_object(content)
-    problems = sorted(Draft202012Validator(READ).iter_errors(submission), key=lambda error: error.json_path)
-    if problems:
-        place = problems[0].json_path[2:]
-        return None, f"{place}: {problems[0].message}" if place else problems[0].message
-    try:
-        json.dumps(submission, allow_nan=False)
-    except ValueError:
-        return None, "one of its numbers is NaN"
+    submission = clean_value(parse_object(content))
+    if steps and "edges" in submission and "events" not in submission:
+        submission = {"events": list_added(steps)} | submission
+    problems = Draft202012Validator(READ).iter_errors(submission)
+    if problem := min(problems, key=lambda error: error.json_path, default=None):
+        place = problem.json_path[2:]
+        return None, f"{place}: {problem.message}" if place else problem.message
     return submission, ""
 
 

@@ -20,6 +20,9 @@ from helpers.models.secrets import hide_secrets, redact
 from helpers.store import FIRST_FAILURES, STRIKES, clean_value, dump_json, hash_text
 from helpers.tables import REPLY_STATUSES, list_columns
 
+BATCH = 50
+"""Answers of baselines that are stored at once."""
+
 
 def describe_error(error, secrets=()):
     """Return an exception's type, message and notes in a form that may be stored."""
@@ -45,9 +48,7 @@ def to_cell(value, column=""):
 
 def check_columns(table, row):
     """Return a row whose columns all belong to a table. Raises ValueError naming the first that does not."""
-    known = list_columns(table)
-    unknown = [column for column in row if column not in known]
-    if unknown:
+    if unknown := [column for column in row if column not in list_columns(table)]:
         raise ValueError(f"the {table} table has no column {unknown[0]!r}")
     return row
 
@@ -59,19 +60,16 @@ def make_rows(run, event, outcome, duration_s=None):
     how it ended. Raises ValueError for an unknown status or column.
     """
     key = {"run_id": run[0], "event_id": event["event_id"], "sample": event.get("sample", 0)}
-    status, given = outcome.get("status", "ok"), outcome["prediction"]
-    if status not in REPLY_STATUSES:
-        raise ValueError(f"unknown status {status!r}; use one of {', '.join(REPLY_STATUSES)}")
+    end = {"status": outcome.get("status", "ok"), "reason": to_cell(outcome.get("reason"))}
+    if end["status"] not in REPLY_STATUSES:
+        raise ValueError(f"unknown status {end['status']!r}; use one of {', '.join(REPLY_STATUSES)}")
+    given = outcome["prediction"]
     text = to_cell(outcome["reply"]) if "reply" in outcome else dump_json(clean_value(given))
-    end = {"status": status, "reason": to_cell(outcome.get("reason"))}
     used = {column: to_cell(outcome.get(column), column) for column in (*USAGE, "finish_reason")}
     reply = key | end | {"reply": text, "duration_s": duration_s} | used
-    origin = {
-        "agent_id": run[1],
-        "as_of": event["as_of"],
-        "reply_sha256": None if text is None else hash_text(text, 12),  # digits do not compress
-    }
-    prediction = key | origin | end | {column: to_cell(value) for column, value in given.items()}
+    digest = None if text is None else hash_text(text, 12)  # digits do not compress
+    prediction = key | {"agent_id": run[1], "as_of": event["as_of"], "reply_sha256": digest} | end
+    prediction |= {column: to_cell(value) for column, value in given.items()}
     prediction["value"] = dump_json(clean_value(given.get("value")))
     steps = outcome.get("trace") or [{"actor": run[1], "step_type": "end", "error": end["reason"]}]
     trace = [key | {"step": i} | {c: to_cell(value, c) for c, value in step.items()} for i, step in enumerate(steps)]
@@ -92,8 +90,15 @@ def ask_agent(forecast, run, event, world, secrets=()):
     return rows
 
 
-def run_in_threads(tasks, ask, watch, deadline_s, workers):
-    """Yield the rows of each task, (run, event), as they come: those that `ask(run, event)` returns, in threads.
+def ask_in_turn(tasks, ask, watch):
+    """Yield lists of the rows of tasks, (run, event), that `ask(run, event)` returns at once, until the run stops."""
+    for at in range(0, len(tasks), BATCH):
+        if not watch.cause:
+            yield [ask(*task) for task in tasks[at : at + BATCH]]
+
+
+def ask_in_threads(tasks, ask, watch, deadline_s, workers):
+    """Yield the rows of each task, alone in a list, as they come: those that `ask(run, event)` returns, in threads.
 
     Past the deadline a question is a timeout, its late answer is dropped and another starts in its place. `watch` says
     how many of `workers` may be at work, none once the run is stopped; those under way come to their ends.
@@ -110,7 +115,7 @@ def run_in_threads(tasks, ask, watch, deadline_s, workers):
         first = next((future for future in under_way if future in come), oldest)
         task, _ = under_way.pop(first)
         late = fail("timeout", f"no answer within {deadline_s:g} s")
-        yield first.result() if come else make_rows(*task, late, duration_s=deadline_s)
+        yield [first.result() if come else make_rows(*task, late, duration_s=deadline_s)]
 
 
 # --- when a run stops ------------------------------------------------------------------------------------------------
@@ -180,12 +185,12 @@ def heed_signals(watch):
         if watch.cause == "signal":
             raise KeyboardInterrupt
         limits = [limit for _, limit in watch.under_way.values()]
-        seconds = max(0, max(limits, default=0) - time.monotonic())
+        seconds, is_c = max(0, max(limits, default=0) - time.monotonic()), number == signal.SIGINT
         told = f"stopping: no further question is asked; those under way ({len(limits)}) will be stored as they end, "
-        told += f"in {seconds:.0f} s at most; a second {'Ctrl-C' if number == signal.SIGINT else 'signal'} stops at "
-        told += "once, and what has not been answered by then is asked, and may be paid, again"
+        told += f"in {seconds:.0f} s at most; a second {'Ctrl-C' if is_c else 'signal'} stops at once, and what has "
+        told += "not been answered by then is asked, and may be paid, again"
         os.write(2, f"\n{told}\n".encode())  # print is not safe here: it may be at work itself
-        watch.stop("signal", "stopped by Ctrl-C" if number == signal.SIGINT else "stopped by SIGTERM")
+        watch.stop("signal", f"stopped by {'Ctrl-C' if is_c else 'SIGTERM'}")
 
     before = {number: signal.signal(number, stop) for number in STOPS}
     try:

@@ -10,14 +10,14 @@ from tempfile import TemporaryFile
 
 import pandas as pd
 
-from helpers.agents.arms import describe_recorded, estimate_tokens, list_recorded
+from helpers.agents.arms import estimate_tokens, list_recorded
 from helpers.agents.prompted import limit_reply
 from helpers.agents.prompts import fill_prompt
 from helpers.agents.registry import check_entry, connect_agent, read_prices
 from helpers.agents.runs import describe_run
 from helpers.cli.main import show, tell
 from helpers.models.costs import bound_cost, describe_cut, describe_spent, get_prices, name_prices, write_usd
-from helpers.models.llm import open_door
+from helpers.models.llm import is_final, open_door
 from helpers.models.local import get_local_name, open_model
 from helpers.store import ACCIDENTS, STORE, list_done, locate_output, open_store
 from helpers.web.news import describe_articles, read_feeds
@@ -157,5 +157,5 @@ def announce(agent_id, entry, left, n_all, door, is_limited):
     show(f"{agent_id}: {told}")
     if len(left) < n_all:
         show(f"{agent_id}: {n_all - len(left)} of {n_all} questions are done with; {len(left)} are left")
-    elif recorded := describe_recorded(entry, len(left), door.recordings):
-        show(f"{agent_id}: {recorded}")
+    elif any(map(is_final, door.recordings.rows.values())):
+        show(f"{agent_id}: what replies that are recorded already answer is not asked, or paid, again")

@@ -114,7 +114,7 @@ def ask_by_plan(plan, writer, transcript, event, world):
     found = search_web(transcript, world, words, event["as_of"], n=N_FOUND)
     request = read_prompt("plan_found").format(found=found, final_line=fill_final_line(event))
     messages += [{"role": "assistant", "content": query}, {"role": "user", "content": request}]
-    return transcript.ask(messages, is_continued=True, **constrain_answer(transcript.client, event))
+    return transcript.ask(messages, **constrain_answer(transcript.client, event))
 
 
 def ask_for_plan(client, prompt, transcript, blanks):

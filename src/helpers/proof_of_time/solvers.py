@@ -139,14 +139,14 @@ def take_turn(transcript, event, messages, is_led):
     """
     is_continued, kept = len(messages) > 2, {"event": event, "reduce": keep_turn}
     if not transcript.client.is_local:
-        reply = transcript.ask(messages, is_continued=is_continued, tools=SCHEMAS, **kept)
+        reply = transcript.ask(messages, tools=SCHEMAS, **kept)
         calls = [(call["id"], call["function"]["name"], read_arguments(call)) for call in reply["tool_calls"] or []]
         said = {"tool_calls": reply["tool_calls"]} if calls else {}
         messages.append({"role": "assistant", "content": reply["content"]} | said)
         return reply, calls
     grammar = LOOK_GRAMMAR if is_led and not is_continued else TURN_GRAMMAR
     form = constrain_json(transcript.client, "turn", TURN_SCHEMA, grammar, MAX_TURN)
-    reply = transcript.ask(messages, is_continued=is_continued, **form, **kept)
+    reply = transcript.ask(messages, **form, **kept)
     messages.append({"role": "assistant", "content": reply["content"] or ""})
     call = read_call(parse_object(reply["content"]))
     made = [(step.get("tool"), step.get("arguments")) for step in transcript.steps if is_led]

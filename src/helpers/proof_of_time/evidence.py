@@ -104,15 +104,13 @@ def check_instances(instances, folder):
 
 def check_file(entry, instance):
     """Raise LeakError for a file of the cutoff's day or later, and for columns that were counted later."""
-    where = f"{instance.id}: {entry['path']}"
-    if not to_moment(entry["as_of"]) < to_moment(instance.cutoff):
-        raise LeakError(f"{where} is of {entry['as_of']}, not before the cutoff {instance.cutoff}")
+    where, cutoff = f"{instance.id}: {entry['path']}", instance.cutoff
+    if not to_moment(entry["as_of"]) < to_moment(cutoff):
+        raise LeakError(f"{where} is of {entry['as_of']}, not before the cutoff {cutoff}")
     for column, day in entry["late"].items():
         if instance.variant != "counts_as_of_t1":
-            raise LeakError(
-                f"{where}: {column} was counted on {day}, after the cutoff {instance.cutoff}: such instances are a "
-                "split of their own, counts_as_of_t1"
-            )
+            apart = "such instances are a split of their own, counts_as_of_t1"
+            raise LeakError(f"{where}: {column} was counted on {day}, after the cutoff {cutoff}: {apart}")
 
 
 def check_rows(table, path, dates, cutoff):
@@ -123,15 +121,13 @@ def check_rows(table, path, dates, cutoff):
     limit = to_moment(cutoff)
     if dates and dates not in table:
         raise LeakError(f"{path} has no column {dates!r}, by which its rows are dated")
-    for column in table.columns:
-        cells = table[column]
-        days = [cell for cell in cells.unique() if DAY.fullmatch(cell)]
-        if column == dates and len(days) < cells.nunique():
-            raise LeakError(f"{path}, line {int((~cells.isin(days)).to_numpy().argmax()) + 2}: no date in {column}")
-        moments = pd.to_datetime(pd.Series(days, dtype=str), utc=True, format="ISO8601")
-        late = [day for day, moment in zip(days, moments, strict=True) if moment >= limit]
-        if late:
-            at = int(cells.isin(late).to_numpy().argmax())
+    for column, cells in table.items():
+        is_day = cells.str.fullmatch(DAY)
+        if column == dates and not is_day.all():
+            raise LeakError(f"{path}, line {is_day.to_numpy().argmin() + 2}: no date in {column}")
+        late = pd.to_datetime(cells.where(is_day), utc=True, format="ISO8601") >= limit
+        if late.any():
+            at = late.to_numpy().argmax()
             raise LeakError(f"{path}, line {at + 2}: {column} {cells.iloc[at]} is not before the cutoff {cutoff}")
     return len(table)
 

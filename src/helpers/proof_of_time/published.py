@@ -29,21 +29,32 @@ def name_model(text):
     return re.sub(r"(_preview|_\d{4}_\d\d_\d\d)$", "", plain)
 
 
-def load_table(name, validate="one_to_one"):
-    """Return a printed table with two columns more: provider, and model as Table 2 spells it without "Preview".
-
-    Raises ValueError where it has a model that Table 2 has not, or (`validate`) one twice.
-    """
-    known = papers.load_published(KEY, "table2_models")
-    known["key"] = known["model"].map(name_model)
-    known["model"] = known["model"].str.removesuffix(" Preview")
+def load_table(name):
+    """Return a printed table with provider, model as Table 2 spells it without "Preview", and key (`name_model`)."""
+    known = papers.load_published(KEY, "table2_models")[["provider", "model"]]
+    known = known.assign(key=known["model"].map(name_model), model=known["model"].str.removesuffix(" Preview"))
     table = papers.load_published(KEY, name)
     printed = next(column for column in ("model", "model_as_printed") if column in table)
-    merged = table.assign(key=table[printed].map(name_model)).drop(columns={"model", "provider"} & set(table))
-    merged = known[["provider", "model", "key"]].merge(merged, on="key", validate=validate)
-    if len(merged) != len(table):
-        raise ValueError(f"{name} has models that Table 2 has not")
-    return merged
+    table = table.assign(key=table[printed].map(name_model)).drop(columns={"model", "provider"} & set(table))
+    return known.merge(table, on="key")
+
+
+def size_tasks():
+    """Return the number of each task's instances (Table 6)."""
+    return papers.load_published(KEY, "table6_task_counts").set_index("task")["n_samples"]
+
+
+def size_cells(table, tasks):
+    """Return the instances that a model (`key`) was asked of a task: Table 6's, of the awards after the cutoff fewer
+    for the models that the authors' public report leaves fewer."""
+    fewer = table["key"].map(get_constant(KEY, "award_post_sizes"))
+    return fewer.where(tasks == "Award (Post-cutoff)").fillna(tasks.map(size_tasks())).astype(int)
+
+
+def bound_shares(rows):
+    """Return rows of share and n with the share's 95% interval (Wilson): low, high."""
+    low, high = proportion_confint(rows["share"] * rows["n"], rows["n"], method="wilson")
+    return rows.assign(low=low, high=high)
 
 
 def count_tasks(*, with_pre=False):
@@ -90,17 +101,20 @@ def guess_all():
     return float((tasks["guess"] * tasks["n_samples"]).sum() / tasks["n_samples"].sum())
 
 
+def melt_limits(name, prefix, value):
+    """Return a printed table in rows: provider, model, limit (of messages), and what stands in its column of each."""
+    limits = {prefix.format(limit): limit for limit in get_constant(KEY, "message_limits")}
+    long = load_table(name).melt(["provider", "model"], list(limits), "limit", value)
+    return long.assign(limit=long["limit"].map(limits))
+
+
 def list_limits():
     """Return Table 7 in rows: provider, model, limit, n, share, low, high (95% Wilson).
 
     Which questions Table 7 counts is not said; n is the fewer, 925, without the awards before the cutoff.
     """
-    table, n = load_table("table7_test_time_scaling"), count_tasks()
-    limits = {f"acc_at_{limit}_pct": limit for limit in get_constant(KEY, "message_limits")}
-    long = table.melt(["provider", "model"], list(limits), "limit", "share")
-    long["limit"], long["share"] = long["limit"].map(limits), long["share"] / 100
-    low, high = proportion_confint(long["share"] * n, n, method="wilson")
-    return long.assign(n=n, low=low, high=high)
+    table = melt_limits("table7_test_time_scaling", "acc_at_{}_pct", "share")
+    return bound_shares(table.assign(share=table["share"] / 100, n=count_tasks()))
 
 
 def bound_change(before, after, n):
@@ -124,39 +138,33 @@ def measure_changes(rows, before, after, n):
 def measure_gains():
     """Return each model's change of accuracy between two limits (Table 7, Figure 3), a family of tests a pair."""
     wide = list_limits().pivot(index=["provider", "model"], columns="limit", values="share").reset_index()
-    limits = get_constant(KEY, "message_limits")
+    limits, n = get_constant(KEY, "message_limits"), count_tasks()
     pairs = [limits[:2], limits[1:], limits[::2]]
-    parts = [measure_changes(wide, *pair, count_tasks()).assign(step=f"{pair[0]} to {pair[1]}") for pair in pairs]
-    return pd.concat([part.drop(columns=list(limits)) for part in parts], ignore_index=True)
+    parts = [measure_changes(wide, a, b, n).assign(step=f"{a} to {b}").drop(columns=list(limits)) for a, b in pairs]
+    return pd.concat(parts, ignore_index=True)
 
 
 def measure_prompts():
     """Return each model's change of accuracy by the structured prompt at the primary limit (Figure 2C, public code)."""
     table = load_table("code_prompt_effect")
-    shares = table[["structured_at_50_pct", "plain_at_50_pct"]] / 100
-    rows = table[["provider", "model"]].assign(structured=shares.iloc[:, 0], plain=shares.iloc[:, 1])
-    return measure_changes(rows, "plain", "structured", count_tasks())
+    shares = {name: table[f"{name}_at_50_pct"] / 100 for name in ("structured", "plain")}
+    return measure_changes(table[["provider", "model"]].assign(**shares), "plain", "structured", count_tasks())
 
 
 def measure_periods():
     """Return Table 3 with intervals: provider, model; by period n, hits, share, low, high; the change, its low and high
-    (Newcombe), p (Fisher), p_holm over the models, and the verdict on a rise.
-
-    n is Table 6's, after the cutoff fewer for the models that the authors' public report leaves fewer.
-    """
+    (Newcombe), p (Fisher), p_holm over the models, and the verdict on a rise. n is of `size_cells`."""
     table = load_table("table3_awards_pre_post")
     rows = table[["provider", "model"]].copy()
-    sizes = papers.load_published(KEY, "table6_task_counts").set_index("task")["n_samples"]
-    after = table["key"].map(get_constant(KEY, "award_post_sizes")).fillna(sizes["Award (Post-cutoff)"]).astype(int)
-    for period, n in (("pre", sizes["Award (Pre-cutoff)"]), ("post", after)):
+    for period in ("pre", "post"):
+        n = size_cells(table, pd.Series(f"Award ({period.capitalize()}-cutoff)", table.index))
         hits = (table[f"{period}_cutoff_acc_pct"] / 100 * n).round()
         low, high = proportion_confint(hits, n, method="wilson")
-        rows = rows.assign(**{f"{period}_n": n, f"{period}_hits": hits.astype(int), f"{period}_share": hits / n})
-        rows = rows.assign(**{f"{period}_low": low, f"{period}_high": high})
+        cells = {"n": n, "hits": hits.astype(int), "share": hits / n, "low": low, "high": high}
+        rows = rows.assign(**{f"{period}_{name}": cell for name, cell in cells.items()})
     cells = rows[["post_hits", "post_n", "pre_hits", "pre_n"]].to_numpy()
-    ends = [confint_proportions_2indep(*row, method="newcomb") for row in cells]
+    low, high = np.transpose([confint_proportions_2indep(*row, method="newcomb") for row in cells])
     p = [stats.fisher_exact([[a, n - a], [b, m - b]]).pvalue for a, n, b, m in cells]
-    low, high = np.array(ends).T
     return judge_family(rows.assign(change=rows["post_share"] - rows["pre_share"], low=low, high=high, p=p), "change")
 
 
@@ -181,32 +189,28 @@ def judge_statements(gains, prompts, periods):
     Columns section, statement, estimate (percentage points), p, p_holm, verdict. One set of models is tested by
     flipping signs, a provider against the others by all splits of the models.
     """
-    step = {name: part.reset_index(drop=True) for name, part in gains.groupby("step")}
-    first, last, whole = (step[name] for name in ("15 to 30", "30 to 50", "15 to 50"))
+    first, last, whole = (gains[gains["step"] == name] for name in ("15 to 30", "30 to 50", "15 to 50"))
     start = list_limits().query("limit == limit.min()")
-    flat = last.assign(change=-last["change"])
-    lower = whole.assign(change=-whole["change"])
+    falls = [part.assign(change=-part["change"]) for part in (whole, last)]
+
+    def flip(rows):
+        return float(rows["change"].mean()), sign_flip_test(rows["change"].reset_index(drop=True))
+
     tests = [
-        ("5.1", "more messages help, 15 to 50", flip_models(whole)),
-        ("5.1", "they help up to 30", flip_models(first)),
-        ("5.1", "they still help from 30 to 50", flip_models(last)),
+        ("5.1", "more messages help, 15 to 50", flip(whole)),
+        ("5.1", "they help up to 30", flip(first)),
+        ("5.1", "they still help from 30 to 50", flip(last)),
         ("5.1", "Claude models gain most, 15 to 50", compare_provider(whole, "change", "Anthropic")),
         ("5.1", "Gemini models start higher, at 15", compare_provider(start, "share", "Google")),
-        ("5.1", "Gemini models gain less, 15 to 50", compare_provider(lower, "change", "Google")),
-        ("5.1", "GPT models gain less from 30 to 50", compare_provider(flat, "change", "OpenAI")),
-        ("5.3", "the prompt helps Claude models", flip_models(prompts[prompts["provider"] == "Anthropic"])),
-        ("5.3", "the prompt helps, over all models", flip_models(prompts)),
+        ("5.1", "Gemini models gain less, 15 to 50", compare_provider(falls[0], "change", "Google")),
+        ("5.1", "GPT models gain less from 30 to 50", compare_provider(falls[1], "change", "OpenAI")),
+        ("5.3", "the prompt helps Claude models", flip(prompts[prompts["provider"] == "Anthropic"])),
+        ("5.3", "the prompt helps, over all models", flip(prompts)),
         ("5.3", "the prompt helps Claude models more", compare_provider(prompts, "change", "Anthropic")),
-        ("5.4", "awards are told better after the cutoff", flip_models(periods)),
+        ("5.4", "awards are told better after the cutoff", flip(periods)),
     ]
-    table = pd.DataFrame([(*about, 100 * estimate, p) for *about, (estimate, p) in tests])
-    table.columns = ["section", "statement", "estimate", "p"]
-    return judge_family(table, "estimate")
-
-
-def flip_models(rows):
-    """Return the models' mean change and the exact p of its sign being chance."""
-    return float(rows["change"].mean()), sign_flip_test(rows["change"].reset_index(drop=True))
+    rows = [(*about, 100 * estimate, p) for *about, (estimate, p) in tests]
+    return judge_family(pd.DataFrame(rows, columns=["section", "statement", "estimate", "p"]), "estimate")
 
 
 def measure_tasks():
@@ -219,30 +223,21 @@ def measure_tasks():
     told = papers.load_published(KEY, "code_task_means").set_index("task")["mean_at_50_pct"] / 100
     cells = list_cells().groupby("task")["share"].mean()
     rows = guess_tasks().rename(columns={"n_samples": "n"})
-    rows["share"] = rows["task"].map(told).fillna(rows["task"].map(cells))
-    rows["low"], rows["high"] = proportion_confint(rows["share"] * rows["n"], rows["n"], method="wilson")
+    rows = bound_shares(rows.assign(share=rows["task"].map(told).fillna(rows["task"].map(cells))))
     rows["guess"] = rows["guess"].where(rows["guess"] > 0)
     return rows[["task", "n", "share", "low", "high", "guess"]].sort_values("share", ignore_index=True)
 
 
 def list_cells():
-    """Return Figure 7 as the authors published it (50 messages, structured prompt): provider, model, task, share, n.
-
-    n is the task's questions, fewer for three models' awards after the cutoff.
-    """
-    table = load_table("code_task_cells", validate="one_to_many")
-    sizes = papers.load_published(KEY, "table6_task_counts").set_index("task")["n_samples"]
-    cells = table[["provider", "model", "task"]].assign(share=table["accuracy_at_50"], n=table["task"].map(sizes))
-    fewer = table["key"].map(get_constant(KEY, "award_post_sizes"))
-    return cells.assign(n=fewer.where(cells["task"] == "Award (Post-cutoff)").fillna(cells["n"]).astype(int))
+    """Return Figure 7 as the authors published it (50 messages, structured prompt): provider, model, task, share, n
+    (of `size_cells`)."""
+    table = load_table("code_task_cells")
+    cells = table[["provider", "model", "task"]].assign(share=table["accuracy_at_50"])
+    return cells.assign(n=size_cells(table, table["task"]))
 
 
-TAXONOMIES = {
-    "table4_complete_wrong_taxonomy": "complete-wrong",
-    "table5_incomplete_categories": "incomplete",
-    "table10_bottlenecks": None,
-}
-"""Printed tables of categories -> the stratum they part; bottlenecks part two."""
+TAXONOMIES = ("table4_complete_wrong_taxonomy", "table5_incomplete_categories", "table10_bottlenecks")
+"""Printed tables of categories, of wrong runs, of incomplete ones, and of both."""
 
 
 def list_categories():
@@ -272,13 +267,8 @@ def list_tokens():
 
     `per_question` divides by Table 6's mean questions a task, as the paper does not say which logs are averaged.
     """
-    table = load_table("table9_tokens")
-    limits = {f"tokens_at_{limit}": limit for limit in get_constant(KEY, "message_limits")}
-    long = table.melt(["provider", "model"], list(limits), "limit", "n_tokens")
-    n_tasks = len(papers.load_published(KEY, "table6_task_counts"))
-    return long.assign(
-        limit=long["limit"].map(limits), per_question=long["n_tokens"] * n_tasks / count_tasks(with_pre=True)
-    )
+    table = melt_limits("table9_tokens", "tokens_at_{}", "n_tokens")
+    return table.assign(per_question=table["n_tokens"] * len(size_tasks()) / count_tasks(with_pre=True))
 
 
 def measure_growth(tokens):
@@ -291,27 +281,13 @@ def measure_growth(tokens):
     return table.assign(is_faster=table["growth"] > table["least"])
 
 
-def find_frontier(cost, gain):
-    """Return which rows are on the frontier: no other has as high a gain for as low a cost, and one of them better.
-
-    >>> find_frontier(pd.Series([1, 2, 2, 3]), pd.Series([5, 5, 7, 6])).tolist()
-    [True, False, True, False]
-    """
-    costs, gains = cost.to_numpy()[:, None], gain.to_numpy()[:, None]
-    as_good = (costs.T <= costs) & (gains.T >= gains)
-    better = (costs.T < costs) | (gains.T > gains)
-    return pd.Series(~(as_good & better).any(axis=1), cost.index)
-
-
-def find_unbeaten(table):
-    """Return which rows no other dominates: none costs as little with an interval wholly above theirs."""
-    costs, lows, highs = (table[name].to_numpy()[:, None] for name in ("per_question", "low", "high"))
-    return pd.Series(~((costs.T <= costs) & (lows.T > highs)).any(axis=1), table.index)
-
-
 def list_configurations():
-    """Return models by limit with accuracy (its interval), tokens a question, is_frontier, and may_be: no other
-    configuration dominates them by its interval."""
+    """Return models by limit with accuracy (its interval), tokens a question, is_frontier (none that costs as little
+    is better in one of the two) and may_be: none that costs as little has an interval wholly above theirs."""
     table = list_limits().merge(list_tokens(), on=["provider", "model", "limit"], validate="one_to_one")
-    frontier = find_frontier(table["per_question"], table["share"])
-    return table.assign(is_frontier=frontier, may_be=find_unbeaten(table))
+    names = ("per_question", "share", "low", "high")
+    costs, shares, lows, highs = (table[name].to_numpy()[:, None] for name in names)
+    is_as_cheap, is_cheaper = costs.T <= costs, costs.T < costs
+    is_better = (shares.T > shares) | (shares.T >= shares) & is_cheaper
+    beaten, surely = ((is_as_cheap & than).any(axis=1) for than in (is_better, lows.T > highs))
+    return table.assign(is_frontier=~beaten, may_be=~surely)

@@ -54,18 +54,6 @@ def read_value(text):
         return text
 
 
-def select_rows(rows, where):
-    """Return the rows {number: cells} that meet `where` (see the module's head); raises LookupError for none."""
-    first = next(iter(next(iter(rows.values()))))
-    conditions = where.split("&") if re.search("!?=", where) else [f"{first}={where}"] if where else []
-    for condition in conditions:
-        column, different, value = re.fullmatch(r"(\w+)(!?)=(.*)", condition).groups()
-        rows = {at: cells for at, cells in rows.items() if (cells[column] == value) != bool(different)}
-    if not rows:
-        raise LookupError(f"no row has {where}")
-    return rows
-
-
 def split_reference(reference):
     """Return (kind, references) of what a check makes of others, (None, []) of any other reference.
 
@@ -107,9 +95,7 @@ def resolve_reference(reference, paper):
         value = value[int(part) if part.isdigit() else part] if part else value
         return list(value) if isinstance(value, tuple) else [value]
     values = [read_value(text) for text in find_cells(reference, paper).values()]
-    if reference.endswith("].*"):
-        return [value for value in values if isinstance(value, float)]
-    return [value for value in values if value != ""]
+    return [value for value in values if isinstance(value, float) or value and not reference.endswith("].*")]
 
 
 def list_references(claim):
@@ -118,10 +104,12 @@ def list_references(claim):
     >>> list_references({"published": "axes", "operands": "sum(days(week_first_day, week_last_day), 1); 7"})
     ['axes', 'week_first_day', 'week_last_day', '1', '7']
     """
-    named = [claim["published"], *split_operands(claim)] if claim["published"] else split_operands(claim)
-    while any(split_reference(one)[0] for one in named):
-        named = [part for one in named for part in (split_reference(one)[1] or [one])]
-    return named
+    left, found = [claim["published"], *split_operands(claim)], []
+    while left:
+        inner = split_reference(left[0])[1]
+        found += [] if inner else left[:1]
+        left = [*inner, *left[1:]]
+    return list(filter(None, found))
 
 
 def split_operands(claim):
@@ -130,22 +118,26 @@ def split_operands(claim):
 
 
 def find_cells(reference, paper):
-    """Return the printed cells that a reference by itself names, {(table, row from 0, column): text}; none of a number
-    or a constant.
+    """Return the printed cells that a reference by itself names, {(table, row from 0, column): text}.
 
     Raises ValueError for a reference that cannot be read and LookupError for a table, row or column that is not there.
 
     >>> find_cells("table5_planning_scores[GPT-4.1].source_reliability", "futurex")
     {('table5_planning_scores', 0, 'source_reliability'): '8'}
     """
-    if reference.startswith("@") or isinstance(read_value(reference), float):
-        return {}
     found = REFERENCE.fullmatch(f"statements[{reference}].value" if reference.isidentifier() else reference)
     if not found:
         raise ValueError(f"cannot read the reference {reference!r}; write table[row].column, name, @name or a number")
     table, where, column = found.groups()
-    rows = select_rows(_load_rows(paper, table), where)
-    names = [name for name in next(iter(rows.values())) if name != "section"] if column == "*" else [column]
+    rows = _load_rows(paper, table)
+    first, *_ = names = list(rows[0])
+    conditions = where.split("&") if re.search("!?=", where) else [f"{first}={where}"] if where else []
+    for condition in conditions:
+        key, different, value = re.fullmatch(r"(\w+)(!?)=(.*)", condition).groups()
+        rows = {at: cells for at, cells in rows.items() if (cells[key] == value) != bool(different)}
+    if not rows:
+        raise LookupError(f"no row has {where}")
+    names = [name for name in names if name != "section"] if column == "*" else [column]
     return {(table, at, name): cells[name] for at, cells in rows.items() for name in names}
 
 
@@ -273,20 +265,20 @@ def quote_reference(reference, paper):
         return reference
     kind, parts = split_reference(reference)
     if kind:
-        inner = [quote_reference(part, paper) for part in parts]
-        inner = [f"({text})" if split_reference(part)[0] else text for part, text in zip(parts, inner, strict=True)]
-        return f"{kind} of {' and '.join(inner)}"
+        inner = [(split_reference(part)[0], quote_reference(part, paper)) for part in parts]
+        return f"{kind} of {' and '.join(f'({text})' if is_made else text for is_made, text in inner)}"
     if reference.startswith("@"):
         entry = papers.list_constants(paper).set_index("name").loc[reference[1:].partition(".")[0]]
-        values = ", ".join(str(value) for value in resolve_reference(reference, paper))
+        values = ", ".join(map(str, resolve_reference(reference, paper)))
         return f"{values} ({entry['section']}{', assumed' * (entry['status'] == 'assumed')})"
-    names, rows, columns = (list(dict.fromkeys(part)) for part in zip(*find_cells(reference, paper), strict=True))
-    cells = _load_rows(paper, names[0])
-    row, first = cells[rows[0]], next(iter(cells[0]))
-    if names == ["statements"]:
+    cells = find_cells(reference, paper)
+    (table, *_), rows, columns = (list(dict.fromkeys(part)) for part in zip(*cells, strict=True))
+    row = _load_rows(paper, table)[rows[0]]
+    if table == "statements":
         return f'"{row["printed"]}" ({row["section"]})'
+    first = next(iter(row))
     columns = [column for column in columns if column != first] or columns
-    values = [cells[at][column] for at in rows for column in columns if cells[at][column]]
-    shown = ", ".join(values[:N_CELLS]) + ", ..." * (len(values) > N_CELLS)
-    names = [row["section"], *([row[first]] if len(rows) == 1 else [])]
-    return f"{', '.join(names + [column.replace('_', ' ') for column in columns if len(columns) == 1])}: {shown}"
+    values = [text for (_, _, column), text in cells.items() if column in columns and text]
+    names = [row["section"]] + [row[first]] * (len(rows) == 1)
+    names += [column.replace("_", " ") for column in columns if len(columns) == 1]
+    return f"{', '.join(names)}: {', '.join(values[:N_CELLS])}{', ...' * (len(values) > N_CELLS)}"

@@ -17,58 +17,30 @@ MESSAGES = [
     {"role": "tool", "tool_call_id": "c1", "function": "bash", "content": "a.csv", "error": {"type": "timeout"}},
     {"role": "assistant", "content": "attachment://0123456789abcdef"},
 ]
-HEADER = {
-    "status": "success",
-    "eval": {
-        "task": "awards",
-        "task_id": "T1",
-        "model": "lab/m-1",
-        "config": {"message_limit": 30},
-        "packages": {"inspect_ai": "0.3"},
-        "revision": {"commit": "abc"},
-        "sandbox": {"type": "docker"},
-    },
-}
+EVAL = {"task": "awards", "task_id": "T1", "model": "lab/m-1", "config": {"message_limit": 30}}
+EVAL |= {"packages": {"inspect_ai": "0.3"}, "revision": {"commit": "abc"}, "sandbox": {"type": "docker"}}
+HEADER = {"status": "success", "eval": EVAL}
+USAGE = {"input_tokens": 10, "output_tokens": 2, "input_tokens_cache_read": 4}
+SAMPLE = {"id": "s1", "epoch": 1, "target": "Best", "messages": MESSAGES, "model_usage": {"lab/m-1": USAGE}}
+SAMPLE |= {"events": [{"event": "model", "output": {"usage": USAGE}}] * 2, "working_time": 1.5}
+SAMPLE |= {"attachments": {"0123456789abcdef": "Main"}, "output": {"choices": [{"message": {"content": "Main"}}]}}
+SAMPLE |= {"scores": {"match": {"value": "I", "answer": "Main"}}}
 
 
-def make_sample(**changed):
-    usage = {"input_tokens": 10, "output_tokens": 2, "input_tokens_cache_read": 4}
-    events = [{"event": "model", "output": {"usage": usage}}] * 2
-    return {
-        "id": "s1",
-        "epoch": 1,
-        "target": "Best",
-        "messages": MESSAGES,
-        "events": events,
-        "attachments": {"0123456789abcdef": "Main"},
-        "output": {"choices": [{"message": {"content": "Main"}}]},
-        "scores": {"match": {"value": "I", "answer": "Main"}},
-        "model_usage": {"lab/m-1": usage},
-        "working_time": 1.5,
-    } | changed
-
-
-def write_log(path, samples=None, header=HEADER, compression=zipfile.ZIP_DEFLATED, **others):
-    samples = [make_sample()] if samples is None else samples
+def write_log(path, sample=SAMPLE, header=HEADER, compression=zipfile.ZIP_DEFLATED, more=None):
     with zipfile.ZipFile(path, "w", compression) as archive:
         archive.writestr("header.json", json.dumps(header))
-        for at, sample in enumerate(samples):
-            archive.writestr(f"samples/{at}_epoch_1.json", json.dumps(sample))
-        for name, text in others.items():
-            archive.writestr(name.replace("__", "/") + ".json", text)
+        archive.writestr("samples/0_epoch_1.json", json.dumps(sample))
+        if more is not None:
+            archive.writestr("samples/9_epoch_1.json", more)
     return path
 
 
 def test_a_log_becomes_our_tables(tmp_path):
     log = inspect_logs.read_log(write_log(tmp_path / "a.eval"))
     run, reply = log.runs.iloc[0], log.replies.iloc[0]
-    assert (run["run_id"], run["message_limit"], run["n_tokens"], run["status"]) == ("T1", 30, 12, "complete")
-    assert (reply["event_id"], reply["status"], reply["reply"], reply["n_cached_tokens"]) == (
-        "awards-s1",
-        "ok",
-        "Main",
-        4,
-    )
+    assert run[["run_id", "message_limit", "n_tokens", "status"]].tolist() == ["T1", 30, 12, "complete"]
+    assert reply[["event_id", "status", "reply", "n_cached_tokens"]].tolist() == ["awards-s1", "ok", "Main", 4]
     assert log.traces["step_type"].tolist() == ["prompt", "prompt", "model", "tool", "model", "count", "answer"]
     tool = log.traces.iloc[3]
     assert (tool["tool"], json.loads(tool["arguments"]), tool["error"]) == ("bash", {"cmd": "ls"}, "timeout")
@@ -82,7 +54,7 @@ def test_a_log_becomes_our_tables(tmp_path):
 
 def test_logs_of_several_runs_join_and_one_run_twice_is_refused(tmp_path):
     first = write_log(tmp_path / "a.eval")
-    second = write_log(tmp_path / "b.eval", header=HEADER | {"eval": HEADER["eval"] | {"task_id": "T2"}})
+    second = write_log(tmp_path / "b.eval", header=HEADER | {"eval": EVAL | {"task_id": "T2"}})
     assert len(inspect_logs.read_logs([first, second]).traces) == 14
     with pytest.raises(ValueError, match="repeat a key"):
         inspect_logs.read_logs([first, first])
@@ -96,10 +68,8 @@ def refuse(path, words):
 
 
 def test_both_compressions_are_read(tmp_path):
-    logs = [
-        inspect_logs.read_logs([write_log(tmp_path / f"{method}.eval", compression=method)])
-        for method in (zipfile.ZIP_DEFLATED, zipfile.ZIP_ZSTANDARD)
-    ]
+    methods = (zipfile.ZIP_DEFLATED, zipfile.ZIP_ZSTANDARD)
+    logs = [inspect_logs.read_logs([write_log(tmp_path / f"{n}.eval", compression=n)]) for n in methods]
     assert zipfile.ZipFile(tmp_path / "93.eval").infolist()[0].compress_type == inspect_logs.ZSTANDARD
     assert all(one.equals(other) for one, other in zip(*logs, strict=True))
     data = bytearray((tmp_path / "93.eval").read_bytes())
@@ -109,25 +79,30 @@ def test_both_compressions_are_read(tmp_path):
     refuse(tmp_path / "broken.eval", "broken.eval cannot be read as a log")
 
 
-def test_what_is_no_log_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"header": [1]}, "no JSON object"),
+        ({"sample": SAMPLE | {"messages": "none"}}, "as a log of inspect_ai"),
+        ({"more": "[" * 200_000}, "nested too deep"),
+        ({"compression": zipfile.ZIP_BZIP2}, "only the compressions Deflate and Zstandard"),
+        ({"compression": zipfile.ZIP_LZMA}, "only the compressions Deflate and Zstandard"),
+    ],
+)
+def test_what_is_no_log_is_refused(tmp_path, given, words):
+    refuse(write_log(tmp_path / "a.eval", **given), words)
+
+
+def test_what_is_no_zip_is_refused(tmp_path):
     (tmp_path / "text.eval").write_bytes(b"no zip")
     refuse(tmp_path / "text.eval", "not a zip")
-    refuse(write_log(tmp_path / "h.eval", header=[1]), "no JSON object")
-    refuse(write_log(tmp_path / "m.eval", [make_sample(messages="none")]), "as a log of inspect_ai")
-    with zipfile.ZipFile(tmp_path / "e.eval", "w") as archive:
-        archive.writestr("samples/0_epoch_1.json", "{}")
-    refuse(tmp_path / "e.eval", "no header.json")
-    refuse(write_log(tmp_path / "d.eval", samples__9_epoch_1="[" * 200_000), "nested too deep")
     refuse(tmp_path / "absent.eval", "No such file")
-    for method in (zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA):
-        refuse(write_log(tmp_path / "z.eval", compression=method), "only the compressions Deflate and Zstandard")
 
 
 @pytest.mark.parametrize("method", [inspect_logs.DEFLATED, inspect_logs.ZSTANDARD])
 def test_a_zip_that_grows_is_refused_whatever_it_says_of_its_size(tmp_path, monkeypatch, method):
     monkeypatch.setattr(inspect_logs, "MAX_ENTRY", 1 << 20)
-    grown = json.dumps({"a": "x" * (30 << 20)})
-    bomb = write_log(tmp_path / "b.eval", compression=method, samples__9_epoch_1=grown)
+    bomb = write_log(tmp_path / "b.eval", compression=method, more=json.dumps({"a": "x" * (30 << 20)}))
     with hold_memory(10 << 20):
         refuse(bomb, "larger than 1 MB")
     data = bytearray(bomb.read_bytes())
@@ -151,5 +126,5 @@ def test_attachments_and_calls_named_again_and_again_are_bounded(tmp_path, monke
     big = "x" * 10_000
     calls = [call | {"arguments": {"cmd": big}} for call in calls]
     turns = [{"role": "assistant", "content": content, "tool_calls": calls}] + MESSAGES[3:4] * n * bool(calls)
-    sample = make_sample(attachments={"0123456789abcdef": big}, messages=turns if calls else turns * n, events=[])
-    refuse(write_log(tmp_path / "a.eval", [sample]), said)
+    sample = SAMPLE | {"attachments": {"0123456789abcdef": big}, "messages": turns if calls else turns * n}
+    refuse(write_log(tmp_path / "a.eval", sample | {"events": []}), said)

@@ -71,9 +71,6 @@ def test_the_public_layout_is_read(tmp_path):
     whole = lines[0] | {"prompt": "Judge. A paper.\nWhich tier? Answer by a letter."}
     twice = read_public(write_lines(tmp_path / "x.jsonl", whole), task="tier_post", cutoff=CUTOFF)
     assert twice[0].prompt == whole["prompt"], "nothing is said twice"
-    listed = {"question": "Which tier?", "answer": "Best", "metadata": {"task": ["tier_post"]}}
-    with pytest.raises(ValueError, match="line 1: metadata.task: no task"):
-        read_public(write_lines(tmp_path / "x.jsonl", listed), task="tier_post", cutoff=CUTOFF)
 
 
 @pytest.mark.parametrize(
@@ -91,10 +88,12 @@ def test_a_letter_before_a_choice_is_left_out_where_all_have_their_own(tmp_path,
     assert list(read.choices.values()) == texts and read.target == target
 
 
-def test_a_choice_without_a_letter_is_named(tmp_path):
-    path = write_lines(tmp_path / "x.jsonl", {"question": "Who?", "choices": {"(a": "x"}, "answer": "x"})
-    with pytest.raises(ValueError, match="line 1: choices.*capital letter"):
-        read_public(path, task="person_field", cutoff=CUTOFF)
+def test_what_is_wrong_in_the_public_layout_is_named(tmp_path):
+    wrong = {"choices": {"(a": "x"}, "answer": "x"}, {"answer": "Best", "metadata": {"task": ["tier_post"]}}
+    for change, said in zip(wrong, ("choices.*capital letter", "metadata.task: no task"), strict=True):
+        path = write_lines(tmp_path / "x.jsonl", {"question": "Who?"} | change)
+        with pytest.raises(ValueError, match=f"line 1: {said}"):
+            read_public(path, task="tier_post", cutoff=CUTOFF)
 
 
 def test_an_event_does_not_carry_the_label():
@@ -108,30 +107,25 @@ def test_an_event_does_not_carry_the_label():
 ROWS = pd.DataFrame({"day": ["2024-10-01", "2024-12-31"], "name": ["Bench 5", "Bench 6"], "score": [41.0, 48.5]})
 
 
-def build(folder, table=ROWS, *, prompt=RECORD["prompt"], variant="plain", is_series=False, **entry):
+UNDATED = pd.DataFrame({"benchmark": ["Bench 5", "Bench 6"], "metric": "Pass@1", "score": [41.0, 53.7]})
+
+
+def build(folder, table=ROWS, *, prompt=RECORD["prompt"], is_series=False, **entry):
     entry = write_evidence(folder, "board.csv", table, **{"as_of": "2024-12-31", "dates": "day"} | entry)
     metadata = RECORD["metadata"] | {"is_series": is_series}
-    given = {"manifest": [entry], "prompt": prompt, "variant": variant, "metadata": metadata}
+    given = {"manifest": [entry], "prompt": prompt, "metadata": metadata}
     return check_instances([Instance(**RECORD | given)], folder)
 
 
 def test_cells_of_json_are_read_as_they_are_written(tmp_path):
     rows = [{"n": 3, "score": 21.0, "title": "On\u2028rain"}, {"n": None, "day": "2024-10-01"}]
-    for name, text in (
-        ("a.json", json.dumps(rows)),
-        ("a.jsonl", "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)),
-    ):
+    lines = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    for name, text in (("a.json", json.dumps(rows)), ("a.jsonl", lines)):
         (tmp_path / name).write_text(text, encoding="utf-8")
         read = read_evidence(tmp_path, name)
         assert read.to_numpy().tolist() == [["3", "21.0", "On\u2028rain", ""], ["", "", "", "2024-10-01"]]
     (tmp_path / "a.jsonl").write_text("")
     assert read_evidence(tmp_path, "a.jsonl").empty
-
-
-def test_a_file_of_the_cutoff_or_later_stops_the_build_with_its_name(tmp_path):
-    for day in ("2025-01-01", "2025-10-31"):
-        with pytest.raises(LeakError, match=f"bench-1: board.csv is of {day}, not before the cutoff"):
-            build(tmp_path, as_of=day)
 
 
 def test_a_file_that_is_none_stops_the_build_with_its_name(tmp_path):
@@ -141,29 +135,38 @@ def test_a_file_that_is_none_stops_the_build_with_its_name(tmp_path):
             check_instances([Instance(**RECORD | {"manifest": [ENTRY | {"path": path}]})], tmp_path)
 
 
-@pytest.mark.parametrize("column", ["day", "seen_at"])
-def test_a_row_of_the_cutoff_or_later_stops_the_build_with_its_line(tmp_path, column):
-    table = ROWS.assign(seen_at=["2024-10-01T09:00:00+00:00"] * 2)
-    table.loc[1, column] = "2025-01-01" if column == "day" else "2024-12-31T20:00:00-05:00"
-    with pytest.raises(LeakError, match=f"board.csv, line 3: {column} .* is not before the cutoff 2025-01-01"):
-        build(tmp_path, table)
+TOLD = "The reported score of Bench 6 is 53.7 (Kimi K2). Into which range does it fall?"
 
 
-def test_the_papers_leak_is_caught_in_prompt_and_table(tmp_path):
-    with pytest.raises(LeakError, match="the prompt holds the value asked for of Bench 6: 53.7"):
-        build(tmp_path, prompt="The reported score of Bench 6 is 53.7 (Kimi K2). Into which range does it fall?")
-    undated = pd.DataFrame({"benchmark": ["Bench 5", "Bench 6"], "metric": "Pass@1", "score": [41.0, 53.7]})
-    with pytest.raises(LeakError, match="board.csv, line 3 holds the value asked for of Bench 6: 53.7"):
-        build(tmp_path, undated, dates=None)
-    with pytest.raises(LeakError, match="line 3 holds the value"):
-        build(tmp_path, ROWS.assign(score=[41.0, 53.7]))
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"as_of": "2025-01-01"}, "bench-1: board.csv is of 2025-01-01, not before the cutoff"),
+        ({"dates": "when"}, "board.csv has no column 'when'"),
+        ({"dates": "name"}, "board.csv, line 2: no date in name"),
+        ({"table": ROWS.assign(day=["2024-10-01", "2025-01-01"])}, "line 3: day 2025-01-01 is not before the cutoff"),
+        (
+            {"table": ROWS.assign(seen="2024-12-31T20:00:00-05:00")},
+            "board.csv, line 2: seen .* is not before the cutoff",
+        ),
+        ({"prompt": TOLD}, "the prompt holds the value asked for of Bench 6: 53.7"),
+        ({"table": UNDATED, "dates": None}, "board.csv, line 3 holds the value asked for of Bench 6: 53.7"),
+        ({"table": ROWS.assign(score=[41.0, 53.7])}, "line 3 holds the value"),
+    ],
+)
+def test_what_leaks_stops_the_build_with_its_place(tmp_path, given, said):
+    with pytest.raises(LeakError, match=said):
+        build(tmp_path, **given)
+
+
+def test_a_value_of_another_or_of_a_series_is_no_leak(tmp_path):
     assert build(tmp_path, ROWS.assign(score=[41.0, 53.7]), is_series=True) == (1, 2)
+    assert build(tmp_path, UNDATED.assign(score=[53.7, 41.0]), dates=None) == (1, 2)
     both = {"items": {"A": "Bench 6", "B": "Bench 5"}, "asked": [["Bench 6", 6], ["Bench 5", 41.0]]}
     told = RECORD | {"choices": {"A": "Bench 6", "B": "Bench 5, now at 41"}, "metadata": RECORD["metadata"] | both}
     with pytest.raises(LeakError, match="the choice holds the value asked for of Bench 5: 41.0"):
         check_instances([Instance(**told)], tmp_path)
     check_instances([Instance(**told | {"choices": {"A": "Bench 6", "B": "Bench 5"}})], tmp_path)
-    assert build(tmp_path, undated.assign(score=[53.7, 41.0]), dates=None) == (1, 2)
 
 
 def test_a_persons_own_record_is_caught_where_the_person_is_one_of_several(tmp_path):

@@ -1,5 +1,6 @@
 """Instances from public lists, on small made-up lists: who is asked about, and what is never in the evidence."""
 
+import itertools
 import json
 
 import numpy as np
@@ -30,21 +31,13 @@ def check(instances, folder):
 
 def make_papers():
     rows, awards = [], []
-    for year in (2021, 2022, 2023, 2024):
-        for at in range(24):
-            field = list(FIELDS)[at % 3]
-            title = f"On {field} in place {year % 100 - 20} {chr(97 + at)}"
-            rows.append(
-                (
-                    year,
-                    ("main", "findings")[at % 2],
-                    title,
-                    f"P{at % 3}, Q{at}" if at < 12 else f"R{at} {year}",
-                    f"{field} and {field}",
-                )
-            )
-            if at < 3:
-                awards.append((title.upper(), f"EMNLP {year}", ["best", "outstanding", None][at]))
+    for year, at in itertools.product((2021, 2022, 2023, 2024), range(24)):
+        field, tier = list(FIELDS)[at % 3], ("main", "findings")[at % 2]
+        title = f"On {field} in place {year % 100 - 20} {chr(97 + at)}"
+        authors = f"P{at % 3}, Q{at}" if at < 12 else f"R{at} {year}"
+        rows.append((year, tier, title, authors, f"{field} and {field}"))
+        if at < 3:
+            awards.append((title.upper(), f"EMNLP {year}", ["best", "outstanding", None][at]))
     accepted = pd.DataFrame(rows, columns=["year", "tier", "title", "authors", "abstract"])
     return accepted, pd.DataFrame(awards, columns=["title", "conference", "award_tier"])
 
@@ -122,45 +115,34 @@ def test_a_board_is_asked_for_systems_that_the_evidence_does_not_show(rng, tmp_p
 
 
 def test_the_authors_files_are_read_with_their_evidence(tmp_path):
-    asked = {
-        "sota_forecast/mcq_dataset": {
-            "question": "Which bucket?",
-            "prompt": "Benchmark: X\nOptions:\na: 0-20\nb: 20-40",
-            "choices": ["a: 0-20", "b: 20-40"],
-            "answer": "b",
-            "metadata": {"benchmark": "X"},
-        },
-        "award_react/post-cutoff_emnlp": {"question": "Which tier?", "context": "On rain", "answer": "Main"},
-        "citation_react/ranking": {"question": "Order?", "choices": ["x", "y"], "answer": ["B", "A"]},
-    }
+    sota = {"question": "Which bucket?", "prompt": "Benchmark: X\nOptions:\na: 0-20\nb: 20-40", "answer": "b"}
+    sota |= {"choices": ["a: 0-20", "b: 20-40"], "metadata": {"benchmark": "X"}}
+    award = {"question": "Which tier?", "context": "On rain", "answer": "Main"}
+    ranking = {"question": "Order?", "choices": ["x", "y"], "answer": ["B", "A"]}
     files = {
-        "sota/sota_metrics.json": [{"benchmark": "X", "score": 21.0}],
-        "award/accepted_papers.csv": "title\nOn rain\n",
+        "benchmarks/sota_forecast/mcq_dataset.jsonl": sota,
+        "benchmarks/award_react/post-cutoff_emnlp.jsonl": award,
+        "benchmarks/citation_react/ranking.jsonl": ranking,
+        "sandbox_data/sota/sota_metrics.json": [{"benchmark": "X", "score": 21.0}],
+        "sandbox_data/award/accepted_papers.csv": "title\nOn rain\n",
+        "sandbox_data/citation/historical_papers_2021_2024.jsonl": {"title": "On snow", "citation_count": 3},
     }
-    files["citation/historical_papers_2021_2024.jsonl"] = {"title": "On snow", "citation_count": 3}
-    for name, row in asked.items():
-        path = tmp_path / "benchmarks" / f"{name}.jsonl"
-        path.parent.mkdir(parents=True)
-        path.write_text(json.dumps(row) + "\n")
     for name, held in files.items():
-        path = tmp_path / "sandbox_data" / name
+        path = tmp_path / name
         path.parent.mkdir(parents=True)
         path.write_text(held if isinstance(held, str) else json.dumps(held) + "\n")
     main(tmp_path, tmp_path / "out")
     read = {one.task: one for one in read_instances(tmp_path / "out/authors.jsonl")}
-    sota = read["frontier_bucket"]
-    assert sota.choices == {"A": "0-20", "B": "20-40"} and sota.target == "B"
-    assert (
-        sota.prompt.startswith("Which bucket?\n\nBenchmark: X") and sota.manifest[0]["path"] == "sota/sota_metrics.json"
-    )
+    bucket, folder = read["frontier_bucket"], tmp_path / "sandbox_data"
+    assert bucket.choices == {"A": "0-20", "B": "20-40"} and bucket.target == "B"
+    assert bucket.prompt.startswith("Which bucket?\n\nBenchmark: X")
+    assert bucket.manifest[0]["path"] == "sota/sota_metrics.json"
     assert read["tier_post"].prompt == "On rain\n\nWhich tier?" and read["full_order"].target == ["B", "A"]
     assert {one.variant for one in read.values()} == {"as_published"}
-    told = [describe_evidence(one, tmp_path / "sandbox_data") for one in read.values()]
-    assert any("/evidence/award/accepted_papers.csv: 1 lines; columns title" in text for text in told)
-    assert [read_evidence(tmp_path / "sandbox_data", one.manifest[0]["path"]).shape[0] for one in read.values()] == [
-        1
-    ] * 3
-    (tmp_path / "sandbox_data/award/accepted_papers.csv").unlink()
+    told = describe_evidence(read["tier_post"], folder)
+    assert "/evidence/award/accepted_papers.csv: 1 lines; columns title" in told
+    assert {len(read_evidence(folder, one.manifest[0]["path"])) for one in read.values()} == {1}
+    (folder / "award/accepted_papers.csv").unlink()
     with pytest.raises(FileNotFoundError, match="accepted_papers"):
         main(tmp_path, tmp_path / "out")
     with pytest.raises(ValueError, match="holds none of the files"):

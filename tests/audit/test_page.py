@@ -31,11 +31,10 @@ def test_the_page_holds_every_claim_once_and_nothing_from_elsewhere(ledger, page
 
 
 def test_what_a_claim_says_is_text_and_no_markup(ledger):
-    changed = ledger.assign(note="<script>alert(1)</script>")
-    quotes = quote_ledger(ledger).assign(printed="<i>so</i>")
+    changed, quotes = ledger.assign(note="<script>alert(1)</script>"), quote_ledger(ledger).assign(printed="<i>so</i>")
     page = write_page(changed, load_matters(ledger), pd.DataFrame({"a": ["<b>"]}), quotes)
-    assert "<i>so" not in page and "&lt;i&gt;so" in page
-    assert "<script>alert" not in page and "&lt;script&gt;alert" in page and "<b>" not in page
+    assert "&lt;i&gt;so" in page and "&lt;script&gt;alert" in page
+    assert not [one for one in ("<i>so", "<script>alert", "<b>") if one in page]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +61,5 @@ def test_benchmarks_are_the_printed_cells_each_with_its_place():
     assert cells["Proof of Time", "questions"] == "1122 (a sum)", "of its Table 6"
     wide = spread_benchmarks(table)
     assert table["benchmark"].nunique() == 13 == wide.shape[1]
-    assert wide.loc["stated in", ["GAIA", "Proof of Time"]].tolist() == [
-        "liveagentbench Table 1",
-        "proof_of_time Table 6",
-    ]
+    places = wide.loc["stated in", ["GAIA", "Proof of Time"]].tolist()
+    assert places == ["liveagentbench Table 1", "proof_of_time Table 6"]

@@ -18,29 +18,15 @@ def audit(*pages, siblings=(), as_of=AS_OF):
     return set(zip(found["page_id"], found["flag"], strict=True))
 
 
-@pytest.mark.parametrize(
-    ("published", "flag"),
-    [
-        (BEFORE, None),
-        (AS_OF, "later"),
-        ("2016-10-09T16:00:00Z", "later"),
-        ("2016-10-09T15:59:59+00:00", None),
-        ("2016-10-08", None),
-        ("2016-10-07", None),
-        ("2016-10-09", "unsure"),
-        ("2016-10-10", "unsure"),
-        ("2016-10-11", "later"),
-        ("2016-10-09T23:00:00", "unsure"),
-        ("2016-10-09 03:00", None),
-        ("undated", "undated"),
-        ("", "undated"),
-        (None, "undated"),
-        (float("nan"), "undated"),
-        ("last Tuesday", "undated"),
-        ("2016-02-30", "undated"),
-        (20161008, "undated"),
-    ],
-)
+DATED = {
+    None: [BEFORE, "2016-10-09T15:59:59+00:00", "2016-10-08", "2016-10-09 03:00"],
+    "later": [AS_OF, "2016-10-09T16:00:00Z", "2016-10-11"],
+    "unsure": ["2016-10-09", "2016-10-10", "2016-10-09T23:00:00"],
+    "undated": ["undated", "", None, float("nan"), "last Tuesday", "2016-02-30", 20161008],
+}
+
+
+@pytest.mark.parametrize(("published", "flag"), [(day, flag) for flag, days in DATED.items() for day in days])
 def test_a_page_that_cannot_be_dated_before_the_moment_is_flagged(published, flag):
     assert audit({"published_at": published}) == ({("0", flag)} if flag else set())
 
@@ -71,13 +57,15 @@ def test_hindsight_is_words_that_look_back_and_days_to_come_without_a_plan(text,
 
 EVENTS = pd.DataFrame(
     [
-        {"event_id": "own", "template_id": "t", "entity_id": "x", "resolves_at": "2016-10-12T00:00:00+08:00"},
-        {"event_id": "open", "template_id": "t", "entity_id": "x", "resolves_at": "2016-10-11T00:00:00+08:00"},
-        {"event_id": "over", "template_id": "t", "entity_id": "x", "resolves_at": "2016-10-08T00:00:00+08:00"},
-        {"event_id": "other", "template_id": "t", "entity_id": "y", "resolves_at": "2016-10-12T00:00:00+08:00"},
-        {"event_id": "blank", "template_id": None, "entity_id": "x", "resolves_at": "2016-10-12T00:00:00+08:00"},
-    ]
+        ("own", "t", "x", 12),
+        ("open", "t", "x", 11),
+        ("over", "t", "x", 8),
+        ("other", "t", "y", 12),
+        ("none", None, "x", 12),
+    ],
+    columns=["event_id", "template_id", "entity_id", "day"],
 ).assign(prompt="Which team leads the harbour league table?", as_of=AS_OF)
+EVENTS["resolves_at"] = EVENTS["day"].map("2016-10-{:02}T00:00:00+08:00".format)
 ANSWERS = {name: [f"Team {name}"] for name in EVENTS["event_id"]}
 
 
@@ -91,23 +79,16 @@ def test_a_siblings_answer_in_a_text_is_flagged_and_the_auditor_does_not_see_the
     assert find_answers(pages, EVENTS["prompt"][0], ANSWERS["own"]).values.tolist() == [["1", 0]]
 
 
+OIL, CUP = "What will the price of oil be on 2016-10-12?", "Who wins the cup final?\nA. Brazil\nB. Oceania United"
+
+
 @pytest.mark.parametrize(
     ("text", "prompt", "answer", "is_stated"),
     [
-        ("The price of oil closes at 1,250.5 dollars.", "What will the price of oil be on 2016-10-12?", "1250.5", True),
-        (
-            "The price of oil closes at 11,250.5 dollars.",
-            "What will the price of oil be on 2016-10-12?",
-            "1250.5",
-            False,
-        ),
+        ("The price of oil closes at 1,250.5 dollars.", OIL, "1250.5", True),
+        ("The price of oil closes at 11,250.5 dollars.", OIL, "1250.5", False),
         ("Oil was 50.", "What will the price of crude oil in Oslo be?", "50", False),
-        (
-            "Brazil beats Chile in the cup final.",
-            "Who wins the cup final?\nA. Brazil\nB. Oceania United",
-            "Brazil",
-            True,
-        ),
+        ("Brazil beats Chile in the cup final.", CUP, "Brazil", True),
         ("Anything", "Brazil?", "Brazil", False),
         ("Anything", "Who wins the final?", "", False),
     ],

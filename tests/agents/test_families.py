@@ -12,7 +12,7 @@ from serving import run_server
 
 from helpers.agents.registry import check_agent, check_entry, connect_agent
 from helpers.agents.runs import SEES_TODAY, describe_run, sees_today
-from helpers.models.llm import check_model, open_door
+from helpers.models.llm import open_door
 from helpers.store import ROOT, dump_json
 from helpers.tables import list_columns
 from helpers.worldreasoner.asking import Plan, take_condition
@@ -153,7 +153,6 @@ def test_each_table_of_the_page_is_an_agent_that_could_be_asked():
     with pytest.MonkeyPatch.context() as patch:
         for name in keys:
             patch.setenv(name, "sk-none")
-        check_model.cache_clear()
         categories = []
         for family, cell in rows:
             entry = check_agent(family, tomllib.loads("\n".join(re.findall("`(.+?)`", cell.partition("<br>or ")[0]))))
@@ -161,5 +160,4 @@ def test_each_table_of_the_page_is_an_agent_that_could_be_asked():
             categories.append(entry["category"])
             is_todays = "provider's search" in family or "closed" in family
             assert sees_today(entry | {"params": entry}) == is_todays, family
-        check_model.cache_clear()
     assert len(rows) == 11 and len(set(categories)) == 4

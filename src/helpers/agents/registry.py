@@ -248,8 +248,8 @@ def check_entry(entry, environment=os.environ):
             return problem
     elif (name := entry.get("api_key_env")) and not environment.get(name):
         return f"no key: set {name}, which api_key_env names, in the environment"
-    elif missing := check_model(entry["model"], entry.get("api_base"), bool(name or "api_base" in entry)):
-        return missing[1]
+    elif problem := check_model(entry["model"], entry.get("api_base"), bool(name or "api_base" in entry)):
+        return problem
     return find_search_problem(entry["search"]) if "search" in entry else None
 
 

@@ -9,8 +9,7 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from jsonschema import Draft202012Validator, ValidationError
-from jsonschema.exceptions import best_match
+import jsonschema
 
 from helpers.models.failures import LlmError
 from helpers.models.grammars import demand_json
@@ -54,9 +53,8 @@ def build_consult(door, model, is_local, own=None, reduce=None) -> Callable[...,
         seconds = row.get("duration_s") or 0.0
         try:
             value = json.loads(row["content"] or "")
-            if error := best_match(Draft202012Validator(schema).iter_errors(value)):
-                raise error
-        except (ValueError, ValidationError) as error:
+            jsonschema.validate(value, schema)
+        except (ValueError, jsonschema.ValidationError) as error:
             return Verdict("unparsable", reason=str(error).splitlines()[0][:200], seconds=seconds)
         return Verdict("ok", value, seconds=seconds)
 

@@ -11,7 +11,6 @@ import threading
 import time
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache
 
 from helpers.limits import call_within, count_left, end_after
 from helpers.models.costs import bound_cost, price_reply, read_count, reserve, settle
@@ -210,17 +209,16 @@ def connect(door):
     return key | door.connection | {"num_retries": 0, "max_retries": 0}
 
 
-@lru_cache(maxsize=256)
 def check_model(model, api_base, has_key):
-    """Return (status, reason) why a model cannot be asked, None when it can."""
+    """Return why a model cannot be asked (no such provider, no key), None when it can. Nothing is sent."""
     litellm = load_litellm()
     try:
         provider = litellm.get_llm_provider(model, api_base=api_base)[1]
     except litellm.BadRequestError:
         known = "write it as provider/name, such as openai/gpt-4o-mini"
-        return "unsupported", f"no provider is known for the model {model!r}; {known}"
+        return f"no provider is known for the model {model!r}; {known}"
     missing = [] if has_key else litellm.validate_environment(model)["missing_keys"]
-    return ("error", f"no key for {provider}: set {' and '.join(missing)} in the environment") if missing else None
+    return f"no key for {provider}: set {' and '.join(missing)} in the environment" if missing else None
 
 
 def complete(door, request, limit, row):

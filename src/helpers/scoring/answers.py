@@ -131,15 +131,11 @@ def follow_acquisition(events, answers):
     first, moment = (
         pd.to_datetime(found[column], utc=True).dt.tz_convert(ZONE) for column in ("resolves_at", "acquired_at")
     )
-    day = (moment.dt.normalize() - first.dt.normalize()).dt.days
-    crawl = day * len(CRAWL_HOURS) + moment.dt.hour.map({hour: at for at, hour in enumerate(CRAWL_HOURS)}) + 1
-    n_crawls = (CARRY_DAYS + 1) * len(CRAWL_HOURS)
-    n_found = crawl.value_counts().reindex(range(1, n_crawls + 1), fill_value=0)
-    steps = pd.DataFrame({"crawl": n_found.index, "n_found": n_found.to_numpy()})
-    steps["day"] = (steps["crawl"] - 1) // len(CRAWL_HOURS)
-    steps["hour"] = [f"{CRAWL_HOURS[(crawl - 1) % len(CRAWL_HOURS)]}:00" for crawl in steps["crawl"]]
-    steps["found_share"] = steps["n_found"].cumsum() / len(table)
-    return steps[["crawl", "day", "hour", "n_found", "found_share"]]
+    day, hour = (moment.dt.normalize() - first.dt.normalize()).dt.days, moment.dt.hour
+    crawls = pd.MultiIndex.from_product([range(CARRY_DAYS + 1), CRAWL_HOURS], names=["day", "hour"])
+    steps = found.groupby([day, hour]).size().reindex(crawls, fill_value=0).rename("n_found").reset_index()
+    shares = {"hour": steps["hour"].map("{}:00".format), "found_share": steps["n_found"].cumsum() / len(table)}
+    return steps.assign(crawl=range(1, len(steps) + 1), **shares)[["crawl", "day", "hour", "n_found", "found_share"]]
 
 
 def compare_answers(plain, faulty):

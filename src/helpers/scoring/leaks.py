@@ -24,6 +24,9 @@ NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 DATED = re.compile(r"\), published (\d{4}-\d\d-\d\d):$", re.MULTILINE)
 """How a search shows an agent a page's date (`agents.searching.describe_hit`)."""
 
+OWN_PAGE = ".replay/"
+"""What the address of a page of the kit's own web holds: that it was published in time is checked elsewhere."""
+
 KEY = ["event_id", "sample"]
 
 
@@ -35,18 +38,12 @@ def flag_rows(events, answers, predictions, replies, traces):
     name stands in what a tool showed, the reply or its rationale; an answer that is a date is itself none.
     """
     asked, truth = events.set_index("event_id"), answers.set_index("event_id")["value"]
-    shown = (
-        traces[traces["step_type"] == "tool"]
-        .groupby(KEY)["content"]
-        .agg(  # the kit's own pages: checked elsewhere
-            lambda texts: "\n\n".join(p for text in texts.dropna() for p in text.split("\n\n") if ".replay/" not in p)
-        )
-    )
+    shown = traces[traces["step_type"] == "tool"].dropna(subset="content").groupby(KEY)["content"].agg("\n\n".join)
     said = replies.set_index(KEY)["reply"]
     rows = []
     for row in predictions.to_dict("records"):
         key, event = (row["event_id"], row["sample"]), asked.loc[row["event_id"]]
-        seen = shown.get(key, "")
+        seen = "\n\n".join(text for text in shown.get(key, "").split("\n\n") if OWN_PAGE not in text)
         own = [said.get(key), row.get("rationale")] if event["kind"] != "date" else []
         texts = [seen, *(text for text in own if isinstance(text, str))]
         last = pd.Timestamp(row["as_of"]).tz_convert(ZONE).strftime("%Y-%m-%d")

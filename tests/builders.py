@@ -21,8 +21,6 @@ from helpers.web.replay import Misbehaviour, Replay
 from helpers.web.session import Web
 
 KEEP_BINARY = 36 / 193
-
-
 KEY = "sk-canary+7/Zq==9f3a"
 
 
@@ -103,11 +101,7 @@ def scan(folder, secret=KEY):
 
 
 SMALL = FOLDER / MODELS["smollm2"]["file"]
-
-
 needs_server = pytest.mark.skipif(not has_server(), reason="xllamacpp is not installed; `make model` installs it")
-
-
 needs_model = pytest.mark.skipif(not SMALL.exists(), reason="the 135M model is not there; `make model` fetches it")
 
 
@@ -139,23 +133,13 @@ def make_scores(by_agent, kinds=LEVEL_KINDS):
     for agent, levels in by_agent.items():
         for level, values in levels.items():
             kind, metric = kinds[level]
+            about = {"run_id": f"run_{agent}", "sample": 0, "metric": metric, "agent_id": agent, "is_scored": True}
             for at, value in enumerate(values):
-                event_id = f"l{level}_{at:03d}"
+                event_id, is_missing = f"l{level}_{at:03d}", value is None
                 events[event_id] = {"event_id": event_id, "kind": kind, "level": level}
-                missing = value is None
-                rows.append(
-                    {
-                        "run_id": f"run_{agent}",
-                        "event_id": event_id,
-                        "sample": 0,
-                        "metric": metric,
-                        "agent_id": agent,
-                        "score": math.nan if missing else value,
-                        "score_imputed": 0.0 if missing else value,
-                        "is_missing": missing,
-                        "is_scored": True,
-                    }
-                )
+                scores = (math.nan, 0.0) if is_missing else (value, value)
+                found = dict(zip(("score", "score_imputed"), scores, strict=True)) | {"is_missing": is_missing}
+                rows.append(about | {"event_id": event_id} | found)
     return pd.DataFrame(rows), pd.DataFrame(events.values())
 
 

@@ -81,14 +81,6 @@ def lie_about_charset(site, answer, encoding="gb18030", told="utf-8"):
     site.send_whole(status, headers, body.decode().encode(encoding, "xmlcharrefreplace"))
 
 
-def cut(site, answer):
-    """Promise more bytes than come."""
-    status, headers, body = answer
-    site.send_head(status, headers | {"content-length": len(body) + 500})
-    site.wfile.write(body)
-    close(site, answer)
-
-
 def close(site, _):
     """Close the connection."""
     site.wfile.flush()
@@ -97,7 +89,6 @@ def close(site, _):
 
 FAULTS = {
     "drip": drip,
-    "cut": cut,
     "closed": close,
     "charset": lie_about_charset,
     "hang": lambda site, _, seconds=30.0: time.sleep(seconds),

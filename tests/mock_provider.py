@@ -187,13 +187,8 @@ STEPS = [
 
 def write_interaction(job_id, key, **columns):
     """Return a job in the form of Gemini's interactions."""
-    usage = {
-        "total_input_tokens": 4000,
-        "total_tool_use_tokens": 1000,
-        "total_output_tokens": 200,
-        "total_tokens": 5800,
-    }
-    usage |= {"total_thought_tokens": 600, "total_cached_tokens": 1000}
+    usage = {"input": 4000, "tool_use": 1000, "output": 200, "thought": 600, "cached": 1000}
+    usage = {f"total_{name}_tokens": n for name, n in usage.items()} | {"total_tokens": 5800}
     usage |= {"grounding_tool_count": [{"type": "google_search", "count": 3}]}
     body = {"id": job_id, "object": "interaction", "agent": "mock-1", "status": "completed", "steps": STEPS}
     if columns.get("status") == "queued":

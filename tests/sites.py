@@ -4,7 +4,6 @@ import hashlib
 import json
 import re
 from io import BytesIO
-from urllib.parse import parse_qsl
 
 import pandas as pd
 
@@ -78,48 +77,32 @@ def write_parquet(rows):
 
 
 def make_archive(captures):
-    """Return the site of an archive of captures (dicts of url, at, body, and status if not 200).
+    """Return the site of an archive of captures (dicts of url, at, body).
 
     GET /cdx/search/cdx (lines: urlkey, timestamp, original, mimetype, statuscode, digest, length) and
-    /web/TIMESTAMPid_/URL, which leads to the capture nearest to the moment asked for, as the archive does.
-    Its redirects `wayback` 0.5.1 follows without REQUESTS_CA_BUNDLE: find the capture by `search`.
+    /web/TIMESTAMPid_/URL, a capture by its own moment.
     """
-    rows = sorted(({"status": 200} | one for one in captures), key=lambda one: pd.Timestamp(one["at"]))
-
-    def stamp(one):
-        return pd.Timestamp(one["at"]).strftime("%Y%m%d%H%M%S")
+    captures = sorted(captures, key=lambda one: one["at"])
+    rows = {(one["url"], f"{pd.Timestamp(one['at']):%Y%m%d%H%M%S}"): one for one in captures}
 
     def answer(asked):
-        shown = [one for one in rows if pd.Timestamp(one["at"]) <= asked.now]
         if asked.path == "/cdx/search/cdx":
             first, last = asked.query.get("from", "0"), asked.query.get("to", "9" * 14)
-            found = [one for one in shown if one["url"] == asked.query["url"] and first <= stamp(one) <= last]
+            found = [row for row in rows if row[0] == asked.query["url"] and first <= row[1] <= last]
+            digests = [hashlib.sha1(rows[row]["body"].encode()).hexdigest()[:32].upper() for row in found]
             lines = [
-                f"{write_key(one['url'])} {stamp(one)} {one['url']} text/html {one['status']} "
-                f"{hashlib.sha1(one['body'].encode()).hexdigest().upper()[:32]} {len(one['body'])}\n"
-                for one in found
+                f"{write_key(url)} {stamp} {url} text/html 200 {digest} 9\n"
+                for (url, stamp), digest in zip(found, digests, strict=True)
             ]
             return 200, {"content-type": "text/plain"}, "".join(lines)
-        if found := re.fullmatch(r"/web/(\d+)(?:id_)?/(.+)", asked.path):
-            moment = pd.to_datetime(found[1].ljust(14, "0"), format="%Y%m%d%H%M%S", utc=True)
-            near = [one for one in shown if split_query(one["url"]) == (found[2], asked.query)]
-            if not near:
-                return 404, {}, "The Wayback Machine has not archived that URL."
-            one = min(near, key=lambda one: abs(pd.Timestamp(one["at"]) - moment))
-            at = pd.Timestamp(one["at"]).strftime("%a, %d %b %Y %H:%M:%S GMT")
-            here = f"https://web.archive.org/web/{stamp(one)}id_/{one['url']}"
-            if stamp(one) != found[1]:
-                return 302, {"location": here}, ""
-            link = f'<{one["url"]}>; rel="original", <{here}>; rel="memento"; datetime="{at}"'
-            return one["status"], {"memento-datetime": at, "link": link}, one["body"]
-        return 404, {}, "not found"
+        stamp, _, url = asked.path.removeprefix("/web/").partition("id_/")
+        if (one := rows.get((url, stamp))) is None:
+            return 404, {}, "The Wayback Machine has not archived that URL."
+        at = pd.Timestamp(one["at"]).strftime("%a, %d %b %Y %H:%M:%S GMT")
+        link = f'<{url}>; rel="original", <https://web.archive.org{asked.path}>; rel="memento"; datetime="{at}"'
+        return 200, {"memento-datetime": at, "link": link}, one["body"]
 
     return answer
-
-
-def split_query(url):
-    address, _, query = url.partition("?")
-    return address, dict(parse_qsl(query, keep_blank_values=True))
 
 
 def write_key(url):

@@ -26,13 +26,18 @@ def no_mirror(monkeypatch):
 MIRROR_HERE = os.environ.get(public.MIRROR)
 
 
-def write_registry(folder, address=None, digest=DIGEST, name="board/a.csv"):
-    way = f'address = "{address}"' if address else 'rebuild = "by hand"'
-    lines = [f'[files."{name}"]', 'title = "A board"', way, f'sha256 = "{digest}"']
+@pytest.fixture
+def room(tmp_path, monkeypatch):
+    """A folder in whose public.toml and cache the files stand."""
+    monkeypatch.setattr(public, "REGISTRY", tmp_path / "public.toml")
+    monkeypatch.setattr(public, "CACHE", tmp_path / "cache")
+    return tmp_path
+
+
+def write_registry(folder, address):
+    lines = ['[files."board/a.csv"]', 'title = "A board"', f'address = "{address}"', f'sha256 = "{DIGEST}"']
     lines += ['licence = "MIT"', 'retrieved_date = "2026-01-02"', ""]
-    path = folder / "public.toml"
-    path.write_text("\n".join(lines), encoding="utf-8")
-    return path
+    (folder / "public.toml").write_text("\n".join(lines), encoding="utf-8")
 
 
 def put_file(folder, content=TEXT):
@@ -41,25 +46,26 @@ def put_file(folder, content=TEXT):
     return folder
 
 
-def test_a_mirrored_file_with_another_digest_is_refused(tmp_path, monkeypatch):
-    registry, mirror = write_registry(tmp_path, "http://127.0.0.1:9/"), put_file(tmp_path / "mirror", b"other")
-    monkeypatch.setenv(public.MIRROR, str(mirror))
+def test_a_mirrored_file_with_another_digest_is_refused(room, monkeypatch):
+    write_registry(room, "http://127.0.0.1:9/")
+    put_file(room / "cache")
+    monkeypatch.setenv(public.MIRROR, str(put_file(room / "mirror", b"other")))
     with pytest.raises(ValueError, match="board/a.csv in the folder of KIT_DATA_MIRROR is not the file of 2026-01-02"):
-        public.locate_public("board/a.csv", registry, put_file(tmp_path / "cache"))
+        public.locate_public("board/a.csv")
 
 
-def test_a_file_is_downloaded_once(tmp_path):
-    asked, cache = [], tmp_path / "cache"
+def test_a_file_is_downloaded_once(room):
+    asked = []
 
     def answer(handler):
         asked.append(handler.path)
         send(handler, 200, TEXT)
 
     with run_server(Server(faults={"/board/a.csv": answer})) as address:
-        registry = write_registry(tmp_path, f"{address}/board/a.csv")
+        write_registry(room, f"{address}/board/a.csv")
         for _ in range(2):
-            found = public.locate_public("board/a.csv", registry, cache)
-            assert found == cache / "board/a.csv" and found.read_bytes() == TEXT
+            found = public.locate_public("board/a.csv")
+            assert found == room / "cache/board/a.csv" and found.read_bytes() == TEXT
     assert asked == ["/board/a.csv"]
 
 

@@ -47,17 +47,6 @@ def test_a_reworded_sentence_keeps_its_row(texts):
     assert not script.find_faults(script.follow_rows(joined, lost), lost.iloc[:0])
 
 
-def test_what_a_row_may_ask_of_a_source():
-    pairs = "figures/futurex_fig11_pairs.csv"
-    assert script.read_cell(pairs, "agent_a == 'arima' and agent_b == 'random'", "", "rows") == 1
-    assert script.read_cell("data/papers/futurex.toml", "constants.crawl_hours.value.1", "", "") == 16
-    assert script.read_cell("helpers.futurex.delay:DELAYS", "", "", "len") == 4
-    with pytest.raises(ValueError, match="rows with"):
-        script.read_cell(pairs, "", "seen", "")
-    with pytest.raises(LookupError, match="no row"):
-        script.read_cell(pairs, "agent_a == 'nobody'", "seen", "")
-
-
 def test_the_list_of_notebooks_names_each_of_them_once():
     folder = Path(__file__).parents[1] / "notebooks"
     named = re.findall(r"\]\(([^)/]+\.ipynb)\)", (folder / "README.md").read_text(encoding="utf-8"))

@@ -39,9 +39,7 @@ def run(study, monkeypatch, *arguments):
     """Call the command; returns the files that stand in the kit's own places."""
     monkeypatch.setattr(sys, "argv", ["study", *arguments])
     study.main()
-    return [
-        str(path) for path in (Path("data/runs/26_own/requests.jsonl.gz"), Path("figures/own.png")) if path.exists()
-    ]
+    return [path for path in ("data/runs/26_own/requests.jsonl.gz", "figures/own.png") if Path(path).exists()]
 
 
 @pytest.mark.parametrize(
@@ -49,11 +47,8 @@ def run(study, monkeypatch, *arguments):
     [
         (["21_none"], "21_none asks no model"),
         (["26_own", "--minutes", "x"], "MINUTES must be a positive number such as 20, not 'x'"),
-        (["26_own", "--minutes=-5"], "MINUTES must be a positive number such as 20, not '-5'"),
         (["26_own", "-p", "agent", "nope/x"], "agent nope/x: no provider is known for the model 'nope/x'"),
-        (["26_own", "-p", "agent", "qwen_zero"], "no agent is called 'qwen_zero'"),
         (["26_own", "-p", "agent", "last_value"], "last_value asks no language model"),
-        (["26_own", "-p", "agent", "local/gpt"], "there is no model 'local/gpt'; there are local/qwen, local/smollm2"),
         (["26_own"], "agent qwen_zero_shot: no model file .*; `make model` fetches it; nothing was asked"),
         (["26_own", "-p", "agnet", "local/qwen"], "no parameter 'agnet' to set; did you mean agent?"),
     ],

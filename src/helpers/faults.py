@@ -217,40 +217,36 @@ def describe_problem(file, row, column, text):
     return f"{file}, row {1 if row is None else row + 2}, column {column}: {text}"
 
 
-def read_sheet(path, needs, **checks):
-    """Return a csv as text cells, blank where empty, held to `checks` (see `check_sheet`). Raises Problems."""
-    table = open_sheet(path, needs)
-    raise_all(check_sheet(path.name, table, needs, **checks))
-    return table
+def read_sheet(path, needs, *, comments=False, **checks):
+    """Return a csv as text cells, blank where empty, held to `checks` (see `check_sheet`); rows count from 0.
 
-
-def open_sheet(path, needs, comments=False):
-    """Return a csv as text cells, blank where empty; `needs` are its columns, to be named when there is no such file.
-
-    With `comments`, lines that start with # say nothing. Raises Problems for a file that is absent, not UTF-8 or no
-    csv, a column that stands twice, and a row with more or fewer cells than the header.
+    With `comments`, lines that start with # say nothing. Raises Problems, also for a file that is absent (`needs` are
+    its columns), not UTF-8 or no csv, a column that stands twice, and a row with more or fewer cells than the header.
     """
+    rows, problem = {}, "the file is no csv: it is empty"
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
-            records = enumerate(csv.reader(file, skipinitialspace=True, strict=True), -1)
-            rows = {row: [cell.strip() for cell in cells] for row, cells in records if any(cells)}
-        rows = {row: cells for row, cells in rows.items() if not (comments and cells[0].startswith("#"))}
-        problem = None if rows else "the file is no csv: it is empty"
+            for row, cells in enumerate(csv.reader(file, skipinitialspace=True, strict=True), -1):
+                if any(cells) and not (comments and cells[0].startswith("#")):
+                    rows[row] = [cell.strip() for cell in cells]
     except FileNotFoundError:
         problem = f"the file is not in {path.parent.name}; it needs the columns {', '.join(needs)}"
     except UnicodeDecodeError as error:
-        problem = f"the file is not UTF-8 ({error.reason}); save it so"
+        rows, problem = {}, f"the file is not UTF-8 ({error.reason}); save it so"
     except csv.Error as error:
-        problem = f"the file is no csv: {error}"
-    if problem:
+        rows, problem = {}, f"the file is no csv: {error}"
+    if not rows:
         raise Problems([describe_problem(path.name, None, needs[0], problem)])
     head = rows.pop(next(iter(rows)))
     twice = [name for name in dict.fromkeys(head) if head.count(name) > 1]
     raise_all(describe_problem(path.name, None, name, "it stands twice in the header") for name in twice)
-    said = f"{{}} cells, the header has {len(head)}"
-    uneven = {row: len(cells) for row, cells in rows.items() if len(cells) != len(head)}
-    raise_all(describe_problem(path.name, row, head[-1], said.format(n)) for row, n in uneven.items())
-    return pd.DataFrame.from_dict(rows, orient="index", columns=head, dtype=object)
+    uneven = {
+        row: f"{len(cells)} cells, the header has {len(head)}" for row, cells in rows.items() if len(cells) != len(head)
+    }
+    raise_all(describe_problem(path.name, row, head[-1], text) for row, text in uneven.items())
+    table = pd.DataFrame.from_dict(rows, orient="index", columns=head, dtype=object)
+    raise_all(check_sheet(path.name, table, needs, **checks))
+    return table
 
 
 def check_sheet(file, table, needs, *, filled=(), key=(), words=None):

@@ -68,24 +68,19 @@ def save_figure(fig, name, shown, *, title, source, n, window, status, dates=Non
     `n` counts what the figure rests on, in a `unit` ("events"); `window` is a question set's name or key, or "";
     `dates` is a pair of ISO dates or a text, by default the set's first and last start day; `status` is one of
     `STATUSES`. They stand under the figure, in the image and in figures/index.csv. `shown` is rounded to 6 decimals.
-    Closes the figure; the same figure gives the same bytes. Raises ValueError for an empty `shown`, n below 1, an
-    unknown status, no dates.
+    Closes the figure; the same figure gives the same bytes. Raises ValueError for an empty `shown` and n below 1.
     """
-    if status not in STATUSES:
-        raise ValueError(f"figure {name}: status {status!r} is none of {', '.join(STATUSES)}")
-    if len(shown) == 0:
-        raise ValueError(f"figure {name}: the table of numbers it shows is empty")
-    if int(n) < 1:
-        raise ValueError(f"figure {name}: n is {n}; a figure rests on at least one case")
+    if len(shown) == 0 or int(n) < 1:
+        raise ValueError(
+            f"figure {name}: n is {n}, {len(shown)} numbers are shown; a figure rests on one case at least"
+        )
     if dates is None:
         first, *_, last = list_days(window)
         dates = first, last
     dates = dates if isinstance(dates, str) else " to ".join(map(str, dates))
     facts = {"n": int(n), "window": window, "dates": dates, "status": STATUSES[status]}
-    names = name_sets(window)
-    draw_caption(
-        fig, ", ".join(part for part in (f"n = {int(n):,} {unit}".rstrip(), names, dates, STATUSES[status]) if part)
-    )
+    said = (f"n = {int(n):,} {unit}".rstrip(), name_sets(window), dates, STATUSES[status])
+    draw_caption(fig, ", ".join(filter(None, said)))
     daybefore = json.dumps(facts, sort_keys=True, ensure_ascii=False)
     image = locate_output(f"figures/{name}.png")
     write_image(fig, image, {"Title": title, "Description": source, "daybefore": daybefore})
@@ -115,9 +110,7 @@ def write_image(fig, path, texts):
 def list_colours(fig):
     """Return the opaque colours of a figure's lines, marks and areas, as a set of (red, green, blue) from 0 to 255."""
     given = []
-    for artist in fig.findobj(
-        lambda artist: hasattr(artist, "get_facecolor") or hasattr(artist, "get_markerfacecolor")
-    ):
+    for artist in fig.findobj(lambda one: hasattr(one, "get_facecolor") or hasattr(one, "get_markerfacecolor")):
         for name in ("get_color", "get_facecolor", "get_edgecolor"):
             given += list(to_rgba_array(getattr(artist, name)())) if hasattr(artist, name) else []
     return {tuple(round(255 * part) for part in colour[:3]) for colour in given if colour[3] == 1}
@@ -158,15 +151,14 @@ def draw_caption(fig, text):
 
 def write_index(folder=None):
     """Write index.csv, a row for each image under `folder` (default: figures), sorted by name; return the table."""
-    folder = Path(folder) if folder else locate_output("figures/index.csv").parent
-    images = {image.relative_to(folder).with_suffix("").as_posix(): image for image in folder.rglob("*.png")}
-    rows = []
-    for name in sorted(images):
-        with Picture.open(images[name]) as picture:
+    folder, rows = Path(folder) if folder else locate_output("figures/index.csv").parent, []
+    for image in folder.rglob("*.png"):
+        with Picture.open(image) as picture:
             text = picture.text
         facts = json.loads(text["daybefore"])
-        facts["window"] = name_sets(facts["window"])
-        rows.append({"figure": name, "title": text["Title"], "source": text["Description"], **facts})
+        facts |= {"title": text["Title"], "source": text["Description"], "window": name_sets(facts["window"])}
+        rows.append(facts | {"figure": image.relative_to(folder).with_suffix("").as_posix()})
+    rows.sort(key=lambda row: row["figure"])
     index = pd.DataFrame(rows, columns=INDEX_COLUMNS)
     index.to_csv(folder / "index.csv", index=False, lineterminator="\n")
     return index

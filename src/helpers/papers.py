@@ -15,12 +15,8 @@ from helpers import store
 
 FOLDER = store.ROOT / "data" / "papers"
 
-FIELDS = {
-    "constants": ("value", "section"),
-    "assumed": ("value", "section", "reason"),
-    "decisions": ("value", "section", "reason"),
-}
-"""Part of a paper's toml -> what each of its entries says."""
+STATUSES = {"constants": "printed", "assumed": "assumed", "decisions": "decided"}
+"""Part of a paper's toml -> what its entries are."""
 
 
 def list_papers():
@@ -29,25 +25,11 @@ def list_papers():
 
 
 def load_paper(key):
-    """Return a paper's toml as a dictionary: title, constants, assumed, decisions.
-
-    Raises LookupError for an unknown key, and ValueError when an entry lacks its section or its reason, or a name
-    stands in two parts.
-    """
+    """Return a paper's toml as a dictionary: title, constants, assumed, decisions. Raises LookupError for none."""
     path = FOLDER / f"{key}.toml"
     if not path.exists():
         raise LookupError(f"no paper {key!r} in data/papers; there are {', '.join(list_papers())}")
-    paper = tomllib.loads(path.read_text(encoding="utf-8"))
-    places = {}
-    for part, fields in FIELDS.items():
-        for name, entry in paper.setdefault(part, {}).items():
-            absent = [field for field in fields if entry.get(field) in (None, "")]
-            if absent:
-                raise ValueError(f"{key}.toml: {part}.{name} has no {absent[0]}")
-            if name in places:
-                raise ValueError(f"{key}.toml: {name} stands in {places[name]} and in {part}; keep one")
-            places[name] = part
-    return paper
+    return dict.fromkeys(STATUSES, {}) | tomllib.loads(path.read_text(encoding="utf-8"))
 
 
 def get_constant(key, name):
@@ -83,7 +65,7 @@ def list_constants(key):
     paper = load_paper(key)
     rows = [
         {"name": name, "status": status, "reason": "", **entry}
-        for part, status in zip(FIELDS, ("printed", "assumed", "decided"), strict=True)
+        for part, status in STATUSES.items()
         for name, entry in paper[part].items()
     ]
     return pd.DataFrame(rows, columns=["name", "value", "section", "status", "reason"])

@@ -41,52 +41,46 @@ def fetch_file(address, sha256, path):
     pooch.retrieve(address, known_hash=f"sha256:{sha256}", **options)
 
 
-def load_registry(path=REGISTRY):
+def load_registry():
     """Return the public files as a dictionary: name -> title, sha256, licence, retrieved_date, and address or rebuild.
 
     >>> load_registry()["futurex/leaderboard.json"]["licence"]
     'none stated; figures only'
     """
-    return tomllib.loads(path.read_text(encoding="utf-8"))["files"]
+    return tomllib.loads(REGISTRY.read_text(encoding="utf-8"))["files"]
 
 
-def locate_public(name, registry=REGISTRY, cache=CACHE):
+def locate_public(name):
     """Return the path of a public file whose sha256 is the registry's, fetching it into the cache when need be.
 
     Raises LookupError for a name the registry lacks, ValueError when a mirror's file has another digest, and
-    FileNotFoundError, with what to do, when the file is neither mirrored nor cached nor can be downloaded.
+    FileNotFoundError, with what to do, when the file is neither mirrored nor cached, and has no address, does not
+    arrive, or has changed since it was retrieved.
     """
-    files = load_registry(registry)
+    files = load_registry()
     if name not in files:
-        raise LookupError(f"no public file {name!r}; {registry.name} has {', '.join(files)}")
-    entry, mirror, cached = files[name], os.environ.get(MIRROR), cache / name
+        raise LookupError(f"no public file {name!r}; {REGISTRY.name} has {', '.join(files)}")
+    entry, mirror, cached = files[name], os.environ.get(MIRROR), CACHE / name
     mirrored = store.ROOT / mirror / name if mirror else None
     if mirrored and mirrored.exists():
         if hash_file(mirrored) != entry["sha256"]:
             raise ValueError(
-                f"{name} in the folder of {MIRROR} is not the file of {entry['retrieved_date']} that {registry.name} "
+                f"{name} in the folder of {MIRROR} is not the file of {entry['retrieved_date']} that {REGISTRY.name} "
                 "names (its sha256 differs); mirror that one, or leave it out of the folder"
             )
         return mirrored
-    if not (cached.exists() and hash_file(cached) == entry["sha256"]):
-        download_file(name, entry, cached)
-    return cached
-
-
-def download_file(name, entry, path):
-    """Fetch a public file from its address; nothing is kept that has another digest.
-
-    Raises FileNotFoundError when it has no address, does not arrive, or has changed since it was retrieved.
-    """
-    why = "is derived, has no address of its own, and is not there (data/public.toml says how to rebuild it)"
-    if "address" in entry:
-        try:
-            return fetch_file(entry["address"], entry["sha256"], path)
-        except requests.RequestException as problem:
-            kind = type(problem).__name__
-            why = f"is neither mirrored nor cached, and {entry['address']} could not be read ({kind})"
-        except ValueError:
-            why = f"at {entry['address']} has changed since {entry['retrieved_date']} (its sha256 differs)"
+    if cached.exists() and hash_file(cached) == entry["sha256"]:
+        return cached
+    try:
+        fetch_file(entry["address"], entry["sha256"], cached)
+        return cached
+    except KeyError:
+        why = "is derived, has no address of its own, and is not there (data/public.toml says how to rebuild it)"
+    except requests.RequestException as problem:
+        kind = type(problem).__name__
+        why = f"is neither mirrored nor cached, and {entry['address']} could not be read ({kind})"
+    except ValueError:
+        why = f"at {entry['address']} has changed since {entry['retrieved_date']} (its sha256 differs)"
     raise FileNotFoundError(f"{name} {why}; name a folder that holds it in {MIRROR}, or put it at .cache/public/{name}")
 
 
@@ -99,13 +93,13 @@ def read_public(name):
     return pd.read_csv(store.locate_input(f"data/public/{name}.csv"))
 
 
-def describe_source(*names, registry=REGISTRY):
+def describe_source(*names):
     """Return what a figure says of the tables of data/public (or public files) it rests on: titles, day of retrieval.
 
     >>> describe_source("futurex_board")
     'FutureX public leaderboard, retrieved 2026-11-22'
     """
-    files, index = load_registry(registry), pd.read_csv(store.locate_input(INDEX), index_col="name")
+    files, index = load_registry(), pd.read_csv(store.locate_input(INDEX), index_col="name")
     sources = [index["sources"].get(name, name).split("; ") for name in names]
     entries = [files[source] for source in dict.fromkeys(sum(sources, []))]
     titles = "; ".join(entry["title"] for entry in entries)

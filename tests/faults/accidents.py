@@ -35,20 +35,12 @@ class Stage:
     """A checkout of links and a ledger for one accident; `fault(billed, prompt)` names what meets a request."""
 
     def __init__(self, folder, server):
-        self.folder, self.server, self.fault, self.reply = (
-            folder,
-            server,
-            lambda billed, prompt: None,
-            lambda asked: CONTENT,
-        )
-        self.billed, self.lock, server.answer = Counter(), threading.Lock(), self.answer
+        self.folder, self.server, server.answer = folder, server, self.answer
+        self.reply, self.billed, self.lock = lambda asked: CONTENT, Counter(), threading.Lock()
         (folder / "data").mkdir(parents=True)
-        for base, names in (
-            (ROOT, ("src", "tests", "Makefile", "figures")),
-            (ROOT / "data", os.listdir(ROOT / "data")),
-        ):
-            for name in set(names) - {"agents.toml", "runs"}:
-                (folder / base.relative_to(ROOT) / name).symlink_to(base / name)
+        for room in ("src", "tests", "Makefile", "figures", *(f"data/{name}" for name in os.listdir(ROOT / "data"))):
+            if room not in ("data/agents.toml", "data/runs"):
+                (folder / room).symlink_to(ROOT / room)
         self.write()
 
     def write(self, **changes):
@@ -59,10 +51,6 @@ class Stage:
         (self.folder / "data/agents.toml").write_text(text)
         self.fault = lambda billed, prompt: None
 
-    def fail_after(self, n, fault):
-        """Let every request meet a fault once so many were answered."""
-        self.fault = lambda billed, prompt: fault if billed >= n else None
-
     def answer(self, asked):
         """Return the reply or the fault's name of one request; what is answered is billed, delivered or not."""
         prompt = json.dumps(asked["messages"])
@@ -71,66 +59,58 @@ class Stage:
             self.billed[prompt] += fault not in FAULTS or fault == "malformed"
         return fault or {"content": self.reply(asked)}
 
-    def start(self, arguments=(), limit=N, deadline=60, **environment):
-        """Start the command in a session of its own, as a terminal would."""
+    def run(self, *arguments, limit=N, deadline=60, signals=(), after=0, whole=True, **environment):
+        """Run the command in a session of its own, as a terminal would, and signal it once so many requests have come.
+
+        Returns what stands then: exit code, text, requests, USD billed, stored replies by status, and how many requests
+        were open at the first signal.
+        """
         command = [sys.executable, "-m", "daybefore", "run", "--agent=mine", f"--at-once={AT_ONCE}"]
-        command += [f"--deadline={deadline}", *[f"--limit={limit}"] * bool(limit), *arguments]
+        command += [f"--deadline={deadline}", f"--limit={limit}", *arguments]
         own = {"DAYBEFORE_ROOT": str(self.folder), "DAYBEFORE_OUT": str(self.folder / "out")}
         own |= {"PYTHONPATH": str(ROOT / "src"), "TQDM_DISABLE": "1", "LITELLM_LOCAL_MODEL_COST_MAP": "True"}
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "DAYBEFORE", "OPENAI"))}
-        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-        return subprocess.Popen(command, env=kept | own | environment, cwd=self.folder, start_new_session=True, **pipes)
-
-    def run(self, arguments=(), **options):
-        """Run the command to its end; returns what stands then."""
-        process = self.start(arguments, **options)
-        return self.note(process, process.communicate(timeout=280)[0])
-
-    def interrupt(self, *signals, after, whole=True):
-        """Run the command and signal it once so many requests have come; returns (what stands, questions open)."""
-        process, end = self.start(), time.monotonic() + 120
+        kept = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "DAYBEFORE", "OPENAI"))} | own
+        pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "start_new_session": True}
+        process = subprocess.Popen(command, env=kept | environment, cwd=self.folder, **pipes)
+        end = time.monotonic() + 120
         while len(self.server.asked) < after and process.poll() is None and time.monotonic() < end:
             time.sleep(0.02)
         n_open = len(self.server.asked) - sum(self.billed.values())
         for number in signals:
             (os.killpg if whole else os.kill)(process.pid, number)
             time.sleep(0.3)
-        return self.note(process, process.communicate(timeout=120)[0]), n_open
-
-    def note(self, process, said):
-        """Return what stands after a run: exit code, text, requests, USD billed, stored replies by status."""
-        path = self.folder / "out/data/runs/store.sqlite"
+        said, path = process.communicate(timeout=280)[0], self.folder / "out/data/runs/store.sqlite"
         stored = read_runs(path, "replies")["status"].value_counts().to_dict() if path.exists() else {}
-        usd = sum(self.billed.values()) * USD
-        return {"code": process.returncode, "said": said, "asked": len(self.server.asked), "usd": usd, "stored": stored}
+        stands = {"asked": len(self.server.asked), "usd": sum(self.billed.values()) * USD, "n_open": n_open}
+        return {"code": process.returncode, "said": said, "stored": stored} | stands
 
-    def find_faults(self, first, again, words, code, n_answered=N, n_open=0, **more):
+    def judge(self, first, again, words, code, n_answered=N, n_open=0, **more):
         """Return {fault: whether or how often} of the run before and after; `more` names what else may be wrong."""
         twice = sum(n - 1 for n in self.billed.values() if n > 1)
         return (
-            {
+            more
+            | {
                 "lost": max(0, n_answered - again["stored"].get("ok", 0)),
                 "paid twice": max(0, twice - n_open),  # beyond those under way when the run was killed
                 f"exit code {first['code']}": first["code"] != code,
                 f"not said: {first['said'][-300:]}": not re.search(words, first["said"]),
                 "a trace of Python's": "Traceback" in first["said"] + again["said"],
             }
-            | more
         )
 
 
 def reach_ceiling(stage):
-    first, again = stage.run(["--ceiling=0.02"]), stage.run(["--ceiling=5"])
-    faults = stage.find_faults(first, again, "has reached its ceiling.*CEILING=0.04", 3)
-    return faults | {"over the ceiling": first["usd"] > 0.02}
+    first, again = stage.run("--ceiling=0.02"), stage.run("--ceiling=5")
+    over = {"over the ceiling": first["usd"] > 0.02}
+    return stage.judge(first, again, "has reached its ceiling.*CEILING=0.04", 3, **over)
 
 
 def fail_midway(stage, fault, words, code=0, after=4, n=N):
     """The provider fails once so many were answered, and is mended."""
-    stage.fail_after(after, fault)
+    stage.fault = lambda billed, prompt: fault if billed >= after else None
     first = stage.run(limit=n)
     stage.write()
-    return stage.find_faults(first, stage.run(limit=n), words, code, n_answered=n)
+    return stage.judge(first, stage.run(limit=n), words, code, n_answered=n)
 
 
 def time_out_and_retry(stage):
@@ -144,41 +124,37 @@ def time_out_and_retry(stage):
     stage.fault = hang
     first = stage.run(deadline=10)
     stage.write()
-    return stage.find_faults(first, stage.run(["--retry"], deadline=10), "mine, 3 timeout: ", 0)
+    return stage.judge(first, stage.run("--retry", deadline=10), "mine, 3 timeout: ", 0)
 
 
 def say_garbage(stage):
     stage.reply = lambda asked: "It could go either way, one would think of 12 or B."
     stage.fault = lambda billed, prompt: "malformed" if billed in (3, 6) else None
     first, again = stage.run(), stage.run()
-    faults = stage.find_faults(first, again, "mine, 10 unparsable: no ", 0, n_answered=N - 2)
-    return faults | {
-        "asked again": again["asked"] - first["asked"],
-        "no reason": "chat completion" not in first["said"],
-    }
+    more = {"asked again": again["asked"] - first["asked"], "no reason": "chat completion" not in first["said"]}
+    return stage.judge(first, again, "mine, 10 unparsable: no ", 0, n_answered=N - 2, **more)
 
 
 def serve_with_key(stage):
     stage.write(api_key_env="MINE_KEY")
     first, again = (stage.run(MINE_KEY="sk-canary-7") for _ in range(2))
     kept = [file for file in (stage.folder / "out").rglob("*") if file.is_file() and b"canary" in file.read_bytes()]
-    faults = {"another key": set(stage.server.keys) != {"Bearer sk-canary-7"}, "the key is kept": bool(kept)}
-    return stage.find_faults(first, again, "mine ", 0, **faults)
+    more = {"another key": set(stage.server.keys) != {"Bearer sk-canary-7"}, "the key is kept": bool(kept)}
+    return stage.judge(first, again, "mine ", 0, **more)
 
 
 def stop_once(stage, number, words, whole):
-    first, _ = stage.interrupt(number, after=1 + AT_ONCE, whole=whole)
-    faults = stage.find_faults(first, stage.run(), f"stopped by {words}.*the same command", 130)
-    return faults | {"what was under way is not stored": first["stored"] != {"ok": 1 + AT_ONCE}}
+    first = stage.run(signals=[number], after=1 + AT_ONCE, whole=whole)
+    more = {"what was under way is not stored": first["stored"] != {"ok": 1 + AT_ONCE}}
+    return stage.judge(first, stage.run(), f"stopped by {words}.*the same command", 130, **more)
 
 
 def cut(stage, *signals, words="", code=-signal.SIGKILL, after=1 + AT_ONCE):
     """Stop a run at once: the next must say how many requests were under way, and may have been paid."""
-    first, n_open = stage.interrupt(*signals, after=after)
-    again = stage.run()
+    first, again = stage.run(signals=signals, after=after), stage.run()
     told = re.search(r"(\d+) requests? (?:was|were) under way.* may have been paid, [\d.]+ USD", again["said"])
-    faults = stage.find_faults(first, again, words, code, n_open=n_open)
-    return faults | {"what was open is not told": not told or not n_open <= int(told[1]) <= AT_ONCE}
+    more = {"what was open is not told": not told or not first["n_open"] <= int(told[1]) <= AT_ONCE}
+    return stage.judge(first, again, words, code, n_open=first["n_open"], **more)
 
 
 def kill_midway(stage):
@@ -190,23 +166,24 @@ def kill_midway(stage):
     return cut(stage, signal.SIGKILL, after=20)
 
 
+def stop_twice(stage):
+    return cut(stage, signal.SIGINT, signal.SIGINT, words="a second Ctrl-C stops at once", code=130)
+
+
 SPENT = "mine was stopped: the provider's quota or credit is spent"
-TWICE = partial(cut, words="a second Ctrl-C stops at once", code=130)
+FAIL = partial(partial, fail_midway)
 ACCIDENTS = {
     "ceiling, 8 at once": (reach_ceiling, 0.3),
-    "connections dropped midway": (partial(fail_midway, fault="drop", words="mine, 8 error: "), 0),
-    "429 midway: the quota is spent": (partial(fail_midway, fault="no credit", words=SPENT, code=3), 0.2),
-    "404 at the first question": (
-        partial(fail_midway, fault="404", words="not found .404.*api_base", code=1, after=0),
-        0,
-    ),
-    "401 midway: ten in a row": (partial(fail_midway, fault="401", words="10 accidents in a row", code=3, n=24), 0),
+    "connections dropped midway": (FAIL(fault="drop", words="mine, 8 error: "), 0),
+    "429 midway: the quota is spent": (FAIL(fault="no credit", words=SPENT, code=3), 0.2),
+    "404 at the first question": (FAIL(fault="404", words="not found .404.*api_base", code=1, after=0), 0),
+    "401 midway: ten in a row": (FAIL(fault="401", words="10 accidents in a row", code=3, n=24), 0),
     "timeouts, RETRY=1": (time_out_and_retry, 0),
     "no box, no JSON": (say_garbage, 0),
     "api_key_env": (serve_with_key, 0),
     "Ctrl-C": (partial(stop_once, number=signal.SIGINT, words="Ctrl-C", whole=True), 2),
     "SIGTERM": (partial(stop_once, number=signal.SIGTERM, words="SIGTERM", whole=False), 2),
-    "Ctrl-C twice": (lambda stage: TWICE(stage, signal.SIGINT, signal.SIGINT), 2),
+    "Ctrl-C twice": (stop_twice, 2),
     "kill -9, four requests a question": (kill_midway, 0.5),
 }
 """Accident -> what plays it, and the seconds that the provider takes for a reply."""

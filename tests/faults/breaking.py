@@ -25,7 +25,7 @@ from helpers.models.failures import LlmError
 from helpers.models.recordings import PACKED, read_packed
 from helpers.store import ROOT, open_store, read_runs, read_table
 
-SEED, WORKERS = 15, 4
+SEED, WORKERS, LEDGER = 15, 4, ("replies", "predictions", "traces")
 
 
 def run_model(path, door, events, **options):
@@ -46,57 +46,52 @@ def run_model(path, door, events, **options):
 # --- a run killed at seeded moments -----------------------------------------------------------------------------------
 
 
-def lead_session(run):
-    """Do a run in a session of its own, that it can be killed with all its processes."""
-    os.setsid()
-    with open(os.devnull, "w") as nothing:
-        os.dup2(nothing.fileno(), 2)
-    run()
+def start_apart(run):
+    """Start a run in a fork that leads a group of its own, so that it can be killed with all its processes."""
+
+    def lead():
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        run()
+
+    process = FORK.Process(target=lead)
+    process.start()
+    os.setpgid(process.pid, process.pid)
+    return process
 
 
 def count_lost(path, n_events):
     """Return {fault: how many} of a ledger of one run: questions lost, twice, or without a prediction or a trace."""
+    keys = ["run_id", "event_id", "sample"]
+    tables = {name: read_runs(path, name)[[*keys, "status"] if name == "replies" else keys] for name in LEDGER}
+    replies = tables["replies"]
     with closing(open_store(path)) as ledger:
-
-        def count(sql):
-            return ledger.execute(sql).fetchone()[0]
-
-        keys = "run_id, event_id, sample"
-        without = f"SELECT count(*) FROM replies WHERE ({keys}) NOT IN (SELECT {keys} FROM"
-        return {
-            "lost": n_events - count("SELECT count(DISTINCT event_id) FROM replies WHERE status = 'ok'"),
-            "replies twice": count("SELECT count(*) - count(DISTINCT run_id || event_id) FROM replies"),
-            "predictions twice": count("SELECT count(*) - count(DISTINCT run_id || event_id) FROM predictions"),
-            "without a prediction": count(f"{without} predictions)"),
-            "without a trace": count(f"{without} traces)"),
-            "runs too many": count("SELECT count(*) FROM runs") - 1,
-            "unsound": int(ledger.execute("PRAGMA integrity_check").fetchone()[0] != "ok"),
-        }
+        is_sound = ledger.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+    faults = {"lost": n_events - replies.loc[replies["status"] == "ok", "event_id"].nunique(), "unsound": not is_sound}
+    faults |= {f"{name} twice": int(tables[name].duplicated(keys[:2]).sum()) for name in ("replies", "predictions")}
+    for name in ("predictions", "traces"):
+        faults[f"without {name}"] = len(replies) - len(replies.merge(tables[name].drop_duplicates(), on=keys))
+    return faults | {"runs too many": len(read_runs(path, "runs")) - 1}
 
 
 def kill_model(folder, n_kills=60, n_events=1000):
     """Kill a run of a model again and again, let it come to its end, and count the requests that came again."""
     events, path, rng = read_table("events", "A").head(n_events), Path(folder) / "ledger.sqlite", random.Random(SEED)
     with start_liar(latency_s=0.05) as (address, count):
-        run_model(
-            Path(folder) / "first.sqlite", open_to(address, live=True), events.head(1)
-        )  # what forks find imported
 
-        def run():
+        def run(path=path, events=events):
             run_model(path, open_to(address, live=True), events)
 
+        run(Path(folder) / "first.sqlite", events.head(1))  # what forks find imported
         n_over = 0
         for _ in range(n_kills):
-            process = FORK.Process(target=lead_session, args=(run,))
-            process.start()
+            process = start_apart(run)
             time.sleep(rng.uniform(0.0, 0.6))
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.join()
             n_over += process.exitcode != -signal.SIGKILL
         n_left = n_events - len(read_runs(path, "replies"))
-        last = FORK.Process(target=run)
-        last.start()
+        last = start_apart(run)
         last.join()
         n_again = sum(count().values()) - n_events  # the first run's reply is recorded for all
     faults = count_lost(path, n_events) | {"requests too many": max(0, n_again - n_kills * WORKERS)}
@@ -108,50 +103,34 @@ def kill_model(folder, n_kills=60, n_events=1000):
 
 
 @contextmanager
-def fill_disk(folder, n_kb):
-    """Give a folder so many kB of room, by a small file system, or a limit of each file where that is not allowed.
-
-    Yields a function that makes room again.
-    """
-    Path(folder).mkdir(parents=True, exist_ok=True)
-    mount = ["mount", "-t", "tmpfs", "-o", f"size={n_kb}k", "tmpfs", folder]
-    is_mounted = not os.geteuid() and not subprocess.run(mount, check=False, stderr=subprocess.DEVNULL).returncode
+def fill_disk(n_kb):
+    """Let no file grow beyond so many kB, in this process and those it starts, as if the disk were full."""
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
-    if not is_mounted:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (n_kb * 1024, before[1]))
-
-    def make_room():
-        if is_mounted:
-            subprocess.run(["mount", "-o", "remount,size=100m", folder], check=True)
-        resource.setrlimit(resource.RLIMIT_FSIZE, before)
-
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_kb * 1024, before[1]))
     try:
-        yield make_room
+        yield
     finally:
-        make_room()
-        if is_mounted:
-            subprocess.run(["umount", "-l", folder], check=True)
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def fill_recordings(folder, n=120):
     """Record replies until the disk is full, then, with room, the rest."""
     said, texts = [], [f"{i} " + "x" * 2000 for i in range(n)]
-    with fill_disk(f"{folder}/data", 300) as make_room, run_server(server := Server()):
-        door = open_to(server.address, live=True)
-        for text in texts:
-            try:
-                ask_or_fail(door, text)
-            except OSError as error:
-                said.append(re.sub(r"\(.*\)", "(No space left on device)", str(error)))
+    with run_server(server := Server()):
+        with fill_disk(300):
+            door = open_to(server.address, live=True)
+            for text in texts:
+                try:
+                    ask_or_fail(door, text)
+                except OSError as error:
+                    said.append(re.sub(r"\(.*\)", "(full)", str(error)))
         n_asked, n_kept = sum(server.counts.values()), n - len(said)
-        make_room()
         door = open_to(server.address, live=True)
         n_read = len(door.recordings.rows)
         rows = [ask_or_fail(door, text) for text in texts]
     return judge(n, {
         f"{n_kept} kept of {n}": not 0 < n_kept < n,
-        "another sentence":
-            set(said) != {"data/runs takes no more recordings (No space left on device); make room and run again"},
+        "another sentence": set(said) != {"data/runs takes no more recordings (full); make room and run again"},
         "asked what could not be kept": n_asked > n_kept + 1,
         "lost what was kept": n_read != n_kept,
         "not all answered with room": any(row["status"] != "ok" for row in rows),
@@ -173,11 +152,10 @@ def fill_run(folder):
     run_baseline(quiet)
     for n_kb in (40, 150, 400):
         disk = Path(folder) / f"disk{n_kb}"
-        with fill_disk(str(disk), n_kb) as make_room:
+        with fill_disk(n_kb):
             code, said = run_baseline(disk)
-            make_room()
-            again, said_again = run_baseline(disk)
-            wanted, found = (read_runs(base / "data/runs/store.sqlite", "predictions") for base in (quiet, disk))
+        again, said_again = run_baseline(disk)
+        wanted, found = (read_runs(base / "data/runs/store.sqlite", "predictions") for base in (quiet, disk))
         faults |= {
             f"{n_kb} kB: no sentence ({said[-300:]})": code != 1 or "make room" not in said or "Traceback" in said,
             f"{n_kb} kB: does not go on ({said_again[-300:]})": again != 0,

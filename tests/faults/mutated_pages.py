@@ -39,24 +39,9 @@ PATTERNS = {
     "tag": rb"<[^<>]*>|[\[\]{}]",
 }
 WORDS = {
-    "number": ("1e308", "9" * 400, "9" * 5000, "NaN", "Infinity", "-0", "1e-320", "0x10", "١٢٣", "1_0", "", "null"),
+    "number": ("9" * 400, "9" * 5000, *"1e308 NaN Infinity -0 1e-320 0x10 ١٢٣ 1_0 null".split(), ""),
     "date": ("9999-12-31", "0001-01-01", "2016-13-45", "31 December 9999", "0 May 2016", "2262-04-12"),
-    "name": (
-        "\\ud800",
-        "\\u0000",
-        "=1+1",
-        "x" * 20_000,
-        "",
-        "null",
-        "[]",
-        "{}",
-        "\u202e",
-        "0",
-        "true",
-        "&lt;",
-        "'",
-        '"',
-    ),
+    "name": ("\u202e", "x" * 20_000, *r"\ud800 \u0000 =1+1 null [] {} 0 true &lt;".split(), "", "'", '"'),
     "tag": ("", "", "<p " + " ".join(f"a{n}={n}" for n in range(20_000)) + ">"),
 }
 
@@ -97,13 +82,15 @@ MUTATIONS = {
 """Name of a mutation -> what makes it of a page's bytes."""
 
 
-def load_pages(sources, connect):
+def load_pages(sources):
     """Return {source_id: (moment, window, Page)} as of a day in each source's first window, late enough to be full."""
-    pages, crawler = {}, connect()
-    for source_id, source in sources.items():
-        window = next(window for window in WINDOWS if window in source.windows)
-        moment = stamp_moment(pd.Timestamp(WINDOWS[window][1], tz=ZONE) - pd.Timedelta(days=5))
-        pages[source_id] = moment, window, crawler.fetch(source.address, moment)
+    pages = {}
+    with open_world() as connect:
+        crawler = connect()
+        for source_id, source in sources.items():
+            window = next(window for window in WINDOWS if window in source.windows)
+            moment = stamp_moment(pd.Timestamp(WINDOWS[window][1], tz=ZONE) - pd.Timedelta(days=5))
+            pages[source_id] = moment, window, crawler.fetch(source.address, moment)
     return pages
 
 
@@ -130,8 +117,7 @@ def try_page(source, page, pages, sources):
 def mutate_pages(n_mutations, seed=SEED):
     """Return a row a mutation tried: source_id, mutation, outcome, seconds."""
     sources, rng, rows = load_sources(), random.Random(seed), []
-    with open_world() as connect:
-        pages = load_pages(sources, connect)
+    pages = load_pages(sources)
     names = list(pages) + ["market"] * (len(pages) // 5)  # the page that says most
     for n in range(n_mutations):
         source, mutation = sources[names[n % len(names)]], rng.choice(list(MUTATIONS))

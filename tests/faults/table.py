@@ -14,7 +14,6 @@ import sys
 import tempfile
 import time
 import traceback
-from pathlib import Path
 
 from builders import KEY, scan
 
@@ -41,24 +40,21 @@ def measure_peak(*whose):
 def run_apart(function, pipe):
     """Send what a fault's function returns, or what it raised, through a pipe, with its peak of memory."""
     os.setpgid(0, 0)
-    os.environ["OPENAI_API_KEY"] = KEY  # a canary, which no file may hold
     with tempfile.TemporaryDirectory() as folder:
-        os.environ["DAYBEFORE_OUT"] = folder
+        os.environ |= {"OPENAI_API_KEY": KEY, "DAYBEFORE_OUT": folder}  # the key is a canary, which no file may hold
         try:
             n, held, seen, measured = function(folder)
         except Exception:  # a fault that broke its own play has not held
             n, held, seen, measured = 1, False, traceback.format_exc()[-1500:], {}
         if told := scan(folder):
             held, seen = False, f"{seen}; the key stands in {', '.join(told)}"
-        n_files = sum(path.is_file() for path in Path(folder).rglob("*"))
-        pipe.send((n, held, seen, {"peak_mb": measure_peak(), "n_files": n_files} | measured))
+        pipe.send((n, held, seen, {"peak_mb": measure_peak()} | measured))
 
 
 def play_fault(function):
     """Return (n, held, seen, measured) of a fault, played in a fork of this process."""
     ours, theirs = FORK.Pipe(duplex=False)
-    process = FORK.Process(target=run_apart, args=(function, theirs))
-    begun = time.perf_counter()
+    process, begun = FORK.Process(target=run_apart, args=(function, theirs)), time.perf_counter()
     process.start()
     theirs.close()
     try:

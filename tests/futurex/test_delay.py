@@ -10,20 +10,6 @@ from helpers.futurex import delay
 from helpers.web.replay import open_world
 
 
-def make_days(by_day):
-    """Scores and events from {day: {agent: [score, ...]}}; synthetic."""
-    scores, events = [], []
-    for day, agents in by_day.items():
-        for agent, values in agents.items():
-            for at, value in enumerate(values):
-                event_id = f"{day}-{at:03d}"
-                events.append((event_id, "single", 1, f"{day}T00:00:00+08:00"))
-                row = {"run_id": agent, "agent_id": agent, "sample": 0, "metric": "accuracy", "is_scored": True}
-                scores.append(row | {"event_id": event_id, "score": value, "score_imputed": value})
-    columns = ["event_id", "kind", "level", "as_of"]
-    return pd.DataFrame(scores), pd.DataFrame(events, columns=columns).drop_duplicates("event_id")
-
-
 @pytest.fixture(scope="module")
 def crawler():
     with open_world() as connect:
@@ -48,19 +34,18 @@ def test_the_kept_sets_are_what_is_made_anew(crawler):
         assert write_cells(name, old) == write_cells(name, new)
 
 
+def make_run(last_value, random, name="d1"):
+    """Events, no answers and scores of one start day from two agents' scores; synthetic."""
+    ids = [f"{name}-{at}" for at in range(len(random))]
+    events = pd.DataFrame({"event_id": ids, "kind": "single", "level": 1, "as_of": "2016-10-10T00:00:00+08:00"})
+    scores = pd.DataFrame({"event_id": ids, "last_value": last_value, "random": random})
+    scores = scores.melt("event_id", var_name="agent_id", value_name="score")
+    return events, None, scores.assign(metric="accuracy", is_scored=True)
+
+
 def test_matched_questions_are_those_that_all_delays_ask():
-    near, near_events = make_days({"d1": {"a": [1.0, 1.0, 1.0], "b": [1.0, 0.0, 1.0]}})
-    far, far_events = make_days({"d1": {"a": [0.5, 0.0], "b": [0.5, 1.0]}})
-    matched = delay.match_questions({1: near, 7: far}, {1: near_events, 7: far_events})
-    assert matched["event_id"].nunique() == 2
-    runs = {1: (near_events, None, near), 7: (far_events, None, far)}
-    names = {"a": "last_value", "b": "random"}
-    leads = delay.measure_leads(
-        {d: (e, n, t.assign(agent_id=t["agent_id"].map(names))) for d, (e, n, t) in runs.items()}
-    )
+    runs = {1: make_run([1.0, 1.0, 1.0], [1.0, 0.0, 1.0]), 7: make_run([0.5, 0.0], [0.5, 1.0])}
+    leads = delay.measure_leads(runs)
     assert leads["mean"].tolist() == [0.5, -0.5] and (leads["n"] == 2).all() and leads["low"].isna().all()
     with pytest.raises(ValueError, match="no question in common"):
-        delay.match_questions(
-            {1: near, 7: far.assign(event_id="x" + far["event_id"])},
-            {1: near_events, 7: far_events.assign(event_id="x" + far_events["event_id"])},
-        )
+        delay.measure_leads(runs | {7: make_run([0.5], [0.5], "other")})

@@ -61,7 +61,7 @@ def test_a_rate_is_held_against_one_half_in_the_family_of_all_rows():
     [
         (["A,eps,0,1,m,1"], "row 2, column consensus: 0, and ties"),
         (["A,eps,1,1,m,n/a"], "row 2, column forecast: 'n/a' is no number"),
-        (["A,eps,1,1,m,1", "A,eps,1,2,k,1"], "row 3, column actual: 2 here, 1 in row 2"),
+        (["A,eps,1,1,m,1", "A,eps,1,2,k,1"], "row 3, column actual: 2 here, 1 before"),
     ],
 )
 def test_a_wrong_csv_is_named_by_file_row_column_and_reason(tmp_path, lines, problem):

@@ -6,9 +6,16 @@ from functools import partial
 import pytest
 from builders import reply_with
 
-from helpers.futurex.fake_effects import mark_trials, measure_arms
 from helpers.futurex.fake_pages import FakeSite, FakeWorld, write_empty, write_template
-from helpers.futurex.fake_sites import GuardedWorld, ask_model, find_figures, run_arms, run_trial
+from helpers.futurex.fake_sites import (
+    GuardedWorld,
+    ask_model,
+    find_figures,
+    mark_trials,
+    measure_arms,
+    run_arms,
+    run_trial,
+)
 from helpers.prompts import read_prompt
 from helpers.web.pages import GatewayError
 from helpers.web.search import Hit

@@ -1,10 +1,11 @@
 """Studies of language models: planted leads and gains are found; absent ones are not."""
 
+import builders
 import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.futurex.gains import compare_levels, compare_memory
+from helpers.futurex.gains import compare_domains, compare_levels, compare_memory
 
 
 def make_scores(events, means, rng, missing=()):
@@ -44,5 +45,14 @@ def test_memory_shows_as_a_lead_that_is_gone_in_the_later_window(events):
     gaps = table[table["window"] == "A minus C1"].set_index("group")
     assert gaps.loc["widely_known", "verdict"] == "holds" and gaps.loc["widely_known", "difference"] > 0.25
     assert gaps.loc["obscure", "verdict"] == "cannot tell"
-    with pytest.raises(ValueError, match="no event was put to all of model, oracle"):
+    with pytest.raises(ValueError, match="no event was predicted by both model and oracle"):
         compare_memory(make_scores(events, means, rng), events, "model", "oracle", ["single"])
+
+
+def test_differences_from_a_baseline_by_hand():
+    scores, events = builders.make_scores({"a": {1: [1, 0, 1, 1], 4: [0.5]}, "random": {1: [0, 0, 1, 0], 4: [0.1]}})
+    table = compare_domains(scores, events.assign(domain="Crypto"), "random").set_index(["levels", "agent_id"])
+    assert table.index.tolist() == [("1-2", "a"), ("3-4", "a")], "the baseline itself has no row"
+    row = table.loc[("1-2", "a")]
+    assert (row["difference"], row["n"], row["n_clusters"], row["label"]) == (0.5, 4, 4, "Crypto\n4 events, 4 sources")
+    assert np.isnan(row["low"]) and table.loc[("3-4", "a"), "label"].endswith("1 events, 1 source")

@@ -1,7 +1,5 @@
 """Judges of plans are rated against labels, and planted effects on scores are found as often as due."""
 
-import re
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,8 +7,7 @@ import statsmodels.formula.api as smf
 from scipy import stats
 
 from helpers.faults import Problems
-from helpers.futurex.plan_effects import FACTORS, fit_plans, read_research
-from helpers.futurex.plans import RUBRICS, judge_by_rules, rate_judges, read_labels
+from helpers.futurex.plans import FACTORS, RUBRICS, fit_plans, judge_by_rules, rate_judges, read_labels, read_research
 from helpers.stats.agreement import READINGS
 
 TOLD = {"n_tool_calls": 0.1, "manager_think_length": -0.1}
@@ -37,14 +34,6 @@ def test_the_rule_judge_counts_what_it_says_and_clips():
     assert judge_by_rules("?", "1. Ask Twitter and Reddit.")["source_reliability"] == 0
 
 
-def write_labels(folder, rows):
-    """Write a reader's labels where the kit looks for them."""
-    (folder / "data/planning").mkdir(parents=True, exist_ok=True)
-    make_plans("a", 'b\n"c"')[["plan_id", "question", "plan"]].to_csv(folder / "data/planning/plans.csv", index=False)
-    table = pd.DataFrame(rows, columns=["plan_id", "criterion", "score", "label_by"])
-    table.to_csv(folder / "data/planning/labels.csv", index=False)
-
-
 def judge_made_up(judge, scores, reading=READINGS[0]):
     """Return judgements of plans p0, p1, ... with these scores on every criterion (synthetic)."""
     rows = [
@@ -56,18 +45,15 @@ def judge_made_up(judge, scores, reading=READINGS[0]):
     return pd.DataFrame(rows, columns=columns)
 
 
-@pytest.mark.parametrize(
-    ("row", "problem"),
-    [
-        (("p1", "comprehensiveness", 11, "person"), "row 2, column score: '11' is none of 0, 1"),
-        (("p1", "comprehensiveness", 5, "me"), "column label_by: 'me' is none of person, program, language model"),
-    ],
-)
-def test_a_wrong_label_is_told_with_its_row_and_column(row, problem, tmp_path, monkeypatch):
+def test_a_wrong_label_is_told_with_its_row_and_column(tmp_path, monkeypatch):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
-    write_labels(tmp_path, [row])
-    with pytest.raises(Problems, match=re.escape(problem)):
-        read_labels(make_plans("a"))
+    (tmp_path / "data/planning").mkdir(parents=True)
+    plans, row = make_plans("a"), ("p1", "comprehensiveness", 11, "person")
+    plans.to_csv(tmp_path / "data/planning/plans.csv", index=False)
+    labels = pd.DataFrame([row], columns=["plan_id", "criterion", "score", "label_by"])
+    labels.to_csv(tmp_path / "data/planning/labels.csv", index=False)
+    with pytest.raises(Problems, match="row 2, column score: '11' is none of 0, 1"):
+        read_labels(plans)
 
 
 def test_a_judge_is_fit_unfit_or_neither_by_its_readings_on_a_readers_labels():

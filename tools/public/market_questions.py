@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from helpers.events.filters import JUDGES, judge_harmful, judge_subjective
-from helpers.futurex.curation import build_judge, read_labels, view_questions
+from helpers.futurex.collection import build_judge, read_labels, view_questions
 from helpers.futurex.plan_trials import open_bench
 from helpers.models.judges import build_consult
 from helpers.public_files import CACHE, locate_public

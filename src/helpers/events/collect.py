@@ -83,8 +83,8 @@ def collect_day(source, crawler, window, day, decks, seed, horizon_days):
         try:
             observations, page_id = crawler.observe(source.id, as_of)
             posed = pose_within(template, source, observations, as_of, deck, horizon_days, select)
-            about = template["id"], template["period"], source, as_of, posed, page_id
-            candidates.append(describe_event(event_id, *about))
+            given = posed, template["id"], template["period"], source, as_of, page_id
+            candidates.append(describe_event(event_id, *given))
         except Unanswerable as error:
             name = "frozen" if str(error).startswith("frozen") else "unanswerable"
             screenings.append(make_screening(event_id, name, str(error)))
@@ -127,30 +127,30 @@ def make_screening(event_id, name, reason, is_dropped=True):
     return row | {"reason": reason, "rule": ""}
 
 
-def describe_event(event_id, template_id, period, source, as_of, posed, page_id, domain=None):
+def describe_event(event_id, posed, template_id, period, source, as_of, page_id, about=None):
     """Return an event's row (JSON columns still open) from what was posed and where it comes from.
 
-    What it shares its luck with, `cluster_id`, is the source that settles it: a market's question is about another's.
+    What it shares its luck with, `cluster_id`, is the source that settles it: a market's question is `about` another's.
     """
-    domain, subdomain, group = domain or (source.domain, source.subdomain, source.contamination_group)
+    about = about or source
     due = posed["resolves_at"].tz_convert(ZONE).normalize() + pd.Timedelta(days=CARRY_DAYS, hours=max(CRAWL_HOURS))
     return posed | {
         "event_id": event_id,
         "paper": "futurex",
         "family": posed["variables"]["ask"],
         "task": "forecast",
-        "cluster_id": posed["variables"].get("about", source.id),
+        "cluster_id": about.id,
         "variant": period,
         "source_id": source.id,
         "template_id": template_id,
-        "domain": domain,
-        "subdomain": subdomain,
+        "domain": about.domain,
+        "subdomain": about.subdomain,
         "site_type": source.site_type,
         "opens_at": as_of,
         "as_of": as_of,
         "resolves_at": stamp_moment(posed["resolves_at"]),
         "answer_due_at": stamp_moment(due),
-        "contamination_group": group,
+        "contamination_group": about.contamination_group,
         "provenance": f"replay of real rows; posed from page {page_id}",
         "is_synthetic": False,
         "metadata": {"is_nowcast": posed["variables"]["date"] < as_of[:10]},
@@ -160,21 +160,19 @@ def describe_event(event_id, template_id, period, source, as_of, posed, page_id,
 def pose_market_events(source, crawler, window, as_of, seed, horizon_days):
     """Return candidates from the market's pages that opened in the last day, options added to option events."""
     pages, page_id = crawler.observe(source.id, as_of)
-    start = pd.Timestamp(as_of)
+    start, events = pd.Timestamp(as_of), []
     opened, end = start - pd.Timedelta(days=1), start + pd.Timedelta(days=horizon_days)
-    events = []
     for row in pages.sort_values("market_id").to_dict("records"):
         if not opened <= read_moment(row["opens_at"]) < start or not start < read_moment(row["closes_at"]) <= end:
             continue
-        if json.loads(row["terms"])["date"] < as_of[:10]:
+        terms = json.loads(row["terms"])
+        if terms["date"] < as_of[:10]:
             continue  # its value is of before the start day
-        event_id = name_event(window, as_of, f"market-{row['market_id']}")
-        about = crawler.sources[json.loads(row["terms"])["about"]]
+        event_id, about = name_event(window, as_of, f"market-{row['market_id']}"), crawler.sources[terms["about"]]
         related = set(crawler.observe(about.id, as_of)[0]["entity"])
         posed = read_market_page(row, pages, related, seed_by_name(seed, event_id))
-        subject = (about.domain, about.subdomain, about.contamination_group)
         template_id = f"market_{row['market_id'].split('-')[0]}"
-        events.append(describe_event(event_id, template_id, "market", source, as_of, posed, page_id, subject))
+        events.append(describe_event(event_id, posed, template_id, "market", source, as_of, page_id, about))
     return events
 
 

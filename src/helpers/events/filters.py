@@ -49,7 +49,7 @@ JUDGES = {
     "harmful": ({"words": judge_harmful}, get_constant("futurex", "harmful_rule")),
     "subjective": ({"words": judge_subjective}, get_constant("futurex", "subjective_rule")),
 }
-"""Filter -> (judges by name, rule). Pass others to `collect_events` to change them."""
+"""Filter -> (judges by name, rule)."""
 
 
 def screen_event(event, name, judges, rule):

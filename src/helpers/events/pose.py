@@ -70,8 +70,9 @@ def pose_event(template, source, observations, as_of, deck, *, select=None, hori
     """Return one event of a template as of a moment: a dict with prompt, kind, options, variables, dates, volatility.
 
     `observations` are what the source's page showed then, `select(variable, hour)` their series where they are kept
-    (`select_series` by default); the value is for no date earlier than `not_before`. Raises Unanswerable with its
-    reason when none is due within the horizon, no entity has enough history, or it is frozen.
+    (`select_series` by default); the value is for no date earlier than `not_before`. Asked about are the entities that
+    template or source names, with three of the last seven values. Raises Unanswerable with its reason when none is due
+    within the horizon, no entity has enough history, or it is frozen.
     """
     hours = np.atleast_1d(template.get("hour") if template.get("hour") is not None else "").tolist()
     rng = deck.rng
@@ -84,7 +85,10 @@ def pose_event(template, source, observations, as_of, deck, *, select=None, hori
     date, resolves_at = find_due_date(source, series.index[-1], hour, as_of, horizon_days)
     if date < not_before:
         raise Unanswerable("no value that is still to happen is due within the horizon")
-    entities = list_entities(source, template, series)
+    known = ~np.isnan(series.to_numpy()[-N_VALUES:].astype(float))
+    alive = series.columns[(known.sum(axis=0) >= MIN_VALUES) & known[-1]].tolist()
+    wanted = template.get("only") or source.entities.get("only")
+    entities = [entity for entity in alive if not wanted or entity in wanted]
     variables = {"ask": template["ask"], "variable": template["variable"], "hour": hour, "date": date}
     variables |= {key: template[key] for key in ("k", "by", "order", "absent") if key in template}
     options = ADDERS[template["ask"]](template, source, series, entities, variables, deck)
@@ -122,14 +126,6 @@ def list_due(publication, frequency, last_date, hour, as_of, horizon_days):
         days = days[days.day_of_week < 5]
     dates = [f"{day}T{hour}" if hour else day for day in days.strftime("%Y-%m-%d")]
     return list(zip(dates, compute_published_at(dict(publication), pd.Series(dates, dtype=str)), strict=True))
-
-
-def list_entities(source, template, series):
-    """Return entities that may be asked about: named by template or source, with three of the last seven values."""
-    known = ~np.isnan(series.to_numpy()[-N_VALUES:].astype(float))
-    alive = series.columns[(known.sum(axis=0) >= MIN_VALUES) & known[-1]].tolist()
-    wanted = template.get("only") or source.entities.get("only")
-    return [entity for entity in alive if not wanted or entity in wanted]
 
 
 def measure_volatility(variables, series):
@@ -227,8 +223,7 @@ def add_ranking(template, source, series, entities, variables, deck):
         raise Unanswerable("the ranking of that date was asked for before, within the horizon")
     if len(entities) < max(k, variables.get("rank", 1)) + 1:
         raise Unanswerable("too few entities have published values")
-    wanted = template.get("only") or source.entities.get("only")
-    if wanted:
+    if wanted := template.get("only") or source.entities.get("only"):
         variables["among"] = sorted(wanted)
     if variables.get("by") == "gain":
         last = find_reference(series, variables, entities)

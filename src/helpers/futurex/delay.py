@@ -32,43 +32,21 @@ def run_delay(crawler, window, days, delay, *, seed, keep_binary, names=QUICK_AG
     return events, answers, score_predictions(predict_events(events, crawler, names), answers, events)
 
 
-def measure_waits(found):
-    """Return days from `as_of` to `acquired_at`."""
-    gap = pd.to_datetime(found["acquired_at"], utc=True) - pd.to_datetime(found["as_of"], utc=True)
-    return gap.dt.total_seconds() / 86400
-
-
-def split_days(scores, events):
-    """Return the headline scores of each start day, in the order of the days: {day: a matrix events x agents}."""
-    rows = select_headline(scores, events)
-    matrix = build_matrix(rows, sorted(rows["agent_id"].unique()))
-    return dict(list(matrix.groupby(matrix.index.map(events.set_index("event_id")["as_of"].str[:10]))))
-
-
-def match_questions(scores_by_delay, events_by_delay):
-    """Return the scores on questions that every delay's set asks and every agent answered: the same template and day.
-
-    Columns: event_id, agent_id, delay, score. Raises ValueError when there is no common question.
-    """
-    tables = {}
-    for delay, scores in scores_by_delay.items():
-        rows = select_headline(scores, events_by_delay[delay])
-        tables[delay] = build_matrix(rows, sorted(rows["agent_id"].unique())).dropna()
-    common = sorted(set.intersection(*(set(table.index) for table in tables.values())))
-    if not common:
-        raise ValueError("the delays' sets have no question in common; take more start days")
-    parts = [table.loc[common].stack().rename("score").reset_index().assign(delay=d) for d, table in tables.items()]
-    return pd.concat(parts, ignore_index=True)[["event_id", "agent_id", "delay", "score"]]
-
-
 def match_leads(runs):
-    """Return what last_value scores above random on the questions that all sets ask: event x delay.
+    """Return what last_value scores above random on the questions that all sets ask and all agents answered.
 
-    `runs` maps a delay to (events, answers, scores).
+    `runs` maps a delay to (events, answers, scores); the same template on the same day is the same question. A table
+    event x delay. Raises ValueError when there is no common question.
     """
-    matched = match_questions({d: run[2] for d, run in runs.items()}, {d: run[0] for d, run in runs.items()})
-    wide = matched.pivot_table(index=["event_id", "delay"], columns="agent_id", values="score")
-    return (wide["last_value"] - wide["random"]).unstack("delay")
+    leads = {}
+    for delay, (events, _, scores) in runs.items():
+        rows = select_headline(scores, events)
+        matrix = build_matrix(rows, sorted(rows["agent_id"].unique())).dropna()
+        leads[delay] = matrix["last_value"] - matrix["random"]
+    table = pd.concat(leads, axis=1, join="inner", names=["delay"]).sort_index()
+    if table.empty:
+        raise ValueError("the delays' sets have no question in common; take more start days")
+    return table
 
 
 def measure_leads(runs):
@@ -78,21 +56,24 @@ def measure_leads(runs):
 
 
 def describe_days(runs):
-    """Return each start day's set by delay: day, delay, n_events, n_sources, wait (mean days), error (of the mean
-    score).
+    """Return each start day's set by delay: day, delay, n_events, n_sources, wait (mean days from start to answer),
+    error (of the mean score, root mean square over the agents).
 
-    `runs` maps a delay to (events, answers, scores); `error` is the root mean square over the agents.
+    `runs` maps a delay to (events, answers, scores).
     """
     tables = []
     for delay, (events, answers, scores) in runs.items():
-        day = events.set_index("event_id")["as_of"].str[:10]
-        found = answers[answers["status"] == "ok"].merge(events[["event_id", "as_of"]], on="event_id")
-        table = pd.DataFrame(
-            {"n_events": day.value_counts(), "n_sources": events.groupby(day.to_numpy())["source_id"].nunique()}
-        )
-        table["wait"] = measure_waits(found).groupby(found["event_id"].map(day)).mean()
-        parts = split_days(scores, events).items()
-        table["error"] = pd.Series({at: np.sqrt((part.var() / part.count()).mean()) for at, part in parts})
+        start = events.set_index("event_id")["as_of"]
+        day = start.str[:10]
+        table = day.value_counts().to_frame("n_events")
+        table["n_sources"] = events.groupby(day.to_numpy())["source_id"].nunique()
+        found = answers[answers["status"] == "ok"].set_index("event_id")["acquired_at"]
+        wait = pd.to_datetime(found, utc=True) - pd.to_datetime(start.reindex(found.index), utc=True)
+        table["wait"] = (wait.dt.total_seconds() / 86400).groupby(day.reindex(found.index)).mean()
+        rows = select_headline(scores, events)
+        marks = build_matrix(rows, sorted(rows["agent_id"].unique()))
+        marks = marks.groupby(day.reindex(marks.index))
+        table["error"] = np.sqrt((marks.var() / marks.count()).mean(axis=1))
         tables.append(table.rename_axis("day").reset_index().assign(delay=delay))
     return pd.concat(tables, ignore_index=True)
 
@@ -109,22 +90,20 @@ def judge_delays(runs, chosen=HORIZON_DAYS):
     """Return FutureX's statements on the delay (3.4.1), the shortest against the chosen one, each with a test.
 
     Columns: statement, measure, short, long, difference (positive is what the paper says), p, n, verdict (after Holm).
-    Events, sources and noise: exact sign-flip test over start days; difficulty: matched questions, by source.
+    Events, sources and noise: exact sign-flip test over start days; difficulty: last_value's score less random's on
+    matched questions, by source.
     """
-    short, days = min(runs), describe_days({delay: runs[delay] for delay in (min(runs), chosen)})
-    wide, rows = days.pivot(index="day", columns="delay"), []
+    short = min(runs)
+    ends = {delay: runs[delay] for delay in (short, chosen)}
+    wide, rows = describe_days(ends).pivot(index="day", columns="delay"), []
     for measure, (statement, sign, name) in STATEMENTS.items():
-        ends = wide[measure][short], wide[measure][chosen]
-        gap = sign * (ends[1] - ends[0])
-        rows.append((statement, name, ends[0].mean(), ends[1].mean(), gap.mean(), sign_flip_test(gap), len(gap)))
-    rows.append(_compare_ends(runs, short, chosen))
+        first, last = wide[measure][short], wide[measure][chosen]
+        gap = sign * (last - first)
+        rows.append((statement, name, first.mean(), last.mean(), gap.mean(), sign_flip_test(gap), len(gap)))
+    above = match_leads(ends)
+    gap = (above[short] - above[chosen]).to_frame("d")
+    found = summarize_clustered(gap, find_clusters(runs[chosen][0])[0]).iloc[0]
+    said = ("a week is harder than the next day", "last_value above guessing, same questions")
+    rows.append((*said, above[short].mean(), above[chosen].mean(), found["mean"], found["p"], int(found["n"])))
     table = pd.DataFrame(rows, columns="statement measure short long difference p n".split())
     return judge_family(table, "difference", "agrees", "disagrees")
-
-
-def _compare_ends(runs, short, chosen):
-    """Matched questions: last_value's score less random's at the short delay minus at the chosen one, by source."""
-    above, clusters = match_leads({delay: runs[delay] for delay in (short, chosen)}), find_clusters(runs[chosen][0])[0]
-    found = summarize_clustered((above[short] - above[chosen]).to_frame("d"), clusters).iloc[0]
-    ends = above[short].mean(), above[chosen].mean(), found["mean"], found["p"], int(found["n"])
-    return "a week is harder than the next day", "last_value above guessing, same questions", *ends

@@ -5,15 +5,13 @@ consensus is the 14-day poll mean of the replay web, the metrics are both candid
 stand in data/experts, which the replay web does not serve.
 """
 
-import math
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from helpers.faults import check_sheet, describe_problem, open_sheet, raise_all
-from helpers.formats.folder import read_number
+from helpers.faults import describe_problem, raise_all, read_sheet
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
 from helpers.stats.bootstrap import summarize_means
@@ -31,48 +29,27 @@ def load_forecasts(path):
 
     Columns: item, metric, agent (text), consensus (known before the outcome, not 0), actual (0 allowed), forecast
     (blank: missing). Consensus and actual are repeated on each agent's row and must agree; lines that start with # are
-    comments. Raises Problems with file, row, column and reason for up to ten problems.
+    comments. Raises Problems with file, row, column and reason.
     """
-    path = Path(path)
-    table = open_sheet(path, COLUMNS, comments=True)
-    problems = list(check_sheet(path.name, table, COLUMNS, filled=COLUMNS[:-1], key=["item", "metric", "agent"]))
-    if set(COLUMNS) <= set(table):
-        problems += read_numbers(path.name, table)
-    raise_all(problems)
-    raise_all(check_figures(path.name, table))
+    path, items = Path(path), ["item", "metric"]
+    table = read_sheet(path, COLUMNS, comments=True, filled=COLUMNS[:-1], key=[*items, "agent"])
+    numbers = table[list(NUMBERS)].apply(pd.to_numeric, errors="coerce")
+    is_wrong = (~np.isfinite(numbers) & table[list(NUMBERS)].ne("")).stack()
+    cells = [(row, name, f"{table[name][row]!r} is no number") for row, name in is_wrong.index[is_wrong]]
+    cells += [
+        (row, "consensus", "0, and ties are judged relative to it") for row in table.index[numbers["consensus"] == 0]
+    ]
+    table = table.assign(**numbers)
+    first = table.groupby(items).transform("first")
+    for name in ("consensus", "actual"):
+        differs = table.index[table[name].notna() & (table[name] != first[name])]
+        cells += [(row, name, f"{table[name][row]:g} here, {first[name][row]:g} before") for row in differs]
+    raise_all(describe_problem(path.name, *cell) for cell in cells)
     return table[list(COLUMNS)].sort_values(["metric", "item", "agent"], ignore_index=True)
 
 
-def read_numbers(file, table):
-    """Turn the texts of a table's number columns into numbers, in place; return a sentence on each that is none."""
-    problems = []
-    for name in NUMBERS:
-        numbers = dict.fromkeys(table.index, math.nan)
-        for row, text in table[name].items():
-            try:
-                numbers[row] = read_number(text)
-            except ValueError as error:
-                problems.append(describe_problem(file, row, name, str(error)))
-        table[name] = pd.Series(numbers, dtype=float)
-    return problems
-
-
-def check_figures(file, table):
-    """Yield what is wrong between figures: a consensus of 0, one that differs within an item."""
-    for row in table.index[table["consensus"] == 0]:
-        yield describe_problem(file, row, "consensus", "0, and ties are judged relative to it")
-    first = table.groupby(["item", "metric"]).transform("first")
-    rows = table.index.to_series().groupby([table["item"], table["metric"]]).transform("first")
-    for name in ("consensus", "actual"):
-        for row in table.index[table[name] != first[name]]:
-            known = f"{table[name][row]:g} here, {first[name][row]:g} in row {rows[row] + 2}"
-            yield describe_problem(file, row, name, known)
-
-
 def cap_errors(forecast, actual, cap):
-    """Return absolute errors as shares of the actual, at most `cap`; for an actual of 0 the cap, unless exactly right;
-    blank for a missing forecast.
-    """
+    """Return absolute errors as shares of the actual, at most `cap`, which an actual of 0 has unless exactly right."""
     errors, size = np.abs(forecast - actual), np.abs(actual)
     shares = np.divide(errors, size, out=np.where(errors > 0, cap, errors), where=size > 0)
     return np.minimum(shares, cap)

@@ -24,9 +24,7 @@ class FakeSite:
         self.pages, self.asked = {}, []
 
     def publish(self, url, headline, body, published_at):
-        """Put a page, all text escaped, in the place of any earlier one. Raises ValueError for a host not of .test."""
-        if not is_fake(url):
-            raise ValueError(f"{url}: planted pages stand under http and a host that ends in .test")
+        """Put a page, all text escaped, in the place of any earlier one; its host ends in .test."""
         text = f"<h1>{escape(headline)}</h1>\n<p>{escape(body)}</p>\n"
         page = f"<!doctype html>\n<html lang='en'><body>{text}</body></html>\n"
         self.pages[url] = int(pd.Timestamp(published_at).timestamp()), page
@@ -68,18 +66,17 @@ def is_fake(url):
     return parts.scheme == "http" and (parts.hostname or "").endswith(HOSTS)
 
 
-SCENARIOS = ROOT / "data/fake_sites/scenarios.toml"
 SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe ri so tu va".split()
 
 
-def load_scenarios(events, path=SCENARIOS):
+def load_scenarios(events):
     """Return (cases, template): the scenarios' events as dicts, each with its `event`, and the fixed writer's texts.
 
     A case has scenario, domain, event_id, target, figure, claim (filled), answer (the target in words), canary (an
     invented name by which a quotation is known), url.
     """
-    book, rows = tomllib.loads(path.read_text(encoding="utf-8")), events.set_index("event_id", drop=False)
-    cases = []
+    book = tomllib.loads((ROOT / "data/fake_sites/scenarios.toml").read_text(encoding="utf-8"))
+    rows, cases = events.set_index("event_id", drop=False), []
     for scenario in book["scenario"]:
         for entry in scenario["event"]:
             event_id, event = entry["event_id"], rows.loc[entry["event_id"]].to_dict()

@@ -1,7 +1,6 @@
-"""What a better agent gains: leads over a baseline, what search, memory and a later moment add.
+"""What a better agent gains: leads over a baseline by level and domain, what search, memory and a later moment add.
 
-Language models on a shared sample of events (FutureX 4.2, 4.5). Differences are paired by event; tests and intervals
-are by source.
+Differences are paired by event; tests and intervals are by source (FutureX 4.2, 4.3, 4.5, Figures 9, 10 and 12).
 """
 
 import itertools
@@ -9,22 +8,11 @@ import itertools
 import numpy as np
 import pandas as pd
 
+from helpers import papers
 from helpers.futurex.levels import LEVEL_PAIRS
 from helpers.scoring.scores import build_matrix, select_headline
 from helpers.stats.means import MIN_CLUSTERS, find_clusters, summarize_clustered
 from helpers.stats.paired import compute_mde, judge_family, sign_flip_test
-
-
-def score_shared(scores, events, agents):
-    """Return the headline scores of the events that all of some agents were asked (event x agent). Raises ValueError
-    for none.
-    """
-    rows = select_headline(scores[scores["agent_id"].isin(agents)], events)
-    asked = rows.groupby("event_id")["agent_id"].nunique()
-    shared = rows[rows["event_id"].isin(asked.index[asked == len(set(agents))])]
-    if shared.empty:
-        raise ValueError(f"no event was put to all of {', '.join(agents)}")
-    return build_matrix(shared, list(agents))
 
 
 def compare_levels(scores, events, pairs, groups=LEVEL_PAIRS):
@@ -73,9 +61,12 @@ def compare_memory(scores, events, model, baseline, kinds):
 
     `scores` and `events` hold both windows; only events of `kinds` count. Groups: widely known, obscure, all, and the
     sources that both windows have. Rows: group, window, means, `describe_differences` of the lead; last in a group the
-    first window's lead minus the second's, of which alone p_holm and verdict are.
+    first window's lead minus the second's, of which alone p_holm and verdict are. Raises ValueError where no event was
+    predicted by both.
     """
-    matrix = score_shared(scores, events[events["kind"].isin(kinds)], [model, baseline]).dropna()
+    matrix = build_matrix(select_headline(scores, events[events["kind"].isin(kinds)]), [model, baseline]).dropna()
+    if matrix.empty:
+        raise ValueError(f"no event was predicted by both {model} and {baseline}")
     facts, clusters = events.set_index("event_id").reindex(matrix.index), find_clusters(events)[0]
     source, lead = clusters.reindex(matrix.index), matrix[model] - matrix[baseline]
     windows = list(dict.fromkeys(facts["window"]))
@@ -115,3 +106,39 @@ def compare_moments(first, second, events):
         row = {"agent_id": agent_id} | describe_differences(both["second"] - both["first"], clusters)
         rows.append(row | {f"{end}_{name}": found.loc[name, end] for name in both for end in ("mean", "low", "high")})
     return judge_family(pd.DataFrame(rows))
+
+
+def group_domains(domains):
+    """Return the paper's eight domains (Figure 9) for ours, one for each in `domains`.
+
+    Raises ValueError naming a domain that data/papers/futurex_domain_groups.csv does not have.
+    """
+    groups = papers.load_published("futurex", "domain_groups").set_index("domain")["group"]
+    unknown = sorted(set(domains) - set(groups.index))
+    if unknown:
+        raise ValueError(f"domain {unknown[0]!r} has no group; add a line to data/papers/futurex_domain_groups.csv")
+    return domains.map(groups)
+
+
+def compare_domains(scores, events, baseline):
+    """Return each agent's mean score minus a baseline's by levels (1-2, 3-4) and domain, on the events both predicted.
+
+    Columns: levels, domain, label (with its events and sources), agent_id, `gains.describe_differences` (clustered by
+    source; without interval below ten), n_events, p_holm and verdict over a pair of levels. Agents come best first.
+    """
+    rows = select_headline(scores, events)
+    marks = build_matrix(rows, sorted(rows["agent_id"].unique()))
+    clusters, known = find_clusters(events)[0], events.set_index("event_id").loc[marks.index]
+    order = [agent for agent in marks.mean().sort_values(ascending=False).index if agent != baseline]
+    tables = []
+    for name, pair in LEVEL_PAIRS.items():
+        at = known[known["level"].astype(int).isin(pair)]
+        parts = []
+        for domain, part in at.groupby("domain"):
+            n, n_sources = len(part), clusters.reindex(part.index).nunique()
+            about = {"levels": name, "domain": domain, "n_events": n}
+            about["label"] = f"{domain}\n{n} events, {n_sources} source" + "s" * (n_sources > 1)
+            gaps = marks.loc[part.index].sub(marks.loc[part.index, baseline], axis=0)
+            parts += [about | {"agent_id": agent} | describe_differences(gaps[agent], clusters) for agent in order]
+        tables += [judge_family(pd.DataFrame(parts))] if parts else []
+    return pd.concat(tables, ignore_index=True)

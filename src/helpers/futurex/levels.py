@@ -10,7 +10,7 @@ import pandas as pd
 
 from helpers import papers
 from helpers.scoring.scores import build_matrix, select_headline
-from helpers.stats.means import find_clusters, summarize_clustered
+from helpers.stats.means import AGENT_COLUMNS, describe_agents, find_clusters, summarize_clustered
 from helpers.stats.paired import judge_family
 from helpers.tables import LEVELS, SEARCH_CATEGORIES
 
@@ -61,27 +61,18 @@ def bound_overall(scores, events, clusters):
     matrix, imputed = (build_matrix(rows, agents, column) for column in ("score", "score_imputed"))
     level = rows.drop_duplicates("event_id").set_index("event_id")["level"]
     strata = [(weight, level.index[level == at]) for at, weight in used.items()] or [(math.nan, matrix.index)]
-    table, plain = (summarize_clustered(matrix, by, strata).rename_axis("agent_id") for by in (clusters, None))
-    table = table.assign(group="overall", name="", n_asked=imputed.notna().sum())
-    table["coverage"] = table["n"] / table["n_asked"]
-    table["mean_imputed"] = sum(weight * imputed.reindex(labels).mean() for weight, labels in strata)
-    table[["low_by_event", "high_by_event"]] = plain[["low", "high"]]
-    ends = ["low", "high", "low_by_event", "high_by_event"]
-    table[ends] = table[ends].clip(0, 1)
-    lacks = {name: list(_list_lacks(matrix[name], imputed[name], level, used, least)) for name in agents}
-    table.loc[[name for name, lack in lacks.items() if lack], ["mean", "mean_imputed", *ends]] = math.nan
-    table["note"] = ["; ".join(filter(None, [note, *lack[:1]])) for lack in lacks.values()]
+    table = describe_agents(matrix, imputed, clusters, strata).assign(group="overall", name="", note=note)
+    n_predicted, n_asked = (part.groupby(level).count() for part in (matrix, imputed))
+    for agent, at in itertools.product(agents, reversed(used)):  # the first level counts
+        if not n_predicted[agent][at]:
+            lack = f"nothing predicted in level {at}"
+        elif (n := n_asked[agent][at]) < least:
+            lack = f"{n} events in level {at}, fewer than {least}"
+        else:
+            continue
+        table.loc[agent, ["mean", "mean_imputed", *AGENT_COLUMNS[1:5]]] = math.nan
+        table.loc[agent, "note"] = "; ".join(filter(None, [note, f"no overall: {lack}"]))
     return table.reset_index()
-
-
-def _list_lacks(predicted, asked, level, used, least):
-    """Why an agent has no overall: level by level, from its scores by event and those with gaps filled."""
-    for at in used:
-        there = level.index[level == at]
-        if not predicted.reindex(there).notna().any():
-            yield f"no overall: nothing predicted in level {at}"
-        elif (n := asked.reindex(there).notna().sum()) < least:
-            yield f"no overall: {n} events in level {at}, fewer than {least}"
 
 
 LEVEL_PAIRS = {"-".join(map(str, pair)): tuple(pair) for pair in papers.get_constant("futurex", "level_pairs")}

@@ -69,19 +69,15 @@ def build_cards():
 
 PRICED = {"M": build_priced, "W": build_cards}
 """Windows whose third table is the market's prices."""
-
-
-def build_public(window):
-    """Return (events, answers) of a public window; raises what `locate_public` does. Shared: take copies."""
-    return {"P": build_past, **PRICED}[window]()[:2]
+BUILDERS = PRICED | {"P": build_past}
+"""Public window -> what returns its events, answers and more, shared by all callers."""
 
 
 def read_window(name, window):
     """Return the table `events` or `answers` of any window: those of a public one are built from its file."""
-    if window not in PUBLIC_WINDOWS:
+    if window not in BUILDERS:
         return read_table(name, window)
-    events, answers = build_public(window)
-    return {"events": events, "answers": answers}[name].copy()
+    return BUILDERS[window]()[("events", "answers").index(name)].copy()
 
 
 def list_articles(window):
@@ -131,7 +127,7 @@ def choose_baselines(window, entries, agents, names):
     """
     if window != "L" and window not in PUBLIC_WINDOWS:
         return entries, agents
-    own = load_path_agents() if window == "L" else load_past_agents(*build_public(window))
+    own = load_path_agents() if window == "L" else load_past_agents(*BUILDERS[window]()[:2])
     unfit = {name for name, agent in agents.items() if agent["category"] == "baseline"} - set(own)
     for name in sorted(unfit & set(names)):
         raise ValueError(

@@ -79,25 +79,23 @@ def read_answer(answer, event):
     >>> read_answer("a, C", {"kind": "multi", "options": '{"A": "x", "B": "y", "C": "z"}'})
     ['A', 'C']
     """
-    kind, text = event["kind"], str(answer).strip()
-    options = parse_json(event.get("options")) or {}
+    kind, text, options = event["kind"], str(answer).strip(), parse_json(event.get("options")) or {}
     if kind == "number":
         text = text.replace(",", "")
-    if kind in ("multi", "ranking", "list"):
-        parts = re.split(r"[|;,]" if kind == "multi" else r"[|;]", text)
-        text = "|".join(part.strip() for part in parts if part.strip())
-    if kind in ("single", "multi"):
-        text = "|".join(part.upper() if part.upper() in options else part for part in text.split("|"))
+    elif kind in ("single", "multi", "ranking", "list"):
+        parts = {"single": [text], "multi": re.split("[|;,]", text)}.get(kind) or re.split("[|;]", text)
+        parts = [part.strip() for part in parts if part.strip()]
+        text = "|".join(part.upper() if part.upper() in options else part for part in parts)
     return read_value(text, kind, options)
 
 
 def export_answers(folder, events, answers=None):
-    """Write a folder's events.csv, answers.csv once there are `answers`, and predictions, runs and traces of people.
+    """Write a folder's events.csv, answers.csv once there are `answers`, and predictions.csv, a run a person.
 
     A person's first taken answer to a question stands.
     """
     columns = ["event_id", "kind", "options", "level", "domain", "as_of", "prompt", "unit", "k", "resolves_at"]
-    tables = {"events": events.reindex(columns=columns), "runs": [], "traces": [], "predictions": []}
+    tables, made = {"events": events.reindex(columns=columns)}, []
     if answers is not None:
         known = answers[answers["event_id"].isin(events["event_id"])]
         tables["answers"] = known[["event_id", "value", "spread"]].dropna(subset="value")
@@ -106,22 +104,14 @@ def export_answers(folder, events, answers=None):
     for (person, event_id), rows in kept[kept["item"].isin(asked)].groupby(["person", "item"], sort=False):
         taken, steps = rows.dropna(subset="answer"), rows.dropna(subset="observation")
         if len(taken):
-            value = dump_json(read_answer(taken["answer"].iloc[0], asked[event_id]))
-            key = {"run_id": f"{AGENT}-{person}", "event_id": event_id, "sample": 0}
-            pages, last = dump_json(sorted(set(steps["page"]) - {""})), steps["reasoning"].iloc[-1]
-            made = {"agent_id": AGENT, "as_of": taken["at"].iloc[0], "status": "ok", "value": value}
-            tables["predictions"].append(key | made | {"rationale": last, "source_ids": pages})
-            who = {"run_id": key["run_id"], "agent_id": AGENT}
-            tables["runs"].append(who | {"category": "human", "framework": "form"})
-            for at, step in enumerate(steps[[*STEP]].to_dict("records")):
-                text = f"{step['observation']}\n{step['reasoning']}"
-                tables["traces"].append(
-                    key | {"step": at, "actor": person, "content": text, "arguments": dump_json(step)}
-                )
-    for name, rows in tables.items():
-        if len(rows):
-            text = pd.DataFrame(rows).drop_duplicates().to_csv(index=False, lineterminator="\n")
-            write_whole(Path(folder) / f"{name}.csv", text)
+            value, at = taken[["answer", "at"]].iloc[0]
+            key = {"run_id": f"{AGENT}-{person}", "event_id": event_id, "sample": 0, "agent_id": AGENT, "as_of": at}
+            key |= {"status": "ok", "value": dump_json(read_answer(value, asked[event_id]))}
+            pages = dump_json(sorted(set(steps["page"]) - {""}))
+            made.append(key | {"rationale": steps["reasoning"].iloc[-1], "source_ids": pages})
+    tables["predictions"] = pd.DataFrame(made)
+    for name, table in tables.items():
+        write_whole(Path(folder) / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
 
 
 def open_sheets(tasks, person, folder, clock, answers=None):

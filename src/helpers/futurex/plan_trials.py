@@ -30,17 +30,13 @@ ARMS = ("none", "own", "good", "vague", "answer")
 """The plans: none, the model's own, by rule from the source, words that fit any question, one that states an answer."""
 LEVELS = papers.get_constant("futurex", "planning_levels")
 """The events that the paper's planning study takes."""
-MAX_PLAN = 700
-"""Longest plan that a model writes, in tokens; no grammar, no other cap."""
-N_FOUND = 2
-"""Passages that the one search shows."""
+MAX_PLAN, MAX_QUERY, N_FOUND = 700, 60, 2
+"""Longest plan (which no grammar bounds) and query, in tokens; passages that the one search shows."""
 
 QUERY_SCHEMA = make_schema(query={"type": "string"})
 QUERY_GRAMMAR = r"""root ::= "{\"query\": \"" text "\"}"
 text ::= [^"\\\n] [^"\\\n]{0,99}"""
 """The request for a search's words; of a local model at most 100 characters."""
-MAX_QUERY = 60
-"""The same, in tokens."""
 
 
 class Planner(NamedTuple):
@@ -60,11 +56,12 @@ def open_bench(agent="qwen_zero_shot", *, others=(), run_id=RUN_ID, about=ABOUT,
 
     One of the others whose model cannot be asked answers from recordings alone.
     """
-    settings, clients = {"minutes": minutes, "about": about}, {}
     with ExitStack() as stack:
+        clients = {}
         for name in dict.fromkeys([agent, *others]):
             is_open = live and (name == agent or check_entry(find_agent(name)) is None)
-            clients[name] = stack.enter_context(open_agent(name, run_id, live=is_open, **settings))
+            opened = open_agent(name, run_id, live=is_open, minutes=minutes, about=about)
+            clients[name] = stack.enter_context(opened)
         yield clients
 
 
@@ -99,11 +96,18 @@ def write_plan_for(arm, event, source):
 def ask_by_plan(plan, writer, transcript, event, world):
     """Take a plan, ask for a query, search once and ask for the answer; returns the answer's recording.
 
-    The plan is a step of its own; a `writer` (client, prompt) is first asked to write one.
+    The plan is a step of its own; a `writer` (client, prompt) is first asked to write one (actor `planner`). All
+    requests show the question with its options and how it is decided.
     """
-    blanks = {"as_of": event["as_of"], "question": describe_question(event)}
+    options = "".join(f"\n{letter}. {text}" for letter, text in (parse_json(event["options"]) or {}).items())
+    question = f"{split_question(event)}{options}\nHow it is decided: {event['resolution_criteria']}"
+    blanks = {"as_of": event["as_of"], "question": question}
     if writer:
-        plan = ask_for_plan(*writer, transcript, blanks)
+        client, prompt = writer
+        asked = [{"role": "user", "content": read_prompt(prompt).format(**blanks)}]
+        reply = Transcript(client, transcript.sample).ask(asked, max_tokens=MAX_PLAN)
+        transcript.keep(reply, "planner")
+        plan = reply["content"]
     if plan:
         transcript.add("plan", content=plan)
     given = read_prompt("plan_given").format(plan=plan) if plan else ""
@@ -115,21 +119,6 @@ def ask_by_plan(plan, writer, transcript, event, world):
     request = read_prompt("plan_found").format(found=found, final_line=fill_final_line(event))
     messages += [{"role": "assistant", "content": query}, {"role": "user", "content": request}]
     return transcript.ask(messages, **constrain_answer(transcript.client, event))
-
-
-def ask_for_plan(client, prompt, transcript, blanks):
-    """Return the plan that a client writes, its request a step of the transcript, actor `planner`."""
-    own = Transcript(client, transcript.sample)
-    messages = [{"role": "user", "content": read_prompt(prompt).format(**blanks)}]
-    reply = own.ask(messages, max_tokens=MAX_PLAN)
-    transcript.keep(reply, "planner")
-    return reply["content"]
-
-
-def describe_question(event):
-    """Return an event's question with its options and how it is decided, as all requests of the study show it."""
-    options = "".join(f"\n{letter}. {text}" for letter, text in (parse_json(event["options"]) or {}).items())
-    return f"{split_question(event)}{options}\nHow it is decided: {event['resolution_criteria']}"
 
 
 def run_trials(client, events, sources, world, arms=ARMS, writers=None):

@@ -1,11 +1,14 @@
-"""Plans as judges and readers get them, judges that score them, a reader's labels of them (FutureX 4.5.2).
+"""Plans as judges and readers get them, who scores them, and what they explain of the score (FutureX 4.5.2).
 
-The judges are a model and counts by rule; the reader did not see the plans' writers (`stats.agreement`).
+The judges are a model and counts by rule; the reader did not see the plans' writers (`stats.agreement`). A regression
+holds plans and the work after them against the score (Figure 13).
 """
 
 import re
 
+import numpy as np
 import pandas as pd
+import statsmodels.api as sm
 
 from helpers import papers
 from helpers.calendar import MONTHS
@@ -14,7 +17,9 @@ from helpers.models.grammars import make_schema
 from helpers.models.judges import anonymise
 from helpers.prompts import read_prompt
 from helpers.stats.agreement import READINGS, compare_scores, judge_fit
-from helpers.store import hash_text, locate_input
+from helpers.stats.means import MIN_CLUSTERS
+from helpers.stats.paired import compute_mde
+from helpers.store import hash_text, locate_input, parse_object
 
 RUBRICS = {
     "comprehensiveness": "it names the particular facts, dates and risks that decide the outcome; general words: "
@@ -26,10 +31,8 @@ RUBRICS = {
 
 MAX_REASON = 120
 """Longest reason of a judge, in characters."""
-
 PLAN_SCORES = (papers.get_constant("futurex", "plan_score_low"), papers.get_constant("futurex", "plan_score_high"))
 """Lowest and highest score of a criterion (FutureX 4.5.2)."""
-
 N_JUDGEMENTS = papers.get_constant("futurex", "plan_judgements")
 
 FAMILIES = ["qwen", "qwen2.5", "qwen2.5-coder", "smollm", "smollm2", "smollm2-135m"]
@@ -46,17 +49,10 @@ def list_plans(trials, events, names=()):
     groups = [FAMILIES, *([name, name.split("/")[-1]] for name in names)]
     plans["plan"] = [anonymise(text.strip(), groups) for text in plans["plan"]]
     plans["question"] = [anonymise(prompt.split("\n")[0], groups) for prompt in plans["prompt"]]
-    plans["plan_id"] = [
-        hash_text(f"{event} {arm}", 8) for event, arm in zip(plans["event_id"], plans["arm"], strict=True)
-    ]
+    plans["plan_id"] = [hash_text(f"{row.event_id} {row.arm}", 8) for row in plans.itertuples()]
     plans["order"] = plans["event_id"].map({event: at for at, event in enumerate(events["event_id"])})
     plans = plans.sort_values(["order", "plan_id"], ignore_index=True).rename(columns={"arm": "planner"})
     return plans[["plan_id", "planner", "event_id", "question", "plan"]]
-
-
-def order_criteria(plan_id):
-    """Return the criteria in the order in which a judge is shown them for a plan: drawn by its name."""
-    return sorted(RUBRICS, key=lambda criterion: hash_text(f"{plan_id} {criterion}", 8))
 
 
 def build_request(question, plan, criterion, shown=tuple(RUBRICS)):
@@ -64,27 +60,21 @@ def build_request(question, plan, criterion, shown=tuple(RUBRICS)):
     criteria = "\n".join(f"- {name}: {RUBRICS[name]}" for name in shown)
     low, high = PLAN_SCORES
     reason, score = {"type": "string", "maxLength": MAX_REASON}, {"type": "integer", "minimum": low, "maximum": high}
-    blanks = {
-        "question": question,
-        "plan": plan,
-        "criteria": criteria,
-        "criterion": criterion,
-        "low": low,
-        "high": high,
-    }
-    return read_prompt("judge_criterion").format(**blanks), make_schema(reason=reason, score=score)
+    blanks = {"question": question, "plan": plan, "criteria": criteria, "criterion": criterion}
+    prompt = read_prompt("judge_criterion").format(**blanks, low=low, high=high)
+    return prompt, make_schema(reason=reason, score=score)
 
 
 def judge_plans(plans, consult, judge, readings=READINGS[:N_JUDGEMENTS]):
     """Return a judge's judgements of plans (`list_plans`), a row a plan, reading and criterion, one call each.
 
     Columns target_type, target_id, judge, reading, rubric, status, score (blank: missing), reason. Readings are
-    `agreement.READINGS`: criteria as drawn by the plan, reversed, and once more by temperature. A plan's calls follow
-    each other, so that a local model reads its text once.
+    `agreement.READINGS`: criteria as drawn by the plan's name, reversed, and once more by temperature. A plan's calls
+    follow each other, so that a local model reads its text once.
     """
     rows = []
     for plan in plans.to_dict("records"):
-        order = order_criteria(plan["plan_id"])
+        order = sorted(RUBRICS, key=lambda criterion: hash_text(f"{plan['plan_id']} {criterion}", 8))
         target = {"target_type": "plan", "target_id": plan["plan_id"], "judge": judge}
         calls = [(reading, name) for reading in readings for name in order]
         for at, (reading, name) in enumerate(calls):
@@ -159,8 +149,7 @@ def judge_by_rules(question, plan):
 
 def apply_rules(plans):
     """Return the rule judge's judgements of plans, in the form of `judge_plans`; the judge is named "rules"."""
-    pairs = zip(plans["question"], plans["plan"], strict=True)
-    scores = pd.DataFrame([judge_by_rules(*pair) for pair in pairs], plans.index)
+    scores = pd.DataFrame(list(map(judge_by_rules, plans["question"], plans["plan"])), plans.index)
     target = {"target_type": "plan", "target_id": plans["plan_id"], "judge": "rules", "reading": READINGS[0]}
     table = pd.DataFrame(target | {"status": "ok", "reason": None}, plans.index)
     return table.join(scores).melt(list(table), var_name="rubric", value_name="score")
@@ -211,3 +200,79 @@ def rate_judges(judgements, labels, rng, n_boot=2000, *, clusters=None, is_fresh
             rows.append(part.assign(verdict=verdict))
     columns = "judge rubric reading n n_rarer kappa kappa_low kappa_high spearman spearman_low spearman_high verdict"
     return pd.concat(rows, ignore_index=True)[columns.split()]
+
+
+WORK = {"n_calls": "n_tool_calls", "n_query_tokens": "search_think_length", "n_plan_tokens": "manager_think_length"}
+"""Columns of trials, and the factors that they are: what the searcher and the planner wrote, in tokens."""
+
+FACTORS = ("n_tool_calls", "source_reliability", "comprehensiveness")
+FACTORS += ("search_think_length", "plan_actionability", "manager_think_length")
+"""What the paper regresses the score on, in the order of Figure 13."""
+
+STAR_LEVELS = papers.get_constant("futurex", "planning_stars")
+COLUMNS = "factor effect se p low high mde stars".split()
+
+
+def read_research(traces):
+    """Return what research agents planned and did: event_id, arm (the agent), plan, and its `WORK`."""
+    rows = traces.rename(columns={"agent_id": "arm"}).set_index(["event_id", "arm"])
+    turns = rows[rows["step_type"] == "model"].set_index("actor", append=True)["n_output_tokens"]
+    tokens = turns.groupby(level=[0, 1, 2]).sum().unstack("actor", fill_value=0)
+    tokens = tokens.reindex(columns=["manager", "search"], fill_value=0)
+    tokens = tokens.rename(columns={"manager": "n_plan_tokens", "search": "n_query_tokens"})
+    calls = rows["tool"].isin(["search", "open"]).groupby(level=[0, 1]).sum().rename("n_calls")
+    surveys = rows.loc[rows["step_type"] == "plan", "content"].map(spell_survey).rename("plan")
+    return tokens.join([calls, surveys]).reset_index()
+
+
+def spell_survey(content):
+    """Return a survey of facts with its plan (JSON) as a text of numbered steps; what is none as it is.
+
+    >>> spell_survey('{"facts_given": "a date", "plan": ["Search.", "Answer."]}')
+    'facts_given: a date\\n1. Search.\\n2. Answer.'
+    """
+    survey = parse_object(content)
+    facts = [f"{name}: {text}" for name, text in survey.items() if name != "plan"]
+    return "\n".join([*facts, *(f"{at}. {step}" for at, step in enumerate(survey.get("plan", []), 1))]) or content
+
+
+def build_rows(trials, plans, judged, matrix, clusters):
+    """Return a row a plan for the regression: `FACTORS`, planner, event_id, cluster, score (a missing forecast as 0).
+
+    `judged`: a table plan x criterion; `matrix`: scores, event x planner; `clusters` maps events to theirs.
+    """
+    work = trials.rename(columns={"arm": "planner"} | WORK)[["event_id", "planner", *WORK.values()]]
+    rows = plans[["plan_id", "planner", "event_id"]].merge(work, on=["event_id", "planner"], validate="one_to_one")
+    rows = rows.join(judged[list(RUBRICS)], on="plan_id")
+    score = matrix.stack().rename("score").rename_axis(["event_id", "planner"])
+    rows = rows.join(score, on=["event_id", "planner"])
+    rows["cluster"] = rows["event_id"].map(clusters)
+    return rows.astype(dict.fromkeys([*FACTORS, "score"], float))
+
+
+def fit_plans(rows):
+    """Regress scores on z-scored factors (FutureX 4.5.2, Figure 13); errors are clustered by `cluster`.
+
+    Returns a table (factor, effect, se (CR1), p, low, high (t, G - 1 degrees of freedom; blank below `MIN_CLUSTERS`),
+    mde, stars) and the fit's facts: n, n_events, n_clusters, r2, r2_chance (expected when nothing matters). A factor
+    that does not vary is blank; all are where the rows cannot tell the factors apart.
+    """
+    rows = rows.dropna(subset=[*FACTORS, "score"]).reset_index(drop=True)
+    table = pd.DataFrame({"factor": FACTORS}).reindex(columns=COLUMNS)
+    facts = {"n": len(rows), "n_events": rows["event_id"].nunique(), "n_clusters": rows["cluster"].nunique()}
+    x = rows[list(FACTORS)]
+    x = x.loc[:, x.nunique() > 1]
+    x = ((x - x.mean()) / x.std()).assign(const=1.0)
+    n, n_coefs = x.shape
+    if n <= n_coefs or facts["n_clusters"] < 2 or np.linalg.matrix_rank(x) < n_coefs:
+        return table, facts | {"r2": np.nan, "r2_chance": np.nan}
+    groups = pd.factorize(rows["cluster"])[0]
+    fit = sm.OLS(rows["score"], x).fit(cov_type="cluster", cov_kwds={"groups": groups}, use_t=True)
+    part = pd.DataFrame({"effect": fit.params, "se": fit.bse, "p": fit.pvalues})
+    part[["low", "high"]] = fit.conf_int()
+    part["mde"] = compute_mde(part["se"], facts["n_clusters"])
+    if facts["n_clusters"] < MIN_CLUSTERS:
+        part[["se", "p", "low", "high", "mde"]] = np.nan
+    part["stars"] = ["*" * sum(p < level for level in STAR_LEVELS) for p in part["p"]]
+    facts |= {"r2": fit.rsquared, "r2_chance": (n_coefs - 1) / (n - 1)}
+    return table[["factor"]].join(part, on="factor"), facts

@@ -5,6 +5,7 @@ every hour, and are read directly or through a proxy that serves old copies (`he
 """
 
 import re
+from contextlib import suppress
 from functools import partial
 
 import numpy as np
@@ -28,25 +29,20 @@ TOPICS = (
 """What is asked about: source, entity, variable, and how a person calls it."""
 READING = make_schema(time={"type": "string"}, value={"type": "number"})
 """What a model that reads a page replies with."""
-N_HITS = 3
-"""Passages that a search brings."""
-N_SHOWN = 2
-"""Passages of the page that the model is shown, the newest first."""
+N_HITS, N_SHOWN = 3, 2
+"""Passages that a search brings, and those of the page that the model is shown, the newest first."""
 DATED = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d): ([^;\n]+)")
 
 
 def connect_near(adapter, sources, topics=TOPICS):
-    """Return a Crawler whose search knows the pages of the topics' subdomains only, rivals of the wanted one
-    included.
-    """
+    """Return a Web whose search knows the pages of the topics' subdomains only, rivals of the wanted one included."""
     subjects = {sources[source_id].subdomain for source_id, *_ in topics}
     near = {name: source for name, source in sources.items() if source.subdomain in subjects}
     return Web(adapter, near)
 
 
 def list_queries(sources, first, last, n_each, delay_minutes, rng, topics=TOPICS):
-    """Return queries in order of time: query_id, source_id, entity, variable, words, as_of, occurred_at, value (the
-    truth).
+    """Return queries by time: query_id, source_id, entity, variable, words, as_of, occurred_at, value (the truth).
 
     For each topic `n_each` updates between two dates (UTC+8, both included) are drawn, asked about `delay_minutes`
     after they came out. An update is a moment of publication with its newest value. Raises ValueError for a topic whose
@@ -63,11 +59,11 @@ def list_queries(sources, first, last, n_each, delay_minutes, rng, topics=TOPICS
             raise ValueError(f"{source_id} is updated again within {delay_minutes} minutes; ask sooner")
         drawn = updates.iloc[np.sort(rng.choice(len(updates), size=min(n_each, len(updates)), replace=False))]
         facts = {"source_id": source_id, "entity": entity, "variable": variable, "words": words}
-        tables.append(drawn.assign(**facts, moment=drawn["published_at"] + delay))
-    table = pd.concat(tables).sort_values(["moment", "source_id"], ignore_index=True)
-    table["as_of"] = [stamp_moment(moment) for moment in table.pop("moment")]
+        tables.append(drawn.assign(**facts))
+    table = pd.concat(tables).sort_values(["published_at", "source_id"], ignore_index=True)
+    table["as_of"] = [stamp_moment(moment + delay) for moment in table.pop("published_at")]
     table.insert(0, "query_id", [f"q{at:03d}" for at in range(len(table))])
-    return table.drop(columns="published_at")
+    return table
 
 
 def list_visits(addresses, first, last, per_hour, rng):
@@ -82,8 +78,7 @@ def list_visits(addresses, first, last, per_hour, rng):
 
 
 def read_passages(text, entity, place):
-    """Return (occurred_at, value) of the newest dated value about an entity in passages, one a line; (None, None) if
-    none.
+    """Return (occurred_at, value) of the newest dated value about an entity in passages, a line each, or (None, None).
 
     >>> read_passages("Buoy (t, p): 2016-10-12 03:00: 14.65, 9; 2016-10-12 02:00: 14.55, 8", "Buoy", 0)
     ('2016-10-12T03:00', 14.65)
@@ -108,11 +103,10 @@ def answer_page(crawler, query):
 def answer_search(crawler, query, is_opened=False):
     """Search in the question's words and read the passages that come back, or what their first page shows first."""
     hits = crawler.search(f"newest {query['words']} {query['entity']}", query["as_of"], N_HITS)
-    texts = (
-        [crawler.open(hit.url, query["as_of"]).text for hit in hits[:1]] if is_opened else [hit.text for hit in hits]
-    )
+    if is_opened:
+        hits = [crawler.open(hit.url, query["as_of"]) for hit in hits[:1]]
     place = list(crawler.sources[query["source_id"]].variables).index(query["variable"])
-    return read_passages("\n".join(texts), query["entity"], place)
+    return read_passages("\n".join(hit.text for hit in hits), query["entity"], place)
 
 
 AGENTS = {
@@ -144,15 +138,11 @@ def follow_clock(crawler, queries, agents=AGENTS, visits=None):
 
     `told_at` is the period of the value an agent gives, both missing when it finds none or the site is down.
     """
-    steps = [(query["as_of"], 1, query) for query in queries.to_dict("records")]
-    steps += [(visit["as_of"], 0, visit) for visit in (visits.to_dict("records") if visits is not None else ())]
-    rows = []
-    for as_of, is_query, step in sorted(steps, key=lambda one: one[:2]):
-        if not is_query:
-            try:
-                crawler.fetch(step["address"], as_of)
-            except GatewayError:
-                pass  # a visitor who finds nothing goes away
+    steps, rows = queries if visits is None else pd.concat([visits, queries]), []
+    for step in steps.sort_values("as_of", kind="stable").to_dict("records"):
+        if pd.isna(step.get("query_id")):
+            with suppress(GatewayError):  # a visitor who finds nothing goes away
+                crawler.fetch(step["address"], step["as_of"])
             continue
         for name, answer in agents.items():
             try:

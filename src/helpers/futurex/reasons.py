@@ -67,13 +67,13 @@ def list_writings(trace):
     """
     rows, seen = [], []
     for step in trace.sort_values("step").to_dict("records"):
-        is_page = step["step_type"] == "tool" and step["tool"] in ("search", "open") and pd.isna(step["error"])
+        is_page = step["tool"] in ("search", "open") and pd.isna(step["error"])
         content = step["content"] if isinstance(step["content"], str) else ""
-        if step["step_type"] == "prompt" or is_page:
-            seen.append(content)
-        elif step["step_type"] == "model":
+        if step["step_type"] == "model":
             at = {"step": step["step"], "actor": step["actor"], "seen": "\n".join(seen)}
             rows += [{"part": part, "text": text} | at for part, text in split_reply(content)]
+        elif step["step_type"] == "prompt" or is_page:
+            seen.append(content)
     return rows
 
 
@@ -82,14 +82,16 @@ def split_reply(content):
     try:
         value = json.loads(content)
     except ValueError:
-        text = BOX.sub("", content).strip()
-        return [("reply", text)] if text else []
-    value = value.get("arguments", value) if isinstance(value, dict) else {"reply": value}
+        value = BOX.sub("", content).strip()
+    value = value.get("arguments", value) if isinstance(value, dict) else value
     value = value if isinstance(value, dict) else {"reply": value}
     step = STEP_INPUTS.get(value.get("action"), "input")  # a step-by-step agent's one input, named as its tool names it
-    value = {step if key == "input" else key: given for key, given in value.items()}
-    parts = [(key, text) for key, given in value.items() for text in (given if isinstance(given, list) else [given])]
-    return [(key, str(text)) for key, text in parts if key not in ("name", "action") and str(text).strip()]
+    parts = [
+        (step if key == "input" else key, str(text))
+        for key, given in value.items()
+        for text in (given if isinstance(given, list) else [given])
+    ]
+    return [(key, text) for key, text in parts if key not in ("name", "action") and text.strip()]
 
 
 def find_unheld(text, shown, known=()):
@@ -173,13 +175,6 @@ def list_unheld(trace, known=()):
     return pd.DataFrame(rows, columns=["step", "actor", "part", "kind", "text"])
 
 
-def list_known(events):
-    """Return the entities of one word that a window's events ask about or offer: tickers, currencies, places."""
-    options = [text for cell in events["options"].dropna() for text in parse_json(cell).values()]
-    names = {str(name) for name in [*options, *events["entity_id"].dropna()]} - {"Yes", "No", "None"}
-    return sorted(name for name in names if re.fullmatch(r"[A-Z][^\W\d_]{2,}", name))
-
-
 REASONS = ("hallucination", "insufficient data", "unreasonable assumption", "exhaustive evidence")
 """The labels, closed; the rule knows all but the third."""
 
@@ -222,10 +217,13 @@ def apply_rule(traces, events, agent_ids):
     """Return a row a trace: event_id, agent_id, has_text, n_unheld, unheld, evidence, rule (the rule's reason).
 
     `agent_ids` maps run_id to agent_id. `has_text`: the agent wrote something beside its final answer. A trace without
-    one is left out. Invention goes first, then whether the asked quantity was shown.
+    one is left out. Invention goes first, then whether the asked quantity was shown. Entities of one word that the
+    events ask about or offer (tickers, currencies, places) are names, too.
     """
-    known, facts = list_known(events), events.set_index("event_id").to_dict("index")
-    rows = []
+    options = [text for cell in events["options"].dropna() for text in parse_json(cell).values()]
+    names = {str(name) for name in [*options, *events["entity_id"].dropna()]} - {"Yes", "No", "None"}
+    known = sorted(name for name in names if re.fullmatch(r"[A-Z][^\W\d_]{2,}", name))
+    rows, facts = [], events.set_index("event_id").to_dict("index")
     for (run_id, event_id), trace in traces.groupby(["run_id", "event_id"]):
         if not trace["step_type"].eq("answer").any():
             continue
@@ -245,22 +243,19 @@ def write_case(trace, event, n_shown=240, n_written=220):
     said.
     """
     hits = sorted(list_passages(trace, event), key=lambda hit: not hit[0])
-    passages = list(dict.fromkeys(text for _, text in hits))
-    words = [wrote["text"] for wrote in list_writings(trace) if wrote["part"] not in DEMANDS]
-    answer = trace.loc[trace["step_type"] == "answer", "content"].iloc[-1]
-    letter = BOX.search(answer)
+    passages = dict.fromkeys(text for _, text in hits)
+    words = dict.fromkeys(wrote["text"] for wrote in list_writings(trace) if wrote["part"] not in DEMANDS)
+    answer, options = trace.loc[trace["step_type"] == "answer", "content"].iloc[-1], parse_json(event["options"])
+    if box := BOX.search(answer):
+        answer = re.search(r"\{([^}]*)", box[0])[1]
+    if options:
+        answer = ", ".join(options.get(part.strip(), part.strip()) for part in answer.split(","))
     return read_prompt("judge_reason").format(
         question=split_question(event),
         shown=" ".join(passages)[:n_shown] or "nothing",
-        written=" ".join(dict.fromkeys(words))[-n_written:] or "nothing",
-        answer=spell_answer(re.search(r"\{([^}]*)", letter[0])[1] if letter else answer, parse_json(event["options"])),
+        written=" ".join(words)[-n_written:] or "nothing",
+        answer=answer,
     )
-
-
-def spell_answer(answer, options):
-    """Return an answer with its options' texts in place of letters."""
-    parts = [part.strip() for part in answer.split(",")]
-    return ", ".join(options.get(part, part) for part in parts) if options else answer
 
 
 def ask_reasons(consult, cases):

@@ -18,7 +18,7 @@ import pandas as pd
 from helpers.calendar import ZONE, stamp_moment
 from helpers.events.collect import collect_events, make_screening
 from helpers.events.filters import screen_event
-from helpers.futurex.curation import build_judge
+from helpers.futurex.collection import build_judge
 from helpers.live.captures import CAPTURES, list_addresses, open_captures, read_looks
 from helpers.models.grammars import make_schema
 from helpers.papers import get_constant

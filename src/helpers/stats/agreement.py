@@ -103,19 +103,17 @@ def compare_labels(read, made, labels, rng, n_boot=2000, clusters=None, **about)
     Traces or their `clusters` are drawn anew; no interval below MIN_DRAWN; kappa is NaN where all are given one label.
     The verdict is that of this one reading (`judge_fit`, with `about`).
     """
-    names = ("n", "accuracy", "majority", "kappa", "low", "high", "verdict")
+    row = dict.fromkeys("n accuracy majority kappa low high verdict".split(), np.nan)
     read, made = (pd.Categorical(list(column), categories=list(labels)).codes for column in (read, made))
     if not len(read):
-        return dict.fromkeys(names, np.nan) | {"n": 0, "verdict": "cannot tell"}
+        return row | {"n": 0, "verdict": "cannot tell"}
     kappa, low, high = measure_kappa(read, made, len(labels), rng, n_boot, clusters)
     low, high = (low, high) if len(read) >= MIN_DRAWN else (np.nan, np.nan)
-    accuracy, majority = (read == made).mean(), np.bincount(read).max() / len(read)
-    n_rarer = round(len(read) * (1 - majority))
-    reading = {"n": len(read), "n_rarer": n_rarer, "kappa_low": low, "kappa_high": high}
-    verdict = judge_fit([reading], **{"is_fresh": False} | about)
-    if len(set(made)) == 1:
-        kappa = low = high = np.nan
-    return dict(zip(names, (len(read), accuracy, majority, kappa, low, high, verdict), strict=True))
+    n, n_commonest = len(read), int(np.bincount(read).max())
+    reading = {"n": n, "n_rarer": n - n_commonest, "kappa_low": low, "kappa_high": high}
+    row |= {"n": n, "accuracy": (read == made).mean(), "majority": n_commonest / n}
+    row["verdict"] = judge_fit([reading], **{"is_fresh": False} | about)
+    return row if len(set(made)) == 1 else row | {"kappa": kappa, "low": low, "high": high}
 
 
 def tabulate_confusion(read, made, labels):

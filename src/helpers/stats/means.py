@@ -125,19 +125,31 @@ def tabulate_groups(rows, clusters, groups=("level", "kind", "domain"), most=1.0
     and `most`. Columns: group ("all", then those named), name, agent_id, mean, low, high, low_by_event, high_by_event,
     n (predicted), n_asked, n_clusters, coverage, mean_imputed (missing predictions count 0).
     """
-    agents = sorted(rows["agent_id"].unique())
-    parts = [("all", "", rows)]
+    agents, parts = sorted(rows["agent_id"].unique()), [("all", "", rows)]
     parts += [(group, str(name), part) for group in groups for name, part in rows.groupby(group, sort=True)]
     tables = []
     for group, name, part in parts:
         matrix, imputed = (build_matrix(part, agents, column) for column in ("score", "score_imputed"))
-        table = summarize_clustered(matrix, clusters).rename_axis("agent_id").reset_index()
-        plain = summarize_clustered(matrix).reset_index(drop=True).rename(columns="{}_by_event".format)
-        asked = imputed.notna().sum().to_numpy()
-        table = table.join(plain[["low_by_event", "high_by_event"]]).assign(group=group, name=name, n_asked=asked)
-        tables.append(table.assign(mean_imputed=imputed.mean().to_numpy()))
-    table = pd.concat(tables, ignore_index=True)
-    table["coverage"] = table["n"] / table["n_asked"].where(table["n_asked"] > 0)
-    ends = ["low", "high", "low_by_event", "high_by_event"]
+        table = describe_agents(matrix, imputed, clusters, most=most, least=least)
+        tables.append(table.reset_index().assign(group=group, name=name))
+    return pd.concat(tables, ignore_index=True)[["group", "name", "agent_id", *AGENT_COLUMNS]]
+
+
+AGENT_COLUMNS = "mean low high low_by_event high_by_event n n_asked n_clusters coverage mean_imputed".split()
+
+
+def describe_agents(matrix, imputed, clusters, strata=None, most=1.0, least=0.0):
+    """Return each agent's mean with intervals by cluster and by event: a row an agent, in `AGENT_COLUMNS`.
+
+    `matrix` and `imputed` are scores by event and agent, without and with gaps filled; `strata` as
+    `summarize_clustered` has them.
+    """
+    table, plain = (summarize_clustered(matrix, by, strata).rename_axis("agent_id") for by in (clusters, None))
+    table[["low_by_event", "high_by_event"]] = plain[["low", "high"]]
+    ends = AGENT_COLUMNS[1:5]
     table[ends] = table[ends].clip(least, most)
-    return table[["group", "name", "agent_id", "mean", *ends, *"n n_asked n_clusters coverage mean_imputed".split()]]
+    table["n_asked"] = imputed.notna().sum()
+    table["coverage"] = table["n"] / table["n_asked"].where(table["n_asked"] > 0)
+    parts = [(1, imputed.index)] if strata is None else strata
+    table["mean_imputed"] = sum(weight * imputed.reindex(labels).mean() for weight, labels in parts)
+    return table[AGENT_COLUMNS]

@@ -36,7 +36,13 @@ def fit_two_way(matrix, clusters):
     """
     table = matrix.astype(float).dropna(how="all")
     there, values = table.notna().to_numpy(float), table.fillna(0.0).to_numpy()
-    check_joined(there, list(table.columns))
+    n_pieces, pieces = connected_components(there.T @ there > 0, directed=False)
+    if n_pieces > 1:
+        first, other = (", ".join(table.columns[is_side]) for is_side in (pieces == 0, pieces != 0))
+        raise ValueError(
+            f"no event joins {first} with {other}, not even through another agent, so that no adjustment can "
+            f"compare them; run an agent (a baseline costs nothing) on events of both, or compare each side by itself"
+        )
     codes, names = pd.factorize(clusters.reindex(table.index))
     asked, totals = there.sum(axis=1, keepdims=True), values.sum(axis=1, keepdims=True)
     share = there / asked
@@ -58,19 +64,6 @@ def _solve(gram, moments, share, level):
     if not share[kept].sum() > 1e-9:
         return np.full(len(share), np.nan)
     return np.where(kept, effects + (level - effects * share)[kept].sum() / share[kept].sum(), np.nan)
-
-
-def check_joined(there, names):
-    """Raise ValueError, naming both sides, where agents (columns of a 0/1 matrix) share no event through any other."""
-    n_pieces, pieces = connected_components(there.T @ there > 0, directed=False)
-    if n_pieces > 1:
-        sides = [
-            ", ".join(name for name, at in zip(names, pieces, strict=True) if (at == 0) == first) for first in (1, 0)
-        ]
-        raise ValueError(
-            f"no event joins {sides[0]} with {sides[1]}, not even through another agent, so that no adjustment can "
-            f"compare them; run an agent (a baseline costs nothing) on events of both, or compare each side by itself"
-        )
 
 
 def tabulate_adjusted(fit):

@@ -27,17 +27,11 @@ def measure_usage(traces, predictions, agent_ids):
 
     `agent_ids` maps run_id to agent_id. Seconds are those of the recording; an agent that asks no model has none.
     """
-    steps = traces.assign(agent_id=traces["run_id"].map(agent_ids))
-    counts = pd.DataFrame(
-        {
-            "queries": (steps["tool"] == "search").groupby(steps["agent_id"]).sum(),
-            "opened": (steps["tool"] == "open").groupby(steps["agent_id"]).sum(),
-            "requests": (steps["step_type"] == "model").groupby(steps["agent_id"]).sum(),
-            "tokens_read": steps.groupby("agent_id")["n_input_tokens"].sum(),
-            "tokens_written": steps.groupby("agent_id")["n_output_tokens"].sum(),
-            "seconds": steps.groupby("agent_id")["duration_s"].sum(),
-        }
-    )
+    names = {"n_input_tokens": "tokens_read", "n_output_tokens": "tokens_written", "duration_s": "seconds"}
+    marks = {"queries": traces["tool"] == "search", "opened": traces["tool"] == "open"}
+    marks["requests"] = traces["step_type"] == "model"
+    steps = traces.rename(columns=names).assign(agent_id=traces["run_id"].map(agent_ids), **marks)
+    counts = steps.groupby("agent_id")[[*marks, *names.values()]].sum()
     n = predictions.groupby("agent_id")["event_id"].nunique()
     return counts.div(n, axis=0).assign(n=n).reindex(columns=["n", *counts]).loc[lambda table: table["n"].notna()]
 

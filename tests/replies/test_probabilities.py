@@ -9,78 +9,58 @@ from helpers.replies.probabilities import read_stated, weigh_reply
 OPTIONS = {"A": "x", "B": "y", "C": "z"}
 
 
-def part(token, *top):
-    """Return a token with its alternatives, given as (token, probability)."""
-    tops = [[name, math.log(p)] for name, p in top]
-    return {"token": token, "logprob": dict(tops).get(token, 0.0), "top": tops}
+def part(token, *top, p=1.0):
+    """Return a token with its alternatives, given as (token, probability); `p` is its own where it has none."""
+    tops = [[name, math.log(share)] for name, share in top]
+    return {"token": token, "logprob": dict(tops).get(token, math.log(p)), "top": tops}
 
 
-def weigh(kind, value, logprobs, options=OPTIONS, content=""):
-    return weigh_reply({"content": content, "logprobs": logprobs}, kind, options, value)
-
-
-# --- single choices -------------------------------------------------------------------------------------------------
-
-
-def test_probabilities_are_those_of_the_letter_in_the_box_among_the_options():
-    logprobs = [part("A", ("A", 1)), part("{"), part("B", ("B", 0.6), ("A", 0.2), ("b", 0.15), ("Z", 0.05)), part("}")]
-    weighed = weigh("single", "B", logprobs)
-    assert weighed == {"probability": 0.75, "distribution": {"A": 0.25, "B": 0.75, "C": 0.0}}
-    assert sum(weighed["distribution"].values()) == pytest.approx(1)
-
-
-def test_without_a_letter_of_its_own_there_is_no_probability():
-    assert weigh("single", "A", None) == {} == weigh("single", "A", [])
-    assert weigh("single", "A", [part("{A}", ("{A}", 1))]) == {}
-    assert weigh("single", "A", [part("A")]) == {}
-    assert weigh("multi", ["A", "B"], [part("A", ("A", 1)), part(",B}")]) == {}
-    assert weigh("date", "2016-10-13", [part("2016")]) == {}
-
-
-# --- multiple choices -----------------------------------------------------------------------------------------------
-
-
-def test_an_option_counts_at_each_place_the_list_reached():
-    logprobs = [
+BY_HAND = {
+    "the letter in the box, among the options": ("single", "B", [
+        part("A", ("A", 1)), part("{"), part("B", ("B", 0.6), ("A", 0.2), ("b", 0.15), ("Z", 0.05)), part("}"),
+    ], 0.75, {"A": 0.25, "B": 0.75, "C": 0.0}),
+    "an option at each place that the list reached": ("multi", ["A", "C"], [
         part("{"),
         part("A", ("A", 0.6), ("B", 0.2)),  # A 3/4, B 1/4
         part(",", (",", 0.4), ("}", 0.1), ("HM", 0.5)),  # goes on with 4/5
         part(" C", (" C", 0.3), (" B", 0.2), (" A", 0.4), ("B", 0.1)),  # C 3/5, B 2/5 of 0.75 * 0.8 = 0.6
         part("}", ("}", 0.7), (",", 0.3)),  # ends with 7/10
-    ]
-    weighed = weigh("multi", ["A", "C"], logprobs)
-    assert weighed["distribution"] == {"A": 0.75, "B": 0.49, "C": 0.36}  # B: 0.25 + 0.6 * 0.4; C: 0.6 * 0.6
-    assert weighed["probability"] == 0.252  # 0.36 * 0.7
+    ], 0.252, {"A": 0.75, "B": 0.49, "C": 0.36}),  # 0.36 * 0.7; B: 0.25 + 0.6 * 0.4; C: 0.6 * 0.6
+    "a name has the product of its tokens": ("ranking", ["Oslo", "Rome"], [
+        part("Rome {", p=0.5), part("Os", p=0.5), part("lo", p=0.8), part("; ", p=0.9), part("Rome", p=0.25), part("}"),
+    ], 0.1, {"Oslo": 0.4, "Rome": 0.25}),
+}  # fmt: skip
 
 
-# --- rankings -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("case", BY_HAND)
+def test_probabilities_by_hand(case):
+    kind, value, logprobs, probability, distribution = BY_HAND[case]
+    weighed = weigh_reply({"logprobs": logprobs}, kind, OPTIONS, value)
+    assert weighed == {"probability": probability, "distribution": distribution}
 
 
-def write(*tokens):
-    return [{"token": token, "logprob": math.log(p), "top": []} for token, p in tokens]
+@pytest.mark.parametrize(("kind", "value", "logprobs"), [
+    ("single", "A", None),
+    ("single", "A", []),
+    ("single", "A", [part("{A}", ("{A}", 1))]),
+    ("single", "A", [part("A")]),
+    ("multi", ["A", "B"], [part("A", ("A", 1)), part(",B}")]),
+    ("date", "2016-10-13", [part("2016")]),
+])  # fmt: skip
+def test_without_a_letter_of_its_own_there_is_no_probability(kind, value, logprobs):
+    assert weigh_reply({"logprobs": logprobs}, kind, OPTIONS, value) == {}
 
 
-def test_a_name_has_the_product_of_its_tokens():
-    logprobs = write(("Rome {", 0.5), ("Os", 0.5), ("lo", 0.8), ("; ", 0.9), ("Rome", 0.25), ("}", 0.6))
-    expected = {"probability": 0.1, "distribution": {"Oslo": 0.4, "Rome": 0.25}}
-    assert weigh("ranking", ["Oslo", "Rome"], logprobs, {}) == expected
-
-
-# --- asked for in words ----------------------------------------------------------------------------------------------
+def read(line, kind="single", value="A"):
+    return read_stated(f"{line}\nFinal answer: A", kind, OPTIONS, value)
 
 
 def test_stated_probabilities_are_read_whole_or_not_at_all():
-    def read(line, kind="single", value="A"):
-        return read_stated(f"{line}\nFinal answer: A", kind, OPTIONS, value)
-
-    assert read("**Probabilities:** A=0.5; B=30%; C=.2") == {
-        "probability": 0.5,
-        "distribution": {"A": 0.5, "B": 0.3, "C": 0.2},
-    }
+    shares = {"A": 0.5, "B": 0.3, "C": 0.2}
+    assert read("**Probabilities:** A=0.5; B=30%; C=.2") == {"probability": 0.5, "distribution": shares}
     assert read("Probabilities: A=0.33, B=0.33, C=0.33")["distribution"]["A"] == 0.333333, "rounding is made good"
-    assert read("Probabilities: A=0.9; B=0.9; C=0.1", "multi", ["A"]) == {
-        "distribution": {"A": 0.9, "B": 0.9, "C": 0.1}
-    }
+    shares = {"A": 0.9, "B": 0.9, "C": 0.1}
+    assert read("Probabilities: A=0.9; B=0.9; C=0.1", "multi", ["A"]) == {"distribution": shares}
     for line in ("A=0.5; B=0.5", "A=0.9; B=0.9; C=0", "A=1; B=0; C=0; D=0", "A=1; A=0; B=0; C=0", "A=much; B=0; C=0"):
         assert read(f"Probabilities: {line}") == {}
     assert read("I say A=0.5; B=0.3; C=0.2.") == {}

@@ -1,15 +1,12 @@
 """Hand-worked cases for every branch of the scoring rules (FutureX 3.3, 3.4.2, 3.4.3)."""
 
-import json
 import math
 
 import pandas as pd
 import pytest
 
 from helpers.scoring import scores
-
-NAN = float("nan")
-
+from helpers.store import dump_json
 
 # By metric, as the definition has it: (prediction, answer, score), of numbers (prediction, answer, spread, score).
 CASES = {
@@ -87,39 +84,37 @@ def test_a_score_by_hand(metric, case):
     assert getattr(scores, f"score_{metric}")(*case[:-1]) == pytest.approx(case[-1], abs=1e-12)
 
 
-@pytest.mark.parametrize("spread", [None, NAN])
 @pytest.mark.parametrize("prediction", [100, None])
-def test_number_without_spread_raises(spread, prediction):
-    with pytest.raises(ValueError, match="fewer than 3 earlier values"):
-        scores.score_number(prediction, 100, spread)
+def test_number_without_spread_raises(prediction):
+    for spread in (None, math.nan):
+        with pytest.raises(ValueError, match="fewer than 3 earlier values"):
+            scores.score_number(prediction, 100, spread)
 
 
-def test_brier():
-    assert scores.score_brier({"A": 1.0}, "A", ["A", "B"]) == 0
-    assert scores.score_brier({"A": 1.0}, "B", ["A", "B"]) == 2
-    assert scores.score_brier({"A": 0.5, "B": 0.3, "C": 0.2}, "A", list("ABC")) == pytest.approx(0.25 + 0.09 + 0.04)
-    assert scores.score_brier({"A": 0.8, "B": 0.6, "C": 0.1}, ["A", "B"], list("ABC")) == pytest.approx(
-        0.04 + 0.16 + 0.01
-    )
-    with pytest.raises(ValueError, match="option D"):
-        scores.score_brier({"D": 1.0}, "A", ["A"])
-    with pytest.raises(ValueError, match="outside 0 to 1"):
-        scores.score_brier({"A": 1.2}, "A", ["A"])
+@pytest.mark.parametrize(("told", "answer", "error"), [
+    ({"A": 1.0}, "A", 0),
+    ({"A": 1.0}, "B", 2),
+    ({"A": 0.5, "B": 0.3, "C": 0.2}, "A", 0.25 + 0.09 + 0.04),
+    ({"A": 0.8, "B": 0.6, "C": 0.1}, ["A", "B"], 0.04 + 0.16 + 0.01),
+])  # fmt: skip
+def test_a_brier_error_by_hand(told, answer, error):
+    assert scores.score_brier(told, answer, list("ABC")) == pytest.approx(error)
 
 
-def make_tables(kind, value, answer, spread=None, distribution=None, status="ok", answer_status="ok", probability=None):
+@pytest.mark.parametrize(("told", "said"), [({"D": 1.0}, "option D"), ({"A": 1.2}, "outside 0 to 1")])
+def test_a_probability_of_no_option_or_above_1_is_refused(told, said):
+    with pytest.raises(ValueError, match=said):
+        scores.score_brier(told, "A", ["A"])
+
+
+def make_tables(kind, value, answer, spread=None, distribution=None, status="ok", probability=None):
     """One prediction, one answer, one event; None is a blank cell."""
-
-    def dump(x):
-        return None if x is None else json.dumps(x)
-
-    options = json.dumps({"A": "a", "B": "b", "C": "c"}) if kind in ("single", "multi") else ""
+    options = dump_json({"A": "a", "B": "b", "C": "c"}) if kind in ("single", "multi") else ""
     events = pd.DataFrame([{"event_id": "e1", "kind": kind, "options": options, "level": 1}])
-    row = {"run_id": "r1", "event_id": "e1", "sample": 0, "agent_id": "a1", "status": status, "value": dump(value)}
-    row |= {"reason": None if status == "ok" else "took too long", "distribution": dump(distribution)}
-    predictions = pd.DataFrame([row | {"probability": probability}])
-    answers = pd.DataFrame([{"event_id": "e1", "value": dump(answer), "status": answer_status, "spread": spread}])
-    return predictions, answers, events
+    row = {"run_id": "r1", "event_id": "e1", "sample": 0, "agent_id": "a1", "status": status, "value": dump_json(value)}
+    row |= {"distribution": dump_json(distribution), "probability": probability}
+    answers = pd.DataFrame([{"event_id": "e1", "value": dump_json(answer), "status": "ok", "spread": spread}])
+    return pd.DataFrame([row]), answers, events
 
 
 def score_one(*args, **named):
@@ -161,6 +156,6 @@ def test_prediction_for_unknown_event_raises():
         scores.score_predictions(predictions, answers, events.assign(event_id="e2"))
 
 
-@pytest.mark.parametrize(("cell", "value"), [('"A"', "A"), (5.0, 5.0), (NAN, None), (None, None), ("[1]", [1])])
+@pytest.mark.parametrize(("cell", "value"), [('"A"', "A"), (5.0, 5.0), (math.nan, None), (None, None), ("[1]", [1])])
 def test_a_cell_is_opened_as_json_or_as_a_csv_reader_has_it(cell, value):
     assert scores.open_cell(cell) == value

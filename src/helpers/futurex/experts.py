@@ -14,7 +14,7 @@ from scipy import stats
 from helpers.faults import describe_problem, raise_all, read_sheet
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
-from helpers.stats.bootstrap import summarize_means
+from helpers.stats.means import summarize_means
 from helpers.stats.paired import correct_holm, judge_interval
 from helpers.store import ROOT
 from helpers.web.render import format_period

@@ -11,8 +11,7 @@ import pandas as pd
 from scipy import stats
 
 from helpers.events.filters import RULES
-from helpers.stats.bootstrap import draw_counts, draw_rows, take_interval
-from helpers.stats.means import MIN_CLUSTERS, divide, measure_share
+from helpers.stats.means import MIN_CLUSTERS, divide, draw_counts, draw_rows, measure_share, take_interval
 from helpers.stats.paired import judge_interval
 
 MIN_KAPPA = 0.4

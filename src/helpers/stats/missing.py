@@ -11,8 +11,7 @@ import pandas as pd
 
 from helpers.papers import get_constant
 from helpers.scoring.scores import build_matrix, select_headline
-from helpers.stats.bootstrap import draw_counts, take_interval
-from helpers.stats.means import divide
+from helpers.stats.means import divide, draw_counts, take_interval
 
 RULES = ("at random", "level", "difficulty", "own error")
 """What the chance of a refusal is proportional to: nothing, the event's level, 1 - the other agents' mean score, or 1 -

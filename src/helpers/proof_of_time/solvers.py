@@ -75,11 +75,8 @@ def set_door(method):
 def solve(client, event, desk, *, method="structured", limit=None):
     """Return the outcome of an instance, as `agents.runs` stores it; `limit` by default the paper's primary one (C.6).
 
-    At the limit the status is message_limit. Raises ValueError for an unknown method, SandboxError for an
-    agent where no sandbox can be had.
+    At the limit the status is message_limit. Raises SandboxError for an agent where no sandbox can be had.
     """
-    if method not in METHODS:
-        raise ValueError(f"the methods are {', '.join(METHODS)}")
     if method == "zero_shot":
         return forecast(ask_directly, client, event, desk)
     limit = limit or get_constant("proof_of_time", "primary_limit")
@@ -148,23 +145,14 @@ def take_turn(transcript, event, messages, is_led):
     form = constrain_json(transcript.client, "turn", TURN_SCHEMA, grammar, MAX_TURN)
     reply = transcript.ask(messages, **form, **kept)
     messages.append({"role": "assistant", "content": reply["content"] or ""})
-    call = read_call(parse_object(reply["content"]))
-    made = [(step.get("tool"), step.get("arguments")) for step in transcript.steps if is_led]
-    if call and call[1:] not in made:
-        return reply, [call]
+    turn = parse_object(reply["content"])
+    if (action := turn.get("action")) in ACTIONS:
+        call = action, {ACTIONS[action]: turn.get("input")}
+        if not is_led or call not in [(step.get("tool"), step.get("arguments")) for step in transcript.steps]:
+            return reply, [(None, *call)]
     final = ask_final_line(transcript, event, messages, keep_turn)
     messages.append({"role": "assistant", "content": final["content"] or ""})
     return final, []
-
-
-def read_call(turn):
-    """Return the call of a local model's turn as (id, name, arguments), None where it wants to answer.
-
-    >>> read_call({"action": "bash", "input": "ls"}), read_call({"action": "answer", "input": ""})
-    ((None, 'bash', {'script': 'ls'}), None)
-    """
-    action = turn.get("action")
-    return (None, action, {ACTIONS[action]: turn.get("input")}) if action in ACTIONS else None
 
 
 def set_clock(transcript):

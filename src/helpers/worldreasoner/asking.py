@@ -95,10 +95,12 @@ def take_condition(agent_id, entry, plan):
     if wanted == "search_prompt" and keeps:
         return entry
     own = "is a Python function" if method == FUNCTION else f"searches by a method of its own ({method})"
-    lacks = f" and submits no graph, which {name} asks for" if keeps and wanted in GRAPH_METHODS else ""
-    lacks = lacks or f", which may search, and {name} allows none" * (method == FUNCTION)
-    if lacks:
-        raise ValueError(f"{agent_id} {own}{lacks}; Search-Enabled is its condition")
+    if keeps and wanted in GRAPH_METHODS:
+        raise ValueError(
+            f"{agent_id} {own} and submits no graph, which {name} asks for; Search-Enabled is its condition"
+        )
+    if method == FUNCTION:
+        raise ValueError(f"{agent_id} {own}, which may search, and {name} allows none; Search-Enabled is its condition")
     if method == wanted:
         return entry
     return entry | {"category": PROMPTED[wanted].category, "framework": wanted, "method": wanted}

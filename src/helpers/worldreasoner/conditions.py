@@ -9,7 +9,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from helpers.agents.arms import load_arms, move_moments, replay_arms
-from helpers.agents.registry import GRAPH_METHODS
+from helpers.agents.registry import GRAPH_METHODS, SEARCHING
 from helpers.events.series_pages import open_series
 from helpers.papers import get_constant, load_published
 from helpers.scoring.runs import find_run, list_local, list_names, read_rows
@@ -37,9 +37,6 @@ that of its like of one request a question."""
 
 OWN_SEARCH = ("react", "tool_search", "research", "orchestra")
 """Methods that search in a way of their own: an agent of these keeps its method where a search is asked for."""
-SEARCHES = ("search_prompt", "search_graph", "search_graph_turns", *OWN_SEARCH)
-"""Methods that are always given a gateway to search through."""
-
 
 PRINTED_METRICS = {"Acc": "accuracy", "KER": "recall", "SrcP": "srcp_cited"}
 
@@ -112,13 +109,16 @@ def describe_runs(runs, traces):
         method, is_own = (parse_json(run["params"]) or {}).get("method"), run["category"] != "baseline"
         horizon, is_another, named = read_horizon(text), "another's question" in text, text.split(",")[0]
         like = "search_prompt" if method in OWN_SEARCH else (method or "").removesuffix("_turns")
-        known = CONDITIONS.get((like, horizon))
-        condition = (named if named in NAMES else known) if is_own and not is_another else None
-        has_sources = is_own and horizon != OPEN and (method in SEARCHES or run["run_id"] in searched)
-        about = run["agent_id"] + ", another" * is_another, run["model"], horizon, condition
-        rows[run["run_id"]] = (*about, method in GRAPH_METHODS, has_sources)
-    columns = ["agent_id", "model", "horizon", "condition", "has_graph", "has_sources"]
-    return pd.DataFrame.from_dict(rows, orient="index", columns=columns).rename_axis("run_id")
+        condition = named if named in NAMES else CONDITIONS.get((like, horizon))
+        rows[run["run_id"]] = {
+            "agent_id": run["agent_id"] + ", another" * is_another,
+            "model": run["model"],
+            "horizon": horizon,
+            "condition": condition if is_own and not is_another else None,
+            "has_graph": method in GRAPH_METHODS,
+            "has_sources": is_own and horizon != OPEN and (method in SEARCHING or run["run_id"] in searched),
+        }
+    return pd.DataFrame.from_dict(rows, orient="index").rename_axis("run_id")
 
 
 def read_horizon(text):

@@ -35,23 +35,24 @@ def judge_runs(events, answers, runs, predictions, replies, traces, cutoffs, **r
         raise ValueError("no question of this run has an answer to score")
     whole = (2 * scores["brier"]).where(scores["type"] == "binary")  # one probability tells both options'
     scores["brier_full"] = scores["brier_full"].fillna(whole)
-    agents = runs.set_index("agent_id")["run_id"]
-    rows, facts = [tabulate_outcomes(scores)], {}
-    valid = scores.loc[scores["recall_valid"].notna()].groupby("agent_id")["event_id"].nunique()
-    for agent, cutoff in cutoffs.items():
-        if agent not in agents.index:
-            continue
-        about = asked.loc[agents[agent]]
-        moment = about["horizon"]
-        facts[agent] = {"condition": about["condition"], "moment": moment, "is_forecast": moment != OPEN}
-        facts[agent]["n_references"] = len(references) * bool(about["has_graph"])
-        facts[agent]["n_valid"] = int(valid.get(agent, 0)) * bool(about["has_graph"])
-        own = left[left["part"].eq("events") & left["run_id"].eq(agents[agent])]
-        facts[agent]["left_out"] = own.groupby("reason").size().to_dict()
-        kept, facts[agent]["cutoff"] = keep_questions(events, cutoff)
-        own = scores[(scores["agent_id"] == agent) & scores["event_id"].isin(kept)]
-        if cutoff and len(own):
-            rows.append(tabulate_outcomes(own, ["accuracy"]).query("group == 'all'").assign(group="kept", name=cutoff))
+    rows, facts, agents = [tabulate_outcomes(scores)], {}, runs.set_index("agent_id")["run_id"]
+    for agent in [name for name in cutoffs if name in agents.index]:
+        about, own = asked.loc[agents[agent]], scores[scores["agent_id"] == agent]
+        kept, cutoff = keep_questions(events, cutoffs[agent])
+        out = left[left["part"].eq("events") & left["run_id"].eq(agents[agent])]
+        facts[agent] = {
+            "condition": about["condition"],
+            "moment": about["horizon"],
+            "is_forecast": about["horizon"] != OPEN,
+            "n_references": len(references) * bool(about["has_graph"]),
+            "n_valid": int(own["recall_valid"].notna().sum()) * bool(about["has_graph"]),
+            "left_out": out.groupby("reason").size().to_dict(),
+            "cutoff": cutoff,
+        }
+        own = own[own["event_id"].isin(kept)]
+        if cutoff["is_filtered"] and len(own):
+            means = tabulate_outcomes(own, ["accuracy"]).query("group == 'all'")
+            rows.append(means.assign(group="kept", name=cutoff["date"]))
     return pd.concat(rows, ignore_index=True), facts
 
 

@@ -59,15 +59,13 @@ def tabulate_accuracy(scored, by=("task", "solver")):
     low_by_event, high_by_event (Wilson)."""
     rows = []
     for names, part in scored.groupby(list(by), sort=False):
-        flags = part["is_right"].astype(float).reset_index(drop=True)
-        row = summarize_clustered(flags.to_frame("right"), part["source"].reset_index(drop=True)).loc["right"]
-        plain = measure_share(part["is_right"])
-        about = dict(zip(by, names, strict=True)) | {"low_by_event": plain["low"], "high_by_event": plain["high"]}
-        rows.append(about | row[["mean", "low", "high", "n", "n_clusters"]].to_dict())
-    table = pd.DataFrame(rows, columns=[*by, "mean", "low", "high", "n", "n_clusters", "low_by_event", "high_by_event"])
-    return table.assign(low=table["low"].clip(0, 1), high=table["high"].clip(0, 1)).astype(
-        {"n": int, "n_clusters": int}
-    )
+        part = part.reset_index(drop=True)
+        row = summarize_clustered(part[["is_right"]].astype(float), part["source"]).iloc[0]
+        ends = {f"{end}_by_event": measure_share(part["is_right"])[end] for end in ("low", "high")}
+        rows.append(dict(zip(by, names, strict=True)) | row.to_dict() | ends)
+    columns = [*by, "mean", "low", "high", "n", "n_clusters", "low_by_event", "high_by_event"]
+    table = pd.DataFrame(rows, columns=columns).astype({"n": int, "n_clusters": int})
+    return table.assign(low=table["low"].clip(0, 1), high=table["high"].clip(0, 1))
 
 
 def compare_with_floor(scored):

@@ -60,10 +60,9 @@ def rate_questions(questions, said, least):
         scores = {name: float(np.mean(list(checks[name].values()))) for name in DIMENSIONS}
         scores["composite"] = float(np.mean(list(scores.values())))
         reasons = []
-        for name in (*LIMITS, *CLOSED):
-            if not scores[name] >= LIMITS.get(name, 1e-9):
-                failed = ", ".join(what for what, share in checks.get(name, {}).items() if share < 1)
-                reasons.append(f"{name.replace('_', ' ')}: {failed}" if failed else name)
+        for name in [name for name in (*LIMITS, *CLOSED) if not scores[name] >= LIMITS.get(name, 1e-9)]:
+            failed = ", ".join(what for what, share in checks.get(name, {}).items() if share < 1)
+            reasons.append(f"{name.replace('_', ' ')}: {failed}" if failed else name)
         rows.append({"event_id": event["event_id"]} | scores | {"reasons": "; ".join(reasons)})
     return pd.DataFrame(rows, columns=["event_id", *DIMENSIONS, "composite", "reasons"])
 
@@ -79,6 +78,7 @@ def rate_question(event, said, least, asked):
     question = event["prompt"].split("\n")[0]
     texts = {name: event[name] for name in ("resolution_criteria", "provenance")}
     criteria, origin = (text.strip() if isinstance(text, str) else "" for text in texts.values())
+    bars = [variables["threshold"]] if "threshold" in variables else variables.get("cuts", [])
     return {
         "clarity": {
             "it names no date": bool(find_dates(question)),
@@ -90,7 +90,7 @@ def rate_question(event, said, least, asked):
             "two of its options read the same": len(set(options.values())) == len(options),
             "it leaves a blank": "{" not in event["prompt"],
         },
-        "answerability": {"its form alone settles it": not is_settled(variables, least)},
+        "answerability": {"its form alone settles it": all(bar > least for bar in bars)},
         "temporal_validity": {
             "it does not run as long as it should": SPAN[0] <= days <= SPAN[1],
             "what it asks about had happened at its opening": variables.get("date", last.isoformat())
@@ -104,16 +104,6 @@ def rate_question(event, said, least, asked):
         "interest": {"its outcome looked nearly certain": measure_openness(event["kind"], said)},
         "novelty": {"it was asked before, over mostly the same days": is_new(event, variables, first, last, asked)},
     }
-
-
-def is_settled(variables, least):
-    """Say whether a question's form alone settles it: what it asks about can only lie on one side of a bar.
-
-    >>> is_settled({"threshold": 0}, 0), is_settled({"threshold": 1}, 0), is_settled({"cuts": [0.0, 2.0]}, 0)
-    (True, False, True)
-    """
-    bars = [variables["threshold"]] if "threshold" in variables else variables.get("cuts", [])
-    return any(bar <= least for bar in bars)
 
 
 def measure_openness(kind, said):
@@ -138,9 +128,8 @@ def is_new(event, variables, first, last, asked):
     key = (event["source_id"], variables.get("ask"), variables.get("variable"), str(variables.get("entity")))
     key += () if variables else (event["prompt"].split("\n")[0],)  # of a market only its words say what is asked
     before = asked.setdefault((*key, event["options"]), [])
-    is_again = any((min(last, end) - max(first, start)) / (last - first) > 0.5 for start, end in before)
     before.append((first, last))
-    return not is_again
+    return all((min(last, end) - max(first, start)) / (last - first) <= 0.5 for start, end in before[:-1])
 
 
 BANDS = get_constant("worldreasoner", "horizon_bands")
@@ -161,5 +150,4 @@ def measure_spans(questions):
 
 def band_days(days):
     """Return the span of Table 5 in which numbers of days lie; what is over 30 by an hour is in the second."""
-    edges = [-np.inf, *BANDS, np.inf]
-    return pd.Series(pd.cut(pd.Series(days, dtype=float), edges, labels=SPANS)).astype(object)
+    return pd.cut(pd.Series(days, dtype=float), [-np.inf, *BANDS, np.inf], labels=SPANS).astype(object)

@@ -46,34 +46,28 @@ def score_forecast(kind, value, answer, *, probability=None, distribution=None, 
     """
     name = name_type(kind, options)
     row = {"type": name, "is_missing": value is None} | dict.fromkeys(METRICS, math.nan) | {"accuracy": 0.0}
-    if row["is_missing"]:
+    if value is None:
         return row
     if name not in CATEGORICAL:
         rule = {"interval": scores.score_interval, "date": scores.score_date}.get(kind, scores.score_quantity)
         return row | {"accuracy": rule(value, answer)}
-    return row | _score_choice(name, value, answer, probability, distribution, options)
-
-
-def _score_choice(name, value, answer, probability, distribution, options):
-    """Scores of a choice; that of yes or no is the one P(Yes) makes, whichever was said."""
-    found = {}
     if distribution:
         if sum(distribution.values()) > 1 + ROUNDED:
             raise ValueError(f"a distribution adds up to {sum(distribution.values()):g}; it must be 1 or less")
-        found["brier_full"] = scores.score_brier(distribution, answer, sorted(options or distribution))
+        row["brier_full"] = scores.score_brier(distribution, answer, sorted(options or distribution))
         value = max(sorted(distribution), key=distribution.get)
         probability = distribution[value]
     if probability is None:
-        return found | {"accuracy": float(value == answer)}
-    if name == "binary":
+        return row | {"accuracy": float(value == answer)}
+    if name == "binary":  # the score is the one that P(Yes) makes, whichever was said
         yes, no = sorted(options, key=options.get, reverse=True)
         p_yes = probability if value == yes else 1 - probability
         value, probability = (yes, p_yes) if p_yes >= CUT else (no, 1 - p_yes)
     right = value == answer
     happened = probability if right else 1 - probability
     for metric, clip in (("log", CLIP), ("log_wide", CLIP_WIDE)):
-        found[metric] = math.log(min(max(happened, clip), 1 - clip))
-    return found | {"accuracy": float(right), "brier": (probability - float(right)) ** 2}
+        row[metric] = math.log(min(max(happened, clip), 1 - clip))
+    return row | {"accuracy": float(right), "brier": (probability - float(right)) ** 2}
 
 
 def score_table(predictions, answers, events):

@@ -11,26 +11,21 @@ from public import findings as boards_findings
 from public.boards import COUNTS, SCORES
 
 
-def make_rows(rows):
-    """Rows of (week, agent, category, level scores, level counts) as `flatten_board` gives them."""
-    table = pd.DataFrame([(week, agent, agent, "LLM", kind, "o") for week, agent, kind, *_ in rows])
+def make_rows(*rows):
+    """Rows of (week, agent, level scores, level counts) as `flatten_board` gives them."""
+    table = pd.DataFrame([(week, agent, agent, "LLM", "x", "o") for week, agent, *_ in rows])
     table.columns = ["week", "agent_id", "model", "framework", "category", "organization"]
-    table[SCORES] = [scores for *_, scores, _ in rows]
-    table[COUNTS] = [counts for *_, counts in rows]
+    table[SCORES], table[COUNTS] = [list(zip(*rows, strict=True))[at] for at in (2, 3)]
     table[SCORES + COUNTS] = table[SCORES + COUNTS].astype(float)
     overall = boards.rebuild_overall(table.assign(overall=0.0))["rebuilt"]
     return table.assign(overall=overall, n_events=table[COUNTS].sum(axis=1))
 
 
-def make_site_row(model, framework, overall, levels, **more):
-    row = {"modelName": model, "agentFramework": framework, "organization": "o", "overallScore": overall}
-    row |= {f"level{at}Score": score for at, score in enumerate(levels, 1)}
-    return row | {"numberOfEvents": 100} | more
-
-
 def test_the_sites_json_becomes_one_table():
-    board = {"overall": [make_site_row("A", "LLM", 30, [10, 20, 30, 40])], "weekly": {}, "monthly": {}}
-    board["weekly"]["w1"] = [make_site_row("a ", "Odd", 30, [None, 20, 30, 40], level_1_num_events=3.0)]
+    row = {"modelName": "A", "agentFramework": "LLM", "organization": "o", "overallScore": 30, "numberOfEvents": 100}
+    row |= {f"level{at}Score": 10 * at for at in (1, 2, 3, 4)}
+    odd = row | {"modelName": "a ", "agentFramework": "Odd", "level1Score": None, "level_1_num_events": 3.0}
+    board = {"overall": [row], "weekly": {"w1": [odd]}, "monthly": {}}
     table = boards.flatten_board(board, {"LLM": "base_model"})
     assert table["week"].tolist() == ["overall", "w1"]
     assert table["category"].tolist() == ["base_model", "unclassified"]
@@ -39,34 +34,35 @@ def test_the_sites_json_becomes_one_table():
 
 
 def test_overall_is_rebuilt_with_the_weights_of_the_levels_there():
-    table = make_rows(
-        [("w", "a", "x", [10, 20, 30, 40], [50] * 4), ("w", "b", "x", [None, 20, 30, 50], [9, 50, 50, 50])]
-    )
-    rebuilt = boards.rebuild_overall(table.assign(overall=[30.01, (0.2 * 20 + 0.3 * 30 + 0.4 * 50) / 0.9]))
-    assert rebuilt["status"].tolist() == ["direct", "renormalised"]
-    assert boards.rebuild_overall(table.assign(overall=[30.03, 33.0]))["status"].tolist() == ["disagrees", "disagrees"]
+    table = make_rows(("w", "a", [10, 20, 30, 40], [50] * 4), ("w", "b", [None, 20, 30, 50], [9, 50, 50, 50]))
+    whole = (0.2 * 20 + 0.3 * 30 + 0.4 * 50) / 0.9
+    for overall, status in (([30.01, whole], ["direct", "renormalised"]), ([30.03, 33.0], ["disagrees"] * 2)):
+        assert boards.rebuild_overall(table.assign(overall=overall))["status"].tolist() == status
 
 
-def test_weeks_are_pooled_by_their_events():
-    weeks = [
-        ("w1", "a", "x", [None, 10, 10, 10], [10, 50, 50, 50]),
-        ("w2", "a", "x", [20, 40, 10, 10], [30, 100, 50, 50]),
-    ]
-    pooled = ("overall", "a", "x", [27.5, 30, 10, 10], [40, 150, 100, 100])  # level 1: (30 * 20 + 10 * 50) / 40
-    found = boards.pool_weeks(make_rows([pooled, *weeks]), ["w1", "w2"]).iloc[0]
-    assert found["is_pooled"] and found["hidden_low"] == pytest.approx(50)
-    unweighted = ("overall", "a", "x", [27.5, 25, 10, 10], [40, 150, 100, 100])
-    assert not boards.pool_weeks(make_rows([unweighted, *weeks]), ["w1", "w2"])["is_pooled"].any()
-    impossible = ("overall", "a", "x", [60, 30, 10, 10], [40, 150, 100, 100])  # level 1 of w1 would be 180
-    assert not boards.pool_weeks(make_rows([impossible, *weeks]), ["w1", "w2"])["is_pooled"].any()
-    assert not boards.pool_weeks(make_rows([pooled, weeks[1]]), ["w1", "w2"])["is_pooled"].any()
-    alone = ("overall", *weeks[1][1:])  # its numbers are those of one week, and two are wanted
-    assert not boards.pool_weeks(make_rows([alone, weeks[1]]), ["w1", "w2"])["is_pooled"].any()
-    assert boards.pool_weeks(make_rows([alone, weeks[1]]), ["w2"])["is_pooled"].all()
+FIRST, SECOND = ("w1", "a", [None, 10, 10, 10], [10, 50, 50, 50]), ("w2", "a", [20, 40, 10, 10], [30, 100, 50, 50])
+
+
+@pytest.mark.parametrize(
+    ("scores", "weeks", "names", "is_pooled"),
+    [
+        ([27.5, 30, 10, 10], (FIRST, SECOND), ["w1", "w2"], True),  # level 1: (30 * 20 + 10 * 50) / 40
+        ([27.5, 25, 10, 10], (FIRST, SECOND), ["w1", "w2"], False),  # not weighted
+        ([60, 30, 10, 10], (FIRST, SECOND), ["w1", "w2"], False),  # level 1 of w1 would be 180
+        ([27.5, 30, 10, 10], (SECOND,), ["w1", "w2"], False),
+        (None, (SECOND,), ["w1", "w2"], False),  # its numbers are those of one week, and two are wanted
+        (None, (SECOND,), ["w2"], True),
+    ],
+)
+def test_weeks_are_pooled_by_their_events(scores, weeks, names, is_pooled):
+    cells = SECOND[2:] if scores is None else (scores, [40, 150, 100, 100])
+    found = boards.pool_weeks(make_rows(("overall", "a", *cells), *weeks), names)
+    assert found["is_pooled"].any() == is_pooled
+    assert found["hidden_low"].iloc[0] == pytest.approx(50) or len(weeks) == 1 or not is_pooled
 
 
 def test_a_ranks_deviation_is_the_binomial_bound():
-    table = make_rows([("overall", name, "x", [50] * 4, [100] * 4) for name in "ab"])
+    table = make_rows(*[("overall", name, [50] * 4, [100] * 4) for name in "ab"])
     ranks = boards.simulate_ranks(table, np.random.default_rng(0), n_draws=40_000)
     bound = 5 * math.sqrt(0.1**2 + 0.2**2 + 0.3**2 + 0.4**2)
     assert ranks["deviation"].tolist() == pytest.approx([bound, bound], rel=0.02)

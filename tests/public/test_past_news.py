@@ -16,9 +16,6 @@ def build(*rows):
     return build_events(screen_rows(pd.DataFrame(rows))[0])
 
 
-# --- facts -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize(("n_options", "n_right"), [(2, 1), (5, 2), (6, 6), (9, 1)])
 def test_the_exact_mean_of_guessing_is_that_of_many_guesses(n_options, n_right):
     rng, letters, right = np.random.default_rng(3), list("abcdefghi")[:n_options], list("abcdefghi")[:n_right]
@@ -27,16 +24,10 @@ def test_the_exact_mean_of_guessing_is_that_of_many_guesses(n_options, n_right):
     assert past_set.expect_guess("multi", n_options, n_right) == pytest.approx(mean, abs=0.015)
 
 
-# --- what the passages give away -------------------------------------------------------------------------------------
-
-
 def make_passages(event, *texts):
-    rows = [
-        {"event_id": event["event_id"], "place": place, "page_id": f"n{place}", "url": f"http://news.replay/{place}"}
-        | {"published_at": "2026-01-02T20:00:00+08:00", "text": text}
-        for place, text in enumerate(texts, 1)
-    ]
-    return pd.DataFrame(rows)
+    about = {"event_id": event["event_id"], "published_at": "2026-01-02T20:00:00+08:00"}
+    rows = [{"place": n, "page_id": f"n{n}", "url": f"http://news.replay/{n}"} for n in range(1, len(texts) + 1)]
+    return pd.DataFrame(rows).assign(text=texts, **about)
 
 
 @pytest.fixture

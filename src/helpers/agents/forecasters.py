@@ -88,7 +88,7 @@ def expect_values(method, history, date, rng):
     days, date, values = history.index.to_numpy().astype("datetime64[D]"), np.datetime64(date), history.to_numpy()
     n_steps, expected = count_steps(days, date), []
     for column, known in zip(values.T, ~np.isnan(values.T), strict=True):
-        back = count_back(days[known], date)
+        back = count_back(days[known], date) if method == "seasonal" else None
         expected.append(expect_value(method, tuple(column[known].tolist()), back, n_steps))
     point, spread = np.array(expected, dtype=float).T
     if method == "base_rate":

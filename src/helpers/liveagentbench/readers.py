@@ -97,15 +97,15 @@ def melt_grid(lines):
     >>> melt_grid([["Date", "GBP", "USD"], ["2016-10-05", "0.88", "1.12"]]).to_numpy().tolist()[1]
     ['2016-10-05', 'USD', '', '1.12']
     """
-    if not lines:
-        return pd.DataFrame(columns=COLUMNS)
-    head, *body = lines
-    is_wide = all(NUMBER.fullmatch(line[1]) or line[1] == "n/a" for line in body) and len(head) > 1
+    head, *body = lines or [[]]
+    is_wide = len(head) > 1 and all(NUMBER.fullmatch(line[1]) or line[1] == "n/a" for line in body)
     rows = []
     for line in body:
-        for heading, text in list(zip(head, line, strict=False))[1 if is_wide else 2 :]:
-            entity, heading = (heading, "") if is_wide else (line[1], heading)
-            rows.append((line[0].replace(" ", "T"), entity, heading, text))
+        date, cells = line[0].replace(" ", "T"), list(zip(head, line, strict=False))
+        if is_wide:
+            rows += [(date, name, "", text) for name, text in cells[1:]]
+        else:
+            rows += [(date, line[1], heading, text) for heading, text in cells[2:]]
     return pd.DataFrame(rows, columns=COLUMNS)
 
 

@@ -26,12 +26,10 @@ from taskset import (
 from helpers.figures import use_style
 from helpers.liveagentbench import runs as running
 from helpers.liveagentbench import scores as study
-from helpers.liveagentbench.agent import TURN, work_by_turns
 from helpers.liveagentbench.asks import list_truths
-from helpers.liveagentbench.portal import Portal
 from helpers.liveagentbench.program import answer_question, recite, solve_task
 from helpers.liveagentbench.readers import Unread, extract_text, melt_grid, read_table
-from helpers.liveagentbench.tasks import AS_OF, PORTAL, load_taskset, open_files
+from helpers.liveagentbench.tasks import AS_OF, PORTAL, Portal, load_taskset, open_files
 from helpers.models.judges import Verdict
 from helpers.store import ROOT, parse_json
 from helpers.web.pages import GatewayError, Page
@@ -289,7 +287,7 @@ def test_a_model_is_given_the_whole_text_and_works_on_each_task_again_with_its_t
     asked = []
 
     def consult(prompt, schema, repeat=0):
-        if schema is TURN:
+        if schema is running.TURN:
             return Verdict("ok", {"action": "answer", "input": "57"[repeat]}) if repeat < 2 else Verdict("missing")
         asked.append(prompt)
         return Verdict("ok", {"answer": "5"})
@@ -321,14 +319,14 @@ def test_a_model_with_tools_sees_pages_and_files_and_what_it_cannot_do(small, ma
     event, fetch = made[0].set_index("event_id", drop=False).loc["crude_2"], Web(Portal(small)).fetch
     turns = [("page", PORTAL), ("page", small["oil_wti"].address), ("file", "a.csv"), ("file", "b.csv")]
     turns += [("page", "http://nowhere.replay/")]
-    assert work_by_turns(play(turns, prompts), event, [path, PORTAL], fetch, {}) == ("ok", "42", None)
+    assert running.work_by_turns(play(turns, prompts), event, [path, PORTAL], fetch, {}) == ("ok", "42", None)
     assert "12 are left" in prompts[0] and "7 are left" in prompts[5] and "a.csv" in prompts[0]
     assert "Business: http://directory.replay/business" in prompts[1] and "2016-10-03,WTI,48.80" in prompts[2]
     assert "2016-10-05,Ohio,5" in prompts[3] and "It was not done: KeyError" in prompts[4]
     assert "no page" in prompts[5] and prompts[5].count("It was not done") == 2
-    endless = work_by_turns(play([("file", "a.csv")] * 99, []), event, [path], fetch, {})
+    endless = running.work_by_turns(play([("file", "a.csv")] * 99, []), event, [path], fetch, {})
     assert endless == ("ok", None, "no answer in 12 turns")
-    assert work_by_turns(None, event, [tmp_path / "b.png"], fetch, {})[0] == "lacking"
+    assert running.work_by_turns(None, event, [tmp_path / "b.png"], fetch, {})[0] == "lacking"
 
 
 def test_scripts_run_in_the_sandbox_on_the_files_alone(made, tmp_path):
@@ -337,11 +335,11 @@ def test_scripts_run_in_the_sandbox_on_the_files_alone(made, tmp_path):
     path.write_text("Date,State,Lead\n2016-10-05,Ohio,5\n")
     turns = [("shell", "cd /evidence; ls; wc -l < a.csv; touch b; echo x > /workdir/note"), ("shell", "cat note")]
     event, shells = made[0].set_index("event_id", drop=False).loc["crude_2"], {}
-    assert work_by_turns(play(turns, prompts), event, [path], None, shells)[1] == "42"
+    assert running.work_by_turns(play(turns, prompts), event, [path], None, shells)[1] == "42"
     assert "a.csv\n2\n" in prompts[1] and "Read-only file system" in prompts[1] and prompts[2].endswith("cat note\nx\n")
     seen, kept = list(prompts), {key: shown + " (kept)" for key, shown in shells.items()}
     prompts.clear()
-    work_by_turns(play(turns, prompts), event, [path], None, kept)
+    running.work_by_turns(play(turns, prompts), event, [path], None, kept)
     assert len(kept) == 2 and prompts[2] != seen[2] and prompts[2].count("(kept)") == 2
 
 
@@ -349,8 +347,8 @@ def test_a_script_that_is_run_again_is_run_again(made, tmp_path):
     needs_sandbox()
     turns, prompts, shells = [("shell", "echo on >> log; wc -l < log")] * 3, [], {}
     event = made[0].set_index("event_id", drop=False).loc["crude_2"]
-    work_by_turns(play(turns, prompts), event, [], None, shells)
+    running.work_by_turns(play(turns, prompts), event, [], None, shells)
     assert [shown for shown in shells.values()] == ["1", "2", "3"]
     shells.popitem()  # broken off before the third: a new sandbox does the first two before it
-    work_by_turns(play(turns, []), event, [], None, shells)
+    running.work_by_turns(play(turns, []), event, [], None, shells)
     assert list(shells.values()) == ["1", "2", "3"]

@@ -15,14 +15,12 @@ import pandas as pd
 
 from helpers.agents.desk import keep_printed
 from helpers.agents.registry import open_consult
-from helpers.liveagentbench.agent import work_by_turns
 from helpers.liveagentbench.asks import list_truths
 from helpers.liveagentbench.cases import ABILITIES, ENVIRONMENTS, JUDGES, Step, list_tags, rate_complexity, rate_tags
-from helpers.liveagentbench.portal import Portal
 from helpers.liveagentbench.program import solve_task
 from helpers.liveagentbench.readers import Unread, extract_text
-from helpers.liveagentbench.runs import FORM
-from helpers.liveagentbench.tasks import AS_OF, open_files
+from helpers.liveagentbench.runs import FORM, work_by_turns
+from helpers.liveagentbench.tasks import AS_OF, Portal, open_files
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
 from helpers.scoring.matching import extract_answer, match_answer, split_tokens

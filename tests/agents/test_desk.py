@@ -36,11 +36,24 @@ def test_a_limit_is_told_to_the_agent_and_stands_in_the_trace(box):
     assert (shown, error) == ("(it was ended: it passed the limit of memory)", "memory")
 
 
+def test_a_file_is_written_changed_and_shown(box):
+    for arguments in (
+        {"command": "create", "text": "one\ntwo\n"},
+        {"command": "replace", "old": "two", "text": "2"},
+        {"command": "insert", "line": 1, "text": "half"},
+    ):
+        assert call(box, "editor", path="kept/a.txt", **arguments)[1] is None
+    assert call(box, "editor", command="view", path="kept/a.txt")[0] == "     1 one\n     2 half\n     3 2\n"
+
+
 @pytest.mark.parametrize(
     ("name", "arguments", "told", "error"),
     [
         ("editor", {"command": "view", "path": "none.txt"}, "No such file", "OSError"),
         ("editor", {"command": "burn", "path": "a"}, "needs a command", "ValueError"),
+        ("editor", {"command": "replace", "path": "kept/a.txt", "old": "x"}, "stands there 0 times", "ValueError"),
+        ("editor", {"command": "insert", "path": "kept/a.txt", "line": 9}, "has 3 lines", "ValueError"),
+        ("editor", {"command": "insert", "path": "kept/a.txt", "text": 5}, "It was not done", "AttributeError"),
         ("bash", {}, "The tools are", "not a tool"),
         ("browser", {"url": "x"}, "The tools are", "not a tool"),
     ],

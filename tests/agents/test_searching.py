@@ -32,16 +32,16 @@ FINAL = r"Final answer: \boxed{A}"
 class World:
     """Finds two pages by any query and opens them by address; keeps what it was asked."""
 
-    def __init__(self, hits=(OIL, RAIN)):
-        self.hits, self.asked = hits, []
+    def __init__(self):
+        self.asked = []
 
     def search(self, query, as_of, n):
         self.asked.append(("search", query, as_of))
-        return list(self.hits[:n])
+        return [OIL, RAIN][:n]
 
     def open(self, url, as_of, about=""):
         self.asked.append(("open", url, as_of, about))
-        for hit in self.hits:
+        for hit in (OIL, RAIN):
             if hit.url == url:
                 return hit
         raise GatewayError("too_late", f"{url}: published later")
@@ -51,24 +51,15 @@ def take(action, words=""):
     return json.dumps({"thought": "hm", "action": action, "input": words})
 
 
-def call(*calls):
-    """Return a message that calls tools: (name, arguments) pairs; arguments as text are sent as they are."""
-    made = [
-        {
-            "id": f"call_{n}",
-            "type": "function",
-            "function": {"name": name, "arguments": words if isinstance(words, str) else json.dumps(words)},
-        }
-        for n, (name, words) in enumerate(calls)
-    ]
+def call(**calls):
+    """Return a message that calls tools, by name, with their arguments."""
+    functions = [{"name": name, "arguments": json.dumps(given)} for name, given in calls.items()]
+    made = [{"id": f"call_{n}", "type": "function", "function": function} for n, function in enumerate(functions)]
     return {"content": None, "tool_calls": made}
 
 
 def list_steps(outcome):
     return [step.get("tool") or step["step_type"] for step in outcome["trace"]]
-
-
-# --- one search before the question ----------------------------------------------------------------------------------
 
 
 def test_what_a_search_finds_stands_before_the_question_as_data(reach, provider):
@@ -77,8 +68,8 @@ def test_what_a_search_finds_stands_before_the_question_as_data(reach, provider)
     assert world.asked == [("search", event["prompt"], AS_OF)]
     (message,) = provider.asked[0]["messages"]
     found = "\n\n".join(describe_hit(hit) for hit in (OIL, RAIN))
-    assert found in message["content"] and "Say {as_of}." in message["content"]
     assert message["content"] == read_prompt("found_pages").format(as_of=AS_OF, found=found) + fill_prompt(event)
+    assert "Say {as_of}." in message["content"], "what a page says is no blank"
     assert list_steps(outcome) == ["search", "prompt", "model", "answer"]
     assert (outcome["prediction"]["value"], outcome["prediction"]["source_ids"]) == ("B", ["p1", "p2"])
     assert all(set(step) <= set(list_columns("traces")) for step in outcome["trace"])
@@ -89,9 +80,6 @@ def test_of_a_public_question_neither_pages_nor_prompt_are_stored(reach):
     assert outcome["prediction"]["source_ids"] == ["p1", "p2"] and outcome["prediction"]["value"] == "B"
     stored = dump_json([*Recordings("mock").rows.values()])
     assert "parser_version" in stored and not re.search("rained|price of oil|Oslo|messages|looked", stored)
-
-
-# --- step by step ----------------------------------------------------------------------------------------------------
 
 
 def test_a_model_searches_opens_and_answers_in_its_own_order(reach, provider):
@@ -119,13 +107,8 @@ def test_a_page_that_cannot_be_opened_is_said_to_be_so_and_the_question_goes_on(
     assert step["content"] == provider.asked[1]["messages"][-1]["content"]
 
 
-# --- native tool calls -----------------------------------------------------------------------------------------------
-
-
 def test_a_model_calls_tools_until_it_answers(reach, provider):
-    provider.answer = reply_with(
-        call(("search", {"query": "oil"}), ("open", {"address": OIL.url, "about": "x"})), FINAL
-    )
+    provider.answer = reply_with(call(search={"query": "oil"}, open={"address": OIL.url, "about": "x"}), FINAL)
     world = World()
     outcome = forecast(ask_with_tools, reach(), make_event(), world)
     assert world.asked == [("search", "oil", AS_OF), ("open", OIL.url, AS_OF, "x")]
@@ -137,16 +120,13 @@ def test_a_model_calls_tools_until_it_answers(reach, provider):
     assert outcome["trace"][1]["content"].startswith('search({"query": "oil"}); open(')
 
 
-# --- what goes wrong -------------------------------------------------------------------------------------------------
-
-
 class Killed(BaseException):
     """What stands for a kill: it passes every handler."""
 
 
 @pytest.mark.parametrize(("method", "replies"), [
     (ask_step_by_step, [take("search", "oil"), take("open", OIL.url), take("answer"), FINAL]),
-    (ask_with_tools, [call(("search", {"query": "oil"})), call(("open", {"address": OIL.url, "about": "x"})), FINAL]),
+    (ask_with_tools, [call(search={"query": "oil"}), call(open={"address": OIL.url, "about": "x"}), FINAL]),
 ])  # fmt: skip
 def test_a_killed_agent_of_many_steps_goes_on_from_its_recorded_requests(reach, provider, method, replies):
     provider.answer, world = reply_with(*replies), World()

@@ -18,9 +18,6 @@ def events():
     return read_table("events", "A")
 
 
-# --- what an arm asks ------------------------------------------------------------------------------------------------
-
-
 def test_the_arms_of_the_repository_are_whole_and_nest(events):
     loaded = load_arms()
     chosen = {
@@ -36,12 +33,7 @@ def test_the_arms_of_the_repository_are_whole_and_nest(events):
     assert set(chosen["qwen_research-A"]) <= set(chosen["qwen_zero_shot-A"])
 
 
-# --- replay ----------------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def arm(provider, reach, monkeypatch, world, events):
-    """An arm of two events, recorded from the mock provider; returns what was recorded: {event_id: outcome}."""
+def test_a_replay_with_a_closed_door_is_what_was_recorded(provider, reach, monkeypatch, world, events, tmp_path):
     monkeypatch.setattr(arms, "load_arms", lambda: {"mock-A": ARM, "never-A": ARM})
     monkeypatch.setattr(arms, "load_entries", lambda wanted=(): {"mock": ENTRY})
     reach()  # sets where writes go
@@ -49,32 +41,22 @@ def arm(provider, reach, monkeypatch, world, events):
     door = open_door("mock-A", live=True, connection={"api_base": provider.address}, environment={})
     agent, crawler = connect_agent(ENTRY, door), world()
     chosen = select_events(ARM, events).to_dict("records")
-    outcomes = {event["event_id"]: agent["forecast"](event, crawler) for event in chosen}
+    made = {event["event_id"]: agent["forecast"](event, crawler) for event in chosen}
     door.recordings.close()
-    pack_recordings("mock-A", {"seconds": dict.fromkeys(outcomes, 1.0)})
-    return outcomes
-
-
-def replay(path, world, events):
+    pack_recordings("mock-A", {"seconds": dict.fromkeys(made, 1.0)})
+    assert 2 == len(provider.asked) == len(list_recorded("mock-A")) == read_run("mock-A")["n_recordings"]
+    path = tmp_path / "ledger.sqlite"
     ids = replay_arms(["mock-A", "never-A"], world, path, events={"A": events})
-    tables = {name: read_runs(path, name) for name in ("runs", "replies", "predictions", "traces")}
-    return ids, tables
-
-
-def test_a_replay_with_a_closed_door_is_what_was_recorded(arm, provider, world, events, tmp_path):
-    n_asked = len(provider.asked)
-    assert n_asked == 2 == len(list_recorded("mock-A")) == read_run("mock-A")["n_recordings"]
-    ids, tables = replay(tmp_path / "ledger.sqlite", world, events)
     assert list(ids) == ["mock-A"], "an arm of which nothing is recorded is left out"
-    assert len(provider.asked) == n_asked, "no request"
-    for row in tables["replies"].to_dict("records"):
-        assert (row["status"], row["reply"]) == ("ok", arm[row["event_id"]]["reply"])
-    for row in tables["predictions"].to_dict("records"):
-        assert parse_json(row["value"]) == arm[row["event_id"]]["prediction"]["value"]
-        assert parse_json(row["source_ids"]) == arm[row["event_id"]]["prediction"]["source_ids"] != []
-    steps = tables["traces"].groupby("event_id", sort=False)["content"].apply(list).to_dict()
-    assert steps == {event: [step.get("content") for step in made["trace"]] for event, made in arm.items()}
-    assert tables["runs"].set_index("agent_id").at["mock", "condition"] is None
+    assert len(provider.asked) == 2, "no request"
+    for row in read_runs(path, "replies").to_dict("records"):
+        assert (row["status"], row["reply"]) == ("ok", made[row["event_id"]]["reply"])
+    for row in read_runs(path, "predictions").to_dict("records"):
+        assert parse_json(row["value"]) == made[row["event_id"]]["prediction"]["value"]
+        assert parse_json(row["source_ids"]) == made[row["event_id"]]["prediction"]["source_ids"] != []
+    steps = read_runs(path, "traces").groupby("event_id", sort=False)["content"].apply(list).to_dict()
+    assert steps == {event: [step.get("content") for step in outcome["trace"]] for event, outcome in made.items()}
+    assert read_runs(path, "runs").set_index("agent_id").at["mock", "condition"] is None
 
 
 def test_another_question_is_searched_for_as_of_the_same_moment(events):

@@ -85,10 +85,7 @@ def read_run(arm_id):
 
 
 def list_recorded(arm_id, trials=1):
-    """Return an arm's events that are complete as {event_id: seconds}, in the order in which they were asked.
-
-    None is where it was recorded with fewer `trials` an event; the seconds are those of all its trials.
-    """
+    """Return an arm's events that are complete, of all `trials`, as {event_id: seconds}, in the order of asking."""
     try:
         facts = read_run(arm_id)
     except FileNotFoundError:
@@ -99,10 +96,9 @@ def list_recorded(arm_id, trials=1):
 def replay_arms(arm_ids, opener, ledger, *, events, about_world=None):
     """Put each arm's agent to the events it was recorded on, its model's replies from the recordings; {arm_id: run_id}.
 
-    Everything but the model happens again: prompts, searches, pages, parsing. `events` maps windows to their tables;
-    `about_world` says in the runs' conditions what else the world publishes (`news.describe_articles`). Arms of which
-    nothing is recorded are left out; a request that is not recorded is a missing prediction whose reason names the
-    command that would record it.
+    Everything but the model happens again. `events` maps windows to their tables; `about_world` says in the runs'
+    conditions what else the world publishes (`news.describe_articles`). Arms of which nothing is recorded are left out;
+    a request that is not recorded is a missing prediction whose reason names the command that would record it.
     """
     arms, entries, run_ids = load_arms(), load_entries(), {}
     for arm_id in arm_ids:

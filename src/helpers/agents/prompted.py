@@ -9,7 +9,7 @@ import time
 from functools import partial
 from typing import NamedTuple
 
-from helpers.agents.prompts import asks_probabilities, count_places, fill_prompt
+from helpers.agents.prompts import count_places, fill_prompt, find_stated
 from helpers.models.costs import USAGE
 from helpers.models.failures import LlmError, fail
 from helpers.models.grammars import build_grammar, demand_json
@@ -158,7 +158,7 @@ def read_reply(event, reply):
     read = {"parser_version": str(PARSER_VERSION), "value": value}
     if value is None:
         return read | {"status": "refusal" if reason == "refusal" else "unparsable", "reason": reason or "no answer"}
-    if asks_probabilities(event):
+    if find_stated(event):
         return read | read_stated(reply["content"], kind, options, value, unit)
     return read | weigh_reply(reply, kind, options, value)
 
@@ -207,7 +207,7 @@ def constrain_answer(client, event):
     """
     if not client.is_local:
         return {}
-    letters, states = sorted(parse_json(event["options"]) or {}), asks_probabilities(event)
+    letters, states = sorted(parse_json(event["options"]) or {}), bool(find_stated(event))
     grammar = build_grammar(event["kind"], letters, count_places(event) or 1, states=states)
     return {"grammar": grammar, "max_tokens": MAX_ANSWER * (1 + states), "logprobs": True, "top_logprobs": N_TOP}
 

@@ -27,9 +27,9 @@ STATED_PROMPTS = (*dict.fromkeys(STATED.values()), "final_lines", "submission_pr
 """All prompts that ask for probabilities."""
 
 
-def asks_probabilities(event):
-    """Say whether an event's agent is asked for probabilities in words (`probabilities = true` in its table)."""
-    return bool(event.get("probabilities")) and event["kind"] in STATED
+def find_stated(event):
+    """Return the prompt that asks for an event's probabilities, None where its agent's table does not say so."""
+    return STATED.get(event["kind"]) if event.get("probabilities") else None
 
 
 def count_places(event):
@@ -76,11 +76,11 @@ def fill_prompt(event):
         "answer_format": describe_answer(event),
         "options": "\n".join(options),
     }
-    text = read_prompt("option_event" if options else "open_event").format(**blanks)
-    return text + (read_prompt(STATED[event["kind"]]) if asks_probabilities(event) else "")
+    text, stated = read_prompt("option_event" if options else "open_event").format(**blanks), find_stated(event)
+    return text + (read_prompt(stated) if stated else "")
 
 
 def fill_final_line(event):
     """Return the prompt that asks an event's agent for its final line (or two) after a conversation."""
-    name = "final_lines" if asks_probabilities(event) else "final_line"
-    return read_prompt(name).format(answer_format=describe_answer(event))
+    prompt = read_prompt("final_lines" if find_stated(event) else "final_line")
+    return prompt.format(answer_format=describe_answer(event))

@@ -193,10 +193,7 @@ def pick_entry(entries, name):
 
 
 def find_agent(agent_id):
-    """Return the entry of an agent that asks a language model, by its name; "provider/name" is a model and no more.
-
-    Raises ValueError where there is no such agent, its entry is broken, or it asks no model.
-    """
+    """Return the entry of an agent that asks a model, by its name; "provider/name" is a model. Raises ValueError."""
     if "/" in agent_id:
         return check_agent(agent_id, {"model": agent_id})
     entry = pick_entry(load_entries(wanted=[agent_id], own=True), agent_id)
@@ -254,10 +251,7 @@ def check_entry(entry, environment=os.environ):
 
 
 def predict_events(events, crawler, names=None):
-    """Return rows of the predictions table that registered baselines (all, or those named) make in this process.
-
-    For trials and studies over small sets; `runs.run_agents` is what stores, resumes and keeps deadlines.
-    """
+    """Return rows of the predictions table that registered baselines (all, or those named) make; nothing is stored."""
     agents = {key: agent for key, agent in load_agents().items() if agent["category"] == "baseline"}
     rows = []
     for event in events.sort_values(["as_of", "source_id", "event_id"]).to_dict("records"):

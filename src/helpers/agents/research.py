@@ -13,12 +13,11 @@ from helpers.models.grammars import make_schema, quote_literal
 from helpers.prompts import read_prompt
 from helpers.store import dump_json, parse_object
 
-N_CALLS, N_LOOK_UPS = 3, 2
-"""Calls of the manager a question, at most (an agent's `max_steps`); searches and opened pages a call of the search
-agent, at most, before it reports (`max_lookups`)."""
+N_CALLS, N_TEAM_CALLS = 3, 6
+"""Calls of the manager a question, and of the team's, at most (an agent's `max_steps`)."""
 
-N_TEAM_CALLS, N_TEAM_LOOK_UPS = 6, 3
-"""The same of the team's manager, and of its researcher."""
+N_LOOK_UPS, N_TEAM_LOOK_UPS = 2, 3
+"""Searches and opened pages a call of the search agent, and of the researcher, at most (`max_lookups`)."""
 
 MAX_REPLY = 600
 """Longest reply of a local model before its answer, in tokens; its grammar ends it long before."""
@@ -71,17 +70,17 @@ def ask_with_research(transcript, event, world):
     Raises what a request or a look-up raises, LlmError above all.
     """
     client = transcript.client
-    n_calls, n_look_ups = (client.limits.get("max_steps", N_CALLS), client.limits.get("max_lookups", N_LOOK_UPS))
+    n_calls, n_look_ups = client.limits.get("max_steps", N_CALLS), client.limits.get("max_lookups", N_LOOK_UPS)
     blanks = {"as_of": event["as_of"], "n_look_ups": n_look_ups}
     (prompt,) = transcript.open(fill_prompt(event) + read_prompt("research_survey"))
     talk = open_talk("research_manager", blanks, prompt["content"])
     form = constrain_json(client, "plan", PLAN_SCHEMA, PLAN_GRAMMAR, MAX_REPLY)
     content = transcript.ask(talk, actor="manager", **form)["content"] or ""
     plan = parse_object(content)
-    is_plan = Draft202012Validator(PLAN_SCHEMA).is_valid(plan)
-    error = None if is_plan else "not a survey of facts with a plan"
+    wanted, error = plan.get("facts_to_look_up"), None
+    if not Draft202012Validator(PLAN_SCHEMA).is_valid(plan):
+        wanted, error = "what your survey says", "not a survey of facts with a plan"
     transcript.add("plan", actor="manager", content=content, error=error)
-    wanted = plan["facts_to_look_up"] if is_plan else "what your survey says"
     proceed = "Now proceed and carry out this plan."
     start = read_prompt("research_start").format(n_calls=n_calls, wanted=wanted)
     talk += [write("assistant", content.strip()), write("user", f"{proceed}\n{TASK.format(start)}")]
@@ -96,9 +95,8 @@ def ask_with_research(transcript, event, world):
 def ask_with_orchestra(transcript, event, world):
     """Let a manager send out a planner, a researcher and an analyst, in AgentOrchestra's shape, and answer.
 
-    Returns the answer's recording. The planner and the analyst know the question and all reports so far and look
-    nothing up; the researcher knows its task alone. What the manager asks of an agent is a `tool` step of its own,
-    after the agent's steps.
+    The planner and the analyst know the question and all reports so far and look nothing up; the researcher knows its
+    task alone. Returns and raises as `ask_with_research`; the `tool` step of a call stands after the agent's own.
     """
     client, notes = transcript.client, []
     n_calls = client.limits.get("max_steps", N_TEAM_CALLS)
@@ -107,21 +105,19 @@ def ask_with_orchestra(transcript, event, world):
     (question,) = transcript.open(fill_prompt(event))
 
     def send_out(name, task):
-        known = [] if name == "researcher" else [question["content"], *notes]
-        talk = open_talk(f"orchestra_{name}", blanks, "\n\n".join([*known, f"Your task: {task}"]) if known else task)
         if name == "researcher":
+            talk = open_talk("orchestra_researcher", blanks, task)
             report = look_things_up(transcript, event, world, name, talk, n_look_ups)
         else:
+            known = "\n\n".join([question["content"], *notes, f"Your task: {task}"])
             short = {"max_tokens": MAX_REPLY} if client.is_local else {}
+            talk = open_talk(f"orchestra_{name}", blanks, known)
             report = transcript.ask(talk, actor=name, **short)["content"] or NOTHING
         notes.append(f"The {name} was asked: {task}\nIt reported: {report}")
         return report
 
     talk = open_talk("orchestra_manager", blanks, question["content"])
     return lead(transcript, event, talk, TEAM, n_calls, send_out)
-
-
-# --- turns ------------------------------------------------------------------------------------------------------------
 
 
 def lead(transcript, event, talk, tools, n_calls, send_out):
@@ -154,9 +150,9 @@ def open_talk(name, blanks, task):
 def take_turns(transcript, actor, talk, tools, n_turns, run):
     """Let an agent make a call a turn, by `run(name, argument)`, until its final answer, and return that.
 
-    A local model is held to a grammar of the calls there are; others are offered the tools in their provider's way.
-    What is said is added to `talk`. Of all but the manager the last turn is a report: no other tool is offered then. Of
-    the calls those that went wrong, and the manager's of its agents, are added here as `tool` steps.
+    A local model is held to a grammar of the calls there are; others are offered the tools in their provider's way. Of
+    all but the manager the last turn is a report. What is said is added to `talk`; of the calls those that went wrong,
+    and the manager's of its agents, are `tool` steps.
     """
     is_manager, is_local = actor == "manager", transcript.client.is_local
     offered = [write_schema(name, does, {argument: {"type": "string"}}) for name, (argument, does) in tools.items()]

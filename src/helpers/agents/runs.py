@@ -10,30 +10,18 @@ predictions table), and optionally `reply` (by default the prediction as JSON), 
 """
 
 import importlib.metadata
-import os
 import re
 import statistics
 from collections import Counter
 from contextlib import closing
 from functools import cache
-from itertools import chain
 
 from tqdm import tqdm
 
 from helpers.agents.functions import hash_own, make_agent
-from helpers.agents.workers import (
-    Stopped,
-    Watch,
-    ask_agent,
-    ask_in_threads,
-    ask_in_turn,
-    check_columns,
-    heed_signals,
-    to_cell,
-)
+from helpers.agents.workers import Stopped, Watch, ask_all, check_columns, heed_signals, to_cell
 from helpers.faults import check_name
 from helpers.models.llm import DEADLINE_S
-from helpers.models.secrets import list_secrets
 from helpers.store import (
     ACCIDENTS,
     close_run,
@@ -173,26 +161,17 @@ def run_agents(
     whole, settings = events if drawn_from is None else drawn_from, {"window": window, "deadline_s": deadline_s}
     runs = [describe_run(agent_id, agent, whole, **settings) for agent_id, agent in agents.items()]
     ids = [(run["run_id"], run["agent_id"]) for run in runs]
-    watch, secrets = Watch(max_accidents, tries_first), list_secrets(os.environ)
+    watch = Watch(max_accidents, tries_first)
     with name_problem(ledger_path), closing(open_store(ledger_path)) as ledger:
         for run in runs:
             insert_row(ledger, "runs", run)  # when it is new
         tasks = list_tasks(ids, events, {run_id: list_done(ledger, run_id, again) for run_id, _ in ids}, samples)
-        free = {agent_id for agent_id, agent in agents.items() if agent.get("category") == "baseline"}
         n_all, cost = len(ids) * len(events) * len(samples), sum_costs(ledger, [run_id for run_id, _ in ids])
         shown = {"desc": "questions", "unit": "q", "disable": None if progress else True}
         try:
             with heed_signals(watch), tqdm(total=n_all, initial=n_all - len(tasks), **shown) as bar:
                 world = opener() if tasks else None
-
-                def ask(run, event):
-                    return ask_agent(agents[run[1]]["forecast"], run, event, world, secrets)
-
-                plain, others = [], []
-                for task in tasks:
-                    (plain if task[0][1] in free else others).append(task)
-                threads = ask_in_threads(others, ask, watch, deadline_s, workers)
-                for batch in chain(ask_in_turn(plain, ask, watch), threads):
+                for batch in ask_all(tasks, agents, world, watch, deadline_s, workers):
                     kept = [rows for rows in batch if watch.judge(rows[0])]
                     save_questions(ledger, kept, again)
                     if cost := cost + sum(reply["cost_usd"] or 0 for reply, _, _ in kept):

@@ -51,8 +51,6 @@ SCHEMAS = [
 ]
 """The tools as providers of native tool calls want them."""
 
-# --- tools -----------------------------------------------------------------------------------------------------------
-
 
 def search_web(transcript, world, query, as_of, *, actor=None, n=N_HITS, is_numbered=False):
     """Return what a search shows an agent, as text; adds the step with the pages seen.
@@ -114,9 +112,6 @@ def call_tool(transcript, world, event, name, arguments, *, actor=None, is_numbe
 def read_arguments(call):
     """Return a tool call's arguments as a dict, {} when they are no JSON object."""
     return parse_object(call["function"]["arguments"])
-
-
-# --- methods ---------------------------------------------------------------------------------------------------------
 
 
 def put_found(transcript, event, world, *, is_numbered=False):

@@ -10,14 +10,7 @@ import re
 from jsonschema import Draft202012Validator
 
 from helpers.agents.prompted import constrain_json, forecast, keep_values
-from helpers.agents.prompts import (
-    STATED,
-    asks_probabilities,
-    count_places,
-    describe_answer,
-    list_options,
-    split_question,
-)
+from helpers.agents.prompts import count_places, describe_answer, find_stated, list_options, split_question
 from helpers.agents.searching import LOOKS, MAX_STEP, ask_last, call_tool, count_pages, put_found, take_turns
 from helpers.calendar import MONTHS
 from helpers.models.grammars import build_grammar, demand_json, make_schema, quote_literal, write_stated
@@ -30,22 +23,15 @@ DIRECTIONS = ("Positive", "Negative", "Neutral", "Mixed")
 RELATIONS = ("Causes", "Enables", "Prevents", "Inhibits", "Amplifies", "Triggers", "Correlates")
 """The paper's words for an impact and an edge (B.1)."""
 
-N_EVENTS, N_LOCAL = 10, 3
-"""Events asked for, at most; of a local model fewer, since it writes a few tokens a second."""
-
-N_TURNS = 25
-"""Turns a question, at most, of an agent that works turn by turn and whose entry has no `max_steps`."""
-
-MAX_SUBMISSION = 400
-"""Longest submission of a local model, in tokens; its grammar ends it before."""
+N_EVENTS, N_LOCAL, N_TURNS, MAX_SUBMISSION = 10, 3, 25, 400
+"""Events asked for, at most; of a local model, since it writes a few tokens a second; turns a question, at most, where
+the agent's entry has no `max_steps`; tokens of a local model's submission, which its grammar ends before."""
 
 TOWARDS = {"number": "a larger number", "percent": "a larger number", "date": "a later day"}
 """What a Positive event makes more likely, by kind; of yes or no it is Yes, of other options the answer given."""
 
 PLAIN = {*get_constant("worldreasoner", "stop_words"), *MONTHS, "yes"}
 """Words that stand as they are where texts are kept as digests (`hash_words`)."""
-
-# --- its form --------------------------------------------------------------------------------------------------------
 
 _TEXT, _NUMBER = {"type": "string"}, {"type": "integer", "minimum": 0}
 _SHARE, _SIGNED = ({"type": "number", "minimum": least, "maximum": 1} for least in (0, -1))
@@ -113,22 +99,19 @@ def hold_submission(client, event, n_found, *, has_events=True):
     The answer's rule is that of the event's kind (`grammars.build_grammar`), sources are the `n_found` passages. Events
     that were added turn by turn are not asked for again (`has_events=False`).
     """
-    states, letters = asks_probabilities(event), sorted(parse_json(event["options"]) or {})
+    states, letters = find_stated(event), sorted(parse_json(event["options"]) or {})
     if not client.is_local:
         asked = {name: form for name, form in SCHEMA["properties"].items() if has_events or name != "events"}
         return demand_json("submission", make_schema(**asked, **(DISTRIBUTION if states else {})))
     passages = " | ".join(quote_literal(str(n)) for n in range(1, n_found + 1))
     sources = f'sources ::= (passage ("," passage)?)?\npassage ::= {passages}' if n_found else 'sources ::= ""'
-    rest, stated, most = REST + 'share "}"', [], MAX_SUBMISSION
+    rules, end, most = [RULES, sources], 'share "}"', MAX_SUBMISSION
     if states:
-        rest, most = REST + r'share ",\"distribution\":[" stated "]}"', MAX_SUBMISSION + 20 * len(letters)
+        end, most = r'share ",\"distribution\":[" stated "]}"', MAX_SUBMISSION + 20 * len(letters)
         pairs = write_stated(event["kind"], letters, '{"of":"%s","is":', "}", ",")
-        stated = [rule.replace("share", "chance") for rule in pairs]
-    answer = build_grammar(event["kind"], letters, count_places(event) or 1).split("\n")[1:]
-    return {"grammar": "\n".join([ROOTS[has_events], rest, RULES, sources, *stated, *answer]), "max_tokens": most}
-
-
-# --- asking ----------------------------------------------------------------------------------------------------------
+        rules += [rule.replace("share", "chance") for rule in pairs]
+    rules += build_grammar(event["kind"], letters, count_places(event) or 1).split("\n")[1:]
+    return {"grammar": "\n".join([ROOTS[has_events], REST + end, *rules]), "max_tokens": most}
 
 
 def forecast_with_graph(ask, client, event, world):
@@ -228,11 +211,8 @@ def fill_submission(client, event, prompt, **more):
         answer_format=describe_answer(event),
         **more,
     )
-    states = asks_probabilities(event) and prompt != "submission_turns"  # there its last request asks for them
-    return asked + read_prompt(f"submission_{STATED[event['kind']].partition('_')[0]}") if states else asked
-
-
-# --- reading ---------------------------------------------------------------------------------------------------------
+    stated = prompt != "submission_turns" and find_stated(event)  # of turns the last request asks for them
+    return asked + read_prompt(f"submission_{stated.partition('_')[0]}") if stated else asked
 
 
 def box_answer(reply, steps=()):

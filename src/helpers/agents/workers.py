@@ -16,7 +16,7 @@ from functools import partial
 from helpers.limits import start
 from helpers.models.costs import USAGE
 from helpers.models.failures import NO_CREDIT, fail
-from helpers.models.secrets import hide_secrets, redact
+from helpers.models.secrets import hide_secrets, list_secrets, redact
 from helpers.store import FIRST_FAILURES, STRIKES, clean_value, dump_json, hash_text
 from helpers.tables import REPLY_STATUSES, list_columns
 
@@ -76,11 +76,8 @@ def make_rows(run, event, outcome, duration_s=None):
     return reply, check_columns("predictions", prediction), [check_columns("traces", step) for step in trace]
 
 
-def ask_agent(forecast, run, event, world, secrets=()):
-    """Ask an agent about one event; returns the question's rows. An exception is status 'error' with its reason.
-
-    `secrets` are hidden in all that it says.
-    """
+def ask_agent(forecast, run, event, world, secrets):
+    """Return the rows of a question, asked, with `secrets` hidden. An exception is status 'error' with its reason."""
     started_at, clock = datetime.now(UTC).isoformat(timespec="milliseconds"), time.perf_counter()
     try:
         rows = make_rows(run, event, hide_secrets(forecast(dict(event), world), secrets))
@@ -90,24 +87,24 @@ def ask_agent(forecast, run, event, world, secrets=()):
     return rows
 
 
-def ask_in_turn(tasks, ask, watch):
-    """Yield lists of the rows of tasks, (run, event), that `ask(run, event)` returns at once, until the run stops."""
-    for at in range(0, len(tasks), BATCH):
-        if not watch.cause:
-            yield [ask(*task) for task in tasks[at : at + BATCH]]
+def ask_all(tasks, agents, world, watch, deadline_s, workers):
+    """Yield the rows of tasks, ((run_id, agent_id), event), as they come, in lists: of baselines BATCH, of others one.
 
-
-def ask_in_threads(tasks, ask, watch, deadline_s, workers):
-    """Yield the rows of each task, alone in a list, as they come: those that `ask(run, event)` returns, in threads.
-
-    Past the deadline a question is a timeout, its late answer is dropped and another starts in its place. `watch` says
-    how many of `workers` may be at work, none once the run is stopped; those under way come to their ends.
+    Baselines answer in turn, the others in threads. Past the deadline a question is a timeout, its late answer is
+    dropped and another starts in its place. `watch` says how many of `workers` may be at work, none once the run is
+    stopped; those under way come to their ends.
     """
-    tasks, under_way = deque(tasks), watch.under_way
+    secrets, under_way, plain, others = list_secrets(os.environ), watch.under_way, [], deque()
+    for run, event in tasks:
+        task = partial(ask_agent, agents[run[1]]["forecast"], run, event, world, secrets)
+        (plain if agents[run[1]].get("category") == "baseline" else others).append(task)
+    for at in range(0, len(plain), BATCH):
+        if not watch.cause:
+            yield [task() for task in plain[at : at + BATCH]]
     while True:
-        while tasks and len(under_way) < watch.allow(workers):
-            task = tasks.popleft()
-            under_way[start(partial(ask, *task))] = task, time.monotonic() + deadline_s
+        while others and len(under_way) < watch.allow(workers):
+            task = others.popleft()
+            under_way[start(task)] = task, time.monotonic() + deadline_s
         if not under_way:
             return
         oldest = next(iter(under_way))  # all have the same deadline, so it ends first
@@ -115,7 +112,7 @@ def ask_in_threads(tasks, ask, watch, deadline_s, workers):
         first = next((future for future in under_way if future in come), oldest)
         task, _ = under_way.pop(first)
         late = fail("timeout", f"no answer within {deadline_s:g} s")
-        yield [first.result() if come else make_rows(*task, late, duration_s=deadline_s)]
+        yield [first.result() if come else make_rows(*task.args[1:3], late, duration_s=deadline_s)]
 
 
 # --- when a run stops ------------------------------------------------------------------------------------------------
@@ -125,10 +122,7 @@ STOPS = (signal.SIGINT, signal.SIGTERM)
 
 
 class Stopped(RuntimeError):
-    """A run was stopped before its last question; `cause` is "first", "accidents", "ceiling", "credit" or "signal".
-
-    `run_ids` are as `run_agents` returns them.
-    """
+    """A run was stopped before its last question; `cause` is "first", "accidents", "ceiling", "credit" or "signal"."""
 
     def __init__(self, cause, reason, run_ids):
         super().__init__(reason)

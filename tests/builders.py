@@ -17,6 +17,7 @@ import pytest
 from helpers.agents.sandbox import SandboxError, find_backend
 from helpers.models.files import FOLDER, MODELS
 from helpers.models.local import has_server
+from helpers.store import insert_row, open_store, save_questions
 from helpers.web.replay import Misbehaviour, Replay
 from helpers.web.session import Web
 
@@ -155,3 +156,20 @@ def make_past_row(number, *, options=("Yes", "No"), answer="A", **cells):
         "end_time": "2026-01-20",
     }
     return row | cells
+
+
+def store_run(path, run_id, predictions, reply=(), steps=(), **about):
+    """Keep a run in a store: `predictions` maps event_id to columns, without a value a refusal unless they say else.
+
+    `reply` and `steps` are columns of each question's reply and traces, `about` of the run.
+    The id of a run begins with its agent's.
+    """
+    run, batch = {"run_id": run_id, "agent_id": run_id.rsplit("-", 2)[0], "packages": "[]"} | about, []
+    for event_id, columns in predictions.items():
+        key = {"run_id": run_id, "event_id": event_id, "sample": 0}
+        made = key | {"agent_id": run["agent_id"], "status": "ok" if columns.get("value") else "refusal"} | columns
+        traces = [key | {"step": at} | step for at, step in enumerate(steps)]
+        batch.append((key | {"status": made["status"]} | dict(reply), made, traces))
+    with contextlib.closing(open_store(path)) as store:
+        insert_row(store, "runs", run)
+        save_questions(store, batch)

@@ -1,77 +1,112 @@
 """Runs beside each other: a planted difference is found, luck shared by sources is not taken for one (synthetic)."""
 
 import json
-from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from builders import store_run
 
-from helpers.cli import compare
+from helpers.cli import compare, report
 from helpers.cli.main import carry_out
 from helpers.formats.folder import read_folder
 from helpers.scoring import runs as scored_runs
-from helpers.store import ROOT, STORE, insert_row, open_store, save_questions, write_table
+from helpers.store import ROOT, STORE, write_table
 
 N_SOURCES, N_EACH = 24, 6
-
-
-def make_world(folder, agents, monkeypatch, window="A"):
-    """Write events of 24 sources, answers, and a ledger; `agents` maps run_id to right or wrong by event, or None."""
-    monkeypatch.setenv("DAYBEFORE_OUT", str(folder))
-    ids = [f"{window}-{source:02}-{at}" for source in range(N_SOURCES) for at in range(N_EACH)]
-    events = pd.DataFrame({"event_id": ids, "kind": "single", "level": 1, "options": '{"A":"Yes","B":"No"}'})
-    events["source_id"] = events["cluster_id"] = [f"s{name.split('-')[1]}" for name in ids]
-    events["as_of"] = "2016-10-10T00:00:00+08:00"
-    write_table("events", events, window)
-    write_table("answers", events[["event_id"]].assign(value='"A"', status="ok"), window)
-    with closing(open_store(folder / STORE)) as ledger:
-        for run_id, marks in agents.items():
-            agent = run_id.rsplit("-", 2)[0]
-            category = "baseline" if agent == "random" else "base_model"
-            insert_row(ledger, "runs", {"run_id": run_id, "agent_id": agent, "category": category, "packages": "[]"})
-            rows = [row for row in zip(ids, marks, strict=False) if row[1] != "unasked"]
-            save_questions(ledger, [make_question(run_id, agent, event_id, mark) for event_id, mark in rows])
-    return events
-
-
-def make_question(run_id, agent, event_id, mark):
-    key, status = {"run_id": run_id, "event_id": event_id, "sample": 0}, "refusal" if mark is None else "ok"
-    value = None if mark is None else '"A"' if mark else '"B"'
-    started = f"2026-01-0{1 + run_id.endswith('2')}T00:00:00+00:00"
-    return (
-        key | {"status": status, "started_at": started},
-        key | {"agent_id": agent, "status": status, "value": value},
-        [],
-    )
+N = N_SOURCES * N_EACH
+DAYS = {"Early": "2023-01-24", "Mid": "2023-02-24", "Late": "2023-03-27", "Near": "2023-04-16"}
+MOMENTS = {name: f"{day}T00:00:00+08:00" for name, day in DAYS.items()}
 
 
 @pytest.fixture
-def world(tmp_path, monkeypatch):
-    """`good` is right on 5 of 6 events of a source, `poor` on 2 of 6, `lucky` on all of half the sources; not drawn."""
-    n = N_SOURCES * N_EACH
-    agents = {
-        "good-A-01": [at % 6 != (at // 6) % 5 for at in range(n)],
-        "poor-A-01": [at % 6 < 2 + (at // 6) % 2 - (at // 12) % 2 for at in range(n)],
-        "lucky-A-01": [(at // 6) % 2 for at in range(n)],
-        "random-A-01": [at % 2 for at in range(n)],
-    }
-    make_world(tmp_path, agents, monkeypatch)
+def plant(tmp_path, monkeypatch):
+    """A function that writes events of 24 sources with answers, and a ledger; no recorded run stands beside it.
+
+    It takes {run_id: right, wrong, None (refused) or "unasked" by event}, and what else is known of a run.
+    """
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     monkeypatch.setattr(scored_runs, "list_recorded", lambda window=None: [])
+
+    def write(runs, window="A", moments=(), conditions=(), day=10):
+        ids = [f"{window}-{source:02}-{at}" for source in range(N_SOURCES) for at in range(N_EACH)]
+        events = pd.DataFrame({"event_id": ids, "kind": "single", "level": 1, "options": '{"A":"Yes","B":"No"}'})
+        events["source_id"] = events["cluster_id"] = [f"s{name.split('-')[1]}" for name in ids]
+        events["as_of"], events["metadata"] = MOMENTS["Mid"], json.dumps({"moments": MOMENTS})
+        write_table("events", events, window)
+        write_table("answers", events[["event_id"]].assign(value='"A"', status="ok"), window)
+        for at, (run_id, marks) in enumerate(runs.items()):
+            as_of, said = MOMENTS[dict(moments).get(run_id, "Mid")], {True: '"A"', False: '"B"', None: None}
+            rows = [row for row in zip(ids, marks, strict=False) if row[1] != "unasked"]
+            made = {event_id: {"value": said[mark], "as_of": as_of} for event_id, mark in rows}
+            about = {"category": "baseline" if run_id.startswith(("random", "season")) else "base_model"}
+            started = {"started_at": f"2026-01-{day + at}T00:00:00+00:00"}
+            store_run(tmp_path / STORE, run_id, made, started, condition=dict(conditions).get(run_id), **about)
+
+    return write
+
+
+@pytest.fixture
+def world(plant, tmp_path):
+    """`good` is right on 5 of 6 events of a source, `poor` on 2 of 6, `lucky` on all of half the sources; not drawn."""
+    poor = [at % 6 < 2 + (at // 6) % 2 - (at // 12) % 2 for at in range(N)]
+    agents = {"good-A-01": [at % 6 != (at // 6) % 5 for at in range(N)], "poor-A-01": poor}
+    agents |= {"lucky-A-01": [bool((at // 6) % 2) for at in range(N)], "random-A-01": [at % 2 > 0 for at in range(N)]}
+    plant(agents)
     return tmp_path
 
 
-def test_agents_asked_different_questions_are_adjusted_or_refused(tmp_path, monkeypatch, capsys):
-    n = N_SOURCES * N_EACH
-    hard = [at % 2 for at in range(n)]
-    agents = {
-        "first-A-01": ["unasked" if hard[at] else at % 3 > 0 for at in range(n)],
-        "second-A-01": [at % 3 > 0 and at % 7 > 0 if hard[at] else "unasked" for at in range(n)],
-        "random-A-01": [at % 5 > 2 for at in range(n)],
-    }
-    make_world(tmp_path, agents, monkeypatch)
-    monkeypatch.setattr(scored_runs, "list_recorded", lambda window=None: [])
+def test_a_planted_difference_is_found_and_stands_in_a_folder_of_its_own_that_score_reads(world, capsys):
+    found = carry_out(["compare", "good", "poor"])
+    (row,) = found["pairs"]
+    assert (row["agent_a"], row["agent_b"], row["n"], row["n_clusters"]) == ("good", "poor", 144, 24)
+    assert row["difference"] == pytest.approx(5 / 6 - 2 / 6) and row["verdict"] == "a is better"
+    assert row["low"] < 0.5 < row["high"] and row["coverage_a"] == row["coverage_b"] == 1
+    text, folder = capsys.readouterr().out, Path(found["files"][0]).parent
+    assert "Holm over 1 pairs;" in text and "144 events of october-2016 asked of all" in text
+    assert folder == world / compare.FOLDER / "good+poor" and "Leaderboard" in (folder / "index.html").read_text()
+    pairs, board = (pd.read_csv(folder / f"{name}.csv") for name in ("pairs", "leaderboard"))
+    assert pairs["difference"].tolist() == [0.5] and {"good", "poor", "random"} == set(board["agent_id"])
+    assert [row["agent_id"] for row in found["leaderboard"]] == ["good", "poor"], "those named only"
+    told = (folder / "leaderboard.md").read_text()
+    assert "+0.33" in told and "| good | 0.83 (n = 144) |" in told, "the lead over the best baseline, random"
+    events, answers, predictions = read_folder(folder)
+    assert len(events) == len(answers) == 144 and set(predictions["agent_id"]) == {"good", "poor", "random"}
+    other = carry_out(["compare", "good", "lucky", "--out", str(world / "other")])["files"][0]
+    assert other == str(world / "other/index.html")
+
+
+def test_luck_that_sources_share_is_no_difference(world):
+    row = carry_out(["compare", "lucky", "poor"])["pairs"][0]
+    assert row["low_by_event"] > 0, "by event it would count as one"
+    assert row["low"] < 0 < row["high"] and row["verdict"] == "inconclusive"
+    assert row["seen"] > row["difference"]
+
+
+def test_the_family_is_all_pairs_shown_and_of_many_agents_those_with_the_best(world, monkeypatch):
+    pairs = pd.DataFrame(carry_out(["compare"])["pairs"])
+    assert len(pairs) == 6
+    ordered = pairs.sort_values("p")
+    holm = np.minimum(1, np.maximum.accumulate(ordered["p"] * np.arange(6, 0, -1)))
+    assert ordered["p_holm"].tolist() == pytest.approx(holm.tolist()) and holm.nunique() > 3
+    monkeypatch.setattr(report, "MANY", 3)
+    pairs = pd.DataFrame(carry_out(["compare"])["pairs"])
+    assert set(pairs["agent_a"]) == {"good"} and sorted(pairs["agent_b"]) == ["lucky", "poor", "random"]
+
+
+def test_only_events_asked_of_all_count_and_a_missing_prediction_is_zero(world, plant):
+    plant({"short-A-01": [None, True] * 30})
+    found = carry_out(["compare", "good", "poor", "short"])
+    assert found["n_events"] == 60
+    board = pd.DataFrame(found["leaderboard"]).set_index("agent_id")
+    assert board.loc["short", ["mean_imputed", "mean", "coverage", "n_asked"]].tolist() == [0.5, 1.0, 0.5, 60]
+
+
+def test_agents_asked_different_questions_are_adjusted_or_refused(plant, tmp_path, monkeypatch, capsys):
+    first = ["unasked" if at % 2 else at % 3 > 0 for at in range(N)]
+    second = [at % 3 > 0 and at % 7 > 0 if at % 2 else "unasked" for at in range(N)]
+    plant({"first-A-01": first, "second-A-01": second, "random-A-01": [at % 5 > 2 for at in range(N)]})
     with pytest.raises(SystemExit, match="add --adjust"):
         carry_out(["compare", "first", "second"])
     found = carry_out(["compare", "first", "second", "--adjust"])
@@ -84,80 +119,20 @@ def test_agents_asked_different_questions_are_adjusted_or_refused(tmp_path, monk
         carry_out(["compare", "first", "second", "--adjust"])
 
 
-def test_a_planted_difference_is_found_and_written(world, capsys, monkeypatch):
-    found = carry_out(["compare", "good", "poor"])
-    (row,) = found["pairs"]
-    assert (row["agent_a"], row["agent_b"], row["n"], row["n_clusters"]) == ("good", "poor", 144, 24)
-    assert row["difference"] == pytest.approx(5 / 6 - 2 / 6) and row["verdict"] == "a is better"
-    assert row["low"] < 0.5 < row["high"] and row["coverage_a"] == row["coverage_b"] == 1
-    text = capsys.readouterr().out
-    assert (
-        "Holm over 1 pairs;" in text and "144 events of october-2016 asked of all" in text and "by source (24)" in text
-    )
-    folder = Path(found["files"][0]).parent
-    pairs, board = (pd.read_csv(folder / f"{name}.csv") for name in ("pairs", "leaderboard"))
-    assert pairs["difference"].tolist() == [0.5] and {"good", "poor", "random"} == set(board["agent_id"])
-    assert [row["agent_id"] for row in found["leaderboard"]] == ["good", "poor"], "those named only"
-    assert "+0.33" in (folder / "leaderboard.md").read_text(), "the lead over the best baseline, random"
-
-
-def test_luck_that_sources_share_is_no_difference(world):
-    row = carry_out(["compare", "lucky", "poor"])["pairs"][0]
-    assert row["low_by_event"] > 0, "by event it would count as one"
-    assert row["low"] < 0 < row["high"] and row["verdict"] == "inconclusive"
-    assert row["seen"] > row["difference"]
-
-
-def test_the_family_is_all_pairs_shown(world):
-    pairs = pd.DataFrame(carry_out(["compare"])["pairs"])
-    assert len(pairs) == 6
-    ordered = pairs.sort_values("p")
-    holm = np.minimum(1, np.maximum.accumulate(ordered["p"] * np.arange(6, 0, -1)))
-    assert ordered["p_holm"].tolist() == pytest.approx(holm.tolist()) and holm.nunique() > 3
-
-
-def test_many_agents_are_compared_with_the_best_only(world, monkeypatch):
-    monkeypatch.setattr(compare, "MANY", 3)
-    pairs = pd.DataFrame(carry_out(["compare"])["pairs"])
-    assert set(pairs["agent_a"]) == {"good"} and sorted(pairs["agent_b"]) == ["lucky", "poor", "random"]
-
-
-def test_only_events_asked_of_all_count_and_a_missing_prediction_is_zero(world, monkeypatch):
-    make_world(world, {"short-A-01": [None, True] * 30}, monkeypatch)
-    found = carry_out(["compare", "good", "poor", "short"])
-    assert found["n_events"] == 60
-    board = pd.DataFrame(found["leaderboard"]).set_index("agent_id")
-    assert board.loc["short", ["mean_imputed", "mean", "coverage", "n_asked"]].tolist() == [0.5, 1.0, 0.5, 60]
-
-
-def test_a_comparison_has_a_folder_of_its_own_that_score_reads(world):
-    found = carry_out(["compare", "good", "poor"])
-    folder = Path(found["files"][0]).parent
-    assert folder == world / compare.FOLDER / "good+poor" and "Leaderboard" in (folder / "index.html").read_text()
-    assert "| good | 0.83 (n = 144) |" in (folder / "leaderboard.md").read_text()
-    events, answers, predictions = read_folder(folder)
-    assert len(events) == len(answers) == 144 and set(predictions["agent_id"]) == {"good", "poor", "random"}
-    other = carry_out(["compare", "good", "lucky", "--out", str(world / "other")])["files"][0]
-    assert other == str(world / "other/index.html")
-
-
 @pytest.mark.parametrize("kind", ["number", "percent"])
 def test_the_three_files_keep_the_quantiles_of_a_number(kind, tmp_path):
     events = pd.DataFrame({"event_id": ["e1"], "kind": kind, "level": 3})
     answers = events[["event_id"]].assign(value="12.0", spread=2.0)
-    stated = dict.fromkeys(("run_id", "agent_id"), "mine") | {
-        "status": "ok",
-        "distribution": '{"0.1": 9.0, "0.9": 15.5}',
-    }
+    stated = {"status": "ok", "value": "12.5", "distribution": '{"0.1": 9.0, "0.9": 15.5}', "run_id": "mine"}
     columns = "run_id event_id sample agent_id as_of status reason value probability distribution".split()
-    rows = pd.DataFrame([{"event_id": "e1", "sample": 0, "value": "12.5"} | stated]).reindex(columns=columns)
+    rows = pd.DataFrame([{"event_id": "e1", "sample": 0, "agent_id": "mine"} | stated]).reindex(columns=columns)
     compare.write_three(tmp_path, events, answers, rows)
     read = read_folder(tmp_path)[2]
     assert read["value"].tolist() == ["12.5"] and json.loads(read["distribution"][0]) == {"0.1": 9.0, "0.9": 15.5}
 
 
-def test_of_an_agents_runs_the_newest_is_taken_and_an_older_has_its_own_name(world, monkeypatch, capsys):
-    make_world(world, {"good-A-02": [False] * 144}, monkeypatch)
+def test_of_an_agents_runs_the_newest_is_taken_and_an_older_has_its_own_name(world, plant, capsys):
+    plant({"good-A-02": [False] * 144}, day=20)
     found = carry_out(["compare", "good", "poor"])
     assert found["pairs"][0]["difference"] < 0
     told = capsys.readouterr().out
@@ -169,11 +144,8 @@ def test_of_an_agents_runs_the_newest_is_taken_and_an_older_has_its_own_name(wor
 @pytest.mark.parametrize(
     ("names", "sentence"),
     [
-        (
-            ["goood", "poor"],
-            r"no run or agent on october-2016 is called 'goood'; did you mean good\? There are good,",
-        ),
-        (["good"], "a comparison needs two runs; good is one, name another"),
+        (["goood", "poor"], r"no run or agent on october-2016 is called 'goood'; did you mean good\? There are good,"),
+        (["good"], "a comparison needs two runs on october-2016, and there is good: name another"),
     ],
 )
 def test_a_wrong_name_is_one_sentence(names, sentence, world):
@@ -190,50 +162,20 @@ def test_recorded_runs_are_compared_without_a_ledger(tmp_path, monkeypatch):
     assert np.isfinite(board["mean"]).all() and found["pairs"][0]["n_clusters"] > 20
 
 
-DAYS = {"Early": "2023-01-24", "Mid": "2023-02-24", "Late": "2023-03-27", "Near": "2023-04-16"}
-MOMENTS = {name: f"{day}T00:00:00+08:00" for name, day in DAYS.items()}
-
-
-def make_moments(folder, asked, monkeypatch):
-    """Write window L's events, which name four moments, and a ledger; `asked` maps run_id to (moment, condition)."""
-    marks = {run_id: [at % 4 > len(moment) % 4 for at in range(144)] for run_id, (moment, _) in asked.items()}
-    events = make_world(folder, marks, monkeypatch, window="L")
-    metadata = json.dumps({"moments": MOMENTS})
-    write_table("events", events.assign(as_of=MOMENTS["Mid"], metadata=metadata), "L")
-    with closing(open_store(folder / STORE)) as ledger:
-        for at, (run_id, (moment, condition)) in enumerate(asked.items()):
-            category = "baseline" if run_id.startswith("season") else "base_model"
-            ledger.execute("UPDATE predictions SET as_of = ? WHERE run_id = ?", [MOMENTS[moment], run_id])
-            ledger.execute(
-                "UPDATE runs SET condition = ?, category = ? WHERE run_id = ?", [condition, category, run_id]
-            )
-            ledger.execute("UPDATE replies SET started_at = ? WHERE run_id = ?", [f"2026-01-{10 + at}", run_id])
-        ledger.commit()
-    monkeypatch.setattr(scored_runs, "list_recorded", lambda window=None: [])
-
-
-@pytest.fixture
-def moments(tmp_path, monkeypatch):
+def test_of_several_conditions_the_shared_one_is_compared_and_others_are_told_by_name(plant, capsys):
     """`mine` asked at all four moments, Near last; `theirs` midway; the baseline `season` midway and then Near."""
-    asked = {"mine-L-02": ("Mid", None), "theirs-L-02": ("Mid", None), "season-L-01": ("Mid", None)}
-    asked |= {f"mine-L-{name}": (name, f"asked at {name}") for name in ("Early", "Late", "Near")}
-    make_moments(tmp_path, asked | {"season-L-02": ("Near", "asked at Near")}, monkeypatch)
-    return tmp_path
-
-
-def test_of_several_conditions_the_shared_one_is_compared(moments, capsys):
-    found = carry_out(["compare", "mine", "theirs", "--set", "L"])
-    (row,) = found["pairs"]
+    asked = {"mine-L-02": "Mid", "theirs-L-02": "Mid", "season-L-01": "Mid"}
+    asked |= {f"mine-L-{name}": name for name in ("Early", "Late", "Near")} | {"season-L-02": "Near"}
+    marks = {run_id: [at % 4 > len(moment) % 4 for at in range(N)] for run_id, moment in asked.items()}
+    plant(marks, "L", asked, {run_id: f"asked at {name}" for run_id, name in asked.items() if name != "Mid"})
+    (row,) = carry_out(["compare", "mine", "theirs", "--set", "L"])["pairs"]
     assert (row["agent_a"], row["condition_a"], row["condition_b"]) == ("mine", "", "")
     text = capsys.readouterr().out
     assert "144 events of long asked of all, 144 with a score" in text and "conditions differ" not in text
     assert "mine: mine-L-02 of its runs; the others by their run_id: mine-L-Near (asked at Near), mine-L-Late" in text
-
-
-def test_runs_of_two_moments_say_so_by_name(moments, capsys):
     found = carry_out(["compare", "mine-L-Near", "mine-L-Early", "season", "--set", "L"])
     told = (
-        "conditions differ, and a difference between runs may be theirs: mine (mine-L-Near) asked at Near; mine (mine-L"
+        "conditions differ, and a difference between runs may be theirs: mine (mine-L-Near) asked at Near; mine (mine"
     )
     assert told in capsys.readouterr().out
     labels = {"mine-L-Near", "mine-L-Early", "season-L-02"}  # an agent stands twice

@@ -1,16 +1,16 @@
 """The papers' figures with agents of one's own: three mock agents of 200, 60 and 15 events of october-2016."""
 
 import json
-from contextlib import closing
 
 import nbformat
 import pandas as pd
 import pytest
+from builders import store_run
 from nbformat.v4 import new_code_cell, new_notebook
 
 from helpers.agents.runs import sample_events
 from helpers.cli import figures
-from helpers.store import STORE, insert_row, open_store, read_table, save_questions
+from helpers.store import STORE, read_table
 
 SHOWN = """
 import matplotlib.pyplot as plt
@@ -40,25 +40,17 @@ def store(tmp_path, monkeypatch):
     """A store with three agents that say the answer in every second question that they were asked."""
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
     events, answers = read_table("events", "A"), read_table("answers", "A").set_index("event_id")["value"]
-    path = tmp_path / "out" / STORE
-    with closing(open_store(path)) as kept:
-        for name, n in (("wide", 200), ("middle", 60), ("brief", 15)):
-            run_id = f"{name}-A-01234567"
-            insert_row(kept, "runs", {"run_id": run_id, "agent_id": name, "category": "base_model", "packages": "[]"})
-            batch = []
-            for at, event_id in enumerate(sample_events(events, n)["event_id"]):
-                key, value = {"run_id": run_id, "event_id": event_id, "sample": 0}, answers.get(event_id)
-                value = value if at % 2 and isinstance(value, str) else None
-                status = "ok" if value else "refusal"
-                made = key | {"agent_id": name, "status": status, "value": value}
-                made["distribution"] = state(events.set_index("event_id").loc[event_id], value) if value else None
-                batch.append((key | {"status": status}, made, []))
-            save_questions(kept, batch)
-    return path
+    for name, n in (("wide", 200), ("middle", 60), ("brief", 15)):
+        made = {}
+        for at, event in enumerate(sample_events(events, n).to_dict("records")):
+            value = answers.get(event["event_id"])
+            is_said = at % 2 and isinstance(value, str)
+            made[event["event_id"]] = {"value": value, "distribution": state(event, value)} if is_said else {}
+        store_run(tmp_path / "out" / STORE, f"{name}-A-01234567", made, category="base_model")
 
 
 def write_notebook(path, *cells, question_set="october-2016"):
-    cells = [f'agents = ""\nquestion_set = "{question_set}"', *cells]
+    cells = [f'agents: str = ""\nquestion_set: str = "{question_set}"', *cells]
     notebook = new_notebook(cells=[new_code_cell(cell) for cell in cells])
     notebook.metadata["kernelspec"] = {"display_name": "Python 3", "language": "python", "name": "python3"}
     notebook.cells[0].metadata["tags"] = ["parameters"]
@@ -73,23 +65,14 @@ def test_own_agents_are_drawn_beside_the_recorded_into_a_folder_of_their_own(sto
     monkeypatch.setattr(figures, "list_notebooks", lambda name: listed(name, tmp_path))
     found = figures.main("wide middle brief")["sets"]
     assert list(found) == ["october-2016"]
-    made = found["october-2016"]
-    assert made["refused"] == ["07_factors is not drawn: brief answered 15 events; a level needs 25"]
+    assert found["october-2016"]["refused"] == ["07_factors is not drawn: brief answered 15 events; a level needs 25"]
     folder = tmp_path / "out/results/wide+middle+brief/october-2016"
     numbers = (folder / "figures/mock.csv").read_text()
     assert all(f"\n{name}," in numbers for name in ("wide", "middle", "brief", "last_value", "qwen_zero_shot"))
-    page = (folder / "index.html").read_text()
-    assert all(
-        said in page for said in ("figures/mock.png", "Mine beside theirs", "a level needs 25", "leaderboard.csv")
-    )
-    assert "| brief |" in (folder / "leaderboard.md").read_text()
-    assert '<td class="keep">brief</td>' in page and "https://" not in page and ">adjusted<" in page
+    page, said = (folder / "index.html").read_text(), ("figures/mock.png", "Mine beside theirs", "a level needs 25")
+    assert all(words in page for words in (*said, "leaderboard.csv", ">adjusted<", '<td class="keep">brief</td>'))
+    assert "| brief |" in (folder / "leaderboard.md").read_text() and "https://" not in page
     assert all(f"-p agent {name}" in page for name in ("wide", "middle", "brief")), "no trials of theirs"
     assert "index.html" in capsys.readouterr().out
     stated = pd.read_csv(folder / "figures/probabilities.csv").query("agent_id == 'wide' and part == 'reliability'")
     assert stated.set_index("bin").loc[0.8, ["said", "share"]].tolist() == [0.8, 1.0], "what is right is said at 0.8"
-
-
-def test_a_name_that_is_none_gets_the_nearest(store):
-    with pytest.raises(ValueError, match=r"no run or agent on october-2016 is called 'wied'; did you mean wide\?"):
-        figures.main("wied")

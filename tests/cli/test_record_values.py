@@ -71,13 +71,15 @@ def test_no_word_of_a_question_or_its_reply_is_stored(recorder, tmp_path, monkey
     assert '"keeps": "values"' in said and "replies are reduced" in said
 
 
-def test_replay_gives_the_same_predictions(recorder, tmp_path):
-    events, door = recorder.events, open_door("full", live=True, connection={"api_base": recorder.address})
-    client = Client(door, ENTRY["model"])
-    whole = {}
+def test_replay_gives_the_same_predictions_as_whole_replies(recorder, tmp_path):
+    events, whole = recorder.events, {}
+    doors = [open_door(name, live=True, connection={"api_base": recorder.address}) for name in ("full", "own")]
+    full, own = (Client(door, ENTRY["model"]) for door in doors)
     for event in events.assign(window="A").to_dict("records"):  # a window of our own keeps whole replies
-        whole[event["event_id"]] = forecast(ask_directly, client, event, None)["prediction"]
+        whole[event["event_id"]] = forecast(ask_directly, full, event, None)["prediction"]
+        assert forecast(ask_directly, own, event | {"keeps": "values"}, None)["prediction"] == whole[event["event_id"]]
     assert "gather" in dump_json([*Recordings("full").rows.values()])
+    assert not re.search("gather|Torv|regatta", dump_json([*Recordings("own").rows.values()]))
     carry_out(["record", "--arm", "mock-P"])
     n_asked = len(recorder.asked)
     run_ids = replay_arms(["mock-P"], dict, tmp_path / "ledger.sqlite", events={"P": events})
@@ -85,13 +87,6 @@ def test_replay_gives_the_same_predictions(recorder, tmp_path):
     assert len(recorder.asked) == n_asked and len(replayed) == 4 and set(replayed["status"]) == {"ok"}
     for event_id, prediction in whole.items():
         assert parse_json(replayed["value"][event_id]) == prediction["value"]
-
-
-def test_an_event_can_say_that_values_alone_are_kept(recorder):
-    client = Client(open_door("own", live=True, connection={"api_base": recorder.address}), ENTRY["model"])
-    event = recorder.events.iloc[0].to_dict() | {"window": "A", "keeps": "values"}
-    assert forecast(ask_directly, client, event, None)["prediction"]["value"] == "B"
-    assert not re.search("gather|Torv|regatta", dump_json([*Recordings("own").rows.values()]))
 
 
 REPLIES = {
@@ -119,13 +114,9 @@ def test_probabilities_are_those_of_the_whole_reply(recorder):
     tokens = [("Torv", -0.5), (" {", -0.1), ("A", -0.3), (",", -0.2), (" B", -0.4), (" Torvish", -0.3), ("}.", -1.0)]
     tops = {"A": [["A", -0.3], ["C", -1.6], ["Torv", -3.0]], " B": [[" B", -0.4], [" C", -1.2]], ",": [["}", -1.8]]}
     parts = [{"token": token, "logprob": p, "top": tops.get(token, [[token, p]])} for token, p in tokens]
-    request = {
-        "model": "m",
-        "messages": [],
-        "sample": 0,
-        "options": {"temperature": 0, "extra_body": {"grammar": "Torv"}},
-    }
-    row = {"key": "1f", "status": "ok", "content": "Torv {A, B}. \\boxed{A, B}", "logprobs": parts, "request": request}
+    options = {"temperature": 0, "extra_body": {"grammar": "Torv"}}
+    row = {"key": "1f", "status": "ok", "content": "Torv {A, B}. \\boxed{A, B}", "logprobs": parts}
+    row["request"] = {"model": "m", "messages": [], "sample": 0, "options": options}
     kept = keep_values(event, row)
     assert kept["read"] == read_reply(event, row) and 0 < kept["read"]["probability"] < 1
     assert "Torv" not in str(kept) and kept["request"]["options"] == {"temperature": 0}

@@ -1,3 +1,5 @@
+"""`daybefore run` as a user has it: scores on the screen, a model's accidents, ceilings, samples, articles."""
+
 import json
 import re
 import subprocess
@@ -29,6 +31,8 @@ from helpers.web.sources import load_sources
     [
         (["--set", "Z"], "there is no question set 'Z'; there are october-2016"),
         (["--agent", "mean_of7"], r"no agent is called 'mean_of7'; did you mean mean_of_7\? .* write \[mean_of7\]"),
+        (["--horizon", "Near"], "no question of october-2016 says when Near is"),
+        (["--set", "P", "--agent", "arima"], "arima reads a source's page, .* futurex-past have none"),
     ],
 )
 def test_a_wrong_setting_ends_in_one_sentence(arguments, sentence, tmp_path, monkeypatch):
@@ -36,6 +40,10 @@ def test_a_wrong_setting_ends_in_one_sentence(arguments, sentence, tmp_path, mon
     with pytest.raises(SystemExit, match=f"^daybefore run: {sentence}"):
         carry_out(["run", *arguments])
     assert not (tmp_path / STORE).exists()
+
+
+def find_harbour(event, world):
+    return "A" if world.search("harbour", n=1) else "B"
 
 
 def test_a_function_of_ones_own_runs_on_public_questions(tmp_path, monkeypatch, capsys):
@@ -53,24 +61,17 @@ def test_a_function_of_ones_own_runs_on_public_questions(tmp_path, monkeypatch, 
     monkeypatch.setattr("helpers.cli.run.load_agents", lambda wanted=(): load_agents() | {"mine": agent})
     carry_out(["run", "--set", "P", "--agent", "mine", "--limit", "12"])
     shown = capsys.readouterr().out
-    assert "12 events of futurex-past" in shown
+    assert "12 events of futurex-past" in shown and " arima " not in shown
     assert all(f"{name} " in shown for name in ("mine", "base_rate", "option_words"))
-    assert " arima " not in shown
-    runs = read_runs(tmp_path / "out" / STORE, "runs").set_index("agent_id")
+    tables = {name: read_runs(tmp_path / "out" / STORE, name) for name in ("runs", "replies", "traces")}
+    runs = tables["runs"].set_index("agent_id")
     assert runs["condition"]["mine"].startswith("with articles ") and pd.isna(runs["condition"]["random"])
-    replies = read_runs(tmp_path / "out" / STORE, "replies")
-    assert set(replies["status"]) == {"ok"} and len(replies) == 5 * 12
-    traces = read_runs(tmp_path / "out" / STORE, "traces").query("run_id == @runs.run_id['mine'] and tool == 'search'")
+    assert set(tables["replies"]["status"]) == {"ok"} and len(tables["replies"]) == 5 * 12
+    traces = tables["traces"].query("run_id == @runs.run_id['mine'] and tool == 'search'")
     assert traces["page_ids"].str.contains('"n').any(), "the articles are searched"
-    with pytest.raises(SystemExit, match="^daybefore run: arima reads a source's page, .* futurex-past have none"):
-        carry_out(["run", "--set", "P", "--agent", "arima"])
     assert run_command(["view", "--set", "P", "--agent", "mine"]) == 0
     rows = (tmp_path / "out/data/runs/view/index.html").read_text()
     assert rows.count("invented harbour") == 12, "each question of the run is shown"
-
-
-def find_harbour(event, world):
-    return "A" if world.search("harbour", n=1) else "B"
 
 
 def test_long_questions_are_asked_at_another_point_of_their_life(tmp_path, monkeypatch, capsys):
@@ -81,12 +82,10 @@ def test_long_questions_are_asked_at_another_point_of_their_life(tmp_path, monke
     assert all(f"{name} " in shown for name in ("walk", "season", "opening")) and " last_value " not in shown
     asked = read_runs(tmp_path / STORE, "predictions").merge(read_table("events", "L"), on="event_id")
     days = pd.to_datetime(asked["resolves_at"]) - pd.to_datetime(asked["as_of_x"])
-    near = days <= pd.Timedelta(days=2)
-    told = read_runs(tmp_path / STORE, "runs").set_index("run_id")["condition"]
-    assert asked["run_id"].map(told)[near].eq("asked at Near").all() and asked["run_id"].map(told)[~near].isna().all()
+    near, runs = days <= pd.Timedelta(days=2), read_runs(tmp_path / STORE, "runs").set_index("run_id")
+    told = asked["run_id"].map(runs["condition"])
+    assert told[near].eq("asked at Near").all() and told[~near].isna().all()
     assert near.sum() == (~near).sum() == 8 * 5 and set(asked["status"]) == {"ok"}
-    with pytest.raises(SystemExit, match="no question of october-2016 says when Near is"):
-        carry_out(["run", "--set", "A", "--horizon", "Near"])
 
 
 def test_one_source_from_its_pages_to_the_scores_on_the_screen(tmp_path, monkeypatch, capsys):
@@ -98,54 +97,27 @@ def test_one_source_from_its_pages_to_the_scores_on_the_screen(tmp_path, monkeyp
         answers, _ = acquire_answers(events, crawler)
     write_table("events", events, "A")
     write_table("answers", answers, "A")
-    carry_out(["run", "--agent", "mean_of_7", "--limit", "5"])
+    five = ["run", "--agent", "mean_of_7", "--limit", "5"]
+    carry_out(five)
     shown = capsys.readouterr().out
     assert "5 events of october-2016" in shown
     assert all(f"{name} " in shown for name in ("mean_of_7", "last_value", "arima", "random"))
     before = read_runs(tmp_path / STORE, "replies", timings=True)
-    assert len(before) == 5 * 7
-    assert set(before.status) == {"ok"}
-    carry_out(["run", "--agent", "mean_of_7", "--limit", "5"])
-    assert capsys.readouterr().out == shown
-    pd.testing.assert_frame_equal(read_runs(tmp_path / STORE, "replies", timings=True), before)
+    assert len(before) == 5 * 7 and set(before.status) == {"ok"}
     carry_out(["run", "--agent", "mean_of_7", "--limit", "6"])
     assert len(read_runs(tmp_path / STORE, "replies", timings=True).merge(before)) == len(before)
-    carry_out(["run", "--agent", "mean_of_7", "--limit", "5"])
+    carry_out(five)
     assert capsys.readouterr().out.endswith(shown), "the sample of 5 is shown as before, though the run has grown"
     carry_out(["run", "--limit", "5"])
     first = capsys.readouterr().err.splitlines()[0]
     assert first.startswith("no agent named: baselines only, on october-2016; choose by AGENT=name, LIMIT=20")
-    assert run_command(["run", "--agent", "mean_of_7", "--limit", "5", "--json"]) == 0
+    assert run_command([*five, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert set(found["agents"]) >= {"mean_of_7", "last_value"} and found["stopped"] == []
     assert found["agents"]["mean_of_7"]["run_id"].startswith("mean_of_7-A-")
 
 
-UNREACHABLE = [
-    ({"model": "openai/gpt-99"}, "mine: no key for openai: set OPENAI_API_KEY in the environment; nothing was asked"),
-    (
-        {"model": "openai/gpt-99", "api_base": "http://127.0.0.1:9/v1", "api_key_env": "MINE_KEY"},
-        "mine: its model did not answer the first question: .*",
-    ),
-    ({"model": "local/qwen"}, "mine: no model file qwen2.5-coder-1.5b-instruct-q4_k_m.gguf; `make model` fetches it"),
-]
-
-
-@pytest.mark.parametrize(("entry", "sentence"), UNREACHABLE)
-def test_a_model_out_of_reach_is_one_sentence_and_nothing_is_lost(entry, sentence, tmp_path, monkeypatch):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    monkeypatch.setenv("MINE_KEY", "sk-canary-123456")
-    mine = {"category": "base_model", "framework": "prompt", "method": "zero_shot"} | entry
-    monkeypatch.setattr("helpers.cli.run.load_entries", lambda wanted=(), own=False: load_entries() | {"mine": mine})
-    monkeypatch.setattr("helpers.models.local.FOLDER", tmp_path / "models")
-    monkeypatch.setattr("helpers.models.local.has_server", lambda: True)
-    with pytest.raises(SystemExit, match=f"^daybefore run: {sentence}"):
-        carry_out(["run", "--agent", "mine", "--limit", "2", "--deadline", "5"])
-    stored = (tmp_path / STORE).exists() and len(read_runs(tmp_path / STORE, "replies"))
-    assert not stored, "no question counts as missing because of a wrong setting"
-    kept = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
-    assert not any(b"canary" in data for data in kept)
+# --- a model's accidents, ceilings, samples --------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -157,6 +129,7 @@ def mine(provider, tmp_path, monkeypatch):
     def run_mine(*arguments, limit=4, **changes):
         entry = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
         entry |= {"api_base": provider.address, "usd_per_million": prices, "options": {"max_tokens": 20}} | changes
+        entry = {name: value for name, value in entry.items() if value is not None}
         monkeypatch.setattr("helpers.cli.run.load_entries", lambda **_: {"mine": entry})
         monkeypatch.setattr("helpers.cli.run.load_agents", lambda wanted: {})
         carry_out(["run", "--agent", "mine", "--limit", str(limit), *arguments])
@@ -164,37 +137,29 @@ def mine(provider, tmp_path, monkeypatch):
     return run_mine
 
 
-def test_samples_are_asked_once_each_and_their_majority_is_an_agent_of_its_own(mine, provider, tmp_path, capsys):
-    texts = iter([r"\boxed{A}", r"\boxed{B}", r"\boxed{A}"] * 9)
-    provider.answer = lambda asked: {"content": next(texts)}
-    mine("--samples", "3")
-    said = capsys.readouterr().out
-    assert len(provider.asked) == 12 and "mine: 12 questions to ask" in said
-    assert "mine-majority " in said
-    path = tmp_path / STORE
-    rows = read_runs(path, "predictions").query("agent_id == 'mine'")
-    assert list(rows.groupby("event_id")["sample"].apply(list)) == [[0, 1, 2]] * 4
-    voted = read_runs(path, "predictions").query("agent_id == 'mine-majority'").set_index("event_id")
-    assert len(voted) == 4 and voted["distribution"].notna().any()
-    for event_id, row in voted[voted["distribution"].notna()].iterrows():
-        values = rows.loc[rows["event_id"] == event_id, "value"].dropna().map(parse_json)
-        assert parse_json(row["distribution"]) == (values.value_counts() / len(values)).to_dict()
-        assert row["probability"] == (values == parse_json(row["value"])).mean() >= 0.5
-    mine("--samples", "3", api_base="http://127.0.0.1:9/v1", api_key_env="NOT_SET")
-    assert len(provider.asked) == 12, "nothing is asked twice, and without a question no key and no server are wanted"
-    assert "nothing is left to ask" in capsys.readouterr().err
+AWAY = {"api_base": "http://127.0.0.1:9/v1", "api_key_env": "MINE_KEY"}
 
 
 @pytest.mark.parametrize(("arguments", "changes", "sentence"), [
-    (["--ceiling=0.01"], {"options": {}}, r"no room for a request: 0 of 0.01 USD are spent, and one can cost 3\.\d+ "
-     r"USD, by up to 32,768 tokens of reply; CEILING=3\.\d+ has room for one at a time, CEILING=13\.\d+ for the 4 "
-     "questions left .* smaller max_tokens"),
+    ([], {"model": "openai/gpt-99", "api_base": None}, "no key for openai: set OPENAI_API_KEY .*; nothing was asked"),
+    (["--deadline", "5"], AWAY, "its model did not answer the first question: "),
+    ([], {"model": "local/qwen", "api_base": None}, r"no model file qwen2.5-coder-1.5b-instruct-q4_k_m.gguf; `make"),
+    (["--ceiling=0.01"], {"options": {}}, r".* no room for a request: 0 of 0.01 USD are spent, and one can cost 3\.\d+ "
+     r"USD, by up to 32,768 tokens of reply; CEILING=3\.\d+ has room for one at a time, CEILING=13\.\d+ for the 4 "),
     (["--ceiling=1"], {"usd_per_million": None}, "no price is known for openai/mock-1"),
 ])  # fmt: skip
-def test_what_cannot_be_paid_for_is_told_before_the_first_request(mine, provider, arguments, changes, sentence):
-    with pytest.raises(SystemExit, match=sentence):
+def test_what_cannot_be_asked_or_paid_for_is_one_sentence_and_nothing_is_lost(
+    mine, provider, tmp_path, monkeypatch, arguments, changes, sentence
+):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("MINE_KEY", "sk-canary-123456")
+    monkeypatch.setattr("helpers.models.local.FOLDER", tmp_path / "models")
+    monkeypatch.setattr("helpers.models.local.has_server", lambda: True)
+    with pytest.raises(SystemExit, match=f"^daybefore run: mine: {sentence}"):
         mine(*arguments, **changes)
-    assert not provider.asked
+    stored = (tmp_path / STORE).exists() and len(read_runs(tmp_path / STORE, "replies"))
+    assert not stored and not provider.asked, "no question counts as missing because of a wrong setting"
+    assert not any(b"canary" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
 def test_without_a_ceiling_no_price_is_looked_up(monkeypatch):
@@ -202,6 +167,26 @@ def test_without_a_ceiling_no_price_is_looked_up(monkeypatch):
         monkeypatch.setattr(preflight, name, None)
     entry = {"model": "openai/mock-1", "method": "zero_shot", "api_base": "http://127.0.0.1:9/v1"}
     assert preflight.check_model("mine", entry, None, None) == {"ceiling_usd": None}
+
+
+def test_samples_are_asked_once_each_and_their_majority_is_an_agent_of_its_own(mine, provider, tmp_path, capsys):
+    texts = iter([r"\boxed{A}", r"\boxed{B}", r"\boxed{A}"] * 9)
+    provider.answer = lambda asked: {"content": next(texts)}
+    mine("--samples", "3")
+    said = capsys.readouterr().out
+    assert len(provider.asked) == 12 and "mine: 12 questions to ask" in said and "mine-majority " in said
+    rows = read_runs(tmp_path / STORE, "predictions")
+    voted = rows[rows["agent_id"] == "mine-majority"].set_index("event_id")
+    rows = rows[rows["agent_id"] == "mine"]
+    assert list(rows.groupby("event_id")["sample"].apply(list)) == [[0, 1, 2]] * 4
+    assert len(voted) == 4 and voted["distribution"].notna().any()
+    for event_id, row in voted[voted["distribution"].notna()].iterrows():
+        values = rows.loc[rows["event_id"] == event_id, "value"].dropna().map(parse_json)
+        assert parse_json(row["distribution"]) == (values.value_counts() / len(values)).to_dict()
+        assert row["probability"] == (values == parse_json(row["value"])).mean() >= 0.5
+    mine("--samples", "3", **AWAY)
+    assert len(provider.asked) == 12, "nothing is asked twice, and without a question no key and no server are wanted"
+    assert "nothing is left to ask" in capsys.readouterr().err
 
 
 def test_after_two_kills_under_a_ceiling_the_sentence_that_refuses_says_what_goes_on(mine, provider, tmp_path):
@@ -224,9 +209,7 @@ def test_at_its_ceiling_a_run_says_which_one_goes_on(mine, provider, capsys):
         mine("--ceiling=0.015", limit=12)
     told = capsys.readouterr()
     assert "mine has reached its ceiling" in told.err and "CEILING=0.03, which counts" in told.err
-    assert "next: a larger LIMIT" not in told.out
-    n_asked = len(provider.asked)
-    assert 0 < n_asked < 12
+    assert "next: a larger LIMIT" not in told.out and 0 < len(provider.asked) < 12
     mine("--ceiling=1", limit=12)
     assert len(provider.asked) == 12 and "next: a larger LIMIT" in capsys.readouterr().out
 
@@ -235,20 +218,20 @@ def test_a_page_in_place_of_a_reply_locks_nothing_and_is_asked_again_by_retry(mi
     hint = "RETRY=1 asks again, and may pay again, the 1 that timed out or whose reply could not be read"
     plain, provider.answer = provider.answer, lambda asked: "html"
     with pytest.raises(SystemExit, match=f"did not answer the first question: the reply is.*; {hint}"):
-        mine(limit=4)
+        mine()
     monkeypatch.setattr("helpers.cli.run.MAX_ACCIDENTS", 2)
     answers = iter([{"content": r"\boxed{A}"}, "401", "401"])
     provider.answer = lambda asked: next(answers)
     with pytest.raises(SystemExit, match="3"):
-        mine(limit=4)
+        mine()
     also = "next: the same command asks again the 2 that met an accident; "
     assert also + hint in capsys.readouterr().out, "also of a run that is stopped part-way"
     provider.answer, n_asked = plain, len(provider.asked)
-    mine(limit=4)
+    mine()
     told = capsys.readouterr().out
     assert len(provider.asked) == n_asked + 2 and "2 of 4 questions are done with; 2 are left" in told
     assert f"next: {hint}" in told
-    mine("--retry", limit=4)
+    mine("--retry")
     assert len(provider.asked) == n_asked + 3 and "next: RETRY" not in capsys.readouterr().out
 
 
@@ -256,19 +239,24 @@ def test_a_spent_quota_is_asked_once_and_stops_the_agent_with_that_reason(mine, 
     said = "the provider's quota or credit is spent: You exceeded your quota"
     provider.answer = lambda asked: "no credit"
     with pytest.raises(SystemExit, match=f"mine: its model did not answer the first question: {said}"):
-        mine(limit=4)
+        mine()
     assert len(provider.asked) == 1, "waiting does not mend it"
     answers = iter([{"content": r"\boxed{A}"}, "no credit"])
     provider.answer = lambda asked: next(answers)
     with pytest.raises(SystemExit, match="3"):
-        mine("--at-once", "1", limit=4)
+        mine("--at-once", "1")
     told = capsys.readouterr()
     assert f"mine was stopped: {said}" in told.err and "with new credit the same command goes on" in told.err
-    assert "3 not asked" in told.out
-    assert "over_budget" not in told.out and len(provider.asked) == 3
+    assert "3 not asked" in told.out and "over_budget" not in told.out and len(provider.asked) == 3
     provider.answer = None
-    mine(limit=4)
+    mine()
     assert len(provider.asked) == 6 and "1 of 4 questions are done with; 3 are left" in capsys.readouterr().out
+
+
+def test_a_refused_request_without_a_key_says_that_none_was_sent(mine, provider):
+    provider.answer = lambda asked: "401"
+    with pytest.raises(SystemExit, match='no key was sent; api_key_env = "NAME" in its table'):
+        mine(limit=1)
 
 
 def test_two_processes_do_not_ask_and_pay_for_one_run_at_once(mine, provider, tmp_path):
@@ -288,15 +276,13 @@ def test_two_processes_do_not_ask_and_pay_for_one_run_at_once(mine, provider, tm
 
 
 def test_where_nothing_can_be_written_nothing_is_asked(mine, provider, tmp_path, monkeypatch):
-    (tmp_path / "data/runs").mkdir(parents=True)
-    (tmp_path / "data/runs/mine-A").write_text("a file")
-    with pytest.raises(
-        SystemExit, match="^daybefore run: no replies can be kept in .*mine-A .*DAYBEFORE_OUT names a folder"
-    ):
-        mine()
     place = tmp_path / "data/runs/mine-A"
+    place.parent.mkdir(parents=True)
+    place.write_text("a file")
+    with pytest.raises(SystemExit, match="no replies can be kept in .*mine-A .*DAYBEFORE_OUT names a folder"):
+        mine()
     monkeypatch.setenv("DAYBEFORE_OUT", str(place))
-    with pytest.raises(SystemExit, match=f"^daybefore run: {place}.* cannot be read or written .* set DAYBEFORE_OUT"):
+    with pytest.raises(SystemExit, match=f"{place}.* cannot be read or written .* set DAYBEFORE_OUT"):
         mine()
     assert not provider.asked
 
@@ -311,14 +297,12 @@ def test_an_interrupted_command_is_gone_at_once():
     assert (done.returncode, done.stdout) == (130, "stored\n")
 
 
-ARTICLE = {"id": "a", "title": "Zloty", "text": "The zebra bank moved the zloty.", "published": "2016-10-07"}
-
-
 def test_a_run_searches_articles_of_ones_own_under_a_condition_of_its_own(mine, provider, tmp_path, capsys):
     provider.answer = lambda asked: {"content": r"\boxed{A}"}
     (tmp_path / "press").mkdir()
-    event = sample_events(read_table("events", "A"), 1, SEED).iloc[0]
-    rows = [ARTICLE | {"text": event["prompt"]}, ARTICLE | {"id": "b", "published": None}]
+    text = sample_events(read_table("events", "A"), 1, SEED)["prompt"].iloc[0]
+    rows = [{"id": "a", "title": "Zloty", "text": text, "published": "2016-10-07"}]
+    rows += [{"id": "b", "title": "Zloty", "text": "The bank moved the zloty.", "published": None}]
     (tmp_path / "press/all.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     mine("--articles", str(tmp_path / "press"), method="search_prompt", limit=1)
     told = capsys.readouterr()
@@ -326,12 +310,6 @@ def test_a_run_searches_articles_of_ones_own_under_a_condition_of_its_own(mine, 
     assert len(provider.asked) == 1 and "http://press.replay/" in str(provider.asked)
     runs = read_runs(tmp_path / STORE, "runs")
     assert runs["condition"].tolist() == [describe_articles([tmp_path / "press"])]
-
-
-def test_a_refused_request_without_a_key_says_that_none_was_sent(mine, provider):
-    provider.answer = lambda asked: "401"
-    with pytest.raises(SystemExit, match='no key was sent; api_key_env = "NAME" in its table'):
-        mine(limit=1)
 
 
 def test_an_agent_that_searches_the_web_of_today_is_stamped_in_its_table(mine, tmp_path, capsys):

@@ -47,64 +47,69 @@ def take(found, metric, group="all"):
     return {row["name"]: row for row in found["scores"] if (row["metric"], row["group"]) == (metric, group)}
 
 
-def test_each_of_the_six_conditions_is_a_run_of_its_own_with_its_own_scores(ask, provider, tmp_path, capsys):
+@pytest.mark.parametrize(
+    ("name", "condition", "scores"),
+    [
+        ("VANILLA", NAMES[0], ""),
+        ("causal", NAMES[1], "recall"),
+        ("search", NAMES[2], "srcp_accessed"),
+        ("search-graph", NAMES[3], "recall srcp_accessed srcp_cited"),
+        ("near", NAMES[4], "recall srcp_accessed srcp_cited"),
+        ("real-time", NAMES[5], "recall"),
+    ],
+)
+def test_each_of_the_six_conditions_is_a_run_of_its_own_with_its_own_scores(
+    name, condition, scores, ask, provider, tmp_path, capsys
+):
+    mine = ask("--condition", name, knowledge_cutoff_date="2024-06-30")["mine"]
+    shown, about, is_open = capsys.readouterr().out, mine["worldreasoner"], condition == "Real-Time"
+    assert about["condition"] == condition and f"mine: {condition}" in shown and len(provider.asked) == 6
+    run = read_runs(tmp_path / STORE, "runs", [mine["run_id"]]).iloc[0]
+    assert json.loads(run["params"])["method"] == METHODS[condition]
+    has = {name for name in ("srcp_cited", "srcp_accessed", "recall") if take(mine, f"worldreasoner_{name}")}
+    assert has == set(scores.split())
+    assert ("no forecast" in shown) == ("no forecast" in mine["note"]) == is_open != about["is_forecast"]
+    assert ("no forecast" in (mine["condition"] or "")) == is_open == (" walk" not in shown)
     events, answers = read_table("events", "L"), read_table("answers", "L").set_index("event_id")["value"]
-    names, runs = ("VANILLA", "causal", "search", "search-graph", "near", "real-time"), {}
-    for name, condition in zip(names, NAMES, strict=True):
-        mine = ask("--condition", name, knowledge_cutoff_date="2024-06-30")["mine"]
-        shown = capsys.readouterr().out
-        about, method = mine["worldreasoner"], METHODS[condition]
-        assert about["condition"] == condition and f"mine: {condition}" in shown
-        has = {name for name in ("srcp_cited", "srcp_accessed", "recall") if take(mine, f"worldreasoner_{name}")}
-        is_open, has_graph = condition == "Real-Time", method in ("graph", "search_graph")
-        expected = {"recall"} if has_graph else set()
-        expected |= {"srcp_accessed"} if "search" in method and not is_open else set()
-        assert has == expected | ({"srcp_cited"} if has_graph and "srcp_accessed" in expected else set())
-        assert ("no forecast" in shown) == ("no forecast" in mine["note"]) == is_open != about["is_forecast"]
-        assert ("no forecast" in (mine["condition"] or "")) == is_open == (" walk" not in shown)
-        runs[mine["run_id"]] = condition
-        rows = read_runs(tmp_path / STORE, "predictions", [mine["run_id"]]).merge(events, on="event_id")
-        gap = (pd.to_datetime(rows["resolves_at"]) - pd.to_datetime(rows["as_of_x"])).dt.days
-        assert (gap < 0).all() if is_open else (gap <= 2).all() if condition == "Near-Resolution" else (gap > 2).all()
-        right = rows["value"].str.strip('"') == rows["event_id"].map(answers).str.strip('"')
-        choices = rows["kind"] == "single"
-        assert take(mine, "worldreasoner_accuracy", "type").keys() >= {"binary", "multiple choice"}
-        brier = take(mine, "worldreasoner_brier").get("")
-        if has_graph:
-            assert brier["mean"] == pytest.approx(((right - 0.8) ** 2)[choices].mean()) and brier["n"] == choices.sum()
-            assert take(mine, "brier")[""]["mean"] == pytest.approx(2 * brier["mean"])
-            whole = take(mine, "worldreasoner_brier_full")[""]
-            assert (whole["n"], whole["n_asked"]) == ((rows["options"].str.contains("Yes")).sum(), choices.sum())
-        else:
-            assert brier is None
-        opens = rows["opens_at"] >= "2024-06-30"
-        cutoff = {"date": "2024-06-30", "is_filtered": True, "n": 6, "n_kept": opens.sum()}
-        assert about["cutoff"] == cutoff and 0 < cutoff["n_kept"] < 6
-        assert f"mine: {opens.sum()} of 6 questions opened on or after its cutoff 2024-06-30" in shown
-        assert take(mine, "worldreasoner_accuracy", "kept")["2024-06-30"]["n"] == opens.sum()
-    assert len(runs) == 6 and len(provider.asked) == 36
-    ledger = read_runs(tmp_path / STORE, "runs", runs).set_index("run_id")
-    assert {name: json.loads(ledger["params"][run])["method"] for run, name in runs.items()} == METHODS
-    again = ask("--condition", "Vanilla", knowledge_cutoff_date="2024-06-30")["mine"]
-    assert runs[again["run_id"]] == "Vanilla" and len(provider.asked) == 36, "nothing is asked twice"
-    plain = ask()
-    assert plain["mine"]["run_id"] not in runs and plain["mine"]["worldreasoner"]["condition"] == "Vanilla"
+    rows = read_runs(tmp_path / STORE, "predictions", [mine["run_id"]]).merge(events, on="event_id")
+    gap = (pd.to_datetime(rows["resolves_at"]) - pd.to_datetime(rows["as_of_x"])).dt.days
+    assert (gap < 0).all() if is_open else (gap <= 2).all() if condition == "Near-Resolution" else (gap > 2).all()
+    assert take(mine, "worldreasoner_accuracy", "type").keys() >= {"binary", "multiple choice"}
+    right, choices = (
+        rows["value"].str.strip('"') == rows["event_id"].map(answers).str.strip('"'),
+        rows["kind"] == "single",
+    )
+    brier = take(mine, "worldreasoner_brier").get("")
+    assert (brier is not None) == ("recall" in scores)
+    if brier:
+        assert brier["mean"] == pytest.approx(((right - 0.8) ** 2)[choices].mean()) and brier["n"] == choices.sum()
+        assert take(mine, "brier")[""]["mean"] == pytest.approx(2 * brier["mean"])
+        whole = take(mine, "worldreasoner_brier_full")[""]
+        assert (whole["n"], whole["n_asked"]) == ((rows["options"].str.contains("Yes")).sum(), choices.sum())
+    n_kept = (rows["opens_at"] >= "2024-06-30").sum()
+    assert about["cutoff"] == {"date": "2024-06-30", "is_filtered": True, "n": 6, "n_kept": n_kept} and 0 < n_kept < 6
+    assert f"mine: {n_kept} of 6 questions opened on or after its cutoff 2024-06-30" in shown
+    assert take(mine, "worldreasoner_accuracy", "kept")["2024-06-30"]["n"] == n_kept
+
+
+def test_a_condition_asked_again_asks_nothing_and_a_plain_run_is_another(ask, provider, capsys):
+    first, again = (ask("--condition", "Vanilla", knowledge_cutoff_date="2024-06-30")["mine"] for _ in range(2))
+    assert first["run_id"] == again["run_id"] and len(provider.asked) == 6, "nothing is asked twice"
+    plain = ask()["mine"]
+    assert plain["run_id"] != first["run_id"] and plain["worldreasoner"]["condition"] == "Vanilla"
     assert "mine: unfiltered (no knowledge_cutoff_date)" in capsys.readouterr().out
-    assert plain["mine"]["condition"] is None and len(provider.asked) == 36, "and recorded replies serve again"
+    assert plain["condition"] is None and len(provider.asked) == 6, "and recorded replies serve again"
 
 
-def test_of_no_graph_recall_is_0_and_that_of_graphs_blank(ask, provider, capsys):
+def test_of_no_graph_recall_is_0_and_a_question_without_a_reply_is_counted(ask, provider):
     provider.answer = lambda asked: {"content": "That is hard to tell."}
     mine = ask("--condition", "causal")["mine"]
     recall = take(mine, "worldreasoner_recall")[""]
     assert recall["mean"] == 0 and 0 < recall["n"] <= recall["n_asked"] == 6
     assert not take(mine, "worldreasoner_recall_graphs")
-
-
-def test_a_question_without_a_reply_is_counted_and_the_others_are_scored(ask, provider, capsys):
     n_asked = iter(range(20))
     provider.answer = lambda asked: "401" if next(n_asked) == 3 else answer(asked)
-    mine = ask("--condition", "causal", "--at-once", "1")["mine"]
+    mine = ask("--condition", "causal", "--at-once", "1", options={"max_tokens": 99})["mine"]
     recall, accuracy = (take(mine, f"worldreasoner_{name}")[""] for name in ("recall_graphs", "accuracy"))
     n = mine["n_answered"]
     assert 0 < n < 6 and (accuracy["n"], accuracy["coverage"]) == (6, pytest.approx(n / 6))
@@ -162,38 +167,42 @@ def test_an_agent_that_works_by_turns_adds_its_events_so_in_the_steps_of_the_con
         assert len(provider.asked) == n_steps + 1, "and it is asked for its answer where it does not end by itself"
 
 
+def make_graph(question_id, *titles):
+    """A hindsight graph of weighty events, as a file of them has it."""
+    nodes = [
+        {"node_id": f"e{at}", "title": title, "occurred_at": RISE["date"], "source_ids": ["a"]}
+        for at, title in enumerate(titles, 1)
+    ]
+    weight = {"direction": "Positive", "magnitude": 0.5, "confidence": 0.5}
+    impacts = [weight | {"node_id": node["node_id"]} for node in nodes]
+    return {"question_id": question_id, "outcome_id": None, "nodes": nodes, "edges": [], "impacts": impacts}
+
+
 def test_a_file_of_hindsight_graphs_is_the_reference_and_a_rejected_card_leaves_it(ask, provider, tmp_path, capsys):
-    path, events = tmp_path / "graphs.json", read_table("events", "L")
+    path, graphs = tmp_path / "graphs.json", ["--condition", "causal", "--references", str(tmp_path / "graphs.json")]
     ask("--condition", "causal")
     named = read_runs(tmp_path / STORE, "predictions")["event_id"].unique()[:2]
-    told = {"node_id": "e1", "title": RISE["title"], "occurred_at": RISE["date"], "source_ids": ["a"]}
-    other = told | {"node_id": "e2", "title": "quiet weeks go on"}
-    impacts = [{"node_id": one, "direction": "Positive", "magnitude": 0.5, "confidence": 0.5} for one in ("e1", "e2")]
-    made = {"outcome_id": None, "nodes": [told, other], "edges": [], "impacts": impacts}
-    path.write_text(json.dumps([made | {"question_id": name} for name in named]))
-    mine = ask("--condition", "causal", "--references", str(path))["mine"]
+    path.write_text(json.dumps([make_graph(name, RISE["title"], "quiet weeks go on") for name in named]))
+    mine = ask(*graphs)["mine"]
     recall = take(mine, "worldreasoner_recall")[""]
     assert (recall["mean"], recall["n"], mine["worldreasoner"]["n_references"]) == (0.5, 2, 2)
     assert "against 2 hindsight graphs of a file, 0 of them valid" in capsys.readouterr().out
     keep_review(tmp_path / "reviews.sqlite", "ada", named[0], "e2", "Noise", "bears on nothing")
-    mine = ask("--condition", "causal", "--references", str(path))["mine"]
-    assert take(mine, "worldreasoner_recall")[""]["mean"] == 0.75, "of the first question one key event is left"
-    path.write_text(json.dumps([made | {"question_id": "elsewhere"}]))
+    recall = take(ask(*graphs)["mine"], "worldreasoner_recall")[""]
+    assert recall["mean"] == 0.75, "of the first question one key event is left"
+    path.write_text(json.dumps([make_graph("elsewhere", RISE["title"])]))
     with pytest.raises(SystemExit, match="has a graph of none of the questions asked"):
-        ask("--condition", "causal", "--references", str(path))
-    assert len(provider.asked) == 6 and set(named) <= set(events["event_id"])
+        ask(*graphs)
+    assert len(provider.asked) == 6
 
 
-def test_a_file_of_graphs_gives_another_set_its_references(ask, provider, tmp_path):
+def test_a_file_of_graphs_gives_another_set_its_references(ask, tmp_path):
     try:
         events = build_priced()[0]
     except FileNotFoundError as error:
         pytest.skip(str(error))
-    node = {"node_id": "e1", "title": RISE["title"], "occurred_at": RISE["date"], "source_ids": []}
-    impact = {"node_id": "e1", "direction": "Positive", "magnitude": 0.5, "confidence": 0.5}
-    made = {"outcome_id": None, "nodes": [node], "edges": [], "impacts": [impact]}
     path = tmp_path / "graphs.json"
-    path.write_text(json.dumps([made | {"question_id": name} for name in events["event_id"]]))
+    path.write_text(json.dumps([make_graph(name, RISE["title"]) for name in events["event_id"]]))
     mine = ask("--set", "markets", "--condition", "causal", "--references", str(path))["mine"]
     assert take(mine, "worldreasoner_recall")[""]["mean"] == 1.0 and take(mine, "lead_over_market")
 

@@ -41,8 +41,8 @@ def plant(tmp_path, monkeypatch):
 
     def ask(toml=TOML, csv=CSV, window="A", name="ferries"):
         (tmp_path / "data/sources/ferries.toml").write_text(toml, encoding="utf-8")
-        if csv is not None:
-            (tmp_path / "data/replay/ferries.csv").write_bytes(csv.encode() if isinstance(csv, str) else csv)
+        if csv:
+            (tmp_path / "data/replay/ferries.csv").write_text(csv)
         with pytest.raises(ValueError) as caught:
             try_source(name, window)
         return str(caught.value)
@@ -54,10 +54,7 @@ def plant(tmp_path, monkeypatch):
     ("csv", "said"),
     [
         (None, "ferries.csv, row 1, column occurred_at: the file is not in replay; it needs the columns"),
-        (
-            CSV.replace("trips", "trip", 1),
-            "row 1, column trips: the column is missing; there are occurred_at",
-        ),
+        (CSV.replace("trips", "trip", 1), "row 1, column trips: the column is missing; there are occurred_at"),
         (CSV.replace("2016-09-22", "22.09.2016"), "row 4, column occurred_at: '22.09.2016' is not a date such as"),
         (CSV.replace("2016-09-22", "2016-09-21"), "row 4, column entity: 2016-09-21, Boston stands in row 3 already"),
         (CSV.replace("Boston,54", "Boston,many", 1), "row 4, column trips: 'many' is not a number"),

@@ -2,53 +2,45 @@
 
 import json
 import re
-from contextlib import closing
 
 import pandas as pd
 import pytest
 from builders import KEY as SECRET
+from builders import store_run
 from markupsafe import escape
 
 from helpers.cli import view as viewer
 from helpers.cli.main import main as run_command
-from helpers.cli.view import fetch_again, list_questions, read_known, read_pages, tell_events
-from helpers.store import STORE, insert_row, locate_output, open_store, save_questions
+from helpers.cli.view import list_questions, read_known, read_pages, tell_events
+from helpers.store import STORE, locate_output
 from helpers.web.pages import keep_page
 from helpers.worldreasoner.question_pages import tell_hindsight
 
-HOSTILE = (
-    "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=2'>&lt;b&gt; Wörter "
-    + "x" * 300
-    + "\x1b[2J"
-)
+HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=2'>&lt;b&gt; Wörter \x1b[2J"
+HOSTILE += "x" * 300
 EVENTS = {"A-1010-brent_band": '"B"', "A-1010-brent_price": "1e999", "A-1010-wti_price": None}
 """Real events, and what the synthetic agent said: a wrong letter, a number beyond all bounds, nothing."""
 
 
 @pytest.fixture
 def live(tmp_path, monkeypatch):
-    """A live ledger of one synthetic run whose every word is hostile; returns its run_id."""
+    """A live ledger of one synthetic run whose every word is hostile."""
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     monkeypatch.setenv("MY_SERVER_KEY", SECRET)
-    run_id, batch = "strange-A-0123abcd", []
-    for event_id, value in [*EVENTS.items(), ("A-0101-long_gone", '"A"')]:
-        key = {"run_id": run_id, "event_id": event_id, "sample": 0}
-        reply = key | {"status": "ok", "reply": f"{HOSTILE} {SECRET} \\boxed{{?}}", "duration_s": 1.5}
-        said = {"value": value, "status": "ok" if value else "unparsable"}
-        said["reason"] = None if value else f"{SECRET} {HOSTILE}"
-        prediction = key | {"agent_id": "strange", "as_of": "2016-10-10T00:00:00+08:00"} | said
-        step = key | {"step": 0, "step_type": "tool", "tool": HOSTILE, "arguments": json.dumps({"query": HOSTILE})}
-        batch.append((reply, prediction, [step | {"content": HOSTILE, "page_ids": '["../../p1"]', "error": HOSTILE}]))
-    with closing(open_store(locate_output(STORE))) as ledger:
-        about = {"agent_id": "strange", "category": "base_model", "model": HOSTILE, "condition": "very " * 30}
-        insert_row(ledger, "runs", {"run_id": run_id} | about)
-        save_questions(ledger, batch)
-    return run_id
+    said = {
+        event_id: {"value": value, "status": "ok" if value else "unparsable", "as_of": "2016-10-10T00:00:00+08:00"}
+        | ({} if value else {"reason": f"{SECRET} {HOSTILE}"})
+        for event_id, value in [*EVENTS.items(), ("A-0101-long_gone", '"A"')]
+    }
+    reply = {"status": "ok", "reply": f"{HOSTILE} {SECRET} \\boxed{{?}}", "duration_s": 1.5}
+    step = {"step_type": "tool", "tool": HOSTILE, "arguments": json.dumps({"query": HOSTILE}), "content": HOSTILE}
+    about = {"category": "base_model", "model": HOSTILE, "condition": "very " * 30}
+    steps = [step | {"page_ids": '["../../p1"]', "error": HOSTILE}]
+    store_run(locate_output(STORE), "strange-A-0123abcd", said, reply, steps, **about)
 
 
 def test_a_recorded_question_is_told_from_its_prompt_to_its_score(monkeypatch, tmp_path):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
-    monkeypatch.setattr("helpers.web.pages.FOLDER", ".cache/none")  # a run on this machine may have kept the page
     known = read_known(["A"], ["qwen_react"])
     rows = list_questions(known).query("event_id == 'A-1010-wti_price'")
     [told] = tell_events(known, rows)
@@ -61,25 +53,22 @@ def test_a_recorded_question_is_told_from_its_prompt_to_its_score(monkeypatch, t
     viewer.write_pages(tmp_path / "page", known, rows)
     [page] = (path.read_text() for path in (tmp_path / "page/questions").glob("*.html"))
     assert all(part in page for part in ("50.44", "WTI crude oil 12 October 2016 EIA", "50.14"))
-    sources = [path.read_text() for path in (tmp_path / "page/pages").glob("*.html")]
-    assert any("shown once more by the replay as of" in text and "Energy Information" in text for text in sources)
+    sources = "".join(path.read_text() for path in (tmp_path / "page/pages").glob("*.html"))
+    assert "http://oil-wti.replay/" in sources, "the pages that it read"
 
 
 def test_a_run_in_the_store_and_in_the_tables_is_one(live):
     recorded = read_known(["C1"], ["last_value"])
-    run_id, question = recorded.runs.iloc[0]["run_id"], recorded.predictions.iloc[0]
-    key = {"run_id": run_id, "event_id": question["event_id"], "sample": 0}
-    with closing(open_store(locate_output(STORE))) as store:
-        insert_row(store, "runs", {"run_id": run_id, "agent_id": "last_value", "category": "baseline"})
-        columns = {"agent_id": "last_value", "as_of": question["as_of"], "status": "ok", "value": question["value"]}
-        save_questions(store, [(key | {"status": "ok", "duration_s": 2.25}, key | columns, [])])
+    question = recorded.predictions.iloc[0]
+    said = {question["event_id"]: question[["as_of", "value"]].to_dict()}
+    store_run(locate_output(STORE), recorded.runs.iloc[0]["run_id"], said, {"duration_s": 2.25}, category="baseline")
     both = read_known(["C1"], ["last_value"])
     assert both.runs["origin"].tolist() == ["recorded"]
     assert len(both.predictions) == len(recorded.predictions)
     assert list_questions(both).set_index("event_id")["duration_s"].get(question["event_id"]) == 2.25
 
 
-def test_no_word_of_a_model_becomes_markup_no_key_is_written_and_no_escape_printed(live, tmp_path, capsys):
+def test_no_word_of_a_model_becomes_markup_no_key_is_written_and_no_escape_printed(live, capsys):
     run_command(["view", "--agent", "strange", "--json"])
     out = capsys.readouterr()
     assert SECRET not in out.out and "left out: 1 questions of october-2016" in out.err
@@ -96,42 +85,28 @@ def test_no_word_of_a_model_becomes_markup_no_key_is_written_and_no_escape_print
             assert scripts == ['<script src="table.js">', '<script src="list.js">'] * (name == "index.html"), name
             assert "<img" not in text and "default-src 'none'" in text
     assert not re.search(r"(src|href)=.?https?://", texts["index.html"])
+    with pytest.raises(SystemExit, match="daybefore view: no run of agent 'nobody'; `make run AGENT=nobody`"):
+        run_command(["view", "--agent", "strange", "--agent", "nobody"])
 
 
-def test_a_long_questions_page_has_its_hindsight(tmp_path, monkeypatch):
+def test_a_long_question_has_its_hindsight_and_a_market_its_price(tmp_path, monkeypatch):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     known = read_known(["L"], ["qwen_search_graph"])
     viewer.write_pages(tmp_path, known, list_questions(known)[:3])
     pages = [path.read_text() for path in (tmp_path / "questions").glob("*.html")]
     assert len(pages) == 3 and any('<circle class="even"' in page and "(outcome)" in page for page in pages)
-
-
-def test_a_price_is_drawn_with_its_days():
     event = {"event_id": "q", "window": "M"}
     prices = pd.DataFrame({"question_id": "q", "day": [20000.0, 20010.0], "price": [0.5, 1.0]})
     told = tell_hindsight(event, None, [], prices)
     assert told["path"] == "M 20.0 125.0 L 880.0 10.0" and (told["first"], told["last"]) == (20000, 20010)
-    assert not tell_hindsight(event | {"event_id": "r"}, None, [], prices)["prices"]
 
 
-def test_a_filter_that_nothing_meets_is_told(live):
-    with pytest.raises(SystemExit, match="daybefore view: no run of agent 'nobody'; `make run AGENT=nobody`"):
-        run_command(["view", "--agent", "strange", "--agent", "nobody"])
-
-
-def test_a_page_comes_from_where_it_was_kept_or_from_the_replay_or_not_at_all(live, world):
-    known = read_known(["A"], ["qwen_react"]).pages
-    row = known[known["page_id"] == "p4e0e198c7673"].iloc[0].to_dict()
+def test_a_page_is_told_as_it_was_kept_or_by_its_facts(live, tmp_path):
+    known = pd.DataFrame({"page_id": ["pknown"], "url": ["http://b.replay/"]})
     keep_page({"page_id": "pkept", "content_sha256": "0" * 64, "url": "http://a.replay/"}, "as it stood")
-    pages = read_pages(["p4e0e198c7673", "pkept", "pgone"], known)
-    assert pages["pkept"]["text"] == "as it stood" and pages["pkept"]["how"] == "as it was kept by the run"
-    assert pages["pgone"] == {"how": "not kept"} and "text" in pages["p4e0e198c7673"]
-    assert "now shows another page" in fetch_again(world(), row | {"page_id": "p000"})["how"]
-    away = fetch_again(world(), row | {"url": "http://oil-wti.replay/elsewhere"})
-    assert "text" not in away and "no page by" in away["how"]
-
-
-def test_without_a_run_the_page_says_what_to_do(live, tmp_path):
-    known = read_known(["A"], [])
-    viewer.write_pages(tmp_path / "empty", known, list_questions(known))
+    pages = read_pages(["pkept", "pknown", "pgone"], known)
+    assert pages["pkept"]["text"] == "as it stood" and pages["pgone"] == {"how": "not kept"}
+    assert pages["pknown"]["url"] == "http://b.replay/" and "text" not in pages["pknown"]
+    none = read_known(["A"], [])
+    viewer.write_pages(tmp_path / "empty", none, list_questions(none))
     assert "No runs yet" in (tmp_path / "empty/index.html").read_text()

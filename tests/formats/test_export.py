@@ -1,14 +1,14 @@
 """A run in others' forms: each file is read back by its own reader, or held to what its schema requires."""
 
 import json
-from contextlib import closing
 
 import pandas as pd
 import pytest
+from builders import store_run
 
 from helpers.formats import export
 from helpers.scoring.runs import find_run, list_local, list_recorded
-from helpers.store import STORE, insert_row, open_store, read_table, save_questions
+from helpers.store import STORE, read_table
 
 
 @pytest.fixture(scope="module")
@@ -69,18 +69,14 @@ def test_inspects_own_reader_takes_a_log(found, tmp_path):
 def test_a_run_of_ones_own_brings_its_tokens_and_moments(tmp_path, monkeypatch):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     events, answers = read_table("events", "A").head(2), read_table("answers", "A")
-    with closing(open_store(tmp_path / STORE)) as ledger:
-        insert_row(ledger, "runs", {"run_id": "mine-A-01", "agent_id": "mine", "packages": "[]"})
-        for event in events.to_dict("records"):
-            key = {"run_id": "mine-A-01", "event_id": event["event_id"], "sample": 0}
-            reply = {
-                "status": "ok",
-                "reply": "It is B.",
-                "started_at": "2026-11-25T10:00:00.000+00:00",
-                "duration_s": 2.5,
-            }
-            prediction = {"agent_id": "mine", "status": "ok", "value": '"B"', "as_of": event["as_of"]}
-            save_questions(ledger, [(key | reply | {"n_input_tokens": 10}, key | prediction, [])])
+    reply = {
+        "reply": "It is B.",
+        "started_at": "2026-11-25T10:00:00.000+00:00",
+        "duration_s": 2.5,
+        "n_input_tokens": 10,
+    }
+    said = {row["event_id"]: {"value": '"B"', "as_of": row["as_of"]} for row in events.to_dict("records")}
+    store_run(tmp_path / STORE, "mine-A-01", said, reply)
     rows = export.gather_run(find_run(list_local(), "mine", "A")[0], events, answers).rows
     assert rows["n_input_tokens"].tolist() == [10, 10] and rows["duration_s"].tolist() == [2.5, 2.5]
     assert rows["started_at"].notna().all() and set(rows["reply"]) == {"It is B."}

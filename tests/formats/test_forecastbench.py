@@ -60,8 +60,15 @@ def test_words_are_those_of_the_set_and_moments_lie_in_the_span(write_set, tmp_p
     assert asked == sorted(asked) and "2025-01-01" < asked[0] and asked[-1] == "2025-03-01"
 
 
-def test_other_files_are_refused_by_name(tmp_path):
-    for given in ("[]", '{"forecast_due_date": "s", "questions": null}', '{"forecast_due_date": 1, "questions": []}'):
-        (tmp_path / "a.json").write_text(given)
-        with pytest.raises(ValueError, match="a.json is no question set of ForecastBench"):
-            read_questions(tmp_path / "a.json")
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ("[]", "a.json: .* is not a table"),
+        ('{"forecast_due_date": "s"}', "a.json: questions is missing"),
+        ('{"forecast_due_date": "s", "questions": [{"id": "1"}]}', "a.json, question 1: source is missing"),
+    ],
+)
+def test_other_files_are_refused_by_name_question_and_field(given, said, tmp_path):
+    (tmp_path / "a.json").write_text(given)
+    with pytest.raises(ValueError, match=said):
+        read_questions(tmp_path / "a.json")

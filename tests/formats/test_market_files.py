@@ -67,36 +67,44 @@ def read_event(venue, **changes):
     return found
 
 
-def test_a_question_of_each_market_becomes_an_event_with_its_answer():
-    found = [
-        read_event("polymarket"),
-        read_event("manifold"),
-        read_event("kalshi", result="no"),
-        read_event("metaculus"),
-    ]
-    events = [one.event for one in found]
-    wanted = "polymarket-0xabc manifold-m1 kalshi-KXRAIN-26FEB01-B2 metaculus-77".split()
-    assert [event["event_id"] for event in events] == wanted
-    assert [one.answer and one.answer["value"] for one in found] == ['"B"', '"A"', '"B"', None]
-    assert events[0]["prompt"] == "Will it rain?\nA. Yes\nB. No"
-    assert events[2]["prompt"] == "How much rain will fall? (2 mm or more)\nA. Yes\nB. No"
-    assert events[0]["resolves_at"] == "2026-01-20T20:00:00+08:00", "when it was closed, not when planned"
-    assert events[1]["opens_at"] == "2026-01-01T08:00:00+08:00"
-    assert [event["resolution_criteria"] for event in events[2:]] == ["By the gauge.", "From bank to bank."]
+@pytest.mark.parametrize(
+    ("venue", "changes", "event_id", "answer", "prompt"),
+    [
+        ("polymarket", {}, "polymarket-0xabc", '"B"', "Will it rain?"),
+        ("manifold", {}, "manifold-m1", '"A"', "Will it snow?"),
+        ("kalshi", {"result": "no"}, "kalshi-KXRAIN-26FEB01-B2", '"B"', "How much rain will fall? (2 mm or more)"),
+        ("metaculus", {}, "metaculus-77", None, "Will the river freeze?"),
+    ],
+)
+def test_a_question_of_each_market_becomes_an_event_with_its_answer(venue, changes, event_id, answer, prompt):
+    event, found, *_ = read_event(venue, **changes)
+    assert (event["event_id"], found and found["value"]) == (event_id, answer)
+    assert event["prompt"] == f"{prompt}\nA. Yes\nB. No" and event["opens_at"] == "2026-01-01T08:00:00+08:00"
+    rules = {"polymarket": "By the gauge.", "kalshi": "By the gauge.", "metaculus": "From bank to bank."}
+    assert event["resolution_criteria"] == rules.get(venue)
+    if venue == "polymarket":
+        assert event["resolves_at"] == "2026-01-20T20:00:00+08:00", "when it was closed, not when planned"
 
 
-def test_the_price_is_of_the_first_option_and_none_where_the_market_shows_none():
-    poly = read_event("polymarket", slug="rain", outcomePrices='["0.3", "0.7"]', closed=False)
-    assert poly.price == 0.3 and poly.url == "https://polymarket.com/market/rain"
-    assert [read_event(venue).price for venue in ("manifold", "kalshi", "metaculus")] == [
-        None,
-        pytest.approx(0.32),
-        0.2,
-    ]
-    lost = dict.fromkeys(("yes_bid_dollars", "yes_ask_dollars", "last_price_dollars"), "0.0000")
-    hidden = METACULUS["question"] | {"aggregations": {"recency_weighted": {"latest": None}}}
-    assert read_event("kalshi", **lost).price is None and read_event("metaculus", question=hidden).price is None
-    assert read_event("kalshi", **lost | {"last_price_dollars": "0.4"}).price == 0.4
+LOST = dict.fromkeys(("yes_bid_dollars", "yes_ask_dollars", "last_price_dollars"), "0.0000")
+HIDDEN = METACULUS["question"] | {"aggregations": {"recency_weighted": {"latest": None}}}
+OPEN = {"slug": "rain", "outcomePrices": '["0.3", "0.7"]', "closed": False}
+
+
+@pytest.mark.parametrize(
+    ("venue", "changes", "price"),
+    [
+        ("polymarket", OPEN, 0.3),
+        ("manifold", {}, None),
+        ("kalshi", {}, 0.32),
+        ("kalshi", LOST, None),
+        ("kalshi", LOST | {"last_price_dollars": "0.4"}, 0.4),
+        ("metaculus", {}, 0.2),
+        ("metaculus", {"question": HIDDEN}, None),
+    ],
+)
+def test_the_price_is_of_the_first_option_and_none_where_the_market_shows_none(venue, changes, price):
+    assert read_event(venue, **changes).price == (price and pytest.approx(price))
 
 
 @pytest.mark.parametrize(
@@ -104,21 +112,16 @@ def test_the_price_is_of_the_first_option_and_none_where_the_market_shows_none()
     [
         ("polymarket", {"closedTime": "2025-12-31T00:00:00Z"}, "it was settled before it opened"),
         ("polymarket", {"outcomePrices": '["1", "1"]'}, "its last prices are [1.0, 1.0], of which one winner has 1"),
-        (
-            "polymarket",
-            {"outcomes": '[["Yes"], ["No"]]'},
-            'field outcomes: \'[["Yes"], ["No"]]\' is not a list of texts',
-        ),
+        ("polymarket", {"outcomes": '[["Yes"]]'}, "field outcomes: '[[\"Yes\"]]' is not a list of texts"),
         ("polymarket", {"outcomePrices": f"[{'9' * 400}, 0]"}, "field outcomePrices: "),
-        ("polymarket", {"outcomePrices": '["1"]'}, "its last prices are [1.0]"),
         ("polymarket", {"endDate": []}, "field endDate: [] is not a moment"),
         ("manifold", {"createdTime": 1767225600}, "field createdTime: 1767225600 is not a moment of 2000 to 2100"),
         ("manifold", {"createdTime": 10**400}, "field createdTime: 1000"),
-        ("manifold", {"outcomeType": "NUMERIC"}, "it is NUMERIC, and only BINARY"),
+        ("manifold", {"outcomeType": "NUMERIC"}, "it is NUMERIC, and only"),
         ("manifold", {"resolution": "MKT"}, "it was resolved as MKT"),
-        ("kalshi", {"market_type": "scalar"}, "it is scalar, and only binary ones"),
+        ("kalshi", {"market_type": "scalar"}, "it is scalar, and only"),
         ("kalshi", {"yes_bid_dollars": "1.5"}, "field yes_bid_dollars: '1.5' is not a number from 0 to 1"),
-        ("metaculus", {"question": None}, "it is a group, or a note, and only posts"),
+        ("metaculus", {"question": None}, "it is a group, or a note, and only"),
         ("metaculus", {"question": METACULUS["question"] | {"open_time": 7}}, "field open_time: 7 is not a moment"),
     ],
 )
@@ -140,26 +143,15 @@ def make_candle(at, price, bid, ask):
     return {"end_period_ts": at} | {name: {"close_dollars": cell} for name, cell in ends.items()}
 
 
+PRICES = [(1767225600, 0.3), (1767312000, 0.4)]
+CANDLES = [make_candle(1767225600, "0.3", None, None), make_candle(1767268800, None, None, None)]
+CANDLES += [make_candle(1767312000, None, "0.3", "0.5"), make_candle(1767398400, None, None, "0.5")]
+FORECASTS = [{"start_time": at, "centers": [price]} for at, price in PRICES]
 HISTORIES = {
     "polymarket": {"history": [{"t": 1767312000, "p": 0.4}, {"t": 1767225600, "p": "0.3"}]},
-    "manifold": [{"createdTime": 1767225600000 + 86400000 * at, "probAfter": 0.3 + 0.1 * at} for at in (0, 1)],
-    "kalshi": {
-        "candlesticks": [
-            {"end_period_ts": 1767225600, "price": {"close_dollars": "0.3"}},
-            {"end_period_ts": 1767268800, "price": {"close_dollars": None}},
-            make_candle(1767312000, None, "0.3", "0.5"),
-            make_candle(1767398400, None, None, "0.5"),
-        ]
-    },
-    "metaculus": {
-        "question": {
-            "aggregations": {
-                "recency_weighted": {
-                    "history": [{"start_time": 1767225600 + 86400 * at, "centers": [0.3 + 0.1 * at]} for at in (0, 1)]
-                }
-            }
-        }
-    },
+    "manifold": [{"createdTime": 1000 * at, "probAfter": price} for at, price in PRICES],
+    "kalshi": {"candlesticks": CANDLES},
+    "metaculus": {"question": {"aggregations": {"recency_weighted": {"history": FORECASTS}}}},
 }
 
 

@@ -6,8 +6,6 @@ is over the events that both predicted. Intervals and tests are clustered by sou
 
 from pathlib import Path
 
-import pandas as pd
-
 from helpers.cli import report
 from helpers.cli.main import show
 from helpers.futurex.past import read_window
@@ -15,12 +13,10 @@ from helpers.question_sets import find_set
 from helpers.scoring.runs import find_run, list_runs, read_predictions
 from helpers.scoring.scores import build_matrix, score_predictions, select_headline
 from helpers.stats.means import find_clusters
-from helpers.stats.paired import ALPHA, judge_pair, list_pairs
+from helpers.stats.paired import ALPHA, compare_pairs, judge_pair
 from helpers.stats.two_way import compare_adjusted, fit_two_way, tabulate_adjusted
 
 FOLDER = "results/compare"
-MANY = 12
-"""Above so many agents each is compared with the best one only: so many pairs tell nothing apart after Holm."""
 ADJUSTED = (
     "adjusted: each score is split into an effect of the question and one of the agent (least squares, a missing "
     "prediction counting 0). It takes a lead to be the same on every question: an adjustment, not a test in pairs"
@@ -51,21 +47,20 @@ def select_runs(every, names, window):
     """Return (runs, notes, condition) for names of runs or agents; for none, a local run of every agent in a window.
 
     Of an agent's several runs the newest is taken that was made under the condition of the one with the fewest runs.
-    Raises ValueError for an unknown name, with the nearest or all.
+    Raises ValueError for an unknown name, with the nearest or all, and for fewer than two runs.
     """
-    asked_for = list(dict.fromkeys(names))
-    if not names:
-        asked_for = sorted({run.agent_id for run in every if isinstance(run.place, Path) and run.window == window})
-        if len(asked_for) < 2:
-            told, name = f"{len(asked_for)} agents have a local run on", find_set(window).name
-            raise ValueError(f"{told} {name}; `make run SET={name} LIMIT=20` makes some")
-    found, notes = {name: find_run(every, name, window) for name in asked_for}, []
+    local = sorted({run.agent_id for run in every if isinstance(run.place, Path) and run.window == window})
+    found = {name: find_run(every, name, window) for name in dict.fromkeys(names or local)}
+    if len(found) < 2:
+        told, name = "; ".join(found) or "none", find_set(window).name
+        some = f"`make run SET={name} LIMIT=20` makes some"
+        raise ValueError(f"a comparison needs two runs on {name}, and there is {told}: name another, or {some}")
     condition = min(found.values(), key=lambda own: (own[0].category == "baseline", len(own)))[0].condition
     chosen = {name: next((run for run in own if suits(run, condition)), own[0]) for name, own in found.items()}
-    for name, own in found.items():
-        if names and len(own) > 1:
-            others = ", ".join(f"{run.run_id} ({run.condition or 'as usual'})" for run in own if run != chosen[name])
-            notes.append(f"{name}: {chosen[name].run_id} of its runs; the others by their run_id: {others}")
+    notes = []
+    for name, own in found.items() if names else ():
+        if others := [f"{run.run_id} ({run.condition or 'as usual'})" for run in own if run != chosen[name]]:
+            notes.append(f"{name}: {chosen[name].run_id} of its runs; the others by their run_id: {', '.join(others)}")
     return list(chosen.values()), notes, condition
 
 
@@ -78,18 +73,6 @@ def add_baselines(every, runs, condition):
     return [found[name] for name in sorted(found) if name not in taken]
 
 
-def label_runs(runs):
-    """Return runs under labels: their agent's name; where one stands twice the run_id.
-
-    >>> from helpers.scoring.runs import Run
-    >>> near, mid = (Run("", f"x-L-{n}", "x", "", "", f"asked at {n}", "L", "L") for n in ("Near", "Mid"))
-    >>> [run.label for run in label_runs([near, mid])], [run.label for run in label_runs([mid])]
-    (['x-L-Near', 'x-L-Mid'], ['x'])
-    """
-    is_enough = len({run.agent_id for run in runs}) == len(runs)
-    return [run._replace(label=run.agent_id if is_enough else run.run_id) for run in runs]
-
-
 def describe_conditions(runs):
     """Return (the condition that all runs share, or "", a sentence on how they differ, or "")."""
     told = {run.condition for run in runs if run.category != "baseline"} or {run.condition for run in runs}
@@ -99,13 +82,7 @@ def describe_conditions(runs):
     return "", f"conditions differ, and a difference between runs may be theirs: {listed}"
 
 
-def find_shared(asked, runs):
-    """Return the events that all runs were asked, of {label: its events}. Raises ValueError where there is none."""
-    if shared := set.intersection(*(asked[run.label] for run in runs)):
-        return shared
-    told = ", ".join(f"{run.label} ({len(asked[run.label])} of {find_set(run.window).name})" for run in runs)
-    do = "run them on the same set and LIMIT, compare fewer, or add --adjust"
-    raise ValueError(f"no event was asked of all: {told}; {do}")
+# --- how they differ -------------------------------------------------------------------------------------------------
 
 
 def compare_runs(scores, events, runs):
@@ -114,14 +91,21 @@ def compare_runs(scores, events, runs):
     As `paired.compare_pairs`, with condition_a and _b, coverage_a and _b (the share of the scored events predicted) and
     verdict (by p_holm).
     """
-    names, conditions = [run.label for run in runs], {run.label: run.condition for run in runs}
-    matrix = build_matrix(select_headline(scores, events), names)
-    if len(names) > MANY:
-        matrix = matrix[matrix.fillna(0).mean().sort_values(ascending=False, kind="stable").index]
-    table = report.pair_agents(matrix, find_clusters(events)[0], MANY)
+    matrix = build_matrix(select_headline(scores, events), [run.label for run in runs])
+    best = list(matrix.fillna(0).mean().sort_values(ascending=False, kind="stable").index)
+    names = best if len(best) > report.MANY else list(matrix)
+    table = compare_pairs(matrix, find_clusters(events)[0], report.choose_pairs(names))
+    conditions = {run.label: run.condition for run in runs}
     for name, told in (("condition", conditions), ("coverage", matrix.notna().mean())):
         table = table.assign(**{f"{name}_{side}": table[f"agent_{side}"].map(told) for side in "ab"})
     return judge_pairs(table)
+
+
+def fit_adjusted(scores, events, agents):
+    """Return (the two-way fit of some agents' scores, their adjusted mean, low and high by agent, the best first)."""
+    matrix = build_matrix(select_headline(scores, events), agents, "score_imputed").dropna(axis=1, how="all")
+    fit = fit_two_way(matrix, find_clusters(events)[0])
+    return fit, tabulate_adjusted(fit).sort_values("mean", ascending=False)[["mean", "low", "high"]]
 
 
 def judge_pairs(pairs):
@@ -158,63 +142,53 @@ def write_three(folder, events, answers, predictions):
     return [f"{name}.csv" for name in tables]
 
 
-def fit_adjusted(scores, events, agents):
-    """Return (the two-way fit of some agents' scores, their adjusted mean, low and high by agent, the best first)."""
-    matrix = build_matrix(select_headline(scores, events), agents, "score_imputed").dropna(axis=1, how="all")
-    fit = fit_two_way(matrix, find_clusters(events)[0])
-    return fit, tabulate_adjusted(fit).sort_values("mean", ascending=False)[["mean", "low", "high"]]
-
-
-def adjust_runs(runs, scores, events, shown):
-    """Return (a row an agent as texts, differences) of runs that were asked different events: two-way fixed effects.
-
-    All `runs` join the questions; differences are between those whose labels are `shown`. Raises ValueError as
-    `two_way.fit_two_way`.
-    """
-    fit, means = fit_adjusted(scores, events, [run.label for run in runs])
-    adjusted = [report.write_interval(*row, digits=3) for row in means.to_numpy()]
-    named = [name for name in means.index if name in shown]
-    pairs = compare_adjusted(fit, list_pairs(named) if len(named) <= MANY else [(named[0], named[1:])])
-    return pd.DataFrame({"agent": means.index, "adjusted": adjusted}), judge_pairs(pairs)
-
-
 def main(names=(), window="A", out=None, adjust=False, explain=False):
     """Compare runs, write what was found under a folder of its own with an index page, print it and return it.
 
     The baselines that were asked these events too serve the lead over the best of them. With `adjust` runs that were
-    asked different events are compared, too (`adjust_runs`). Raises ValueError for a name that is none, with the
-    nearest.
+    asked different events are compared, too, by two-way fixed effects (`two_way`): all join the questions. Raises
+    ValueError for a name that is none, with the nearest, and where nothing joins the runs.
     """
     every = list_runs()
     runs, notes, condition = select_runs(every, names, window)
-    if len(runs) < 2:
-        raise ValueError(f"a comparison needs two runs; {runs[0].agent_id} is one, name another")
-    kept = label_runs(runs + add_baselines(every, runs, condition))
-    runs, question_set, predictions = kept[: len(runs)], find_set(kept[0].window), read_predictions(kept)
-    asked = predictions.groupby("agent_id")["event_id"].agg(set)
-    shared = set(predictions["event_id"]) if adjust else find_shared(asked, runs)
-    kept = [run for run in kept if run in runs or adjust or shared <= asked.get(run.label, set())]
+    n_runs, kept = len(runs), runs + add_baselines(every, runs, condition)
+    is_twice = len({run.agent_id for run in kept}) < len(kept)  # an agent that stands twice goes by its run_id
+    kept = [run._replace(label=run.run_id if is_twice else run.agent_id) for run in kept]
+    runs, question_set, predictions = kept[:n_runs], find_set(kept[0].window), read_predictions(kept)
+    asked, shared = predictions.groupby("agent_id")["event_id"].agg(set), set(predictions["event_id"])
+    if not adjust:
+        shared = set.intersection(*(asked[run.label] for run in runs))
+        kept = runs + [run for run in kept[n_runs:] if shared <= asked.get(run.label, set())]
+    if not shared:
+        told = ", ".join(f"{run.label} ({len(asked[run.label])} of {find_set(run.window).name})" for run in runs)
+        do = "run them on the same set and LIMIT, compare fewer, or add --adjust"
+        raise ValueError(f"no event was asked of all: {told}; {do}")
     labels = [run.label for run in kept]
+    shown = [run.label for run in runs] if names else labels
     predictions = predictions[predictions["event_id"].isin(shared) & predictions["agent_id"].isin(labels)]
     answers, events = (read_window(name, question_set.window) for name in ("answers", "events"))
     events = events[events["event_id"].isin(shared)]
     scores = score_predictions(predictions, answers, events)
-    n, folder = select_headline(scores, events)["event_id"].nunique(), list(names) or [question_set.name]
-    folder = report.open_folder(out, FOLDER, folder + ["adjusted"] * adjust)
+    place = [*(names or [question_set.name]), *["adjusted"] * adjust]
+    folder = report.open_folder(out, FOLDER, place)
     means, texts = report.write_board(folder, scores, events, [run.label for run in kept if run.category == "baseline"])
-    shown = [run.label for run in runs] if names else labels
     texts = texts[texts["agent"].isin(shown)]
     board = report.take_whole(means).loc[texts["agent"]].reset_index()
     told, differing = describe_conditions(runs)
     if adjust:
-        adjusted, pairs = adjust_runs(kept, scores, events, shown)
-        texts, told, differing = adjusted.merge(texts), "not all asked of all", ADJUSTED
+        fit, adjusted = fit_adjusted(scores, events, labels)
+        pairs = judge_pairs(
+            compare_adjusted(fit, report.choose_pairs([name for name in adjusted.index if name in shown]))
+        )
+        adjusted = adjusted.apply(lambda row: report.write_interval(*row, digits=3), axis=1)
+        texts = adjusted.rename("adjusted").rename_axis("agent").reset_index().merge(texts)
+        told, differing = "not all asked of all", ADJUSTED
     else:
         pairs, told = compare_runs(scores, events, runs), ", ".join(filter(None, ["asked of all", told]))
-    notes.insert(
-        0, f"{len(events)} events of {question_set.name} {told}, {n} with a score; {report.describe_intervals(events)}"
-    )
-    notes += [differing, *(f"{name} answered none of them" for name in board.loc[board["n"] == 0, "agent_id"])]
+    n = select_headline(scores, events)["event_id"].nunique()
+    told = f"{len(events)} events of {question_set.name} {told}, {n} with a score; {report.describe_intervals(events)}"
+    silent = board.loc[board["n"] == 0, "agent_id"]
+    notes = list(filter(None, [told, *notes, differing, *(f"{name} answered none of them" for name in silent)]))
     legend = [FAMILY.format(int(pairs["p"].notna().sum()), ALPHA), report.LEGEND]
     report.write_csv(pairs.round(6), folder / "pairs.csv")
     files = ["leaderboard.md", "leaderboard.csv", "pairs.csv", *write_three(folder, events, answers, predictions)]
@@ -223,13 +197,9 @@ def main(names=(), window="A", out=None, adjust=False, explain=False):
     written = {"files": files, "markdown": "leaderboard.md"}
     page = report.write_page(folder, f"{title} on {question_set.name}", sections, **written)[1]
     printed = [report.write_table(table.set_index(table.columns[0]), explain) for _, table in sections.values()]
-    words = [
-        *notes,
-        *(legend if explain else [legend[0].split("; MDE")[0], report.EXPLAIN]),
-        f"open in a browser: {page}",
-    ]
-    words += [f'figures of these: make figures RUN="{folder}"']
-    show("\n\n".join([*printed, "\n".join(filter(None, words))]))
+    words = [*notes, *(legend if explain else [legend[0].split("; MDE")[0], report.EXPLAIN])]
+    words += [f"open in a browser: {page}", f'figures of these: make figures RUN="{folder}"']
+    show("\n\n".join([*printed, "\n".join(words)]))
     files = [str(folder / name) for name in ("index.html", *files)]
     found = {"window": question_set.window, "n_events": len(events), "n_scored": n, "notes": notes, "files": files}
     board = board.assign(run_id=board["agent_id"].map({run.label: run.run_id for run in kept}))

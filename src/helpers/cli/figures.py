@@ -37,14 +37,108 @@ MINUTES = 10
 """How long a notebook may take."""
 
 
-def read_parameters(path):
-    """Return the parameters of a notebook with their defaults, {} where it has none."""
-    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-        if "parameters" in cell["metadata"].get("tags", ()):
-            lines = [line for line in ast.parse("".join(cell["source"])).body if hasattr(line, "value")]
-            names = [(line.targets[0] if isinstance(line, ast.Assign) else line.target).id for line in lines]
-            return {name: ast.literal_eval(line.value) for name, line in zip(names, lines, strict=True)}
-    return {}
+def main(agents, question_set=None, out=None):
+    """Draw the agents named beside the baselines and the recorded models; returns what was written.
+
+    `question_set` is a set's name, None for each set on which one of them has a run. Raises ValueError for a name that
+    is none, with the nearest.
+    """
+    names, every = list_names(agents), list_runs()
+    window = question_set and find_set(question_set).window
+    if not names:
+        raise ValueError("name agents: --agents 'my_model other_model'")
+    for name in names:
+        find_run(every, name, window)
+    known = [(run.window, name) for run in every for name in names if name in (run.agent_id, run.run_id)]
+    found = {}
+    for one in [find_set(key) for key in ([window] if window else sorted({key for key, _ in known}))]:
+        folder = report.open_folder(out, "results", names) / one.name
+        found[one.name] = draw_set([name for name in names if (one.window, name) in known], one, folder)
+    return {"agents": names, "sets": found}
+
+
+def draw_set(names, one, folder):
+    """Draw the figures of one question set into a folder, with leaderboard.csv (every mean with its interval), the same
+    in short as markdown, and an index page; returns what was written.
+    """
+    scored, chosen = load_runs(one, names), list_notebooks(one.name)
+    shutil.rmtree(folder / "figures", ignore_errors=True)
+    (folder / "figures").mkdir(parents=True)
+    baselines = list(scored.runs.loc[scored.runs["category"] == "baseline", "agent_id"])
+    means, board = report.write_board(folder, scored.scores, scored.events, baselines)
+    adjusted = fit_adjusted(scored.scores, scored.events, sorted(scored.scores["agent_id"].unique()))[1]
+    board["adjusted"] = board["agent"].map(adjusted.apply(lambda row: report.write_interval(*row), axis=1))
+    lead = "lead: over the best baseline, on the events that both answered; where agents were asked different events,"
+    notes = [
+        report.describe_intervals(scored.events),
+        f"{lead} compare by it or by `adjusted`, and not by mean",
+        ADJUSTED,
+    ]
+    due = means[means["agent_id"].isin(names) & means["note"].ne("") & means["mean"].isna()]
+    left = "so it is left out of the figures of overall scores and levels"
+    notes += [f"{name}: {note}; {left}" for name, note in due[["agent_id", "note"]].to_numpy()]
+    best = report.take_whole(means, "brier").reindex(baselines)["mean"].dropna().sort_values().index[:1]
+    sections = draw_stated(scored, [*names, *best], one, folder, means)
+    tell(f"{one.name}: {', '.join(names)} in {len(chosen)} notebooks ..." * bool(chosen))
+    given = {"agents": " ".join(names)}
+    with ThreadPoolExecutor(2) as pool:
+        ran = pool.map(lambda path: run_notebook(path, given | chosen[path], folder), chosen)
+        ran = list(tqdm(ran, total=len(chosen), unit="notebook"))
+    shutil.rmtree(folder / "work", ignore_errors=True)
+    refused = [f"{path.stem} is not drawn: {why}" for path, why in zip(chosen, ran, strict=True) if why]
+    for name in names if not one.is_public else ():  # Proof of Time's figure, where the agent's trials were recorded
+        trials = list((ROOT / "data/studies/41_solvers" / name / "figures").glob("proof_of_time_solvers.*"))
+        for path in trials:
+            shutil.copy(path, folder / "figures" / f"proof_of_time_{name}{path.suffix}")
+        command = f'make study NOTEBOOK=41_solvers ARGS="-p agent {name}"'
+        notes += [f"{name}: Proof of Time's accuracy by message limit is not drawn before {command}"] * (not trials)
+    sections = {"Leaderboard": ([*notes, report.LEGEND], board)} | sections
+    sections |= {"Not drawn": (refused, None)} if refused else {}
+    title, page = f"{', '.join(names)} on {one.name}", {"files": ["leaderboard.md", "leaderboard.csv"]}
+    drawn, page, _ = report.write_page(folder, title, sections, markdown="leaderboard.md", **page)
+    show(f"{title}: {len(drawn)} figures; open in a browser:\n{page}")
+    tell("\n".join(refused))
+    return {"folder": str(folder), "figures": drawn, "refused": refused, "notes": notes}
+
+
+def load_runs(one, names):
+    """Return the `Scored` of a set with agents: beside the recorded models, of a public set beside the baselines."""
+    if not one.is_public:
+        return load_scores(one.name, names)
+    every = list_runs()
+    chosen = [find_run(every, name, one.window)[0] for name in names]
+    chosen += add_baselines(every, chosen, chosen[0].condition)
+    events, answers, predictions = (
+        *(read_window(name, one.window) for name in ("events", "answers")),
+        read_predictions(chosen),
+    )
+    events = events[events["event_id"].isin(predictions["event_id"])]
+    runs = pd.concat([read_rows("runs", run).assign(is_own=True) for run in chosen], ignore_index=True)
+    return Scored(events, runs, predictions, score_predictions(predictions, answers, events))
+
+
+def draw_stated(scored, shown, one, folder, means):
+    """Draw the Brier errors and the calibration of agents that give probabilities; return sections of the page.
+
+    `shown` are the agents that stand on the figure. Where the set has prices the skill against them is a section.
+    """
+    rows, answers = scored.predictions[scored.predictions["agent_id"].isin(shown)], read_window("answers", one.window)
+    chances, (clusters, by) = list_chances(scored.events, answers, rows), find_clusters(scored.events)
+    if chances.empty:
+        return {"Probabilities": (["none was given: probabilities = true in an agent's table asks for them"], None)}
+    about = {"source": "runs, answers", "window": one.window, "status": "as given", "widths": f"95%, by {by}"}
+    with write_under(folder):
+        use_style()
+        draw_probabilities(means[means["agent_id"].isin(shown)], chances, clusters, about)
+    if one.window not in PRICED:
+        return {}
+    own = scored.runs[scored.runs["is_own"] & scored.runs["agent_id"].isin(shown)]
+    moment = find_moment(own["condition"].fillna("").iloc[0]).removeprefix("asked at ") or "Mid"
+    text, table = tell_prices(scored.events, answers, rows, one.window, moment)[2:]
+    return {"Skill against the market's price": ([text], table)}
+
+
+# --- notebooks -------------------------------------------------------------------------------------------------------
 
 
 def list_notebooks(question_set, folder=ROOT / "notebooks"):
@@ -56,6 +150,15 @@ def list_notebooks(question_set, folder=ROOT / "notebooks"):
             if own == question_set or not own or {own, question_set} <= set(REPLAY):
                 found[path] = {"question_set": question_set} if own else {}
     return found
+
+
+def read_parameters(path):
+    """Return the parameters of a notebook with their defaults, {} where it has none."""
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        if "parameters" in cell["metadata"].get("tags", ()):
+            lines = [line for line in ast.parse("".join(cell["source"])).body if isinstance(line, ast.AnnAssign)]
+            return {line.target.id: ast.literal_eval(line.value) for line in lines}
+    return {}
 
 
 def run_notebook(path, parameters, folder):
@@ -88,124 +191,3 @@ def describe_failure(trace):
     """
     said = re.findall(r"^(?:\w+(?:Error|Exception): )(.+)$", re.sub(r"\x1b\[[0-9;]*m", "", trace), re.MULTILINE)
     return said[-1] if said else trace.strip()[-200:] or "it ended without a word"
-
-
-def choose_sets(every, names, question_set):
-    """Return the names of the sets to draw, of all runs there are: the one asked for, else those of an agent's runs.
-
-    Raises ValueError for an agent that none of them has, with the nearest.
-    """
-    known = [run for run in every if {run.agent_id, run.run_id} & set(names)]
-    sets = [find_set(question_set)] if question_set else [find_set(name) for name in sorted({r.window for r in known})]
-    for name in names:
-        if question_set or not any(name in (run.agent_id, run.run_id) for run in known):
-            find_run(every, name, sets[0].window if sets else "A")
-    return [one.name for one in sets]
-
-
-def load_runs(question_set, names):
-    """Return the `Scored` of a set with agents: beside the recorded models, of a public set beside the baselines."""
-    one = find_set(question_set)
-    if not one.is_public:
-        return load_scores(question_set, names)
-    every = list_runs()
-    chosen = [find_run(every, name, one.window)[0] for name in names]
-    chosen += add_baselines(every, chosen, chosen[0].condition)
-    events, answers = (read_window(name, one.window) for name in ("events", "answers"))
-    predictions = read_predictions(chosen)
-    events = events[events["event_id"].isin(predictions["event_id"])]
-    runs = pd.concat([read_rows("runs", run).assign(is_own=True) for run in chosen], ignore_index=True)
-    return Scored(events, runs, predictions, score_predictions(predictions, answers, events))
-
-
-def draw_stated(scored, shown, question_set, folder, means):
-    """Draw the Brier errors and the calibration of agents that give probabilities; return sections of the page.
-
-    `shown` are the agents that stand on the figure. Where the set has prices the skill against them is a section.
-    """
-    window, rows = find_set(question_set).window, scored.predictions[scored.predictions["agent_id"].isin(shown)]
-    answers, (clusters, by) = read_window("answers", window), find_clusters(scored.events)
-    chances = list_chances(scored.events, answers, rows)
-    if chances.empty:
-        return {"Probabilities": (["none was given: probabilities = true in an agent's table asks for them"], None)}
-    about = {"source": "runs, answers", "window": window, "status": "as given"}
-    with write_under(folder):
-        use_style()
-        draw_probabilities(means[means["agent_id"].isin(shown)], chances, clusters, about, f"95%, by {by}")
-    if window not in PRICED:
-        return {}
-    own = scored.runs[scored.runs["is_own"] & scored.runs["agent_id"].isin(shown)]
-    moment = find_moment(own["condition"].fillna("").iloc[0]).removeprefix("asked at ") or "Mid"
-    _, _, text, table = tell_prices(scored.events, answers, rows, window, moment)
-    return {"Skill against the market's price": ([text], table)}
-
-
-def take_trials(names, folder):
-    """Put Proof of Time's figure of each agent into a folder, where its trials were recorded; say what is not there."""
-    notes = []
-    for name in names:
-        found = sorted((ROOT / "data/studies/41_solvers" / name / "figures").glob("proof_of_time_solvers.*"))
-        for path in found:
-            shutil.copy(path, folder / f"proof_of_time_{name}{path.suffix}")
-        if not found:
-            command = f'make study NOTEBOOK=41_solvers ARGS="-p agent {name}"'
-            notes.append(f"{name}: Proof of Time's accuracy by message limit is not drawn before {command}")
-    return notes
-
-
-def main(agents, question_set=None, out=None):
-    """Draw the agents named beside the baselines and the recorded models; returns what was written.
-
-    `question_set` is a set's name, None for each set on which one of them has a run. Raises ValueError for a name that
-    is none, with the nearest.
-    """
-    names = list_names(agents)
-    if not names:
-        raise ValueError("name agents: --agents 'my_model other_model'")
-    found, every = {}, list_runs()
-    for name in choose_sets(every, names, question_set):
-        folder = report.open_folder(out, "results", names) / name
-        window = find_set(name).window
-        known = {key for run in every if run.window == window for key in (run.agent_id, run.run_id)}
-        found[name] = draw_set([one for one in names if one in known], name, folder)
-    return {"agents": names, "sets": found}
-
-
-def draw_set(names, question_set, folder):
-    """Draw the figures of one question set into a folder, with leaderboard.csv (every mean with its interval), the same
-    in short as markdown, and an index page; returns what was written.
-    """
-    scored, chosen = load_runs(question_set, names), list_notebooks(question_set)
-    shutil.rmtree(folder / "figures", ignore_errors=True)
-    (folder / "figures").mkdir(parents=True)
-    baselines = list(scored.runs.loc[scored.runs["category"] == "baseline", "agent_id"])
-    means, board = report.write_board(folder, scored.scores, scored.events, baselines)
-    told = "lead: over the best baseline, on the events that both answered; where agents were asked different events,"
-    notes = [
-        report.describe_intervals(scored.events),
-        f"{told} compare by it or by `adjusted`, and not by mean",
-        ADJUSTED,
-    ]
-    adjusted = fit_adjusted(scored.scores, scored.events, sorted(scored.scores["agent_id"].unique()))[1]
-    board["adjusted"] = board["agent"].map(adjusted.apply(lambda row: report.write_interval(*row), axis=1))
-    due = means[means["agent_id"].isin(names) & means["note"].ne("") & means["mean"].isna()]
-    left = "so it is left out of the figures of overall scores and levels"
-    notes += [f"{name}: {note}; {left}" for name, note in due[["agent_id", "note"]].to_numpy()]
-    best = report.take_whole(means, "brier").reindex(baselines)["mean"].dropna().sort_values().index[:1]
-    stated = draw_stated(scored, [*names, *best], question_set, folder, means)
-    tell(f"{question_set}: {', '.join(names)} in {len(chosen)} notebooks ..." * bool(chosen))
-    given = {"agents": " ".join(names)}
-    with ThreadPoolExecutor(2) as pool:
-        ran = pool.map(lambda path: run_notebook(path, given | chosen[path], folder), chosen)
-        problems = dict(zip([path.stem for path in chosen], tqdm(ran, total=len(chosen), unit="notebook"), strict=True))
-    shutil.rmtree(folder / "work", ignore_errors=True)
-    notes += [] if find_set(question_set).is_public else take_trials(names, folder / "figures")
-    refused, title = [f"{name} is not drawn: {why}" for name, why in problems.items() if why], f"{', '.join(names)} on "
-    sections = (
-        {"Leaderboard": ([*notes, report.LEGEND], board)} | stated | ({"Not drawn": (refused, None)} if refused else {})
-    )
-    page = {"files": ["leaderboard.md", "leaderboard.csv"], "markdown": "leaderboard.md"}
-    drawn, page, _ = report.write_page(folder, title + question_set, sections, **page)
-    show(f"{title}{question_set}: {len(drawn)} figures; open in a browser:\n{page}")
-    tell("\n".join(refused))
-    return {"folder": str(folder), "figures": drawn, "refused": refused, "notes": notes}

@@ -60,9 +60,6 @@ class PartWay(SystemExit):
         self.found = found
 
 
-# --- words -----------------------------------------------------------------------------------------------------------
-
-
 def hide_controls(text):
     r"""Return a text whose control characters are written out, so that a terminal shows and does not obey them.
 

@@ -91,16 +91,36 @@ def check_model(name, entry, prices, ceiling_usd):
     if get_local_name(entry):
         tell(f"{name}: starting its model on this machine ...")
         return {}
-    if ceiling_usd is None:
-        return {"ceiling_usd": None}
     unknown = ""
-    if prices is None and get_prices(entry["model"]) is None:
+    if ceiling_usd is not None and prices is None and get_prices(entry["model"]) is None:
         unknown = f"{entry['model']}: usd_per_million = {{ input = ..., output = ... }} in its table names one"
-    elif "search" in entry and price_search(entry["search"]) is None:
+    elif ceiling_usd is not None and "search" in entry and price_search(entry["search"]) is None:
         unknown = f"a search by {entry['search']}: another provider may have one"
     if unknown:
         raise ValueError(f"{name}: no price is known for {unknown}; or leave the ceiling out; nothing was asked")
     return {"ceiling_usd": ceiling_usd}
+
+
+def announce(agent_id, entry, left, n_all, door, is_limited):
+    """Print what a run will ask and take, before the first request; `n_all` counts its questions with their repeats.
+
+    Raises ValueError when the ceiling has no room, or many would be paid for and nobody has said how many.
+    """
+    is_local = get_local_name(entry) is not None
+    if not is_local and (cut := describe_cut(door)):
+        tell(f"{agent_id}: {cut}")
+    if not is_local and not entry.get("api_base") and FLOATING.search(entry["model"]):
+        tell(f"{agent_id}: {entry['model']} names no version, so what answers may change; a dated name stays the same")
+    check_bound(agent_id, entry, left, door)
+    told, is_paid = estimate_cost(entry, left)
+    if is_paid and len(left) > MANY_PAID and not is_limited:
+        many = "say how many (LIMIT=20), or YES=1 for all (a week: CEILING=1); nothing was asked"
+        raise ValueError(f"{agent_id}: {told}; {many}")
+    show(f"{agent_id}: {told}")
+    if len(left) < n_all:
+        show(f"{agent_id}: {n_all - len(left)} of {n_all} questions are done with; {len(left)} are left")
+    elif any(map(is_final, door.recordings.rows.values())):
+        show(f"{agent_id}: what replies that are recorded already answer is not asked, or paid, again")
 
 
 def check_bound(agent_id, entry, left, door):
@@ -127,35 +147,12 @@ def estimate_cost(entry, events):
     told = f"{len(events)} questions to ask of {entry['model']}"
     if get_local_name(entry):
         return f"{told}; the model runs on this machine", False
-    prices = read_prices(entry) or get_prices(entry["model"])
     tokens = estimate_tokens(entry["method"], len(events))
     if tokens is None:
         prompts = [fill_prompt(event) for event in events.to_dict("records")]
         tokens = sum(len(prompt.encode()) for prompt in prompts) // 4, N_REPLY * len(prompts)
     told += f", about {tokens[0]:,} tokens in and {tokens[1]:,} out"
-    if prices is None:
+    if (prices := read_prices(entry) or get_prices(entry["model"])) is None:
         return f"{told}; no price is known for this model", not entry.get("api_base")
     cost = tokens[0] * prices[0] + tokens[1] * prices[1]
     return f"{told}, {write_usd(cost)} USD ({LEFT_OUT})", cost > 0
-
-
-def announce(agent_id, entry, left, n_all, door, is_limited):
-    """Print what a run will ask and take, before the first request; `n_all` counts its questions with their repeats.
-
-    Raises ValueError when the ceiling has no room, or many would be paid for and nobody has said how many.
-    """
-    if not get_local_name(entry) and (cut := describe_cut(door)):
-        tell(f"{agent_id}: {cut}")
-    if not entry.get("api_base") and not get_local_name(entry) and FLOATING.search(entry["model"]):
-        tell(f"{agent_id}: {entry['model']} names no version, so what answers may change; a dated name stays the same")
-    check_bound(agent_id, entry, left, door)
-    told, is_paid = estimate_cost(entry, left)
-    if is_paid and len(left) > MANY_PAID and not is_limited:
-        raise ValueError(
-            f"{agent_id}: {told}; say how many (LIMIT=20), or YES=1 for all (a week: CEILING=1); nothing was asked"
-        )
-    show(f"{agent_id}: {told}")
-    if len(left) < n_all:
-        show(f"{agent_id}: {n_all - len(left)} of {n_all} questions are done with; {len(left)} are left")
-    elif any(map(is_final, door.recordings.rows.values())):
-        show(f"{agent_id}: what replies that are recorded already answer is not asked, or paid, again")

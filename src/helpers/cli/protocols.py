@@ -9,7 +9,7 @@ from helpers.cli import report
 from helpers.cli.compare import add_baselines, find_moment
 from helpers.cli.conditions import KINDS, describe_facts, refer_to_cards, tell_prices
 from helpers.cli.main import show
-from helpers.cli.results import audit_leaks, count_missing, describe_mean, tabulate_kept
+from helpers.cli.results import average_kept, count_missing, describe_mean, find_leaks
 from helpers.futurex.past import PRICED, read_window
 from helpers.models.costs import write_usd
 from helpers.question_sets import find_set
@@ -19,7 +19,6 @@ from helpers.stats.calibration import bin_chances, list_chances
 from helpers.stats.means import MIN_CLUSTERS, find_clusters, measure_share, tabulate_groups
 from helpers.worldreasoner.own_runs import judge_runs
 
-FOLDER = "results/report"
 INCONCLUSIVE = f"without an interval: inconclusive, of fewer than {MIN_CLUSTERS} clusters or where nothing varies"
 MANY_STEPS = 10
 """Questions with so many steps or more stand in one row."""
@@ -29,6 +28,7 @@ AXES = {
     "recall": "No key-event recall: the agent is asked for no graph.",
 }
 """An axis of WorldReasoner -> what is said where a run has none of it."""
+TABLES = ("runs", "predictions", "replies", "traces")
 
 
 def main(run, window=None, out=None):
@@ -37,38 +37,40 @@ def main(run, window=None, out=None):
     `run` is a run_id or an agent's name. Raises ValueError for a name that is none, with the nearest.
     """
     every = list_runs()
-    found = find_run(every, run, window)
-    sections, events = report_run(found[0], every)
-    what = f"{len(events)} questions of {find_set(found[0].window).name}, {found[0].condition or 'asked as usual'}"
-    about = [f"{found[0].run_id}: {what}", report.describe_intervals(events), INCONCLUSIVE]
-    about += [f"of {len(found)} runs the newest: a run_id names another"] if len(found) > 1 else []
-    folder, title = report.open_folder(out, FOLDER, [found[0].run_id]), f"{found[0].agent_id} by four protocols"
+    own, *others = find_run(every, run, window)
+    sections, events = report_run(own, every)
+    what = f"{len(events)} questions of {find_set(own.window).name}, {own.condition or 'asked as usual'}"
+    about = [f"{own.run_id}: {what}", report.describe_intervals(events), INCONCLUSIVE]
+    about += [f"of {1 + len(others)} runs the newest: a run_id names another"] if others else []
+    folder, title = report.open_folder(out, "results/report", [own.run_id]), f"{own.agent_id} by four protocols"
     _, page, text = report.write_page(folder, title, sections, about=about, markdown="report.md")
     show(f"{text}\nopen in a browser: {page}")
     rows = [
         {"title": title, "notes": notes, "table": None if table is None else table.to_dict("records")}
         for title, (notes, table) in sections.items()
     ]
-    return {"run_id": found[0].run_id, "window": found[0].window, "about": about, "sections": rows}
+    return {"run_id": own.run_id, "window": own.window, "about": about, "sections": rows}
 
 
 def report_run(run, every):
     """Return ({title: (sentences, table or None)}, events) of a run by four protocols, its leaks, its costs."""
-    tables = {name: read_rows(name, run, True) for name in ("runs", "replies", "predictions", "traces")}
+    tables = {name: read_rows(name, run, True) for name in TABLES}
     asked = set(tables["predictions"]["event_id"])
     events, answers = (read_window(name, run.window) for name in ("events", "answers"))
     events, answers = (table[table["event_id"].isin(asked)] for table in (events, answers))
     others = add_baselines(every, [run], run.condition)
     beside = [read_predictions(others).query("event_id in @asked")] if others else []
     scores = score_predictions(pd.concat([tables["predictions"], *beside]), answers, events)
+    means = report.tabulate_scores(scores, events)
+    leads = report.tabulate_leads(scores, events, [one.label for one in others])
     clusters, rows = find_clusters(events)[0], select_headline(scores, events)
-    own = rows[rows["agent_id"] == run.label]
+    rows = rows[rows["agent_id"] == run.label]
     return {
-        "FutureX": tell_futurex(run, scores, events, [one.label for one in others]),
+        "FutureX": tell_futurex(run, means, leads),
         "WorldReasoner": tell_worldreasoner(run, events, answers, tables),
-        "Proof of Time": tell_steps(own, clusters, tables),
-        "LiveAgentBench": tell_success(own, clusters),
-        "Probabilities": tell_chances(run, scores, events, answers, tables, clusters),
+        "Proof of Time": tell_steps(rows, clusters, tables),
+        "LiveAgentBench": tell_success(rows, clusters),
+        "Probabilities": tell_chances(run, means, events, answers, tables["predictions"], clusters),
         "Leaks and agreement": (tell_leaks(events, answers, tables) + tell_samples(tables["predictions"]), None),
         "Costs, seconds, and what is missing": tell_spent(tables),
     }, events
@@ -90,62 +92,60 @@ def list_means(table, label, *, is_imputed=False):
     return shown if is_imputed else shown.assign(coverage=[f"{row['coverage']:.0%}" for row in rows])
 
 
-def tell_futurex(run, scores, events, baselines):
-    """Return (sentences, table) of FutureX's levels and overall, and the lead over the best baseline in pairs."""
-    table = report.tabulate_scores(scores, events).query("metric == 'score' and group in ['overall', 'all', 'level']")
-    own, leads = table[table["agent_id"] == run.label], report.tabulate_leads(scores, events, baselines)
-    shown, notes = list_means(own, "score"), [f"Overall: {note}." for note in own["note"].unique() if note]
-    if run.label not in leads.index:
-        return [*notes, "No lead: no run of a baseline on these questions under the same condition is kept."], shown
-    lead = leads.loc[run.label]
-    beside = report.take_whole(table).loc[lead["baseline"], "mean"]
-    told = f"Lead over {lead['baseline']}, the best baseline here ({beside:.3f}), over what both answered"
-    return [*notes, f"{told}: {tell_pair(lead)}."], shown
-
-
-def tell_pair(pair):
+def write_pair(pair):
     """Return a paired difference with its interval and n, or that there is none."""
     if not pair["n"]:
         return "none: no question that both answered"
     return f"{report.write_difference(pair, 3)}, n = {pair['n']}"
 
 
+def tell_futurex(run, means, leads):
+    """Return (sentences, table) of FutureX's levels and overall, and the lead over the best baseline in pairs."""
+    own = means.query("agent_id == @run.label and metric == 'score' and group in ['overall', 'all', 'level']")
+    notes = [f"Overall: {note}." for note in own["note"].unique() if note]
+    lead = "No lead: no run of a baseline on these questions under the same condition is kept."
+    if run.label in leads.index:
+        pair = leads.loc[run.label]
+        beside = (
+            f"{pair['baseline']}, the best baseline here ({report.take_whole(means).loc[pair['baseline'], 'mean']:.3f})"
+        )
+        lead = f"Lead over {beside}, over what both answered: {write_pair(pair)}."
+    return [*notes, lead], list_means(own, "score")
+
+
 def tell_worldreasoner(run, events, answers, tables):
     """Return (sentences, table) of WorldReasoner's axes, of a run on the long questions or on the authors' own."""
     if run.window not in KINDS:
-        name = find_set(run.window).name
-        lacks = f"Not computed: {name} has no questions with moments, reference sources and reference events; "
-        return [f"{lacks}long and worldreasoner have."], None
-    row = tables["runs"].iloc[0]
-    cutoff = row["knowledge_cutoff_date"] if isinstance(row["knowledge_cutoff_date"], str) else None
-    given = (tables[name] for name in ("runs", "predictions", "replies", "traces"))
+        lacks = f"{find_set(run.window).name} has no questions with moments, reference sources and reference events"
+        return [f"Not computed: {lacks}; long and worldreasoner have."], None
+    cutoff = tables["runs"]["knowledge_cutoff_date"].iloc[0]
+    cutoffs = {run.label: cutoff if isinstance(cutoff, str) else None}
     references = refer_to_cards(tables["traces"]) if run.window == "W" else {}
-    rows, facts = judge_runs(events, answers, *given, {run.label: cutoff}, **references)
-    notes = describe_facts(run.label, facts[run.label], rows, KINDS[run.window])
+    rows, facts = judge_runs(events, answers, *(tables[name] for name in TABLES), cutoffs, **references)
     names = rows["metric"].str.removeprefix("worldreasoner_")
-    there = {name.split("_")[0] for name in names}
-    notes += [lacks for axis, lacks in AXES.items() if axis not in there]
+    notes = describe_facts(run.label, facts[run.label], rows, KINDS[run.window])
+    notes += [lacks for axis, lacks in AXES.items() if not names.str.startswith(axis).any()]
     axes = names.where(rows["group"] == "all", names + " " + rows["group"])
     return notes, list_means(rows.assign(group=axes), "axis")
 
 
 def tell_steps(rows, clusters, tables):
     """Return (sentences, table) of Proof of Time's accuracy (single choices), by steps, and the cost of an answer."""
-    replies, limit = tables["replies"], tables["runs"].iloc[0]["message_limit"]
-    choices, told = rows[rows["kind"] == "single"], "the run sets none, so no accuracy by limit"
-    notes = [f"Limit of messages: {told if pd.isna(limit) else f'{limit:.0f}, the only one of this run'}."]
-    n, costs = tables["predictions"]["status"].eq("ok").sum(), pd.to_numeric(replies["cost_usd"])
-    price = "not known, replies have no price or none is answered"
-    price = f"{write_usd(costs.sum() / n)} USD (n = {n})" if costs.notna().all() and n else price
-    notes += [f"Cost of an answered question: {price}."]
+    limit, costs = tables["runs"].iloc[0]["message_limit"], pd.to_numeric(tables["replies"]["cost_usd"])
+    told = "the run sets none, so no accuracy by limit" if pd.isna(limit) else f"{limit:.0f}, the only one of this run"
+    n = tables["predictions"]["status"].eq("ok").sum()
+    price = f"{write_usd(costs.sum() / n)} USD (n = {n})" if costs.notna().all() and n else "not known"
+    notes = [f"Limit of messages: {told}.", f"Cost of an answered question: {price}."]
+    choices = rows[rows["kind"] == "single"]
     if choices.empty:
         return [*notes, "No accuracy: the run was asked no single choice that has an answer."], None
     steps = tables["traces"].query("step_type == 'model'").groupby(["event_id", "sample"]).size().clip(upper=MANY_STEPS)
-    taken = pd.Series(list(zip(choices["event_id"], choices["sample"], strict=True)), choices.index).map(steps)
-    choices = choices.assign(score=choices["score_imputed"], steps=taken)
+    choices = choices.join(steps.rename("steps"), on=["event_id", "sample"]).assign(score=choices["score_imputed"])
     groups = ("steps",) if choices["steps"].nunique() > 1 else ()
-    one = "the traces keep no request to a model" if taken.isna().all() else f"each took {taken.max():.0f}"
-    notes += [] if groups else [f"No accuracy by number of steps (requests to a model): {one}."]
+    if not groups:
+        n_steps = choices["steps"].max()
+        one = "the traces keep no request to a model" if pd.isna(n_steps) else f"each took {n_steps:.0f}"
+        notes += [f"No accuracy by number of steps (requests to a model): {one}."]
     notes += ["A missing prediction is wrong, so n is all that were asked."]
     return notes, list_means(tabulate_groups(choices, clusters, groups), "accuracy", is_imputed=True)
 
@@ -153,50 +153,43 @@ def tell_steps(rows, clusters, tables):
 def tell_success(rows, clusters):
     """Return (sentences, table) of LiveAgentBench's success rate: exact answers, by kind; a missing one is none."""
     exact = rows.assign(score=rows["score_imputed"].eq(1).astype(float))
-    note = (
-        "An answer counts where it is exactly right (headline score 1); no credit for a part. A missing one is wrong."
-    )
+    note = "An answer counts where it is exactly right (headline score 1), none in part. A missing one is wrong."
     return [note], list_means(tabulate_groups(exact, clusters, ("kind",)), "success rate", is_imputed=True)
 
 
-def tell_chances(run, scores, events, answers, tables, clusters):
+def tell_chances(run, means, events, answers, predictions, clusters):
     """Return (sentences, table) of probabilities: reliability by bin, the Brier error, skill against the price."""
-    made, notes = tables["predictions"], []
-    table = report.tabulate_scores(scores[scores["agent_id"] == run.label], events).query("metric == 'brier'")
-    for row in table.to_dict("records"):
-        what = row["name"] or "single choices"
-        notes += [f"Brier error, {what}: {write_mean(row)}, n = {row['n']} of {row['n_asked']}. {report.BRIER}."]
-    notes += [] if len(table) else ["No Brier error: the replies state no probability of a choice."]
-    notes += tell_market(run, events, answers, made)
-    chances = list_chances(events, answers, made)
-    if chances.empty:
+    notes = [
+        f"Brier error, {row['name'] or 'single choices'}: {write_mean(row)}, n = {row['n']} of {row['n_asked']}. "
+        f"{report.BRIER}."
+        for row in means.query("agent_id == @run.label and metric == 'brier'").to_dict("records")
+    ] or ["No Brier error: the replies state no probability of a choice."]
+    if run.window in PRICED:
+        moment = find_moment(run.condition).removeprefix("asked at ") or "Mid"
+        _, facts, text, _ = tell_prices(events, answers, predictions, run.window, moment)
+        skills = [fact["market"] for fact in facts.values()]
+        told = ", ".join(f"{write_pair(one)} questions; skill {one['skill']:z.3f}" for one in skills)
+        notes += [f"{text}: {told}." if told else f"No skill against the market's price: {text}."]
+    else:
+        lacks = f"{find_set(run.window).name} has no prices; markets and worldreasoner have"
+        notes += [f"No skill against a market: {lacks}."]
+    bins = bin_chances(list_chances(events, answers, predictions), clusters)
+    if bins.empty:
         return [*notes, "No calibration: the replies give no probabilities by option."], None
-    bins = bin_chances(chances, clusters)
-    shown = {"said (mean)": bins["said"].map("{:.3f}".format), "n": bins["n"].astype(str)}
-    came = [write_mean(row) for row in bins.rename(columns={"share": "mean"}).to_dict("records")]
-    shown = pd.DataFrame({"probability from": bins["bin"].map("{:.1f}".format), **shown, "came true (95%)": came})
+    shown = pd.DataFrame({"probability from": bins["bin"].map("{:.1f}".format)})
+    shown["said (mean)"], shown["n"] = bins["said"].map("{:.3f}".format), bins["n"].astype(str)
+    shown["came true (95%)"] = [write_mean(row) for row in bins.rename(columns={"share": "mean"}).to_dict("records")]
     return [*notes, "No single number of calibration: the kit reports the bins, with their intervals."], shown
-
-
-def tell_market(run, events, answers, predictions):
-    """Return sentences on the skill against the market's price of the same moment."""
-    if run.window not in PRICED:
-        lacks = f"No skill against a market: {find_set(run.window).name} has no prices; "
-        return [f"{lacks}markets and worldreasoner have."]
-    moment = find_moment(run.condition).removeprefix("asked at ") or "Mid"
-    _, facts, text, _ = tell_prices(events, answers, predictions, run.window, moment)
-    told = [f"{tell_pair(fact['market'])} questions; skill {fact['market']['skill']:z.3f}" for fact in facts.values()]
-    return [f"{text}: {', '.join(told)}." if told else f"No skill against the market's price: {text}."]
 
 
 def tell_leaks(events, answers, tables):
     """Return sentences on the leak audit: rows that show a sign, the mean score with and without them."""
-    given = (tables[name] for name in ("predictions", "replies", "traces"))
-    kept, facts, said = audit_leaks(events, answers, *given)
+    predictions, replies, traces = (tables[name] for name in TABLES[1:])
+    kept, facts, said = find_leaks(events, answers, predictions, replies, traces)
     notes = [f"Leaks: {said}; a sign is no proof, and a row without one is not proved clean."]
     if facts["n_flagged"]:
-        whole = describe_mean(tabulate_kept(events, tables["predictions"], answers, "whole"))
-        notes += [f"Mean of what was answered: {whole} with the flagged rows, {describe_mean(kept)} without them."]
+        whole, clean = (describe_mean(average_kept(events, rows, answers, "")) for rows in (predictions, kept))
+        notes += [f"Mean of what was answered: {whole} with the flagged rows, {clean} without them."]
     return notes
 
 

@@ -24,23 +24,26 @@ from helpers.store import hash_text
 from helpers.web.news import describe_articles
 
 COMMAND = "make record ARM="
-
 KEEPS = "replies are reduced: of each stands what was read of it, without prompt or prose"
 
 
-def describe_arm(arm_id, arm, entry, seconds, whole, articles=()):
-    """Return the facts that run.json keeps beside the totals; `articles` were published beside the replay."""
-    facts = describe_model(entry["model"])
-    facts |= {"keeps": "values", "keeps_about": KEEPS} if arm["window"] in PUBLIC_WINDOWS else {}
-    facts |= {"articles": describe_articles(articles)} if articles else {}
-    facts |= {"trials": arm["trials"]} if "trials" in arm else {}
-    facts |= {"arm": arm_id, "agent": arm["agent"], "window": arm["window"], "about": arm.get("about")}
-    facts |= {"events_sha256": hash_text(whole.to_csv(index=False, lineterminator="\n"))}
-    return facts | {"n_events": len(seconds), "seconds": seconds}
+def main(arm_ids=(), minutes=None, again=None):
+    """Record arms, or with `again` ask so many recorded requests again. Raises ValueError for an unknown name."""
+    end, arms = end_after(minutes), load_arms()
+    for arm_id in arm_ids or (["qwen_zero_shot-A"] if again else arms):
+        if arm_id not in arms:
+            raise ValueError(f"no arm is called {arm_id!r}{list_nearest(arm_id, arms, 'data/arms.toml')}")
+        if again:
+            ask_again(arm_id, arms[arm_id], again)
+        else:
+            show(f"{arm_id}: {record_arm(arm_id, arms[arm_id], end)} events recorded")
 
 
 def record_arm(arm_id, arm, end=math.inf):
-    """Record an arm's events that are not complete yet, until a moment of time.monotonic(); returns how many it has."""
+    """Record an arm's events that are not complete yet, until a moment of time.monotonic(); returns how many it has.
+
+    Raises RuntimeError where a trial fails: what was recorded until then is kept.
+    """
     entry, whole = load_entries(wanted=[arm["agent"]])[arm["agent"]], read_window("events", arm["window"])
     events, n_trials = select_events(arm, whole), arm.get("trials", 1)
     done = list_recorded(arm_id, n_trials)
@@ -49,9 +52,15 @@ def record_arm(arm_id, arm, end=math.inf):
         return len(done)
     if problem := check_entry(entry):
         raise ValueError(f"{arm['agent']}: {problem}; nothing was asked")
+    articles = [] if entry["method"] == "zero_shot" else list_articles(arm["window"])
     with ExitStack() as stack:
         connection = open_model(entry, stack)
-        articles = [] if entry["method"] == "zero_shot" else list_articles(arm["window"])
+        facts = describe_model(entry["model"]) | {"arm": arm_id, "agent": arm["agent"], "window": arm["window"]}
+        facts |= {"keeps": "values", "keeps_about": KEEPS} if arm["window"] in PUBLIC_WINDOWS else {}
+        facts |= {"articles": describe_articles(articles)} if articles else {}
+        facts |= {"trials": n_trials} if "trials" in arm else {}
+        facts |= {"about": arm.get("about"), "seconds": done}
+        facts |= {"events_sha256": hash_text(whole.to_csv(index=False, lineterminator="\n"))}
         crawler = stack.enter_context(open_window(arm["window"], articles=articles))()
         door = open_door(arm_id, live=True, connection=connection, command=COMMAND + arm_id)
         stack.callback(door.recordings.close)
@@ -64,7 +73,7 @@ def record_arm(arm_id, arm, end=math.inf):
         finally:
             door.recordings.close()
             if done:
-                pack_recordings(arm_id, describe_arm(arm_id, arm, entry, done, whole, articles), door.secrets)
+                pack_recordings(arm_id, facts | {"n_events": len(done)}, door.secrets)
     return len(done)
 
 
@@ -87,14 +96,14 @@ def ask_again(arm_id, arm, n):
     """
     if arm["window"] in PUBLIC_WINDOWS:
         raise LookupError(f"of {arm_id} values alone are kept, not the requests: they cannot be asked again")
-    entry = load_entries(wanted=[arm["agent"]])[arm["agent"]]
     rows = [row for row in Recordings(arm_id).rows.values() if row["status"] == "ok"]
     rows = [row for row in rows if not row["request"]["options"].get("extra_body", {}).get("cache_prompt")]
     chosen, n_same = sorted(rows, key=lambda row: hash_text(f"{SEED}:{row['key']}"))[:n], 0
     if not chosen:
         raise LookupError(f"nothing is recorded of {arm_id}; `{COMMAND}{arm_id}` records it")
     with ExitStack() as stack:
-        door = open_door("again", live=True, connection=open_model(entry, stack))
+        connection = open_model(load_entries(wanted=[arm["agent"]])[arm["agent"]], stack)
+        door = open_door("again", live=True, connection=connection)
         stack.callback(door.recordings.close)
         for row in tqdm(chosen, desc=f"{arm_id}, again", unit="request"):
             try:
@@ -107,15 +116,3 @@ def ask_again(arm_id, arm, n):
             if now != row["content"]:
                 show(f"{row['key']}: recorded {row['content']!r}, now {now!r}")
     show(f"{arm_id}: {n_same} of {len(chosen)} replies are the recorded ones")
-
-
-def main(arm_ids=(), minutes=None, again=None):
-    """Record arms, or with `again` ask so many recorded requests again. Raises ValueError for an unknown name."""
-    end, arms = end_after(minutes), load_arms()
-    for arm_id in arm_ids or (["qwen_zero_shot-A"] if again else arms):
-        if arm_id not in arms:
-            raise ValueError(f"no arm is called {arm_id!r}{list_nearest(arm_id, arms, 'data/arms.toml')}")
-        if again:
-            ask_again(arm_id, arms[arm_id], again)
-        else:
-            show(f"{arm_id}: {record_arm(arm_id, arms[arm_id], end)} events recorded")

@@ -17,24 +17,21 @@ from helpers.faults import escape_cells
 from helpers.futurex.levels import bound_overall
 from helpers.scoring.scores import build_matrix, select_headline
 from helpers.stats.means import MIN_CLUSTERS, find_clusters, tabulate_groups
-from helpers.stats.paired import compare_pairs
+from helpers.stats.paired import compare_pairs, list_pairs
 from helpers.store import locate_output
 
 WIDTH, WIDEST = 119, 60
 """Columns of a terminal that a printed table takes, and of one cell in it."""
+MANY = 12
+"""Above so many agents each is compared with the best one only: so many pairs tell nothing apart after Holm."""
 
 SCORE_COLUMNS = (
     "metric group name mean low high low_by_event high_by_event n n_asked n_clusters coverage mean_imputed"
 ).split()
 """Columns of every table of means, after agent_id."""
 
-SHOWN = {("score", "all"): "mean of answered", ("score", "overall"): "overall", ("brier", "all"): "Brier"}
-"""How a mean (metric, group) is called where it is printed."""
-
 BRIER = "Brier: sum over options, 0 (best) to 2 for one choice, half of it is the usual one of yes/no"
 """Which Brier error is meant (`scores.score_brier`); the mean is over questions of one choice."""
-
-
 LEGEND = f"levels: mean (answered/asked); lead: on events both answered; {BRIER}"
 EXPLAIN = "what the columns mean, and more of them: --explain (of make: ARGS=--explain)"
 """What stands in a table of scores' legend, and what is printed in its place."""
@@ -67,8 +64,8 @@ def tabulate_scores(scores, events):
 
 
 def tabulate_leads(scores, events, baselines):
-    """Return each agent's lead over the best of `baselines`, itself left out: a row an agent, of `paired.compare_pairs`
-    with the column baseline.
+    """Return each agent's lead over the best of the other `baselines`: a row an agent, of `paired.compare_pairs` with
+    the column baseline.
 
     The best is the one with the best mean on the events that the agent predicted; the lead is the paired difference on
     the events that both predicted. Agents without such a baseline are left out.
@@ -92,10 +89,9 @@ def write_board(folder, scores, events, baselines):
     return means, shown.reset_index()
 
 
-def pair_agents(matrix, clusters, most):
-    """Return the paired differences of every two agents (best first); of more than `most` each with the best one."""
-    names = list(matrix)
-    return compare_pairs(matrix, clusters, None if len(names) <= most else [(names[0], names[1:])])
+def choose_pairs(names):
+    """Return which agents to compare, [(name, [others])]: every two; of more than `MANY` the first with each other."""
+    return list_pairs(names) if len(names) <= MANY else [(names[0], names[1:])]
 
 
 def take_whole(table, metric="score", group="all"):
@@ -114,23 +110,20 @@ def summarize_agents(table, leads=None):
 
     From the tables of `tabulate_scores` and `tabulate_leads`; a level's cell counts the answered of the asked.
     """
-    cells = {name: {} for name in ("mean of answered", "missing = 0", "overall", "Brier")}
+    whole, ends = take_whole(table), ["mean", "low", "high"]
+    means = whole[[*ends, "n", "n_asked"]]
+    cells = {"mean of answered": {agent: write_interval(*row) for agent, *row in means.itertuples()}}
+    if len(short := whole.loc[whole["n"] < whole["n_asked"], "mean_imputed"]):
+        cells["missing = 0"] = short.map("{:.2f}".format)
+    overall = take_whole(table, group="overall")[ends]
+    cells["overall"] = {agent: write_interval(*row) for agent, *row in overall.itertuples()}
+    cells["Brier"] = take_whole(table, "brier")["mean"].map("{:.3f}".format)
     if leads is not None:
         cells["lead"] = {agent: write_difference(row) for agent, row in leads.to_dict("index").items()}
-        cells["best baseline"] = dict(leads["baseline"])
-    for row in table.to_dict("records"):
-        name = SHOWN.get((row["metric"], row["group"]))
-        if row["metric"] == "brier" and name:
-            cells[name][row["agent_id"]] = f"{row['mean']:.3f}"
-        elif name:
-            counts = (row["n"], row["n_asked"]) if row["group"] == "all" else ()
-            cells[name][row["agent_id"]] = write_interval(row["mean"], row["low"], row["high"], *counts)
-            if row["group"] == "all" and row["n"] < row["n_asked"]:
-                cells["missing = 0"][row["agent_id"]] = f"{row['mean_imputed']:.2f}"
-        elif row["group"] == "level" and row["name"] != "0":
-            told = f"{row['mean']:.2f}" if row["n"] else "-"
-            cells.setdefault(f"level {row['name']}", {})[row["agent_id"]] = f"{told} ({row['n']}/{row['n_asked']})"
-    cells = {name: told for name, told in cells.items() if told or name != "missing = 0"}
+        cells["best baseline"] = leads["baseline"]
+    for level, part in table.query("metric == 'score' and group == 'level' and name != '0'").groupby("name"):
+        rows = part.set_index("agent_id")[["mean", "n", "n_asked"]].itertuples()
+        cells[f"level {level}"] = {agent: f"{write_interval(mean)} ({n}/{asked})" for agent, mean, n, asked in rows}
     return pd.DataFrame(cells, index=pd.Index(rank_agents(table), name="agent")).astype(object).fillna("-")
 
 

@@ -42,15 +42,28 @@ def keep_results(asked, run_ids, baselines, beside, unanswered, explain=False):
     """
     events, names = asked.events, ("replies", "predictions", "traces")
     tables = {name: read_sampled(asked.path, name, run_ids, events, timings=True) for name in names}
-    rows, table, leads, bins, problem = judge_events(asked, tables["predictions"], baselines)
+    blank = pd.DataFrame(columns=["agent_id", *report.SCORE_COLUMNS, "note"])
+    answers, problem, judged = None, "", (tables["predictions"], blank, pd.DataFrame(), blank)
+    try:
+        answers = read_window("answers", asked.window)
+        judged = judge_events(events, answers, tables["predictions"], baselines)
+    except (FileNotFoundError, ValueError) as error:
+        problem = str(error)
+    rows, table, leads, bins = judged
     shown = pd.DataFrame(index=pd.Index(run_ids, name="agent")) if problem else report.summarize_agents(table, leads)
-    table = pd.concat([table, beside.rows.reindex(columns=[*table.columns])], ignore_index=True).fillna({"note": ""})
-    found, said = {}, []
+    table = pd.concat([table, beside.rows.reindex(columns=table.columns)], ignore_index=True).fillna({"note": ""})
+    found, costs = {}, {}
+    words = [f"{len(events)} events of {find_set(asked.window).name}; {report.describe_intervals(events)}"]
+    words += [f"no scores: {problem}"] if problem else []
+    words += [f"overall: {note}" for note in table["note"].unique() if note]
     for run in read_runs(asked.path, "runs", run_ids.values()).to_dict("records"):
-        agent = run["agent_id"]
-        own = [part[part["run_id"] == run["run_id"]] for part in tables.values()]
-        apart, facts, told = tell_apart(asked, run, *own)
-        scores = pd.concat([table[table["agent_id"] == agent], *apart], ignore_index=True).fillna({"note": ""})
+        agent, own = run["agent_id"], [part[part["run_id"] == run["run_id"]] for part in tables.values()]
+        scores, facts = [table[table["agent_id"] == agent]], {}
+        for group, kept, more, said in tell_apart(events, answers, run, *own) if answers is not None else ():
+            scores.append(average_kept(events, kept, answers, group))
+            facts |= more
+            words.append(f"{agent}: {said}; mean without the others {describe_mean(scores[-1])}")
+        scores = pd.concat(scores, ignore_index=True).fillna({"note": ""})
         spent, at_most = pd.to_numeric(own[0]["cost_usd"]), unanswered.get(agent, 0)
         about = {
             "seed": SEED,
@@ -63,41 +76,29 @@ def keep_results(asked, run_ids, baselines, beside, unanswered, explain=False):
             "cost_usd": spent.sum(min_count=not at_most) + at_most,
             "cost_unanswered_usd": at_most,
         }
-        found[agent] = clean_value(count_run(asked, run, *own) | about | facts)
-        said += told
-        save_results(found[agent], rows[rows["run_id"] == run["run_id"]])
-    shown = shown.join(pd.DataFrame({agent: tell_costs(one) for agent, one in found.items()}).T)
-    shown = shown.loc[sorted(shown.index, key=lambda agent: agent in baselines)]  # the agents asked for come first
-    words = [f"{len(events)} events of {find_set(asked.window).name}; {report.describe_intervals(events)}"]
-    words += [f"no scores: {problem}"] if problem else []
-    words += [f"overall: {note}" for note in table["note"].unique() if note]
-    words += said
+        found[agent] = one = clean_value(count_run(asked, run, *own) | about | facts)
+        costs[agent] = tell_costs(one)
+        save_results(one, rows[rows["run_id"] == run["run_id"]])
     for agent, row in [(agent, row) for agent, one in found.items() for row in one["missing"][:N_REASONS]]:
         told = f"{agent}, {row['n']} {row['status']}: {row['reason'] or 'no reason given'}; {row['event_id']}"
         words.append(told + (f": ...{row['reply']!r}" if row["reply"] else ""))
     words += [FILES, report.LEGEND if explain else report.EXPLAIN]
-    return found, "\n\n".join(
-        filter(None, [beside.note, report.write_table(shown, explain), beside.text, "\n".join(words)])
-    )
+    shown = shown.join(pd.DataFrame(costs).T)
+    shown = shown.loc[sorted(shown.index, key=lambda agent: agent in baselines)]  # the agents asked for come first
+    parts = [beside.note, report.write_table(shown, explain), beside.text, "\n".join(words)]
+    return found, "\n\n".join(filter(None, parts))
 
 
-def judge_events(asked, predictions, baselines):
-    """Return (predictions with `answer` and headline `score`, their means, leads and calibration, why there are none).
+def judge_events(events, answers, predictions, baselines):
+    """Return predictions with `answer` and headline `score`, their means, leads and calibration.
 
-    As of `tabulate_scores`, `tabulate_leads` and `bin_chances`; the sentence is "" where there are scores.
+    As of `tabulate_scores`, `tabulate_leads` and `bin_chances`. Raises ValueError where nothing can be scored.
     """
-    events, clusters = asked.events, find_clusters(asked.events)[0]
-    try:
-        answers = read_window("answers", asked.window)
-        scores = score_predictions(predictions, answers, events)
-        table, leads = report.tabulate_scores(scores, events), report.tabulate_leads(scores, events, baselines)
-    except (FileNotFoundError, ValueError) as error:
-        blank = pd.DataFrame(columns=["agent_id", *report.SCORE_COLUMNS, "note"])
-        return predictions, blank, pd.DataFrame(), blank, str(error)
+    scores = score_predictions(predictions, answers, events)
+    table, leads = report.tabulate_scores(scores, events), report.tabulate_leads(scores, events, baselines)
     rows = predictions.join(answers.set_index("event_id")["value"].rename("answer"), on="event_id")
     rows = rows.join(select_headline(scores, events).set_index(KEY)["score"], on=KEY)
-    chances = list_chances(events, answers, rows[rows["answer"].notna()])
-    return rows, table, leads, bin_chances(chances, clusters) if len(chances) else chances, ""
+    return rows, table, leads, bin_chances(list_chances(events, answers, rows), find_clusters(events)[0])
 
 
 # --- the files -------------------------------------------------------------------------------------------------------
@@ -136,10 +137,9 @@ def count_missing(predictions, replies):
     pairs = zip(missing["reason"], missing["event_id"], strict=True)
     missing["reason"] = [r.replace(event, "<event>") if isinstance(r, str) else None for r, event in pairs]
     missing["reply"] = [" ".join(said.split())[-90:] if isinstance(said, str) else None for said in missing["reply"]]
-    groups = missing.groupby(["status", "reason"], dropna=False)
-    groups = sorted(groups, key=lambda group: (-len(group[1]), str(group[0])))
-    first = [part.iloc[0].to_dict() | {"n": len(part)} for _, part in groups]
-    return [{name: row[name] for name in ("status", "reason", "n", "event_id", "reply")} for row in first]
+    groups = sorted(missing.groupby(["status", "reason"], dropna=False), key=lambda one: (-len(one[1]), str(one[0])))
+    rows = [part.iloc[0].to_dict() | {"n": len(part)} for _, part in groups]
+    return [{name: row[name] for name in ("status", "reason", "n", "event_id", "reply")} for row in rows]
 
 
 def save_results(found, predictions):
@@ -149,9 +149,8 @@ def save_results(found, predictions):
     """
     path = locate_output(f"data/runs/{found['run_id']}/results.json")
     path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    rows = pd.DataFrame(found["scores"], columns=report.SCORE_COLUMNS)
-    rows.insert(0, "run_id", found["run_id"])
-    rows.insert(1, "agent_id", found["agent_id"])
+    rows = pd.DataFrame(found["scores"], columns=["run_id", "agent_id", *report.SCORE_COLUMNS])
+    rows = rows.assign(run_id=found["run_id"], agent_id=found["agent_id"])
     report.write_csv(rows, path.with_suffix(".csv"))
     report.write_csv(predictions.reindex(columns=PREDICTION_COLUMNS), path.with_name("predictions.csv"))
 
@@ -166,55 +165,40 @@ def tell_costs(found):
     counts |= {"not asked": max(found["n_events"] - found["n_asked"], 0)}
     costs, n_asked = {"USD": found["cost_usd"]}, max(found["n_asked"], 1)
     costs |= {"s each": found["duration_s"] / n_asked, "model s": found["model_s"] and found["model_s"] / n_asked}
-    return {
-        **{name: "-" if cost is None else f"{cost:.3f}" for name, cost in costs.items()},
-        "missing": ", ".join(f"{n} {end}" for end, n in counts.items() if n) or "none",
-    }
+    told = {name: "-" if cost is None else f"{cost:.3f}" for name, cost in costs.items()}
+    return told | {"missing": ", ".join(f"{n} {end}" for end, n in counts.items() if n) or "none"}
 
 
 # --- rows that are told apart ----------------------------------------------------------------------------------------
 
 
-def tell_apart(asked, run, replies, predictions, traces):
-    """Return (rows of `tabulate_scores`, facts of results.json, sentences) on what is told apart of a run.
+def tell_apart(events, answers, run, replies, predictions, traces):
+    """Yield (group, the predictions that are kept, facts of results.json, a sentence) of what is told apart of a run.
 
-    All are empty for an agent that did not search the open web and whose entry names no `model_released_date`, and
-    where there are no answers.
+    Nothing for an agent that did not search the open web and whose entry names no `model_released_date`.
     """
-    released, agent = (parse_json(run["params"]) or {}).get("model_released_date"), run["agent_id"]
-    searched = OPEN_SEARCH.search(run["condition"] if isinstance(run["condition"], str) else "")
-    tables, facts, told = [], {}, []
-    if not (released or searched) or predictions.empty:
-        return tables, facts, told
-    try:
-        answers = read_window("answers", asked.window)
-    except (FileNotFoundError, ValueError):
-        return tables, facts, told
-    if searched:
-        table, facts["leaks"], said = audit_leaks(asked.events, answers, predictions, replies, traces)
-        tables, told = [table], [f"{agent}: {said}; mean without the others {describe_mean(table)}"]
-    if released:
-        kept = predictions[predictions["event_id"].isin(list_released(asked.events, released))]
-        tables.append(tabulate_kept(asked.events, kept, answers, "released"))
-        facts["release"] = {"date": released, "n": len(predictions), "n_kept": len(kept)}
+    if OPEN_SEARCH.search(str(run["condition"])) and len(predictions):
+        kept, facts, said = find_leaks(events, answers, predictions, replies, traces)
+        yield "unflagged", kept, {"leaks": facts}, said
+    released = (parse_json(run["params"]) or {}).get("model_released_date")
+    if released and len(predictions):
+        kept = predictions[predictions["event_id"].isin(list_released(events, released))]
         said = f"{len(kept)} of {len(predictions)} rows are resolved {GATE_DAYS} days or more after its model's release"
         said += f" ({released}); the others it may have read"
-        told.append(f"{agent}: {said}; mean without the others {describe_mean(tables[-1])}")
-    return tables, facts, told
+        yield "released", kept, {"release": {"date": released, "n": len(predictions), "n_kept": len(kept)}}, said
 
 
-def audit_leaks(events, answers, predictions, replies, traces):
-    """Return (means without the flagged rows, facts of results.json, a sentence) of one run's leak audit."""
+def find_leaks(events, answers, predictions, replies, traces):
+    """Return (the predictions without a sign, facts of results.json, a sentence) of one run's leak audit."""
     flagged, key = flag_rows(events, answers, predictions, replies, traces), KEY[1:]
     is_kept = ~pd.MultiIndex.from_frame(predictions[key]).isin(pd.MultiIndex.from_frame(flagged[key]))
     signs, n_flagged = flagged.groupby("sign").size().to_dict(), int((~is_kept).sum())
     facts = {"n": len(predictions), "n_flagged": n_flagged, "signs": signs, "rows": flagged.to_dict("records")}
     said = ", ".join(f"{n} by {sign}" for sign, n in signs.items()) or "none"
-    table = tabulate_kept(events, predictions[is_kept], answers, "unflagged")
-    return table, facts, f"{n_flagged} of {len(predictions)} rows flagged as possible leaks ({said})"
+    return predictions[is_kept], facts, f"{n_flagged} of {len(predictions)} rows flagged as possible leaks ({said})"
 
 
-def tabulate_kept(events, predictions, answers, group):
+def average_kept(events, predictions, answers, group):
     """Return the means over some predictions as rows of `tabulate_scores`, under a group of their own."""
     try:
         table = report.tabulate_scores(score_predictions(predictions, answers, events), events)

@@ -61,15 +61,17 @@ def gather_agents(names, window, plan):
     they read holds the answer. Raises ValueError for a name that there is not, and one that cannot be asked so.
     """
     entries, agents = choose_baselines(window, load_entries(wanted=names, own=True), load_agents(wanted=names), names)
-    entries = dict(entries)
+    entries, found = dict(entries), {}
     for name in names:
         entry = pick_entry(entries, name)
-        own, entries[name] = entry["method"], take_condition(name, entry, plan)
-        if (method := entries[name]["method"]) != own:
-            told = f"by the method {method} in place of its own ({own})"
+        entries[name] = take_condition(name, entry, plan)
+        if (method := entries[name]["method"]) != entry["method"]:
+            told = f"by the method {method} in place of its own ({entry['method']})"
             tell(f"{name}: under {plan.condition} its model is asked {told}")
-    beside = [name for name, entry in entries.items() if entry["category"] == "baseline" and plan.moment != OPEN]
-    return entries, {name: agents.get(name) for name in entries if name in names or name in beside}
+    for name, entry in entries.items():
+        if name in names or (entry["category"] == "baseline" and plan.moment != OPEN):
+            found[name] = agents.get(name)
+    return entries, found
 
 
 def draw_events(window, limit, plan):
@@ -81,17 +83,6 @@ def draw_events(window, limit, plan):
         raise ValueError(f"no question of {find_set(window).name} says when {horizon} is; {named}")
     events = whole if limit is None else sample_events(whole, limit, SEED)
     return Asked(window, whole, events, plan, locate_store())
-
-
-def name_conditions(agents, told):
-    """Return the agents that ask no model, each with the run's condition; a baseline, which reads no articles, has of
-    it when it is asked.
-
-    >>> name_conditions({"mean_of_7": {"category": "baseline"}}, "asked at Near; with articles press 01234567")
-    {'mean_of_7': {'category': 'baseline', 'condition': 'asked at Near'}}
-    """
-    own = {name: find_moment(told) if agent["category"] == "baseline" else told for name, agent in agents.items()}
-    return {name: agent | ({"condition": own[name]} if own[name] else {}) for name, agent in agents.items()}
 
 
 # --- asking ----------------------------------------------------------------------------------------------------------
@@ -131,14 +122,14 @@ def ask_prompted(agents, entries, asked, opener, *, at_once, ceiling_usd, hand=N
     """
     run_ids, stops, path = {}, [], asked.path
     for name, agent in agents.items():
-        how = {"workers": 1 if get_local_name(entries[name]) else at_once, "max_accidents": MAX_ACCIDENTS}
+        how = {"workers": 1 if get_local_name(entries[name]) else at_once, "max_accidents": MAX_ACCIDENTS} | options
         try:
             if hand:
-                hand(name, agent, how | options)
-            run_ids |= run_agents({name: agent}, asked.events, opener, path, tries_first=True, **how, **options)
+                hand(name, agent, how)
+            run_ids |= run_agents({name: agent}, asked.events, opener, path, tries_first=True, **how)
         except Stopped as stopped:
             reason, stored = explain_stop(name, stopped, entries[name], ceiling_usd), list(stopped.run_ids.values())
-            hint = "; ".join(["", *filter(None, [describe_retry(path, stored)])])
+            hint = f"; {told}" if (told := describe_retry(path, stored)) else ""
             if stopped.cause == "signal":
                 raise KeyboardInterrupt(f"{reason} ({count_stored(path, stored)} are stored){hint}") from None
             if stopped.cause == "first" and not run_ids:
@@ -153,24 +144,23 @@ def ask_majorities(agents, run_ids, asked, n_samples, **options):
 
     Nothing is asked of a model. They are made anew each time, since a sample may have been asked again.
     """
-    made = {}
+    made, how = {}, {"workers": 1, "again": ("ok", *ACCIDENTS)} | options
     for name in [name for name in agents if name in run_ids]:
         whole = select_whole(asked.path, run_ids[name], asked.events, n_samples)
         if len(whole):
-            about = {key: agents[name][key] for key in ("condition",) if agents[name].get(key)}
-            agent = make_majority(asked.path, run_ids[name], agents[name], n_samples) | about
-            how = {"workers": 1, "again": ("ok", *ACCIDENTS)}
-            made |= run_agents({f"{name}-majority": agent}, whole, dict, asked.path, **how, **options)
+            agent = make_majority(asked.path, run_ids[name], agents[name], n_samples)
+            agent |= {"condition": agents[name]["condition"]} if agents[name].get("condition") else {}
+            made |= run_agents({f"{name}-majority": agent}, whole, dict, asked.path, **how)
     return made
 
 
-def hand_to_workers(name, agent, how, *, doors, entries, asked, **machines):
+def hand_to_workers(name, agent, how, *, doors, entries, asked, world, **machines):
     """Have workers ask what is left of an agent's questions (`live.machines`)."""
     ask = {key: how[key] for key in ("window", "deadline_s", "again", "workers", "max_accidents")}
     left = list_left(asked, name, agent, ask["deadline_s"], ask["again"], how["samples"])
     run = describe_run(name, agent, asked.whole, window=ask["window"], deadline_s=ask["deadline_s"])
     plan = {"agent_id": name, "entry": entries[name], "condition": agent.get("condition"), "events": asked.whole}
-    plan |= {"run_id": run["run_id"], "world": machines.pop("world"), "ask": ask}
+    plan |= {"run_id": run["run_id"], "world": world, "ask": ask}
     if len(left):
         hand_out(plan, left, asked.path, doors.get(name), tell=tell, **machines)
 
@@ -216,39 +206,42 @@ def main(
     With `explain` all columns of the scores are printed, and what they mean.
     Raises ValueError before anything is asked, PartWay with the results where an agent was stopped.
     """
-    graphs = read_references(references) if references else None
+    graphs, set_name = read_references(references) if references else None, find_set(window).name
     plan = plan_run(condition, horizon, window, graphs)
     if plan.condition and not names:
         raise ValueError(f"--condition {plan.condition} needs an agent: AGENT=name")
     if not names:
-        tell(f"no agent named: baselines only, on {find_set(window).name}; choose by AGENT=name, LIMIT=20")
+        tell(f"no agent named: baselines only, on {set_name}; choose by AGENT=name, LIMIT=20")
     names = list(names) or [name_default(window)]
     entries, agents = gather_agents(names, window, plan)
     asked = draw_events(window, limit, plan)
     if graphs and not set(graphs) & set(asked.events["event_id"]):
-        named = f"{references} has a graph of none of the questions asked"
-        raise ValueError(f"{named}; their ids are {find_set(window).name}'s")
-    models = [name for name in names if entries[name]["category"] != "baseline"]
-    cutoffs = {name: entries[name].get("knowledge_cutoff_date") for name in models}
+        raise ValueError(f"{references} has a graph of none of the questions asked; their ids are {set_name}'s")
+    baselines = [name for name in agents if entries[name]["category"] == "baseline"]
+    cutoffs = {name: entries[name].get("knowledge_cutoff_date") for name in names if name not in baselines}
     press = [*list_articles(window), *press]
     told = "; ".join(filter(None, [plan.label, announce_articles(press)]))
-    others = name_conditions({name: agent for name, agent in agents.items() if agent}, told)
-    baselines = [name for name, agent in others.items() if agent["category"] == "baseline"]
+    ready, doors, others = {}, {}, {}
+    for name, agent in agents.items():
+        if agent:  # asks no model; a baseline reads no articles, so of the condition it has the moment
+            own = find_moment(told) if name in baselines else told
+            others[name] = agent | ({"condition": own} if own else {})
     take_in(asked.path)
     options = {"window": window, "deadline_s": deadline_s, "drawn_from": asked.whole}
     again = {"again": (*ACCIDENTS, *(DOUBTFUL if retry else ())), "samples": range(n_samples)}
+    limits = {"deadline_s": deadline_s, "ceiling_usd": ceiling_usd, "is_limited": limit is not None or yes}
+    ask, world = (
+        {"at_once": at_once, "ceiling_usd": ceiling_usd} | again | options,
+        {"keeps_pages": True, "articles": press},
+    )
     with contextlib.ExitStack() as stack:
-        limits = {"deadline_s": deadline_s, "ceiling_usd": ceiling_usd, "is_limited": limit is not None or yes}
-        ready, doors = {}, {}
-        for name in [name for name, agent in agents.items() if agent is None]:
+        for name in [name for name in agents if name not in others]:
             ready[name], doors[name] = prepare_agent(name, entries[name], asked, told, stack, **limits, **again)
         if own := [name for name in agents if entries[name]["method"] == FUNCTION]:
             ready |= {name: others.pop(name) for name in own if executor}
             tell(f"{', '.join(own)}: your own function: {UNBOUND}")
         tell(f"starting the replay web, then {len(asked.events)} events by {', '.join([*ready, *others])} ...")
-        world = {"keeps_pages": True, "articles": press}
         opener = stack.enter_context(open_window(window, **world))
-        ask = {"at_once": at_once, "ceiling_usd": ceiling_usd} | again | options
         if executor:
             machines = {"executor": executor, "scheduler": scheduler, "n_shards": n_shards, "world": world}
             ask["hand"] = partial(hand_to_workers, doors=doors, entries=entries, asked=asked, **machines)

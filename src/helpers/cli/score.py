@@ -19,15 +19,12 @@ from helpers.plots import COLOURS, draw_points, measure_reach
 from helpers.scoring.scores import HEADLINE, build_matrix, select_headline
 from helpers.stats.calibration import bin_chances, list_chances
 from helpers.stats.means import CLUSTER_COLUMNS, MIN_CLUSTERS, find_clusters, tabulate_groups
-from helpers.stats.paired import score
+from helpers.stats.paired import compare_pairs, score
 from helpers.store import locate_output, write_under
 
-MOST_PAIRED, MOST_LISTED, MOST_DRAWN = 200, 15, 60
-"""Above so many agents each is compared with the best one only; agents that are printed, and that are drawn."""
-N_COLUMNS, N_RELIABLE = 6, 8
-"""Panels a row; agents whose reliability is drawn."""
+MOST_DRAWN, N_RELIABLE, N_COLUMNS = 60, 8, 6
+"""Agents that a figure shows, agents whose reliability is drawn, and panels a row."""
 NO_SPREAD = "spread is blank: a number is scored by its distance in spreads, the outcome's recent standard deviation"
-NO_ROW = "no row in predictions.csv"
 
 
 def main(folder, status=None):
@@ -40,9 +37,7 @@ def main(folder, status=None):
         shown, notes, page = draw_folder(folder, status)
     except Problems as problems:
         raise ValueError(f"{problems}\nNothing was written; mend the files and run it again.") from None
-    more = f"... and {len(shown) - MOST_LISTED} more in tables/agents.csv" * (len(shown) > MOST_LISTED)
-    show("\n".join(filter(None, [report.write_table(shown.head(MOST_LISTED)), more, report.BRIER, *notes])))
-    show(f"open in a browser: {page}")
+    show("\n".join([report.write_table(shown), report.BRIER, *notes, f"open in a browser: {page}"]))
     means = pd.read_csv(Path(folder) / "tables/agents.csv").to_dict("records")
     return {"folder": str(folder), "notes": notes, "scores": means}
 
@@ -54,51 +49,56 @@ def draw_folder(folder, status=None):
     """
     folder = Path(folder)
     events, answers, predictions = read_folder(folder)
-    predictions, n_blank = fill_unanswered(events, predictions), int(events["level"].isna().sum())
+    predictions = fill_unanswered(events, predictions)
     scores = score_events(events, answers, predictions)
-    known = events.assign(level=0 if n_blank else events["level"].astype(int), domain=events.get("domain"))
-    means, rows, (clusters, by) = (
-        report.tabulate_scores(scores, known),
-        select_headline(scores, known),
-        find_clusters(known),
-    )
-    rows["domain"] = rows["event_id"].map(known.set_index("event_id")["domain"])
-    uneven, names = describe_uneven(rows), report.rank_agents(means)
-    widths = f"95% by {by}; hollow: fewer than {MIN_CLUSTERS} {by}s, inconclusive"
-    widths += "; not all over the same events" * bool(uneven)
-    notes = [uneven, *describe_events(events, scores, by)]
-    about = describe_folder(folder, events, status)
+    by = "level" if events["level"].notna().all() else "kind"
+    known = events.assign(level=events["level"].astype(int) if by == "level" else 0, domain=events.get("domain"))
+    rows, (clusters, cluster) = select_headline(scores, known), find_clusters(known)
+    rows = rows.merge(known[["event_id", "domain"]], on="event_id")
+    means = report.tabulate_scores(scores, known)
+    matrix = build_matrix(rows, report.rank_agents(means))
+    names, notes = list(matrix), describe_events(events, scores, matrix, cluster)
+    tables = {"scores": scores, "agents": means.drop(columns="note")}
+    if len(names) > 1:
+        tables["pairs"] = compare_pairs(matrix, clusters, report.choose_pairs(names))
+        notes.append(
+            f"tables/pairs.csv: differences between agents, one family of {len(tables['pairs'])} pairs (p_holm)"
+        )
+    widths = f"95% by {cluster}; hollow: fewer than {MIN_CLUSTERS} {cluster}s, inconclusive"
+    if matrix.isna().nunique(axis=1).gt(1).any():
+        widths += "; not all over the same events"
+    about = describe_source(folder, events, status) | {"widths": widths}
     with write_under(folder):
+        for name, table in tables.items():
+            report.write_csv(table.round(6), locate_output(f"tables/{name}.csv"))
         use_style()
-        notes += write_tables(scores, means, rows, clusters, names)
-        group = "kind" if n_blank else "level"
-        draw_means(rows, clusters, names, "scores", group, f"Mean scores, all and by {group}", about, widths)
+        draw_means(rows, clusters, names, "scores", by, f"Mean scores, all and by {by}", about)
         if known["domain"].notna().all():
-            draw_means(rows, clusters, names, "domains", "domain", "Mean scores by domain", about, widths)
-        notes += [draw_probabilities(means, list_chances(known, answers, predictions), clusters, about, widths)]
+            draw_means(rows, clusters, names, "domains", "domain", "Mean scores by domain", about)
+        if note := draw_probabilities(means, list_chances(known, answers, predictions), clusters, about):
+            notes.append(note)
         write_index()
-    notes, table = list(filter(None, notes)), report.summarize_agents(means).reset_index()
-    table["agent"] = shorten_names(table["agent"])
+    shown = report.summarize_agents(means).reset_index()
+    shown["agent"] = shorten_names(shown["agent"])
     files = ("tables/agents.csv", "tables/scores.csv")
-    page = report.write_page(folder, folder.resolve().name, {"Agents": ([*notes, report.BRIER], table)}, files=files)[1]
-    return table.set_index("agent"), notes, page
+    page = report.write_page(folder, folder.resolve().name, {"Agents": ([*notes, report.BRIER], shown)}, files=files)[1]
+    return shown.set_index("agent"), notes, page
 
 
 def fill_unanswered(events, predictions):
     """Return predictions with a missing one for each event that an agent has no row for: all are held to all events."""
-    runs = predictions.drop_duplicates("agent_id")[["agent_id", "run_id"]]
-    every, pairs = runs.merge(events[["event_id"]], how="cross"), ["agent_id", "event_id"]
+    runs, pairs = predictions.drop_duplicates("agent_id")[["agent_id", "run_id"]], ["agent_id", "event_id"]
+    every = runs.merge(events[["event_id"]], how="cross")
     absent = ~pd.MultiIndex.from_frame(every[pairs]).isin(pd.MultiIndex.from_frame(predictions[pairs]))
-    filled = every[absent].assign(sample=0, value=None, reason=NO_ROW).to_dict("records")
-    columns = dict.fromkeys([*predictions, *(["reason"] if filled else [])])
-    return pd.DataFrame([*predictions.to_dict("records"), *filled], columns=list(columns))
+    filled = every[absent].assign(sample=0, value=None, reason="no row in predictions.csv")
+    return pd.DataFrame(predictions.to_dict("records") + filled.to_dict("records")) if len(filled) else predictions
 
 
 def score_events(events, answers, predictions):
     """Return the scores of a folder's tables. Raises Problems where no event can be scored."""
     scores = score(events, answers, predictions)
     is_blank = scores["reason"].str.contains("give no spread", na=False)
-    scores = scores.assign(reason=scores["reason"].mask(is_blank, NO_SPREAD))
+    scores["reason"] = scores["reason"].mask(is_blank, NO_SPREAD)
     headline = scores[scores["metric"].isin(HEADLINE.values())]
     if not headline["is_scored"].any():
         why = headline["reason"].iloc[0]
@@ -110,22 +110,27 @@ def score_events(events, answers, predictions):
 # --- words -----------------------------------------------------------------------------------------------------------
 
 
-def describe_events(events, scores, by):
-    """Return sentences on what the intervals rest on, which events are not scored, and what the figures leave out."""
+def describe_events(events, scores, matrix, by):
+    """Return sentences on what was scored, what the intervals rest on, and what the figures leave out."""
+    there, n = len(matrix), matrix.count()
+    same = len(matrix.dropna())
+    notes = [f"{len(n)} agents on {there} scored events: tables/scores.csv, tables/agents.csv"]
+    if (n != same).any():
+        told = f"the agents answered different events ({n.min()} to {n.max()} of {there}, {same} by all)"
+        notes.append(f"{told}: means do not rank them; tables/pairs.csv has the differences on what both answered")
     column = {name: column for column, name in CLUSTER_COLUMNS.items()}.get(by)
     which = f"the column {column} of events.csv says which" if column else "events.csv has no source_id or cluster_id"
-    notes = [f"{report.describe_intervals(events)}; {which}"]
+    notes.append(f"{report.describe_intervals(events)}; {which}")
     left = scores[~scores["is_scored"].astype(bool)].drop_duplicates("event_id")
     for reason, part in left.groupby("reason", sort=False):
         notes.append(f"events not scored: {len(part)}, {part['event_id'].iloc[0]} the first: {reason}")
-    if n_blank := int(events["level"].isna().sum()):
-        notes.append(f"levels are left out: {n_blank} events have none in events.csv")
-    if n_blank := int(events.get("domain", pd.Series(None, events.index, dtype=object)).isna().sum()):
-        notes.append(f"no domain figure: {n_blank} events have no domain in events.csv")
-    return notes
+    for column in ("level", "domain"):
+        if n_blank := int(events.reindex(columns=[column])[column].isna().sum()):
+            notes.append(f"no figure by {column}: {n_blank} events have none in events.csv")
+    return notes + [f"the figures show the {MOST_DRAWN} best of {len(n)} agents"] * (len(n) > MOST_DRAWN)
 
 
-def describe_folder(folder, events, status=None):
+def describe_source(folder, events, status=None):
     """Return what the figures say about their source: the folder's name, dates where there are any, and a status.
 
     The status is the one asked for; else synthetic, where is_synthetic says so of every event; else as given.
@@ -135,18 +140,6 @@ def describe_folder(folder, events, status=None):
     status = status or ("synthetic" if said.eq("true").all() else "as given")
     dates = (days.min(), days.max()) if len(days) else ""
     return {"source": f"{folder.resolve().name}/*.csv", "window": "", "dates": dates, "status": status}
-
-
-def describe_uneven(rows):
-    """Return a sentence where agents answered different scored events, so that their means do not compare; else ""."""
-    there = build_matrix(rows, sorted(rows["agent_id"].unique())).notna()
-    same, n = int(there.all(axis=1).sum()), there.sum()
-    if (n == same).all():
-        return ""
-    told = f"the agents answered different events ({n.min()} to {n.max()} of {len(there)}, {same} by all)"
-    return (
-        f"{told}: their means do not rank them; tables/pairs.csv has the differences on the events that both answered"
-    )
 
 
 def shorten_names(names, most=32):
@@ -163,51 +156,29 @@ def shorten_names(names, most=32):
     return made
 
 
-# --- files -----------------------------------------------------------------------------------------------------------
+# --- figures ---------------------------------------------------------------------------------------------------------
 
 
-def write_tables(scores, means, rows, clusters, names):
-    """Write tables/scores.csv, agents.csv (every mean with its interval) and pairs.csv; return sentences."""
-    n, tables = len(names), {"scores": scores, "agents": means.drop(columns="note")}
-    notes = [f"{n} agents on {rows['event_id'].nunique()} scored events: tables/scores.csv, tables/agents.csv"]
-    if n > 1:
-        tables["pairs"] = report.pair_agents(build_matrix(rows, names), clusters, MOST_PAIRED)
-        what = "every two agents" if n <= MOST_PAIRED else f"the best agent and each other (of {n} not every two)"
-        notes.append(
-            f"tables/pairs.csv: differences between {what}, one family of {len(tables['pairs'])} pairs (p_holm)"
-        )
-    if n > MOST_DRAWN:
-        notes.append(f"the figures show the {MOST_DRAWN} best of {n} agents; all are in the tables")
-    for name, table in tables.items():
-        report.write_csv(table.round(6), locate_output(f"tables/{name}.csv"))
-    return notes
-
-
-def draw_means(rows, clusters, names, name, by, title, about, widths):
+def draw_means(rows, clusters, names, name, by, title, about):
     """Draw each agent's means by a group (by level or kind over all events too), a panel a group, and save them."""
     table = tabulate_groups(rows, clusters, [by])
-    table = table if by != "domain" else table[table["group"] == by]
-    named, sizes = table["name"].replace("", "all events"), rows.groupby(rows[by].astype(str))["event_id"].nunique()
-    n = rows["event_id"].nunique()
-    table = table.assign(n_events=table["name"].map(sizes).fillna(n).astype(int))
-    table["panel"] = named.where(table["group"] != "level", "level " + named)
-    panels, names = list(table.groupby("panel", sort=False)), names[:MOST_DRAWN]
+    table = table[table["group"] == by] if by == "domain" else table
+    whole = table["name"].mask(table["group"] == "level", "level " + table["name"]).replace("", "all events")
+    panels, names = list(table.groupby(whole, sort=False)), names[:MOST_DRAWN]
     fig, axes = open_panels(len(panels), 0.9 + 0.19 * len(names))
     for ax, (group, part) in zip(axes, panels, strict=False):
-        part = part.set_index("agent_id").reindex(names)
-        head = f"{shorten_names([group], 20)[0]}\nn = {part['n_events'].max():.0f}"
-        draw_agents(part.assign(label=shorten_names(names)), ax)
+        draw_agents(part.set_index("agent_id").reindex(names).reset_index(), ax)
         ax.set(xlim=(-0.03, 1.03), xticks=[0, 0.5, 1])
-        ax.set_title(head, fontsize=9)
+        ax.set_title(f"{shorten_names([group], 20)[0]}\nn = {part['n_asked'].max()}", fontsize=9)
     fig.supxlabel("mean score", fontsize=9)
-    save(fig, name, table, title=title, n=n, about=about, widths=widths)
+    save(fig, name, table, title=title, n=rows["event_id"].nunique(), **about)
 
 
-def draw_probabilities(means, chances, clusters, about, widths):
+def draw_probabilities(means, chances, clusters, about):
     """Draw Brier errors of one-choice events (of `means`), and how often what was given a probability came true.
 
-    `chances` as of `list_chances`. On a diagonal what is said holds; a point's size and the number at it are how often
-    that was said. Returns a sentence where there is no such event, else "".
+    `chances` as of `list_chances`, `about` what `save` wants. On a diagonal what is said holds; a point's size and the
+    number at it are how often that was said. Returns a sentence where there is no such event, else "".
     """
     brier = report.take_whole(means, "brier").reset_index().sort_values(["mean", "agent_id"], ignore_index=True)
     if brier.empty:
@@ -215,7 +186,7 @@ def draw_probabilities(means, chances, clusters, about, widths):
     bins, drawn = bin_chances(chances, clusters), brier.head(MOST_DRAWN)
     chosen = list(drawn["agent_id"])[:N_RELIABLE]
     fig, (left, *axes) = open_panels(1 + len(chosen), max(2.3, 0.9 + 0.19 * len(drawn)), 3, is_shared=False)
-    draw_agents(drawn.assign(label=shorten_names(drawn["agent_id"])), left)
+    draw_agents(drawn, left)
     left.set(xlabel="Brier error, sum over options: 0 is best", xlim=(0, None))
     for ax, agent in zip(axes, chosen, strict=False):
         told = bins[bins["agent_id"] == agent]
@@ -230,7 +201,7 @@ def draw_probabilities(means, chances, clusters, about, widths):
     title = f"Brier errors run from {ends[0]} to {ends[1]}; on a diagonal what is said comes true"
     shown = pd.concat([brier.assign(part="brier"), bins.assign(part="reliability")])
     columns = "part agent_id mean bin said share low high low_by_event high_by_event n n_clusters".split()
-    save(fig, "probabilities", shown[columns], title=title, n=brier["n"].max(), about=about, widths=widths)
+    save(fig, "probabilities", shown[columns], title=title, n=brier["n"].max(), **about)
     return ""
 
 
@@ -246,13 +217,13 @@ def open_panels(n, height, width=1.9, *, is_shared=True):
 
 
 def draw_agents(table, ax):
-    """Draw a point an agent (label) at its `mean`, with its interval; hollow where there is none."""
-    told = table.assign(is_thin=table["low"].isna())
+    """Draw a point an agent at its `mean`, with its interval; hollow where there is none."""
+    told = table.assign(label=shorten_names(table["agent_id"]), is_thin=table["low"].isna())
     draw_points(told, ax, label="label", value="mean", low="low", high="high", is_thin="is_thin")
     ax.tick_params(labelsize=8)
 
 
-def save(fig, name, shown, *, title, n, about, widths):
+def save(fig, name, shown, *, title, n, widths, **about):
     """Save a figure with the numbers it shows, safe for a spreadsheet; nothing in a name is taken for a formula."""
     fig.suptitle(f"{title} ({widths})", fontsize=11, x=0.01, ha="left")
     for text in fig.findobj(plt.Text):

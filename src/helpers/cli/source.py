@@ -31,33 +31,45 @@ def main(source_id, window="A"):
     Raises ValueError naming what is wrong.
     """
     source = choose_source(source_id, window)
+    first = stamp_moment(pd.Timestamp(WINDOWS[window][0], tz=ZONE))
     with open_world() as connect:
         crawler = connect()
-        page = show_page(crawler, source, stamp_moment(find_first(window)))
+        try:
+            values, _ = crawler.observe(source.id, first)
+        except (GatewayError, ExtractionError) as error:
+            raise ValueError(f"{source.id}.toml: its page as of {first} cannot be read: {error}") from None
+        newest = values.sort_values("opens_at" if source.form == "market" else "occurred_at", kind="stable").tail(3)
+        told = f"page {source.address} as of {first}: {len(values)} values, the newest are"
+        show(f"{told}\n{newest.to_string(index=False)}")
         share = get_constant("futurex", "keep_binary")
         events, screenings = collect_events({source_id: source}, crawler, window, seed=SEED, keep_binary=share)
         answers, acquisitions = acquire_answers(events, crawler)
         predictions = predict_events(events, crawler)
-    n_pages = sum(kept["url"] == page["address"] for kept in crawler.pages.values())
+    n_pages = sum(kept["url"] == source.address for kept in crawler.pages.values())
     show(f"\n{len(list_days(window))} start days, {n_pages} different pages read")
-    dropped, is_open = screenings[screenings["is_dropped"]], answers["status"] != "ok"
+    dropped, open_ids = screenings[screenings["is_dropped"]], answers.loc[answers["status"] != "ok", "event_id"]
     show_counts(f"{len(events)} events kept, {len(dropped)} dropped", dropped["reason"])
-    attempts = acquisitions[acquisitions["event_id"].isin(answers.loc[is_open, "event_id"])]
-    reasons = attempts.groupby("event_id")["reason"].last()
-    show_counts(f"{(~is_open).sum()} of them answered, {is_open.sum()} not", reasons)
+    reasons = acquisitions[acquisitions["event_id"].isin(open_ids)].groupby("event_id")["reason"].last()
+    show_counts(f"{len(answers) - len(open_ids)} of them answered, {len(open_ids)} not", reasons)
     shown = events[["event_id", "kind", "level"]].assign(question=events["prompt"].str.split("\n").str[0].str[:90])
-    last = predictions[predictions["agent_id"] == "last_value"]
-    for name, table in (("last_value", last), ("answer", answers)):
+    for name, table in (("last_value", predictions[predictions["agent_id"] == "last_value"]), ("answer", answers)):
         shown[name] = shown["event_id"].map(table.set_index("event_id")["value"])
     shown = shown.astype(object).where(shown.notna(), None)
     rows = select_headline(score_predictions(predictions, answers, events), events)
     matrix = build_matrix(rows, sorted(rows["agent_id"].unique()))
-    table = pd.DataFrame({"n": matrix.notna().sum(), "score": matrix.mean().round(3)}).rename_axis("agent")
+    table = pd.DataFrame({"n": matrix.count(), "score": matrix.mean().round(3)}).rename_axis("agent")
     table = table.sort_values("score", ascending=False)
     show("\n" + write_table(shown.head(8).fillna("-").set_index("event_id")))
     show("\n" + write_table(table.astype({"n": str})))
+    page = {"address": source.address, "as_of": first, "n_values": len(values)}
     found = {"source": source_id, "window": window, "page": page, "events": shown.to_dict("records")}
     return found | {"scores": table.reset_index().to_dict("records")}
+
+
+def show_counts(told, reasons):
+    """Print a sentence, and each reason with how often it stands, the most frequent first."""
+    listed = [f"\n  {n} x {reason}" for reason, n in reasons.value_counts().items()]
+    show(told + ":" * bool(listed) + "".join(listed))
 
 
 def choose_source(source_id, window):
@@ -91,34 +103,9 @@ def check_rows(source, window):
         faults = find_faults(cells.tolist(), list[kinds[column]])
         wrong += [describe_problem(path.name, cells.index[at], column, words) for (at,), words in faults]
     raise_all(wrong)
-    published, first = compute_published_at(source.publication, table["occurred_at"]), find_first(window)
+    published = compute_published_at(source.publication, table["occurred_at"])
+    first = pd.Timestamp(WINDOWS[window][0], tz=ZONE)
     if published.min() >= first or published.max() < first - pd.Timedelta(days=SHOWN_DAYS):
         span = f"rows are published from {published.min():%Y-%m-%d} to {published.max():%Y-%m-%d}"
         span += f": none in the {SHOWN_DAYS} days before {find_set(window).name} begins on {first.date()}"
         raise_all([describe_problem(path.name, None, "occurred_at", span)])
-
-
-def find_first(window):
-    """Return the moment at which a window's first day begins."""
-    return pd.Timestamp(WINDOWS[window][0], tz=ZONE)
-
-
-def show_page(crawler, source, moment):
-    """Print the newest values of a source's page as of a moment; returns its address, moment and number of values.
-
-    Raises ValueError when none can be read.
-    """
-    try:
-        observations, _ = crawler.observe(source.id, moment)
-    except (GatewayError, ExtractionError) as error:
-        raise ValueError(f"{source.id}.toml: its page as of {moment} cannot be read: {error}") from None
-    by = "opens_at" if source.form == "market" else "occurred_at"
-    newest = observations.sort_values(by, kind="stable").tail(3).to_string(index=False)
-    show(f"page {source.address} as of {moment}: {len(observations)} values, the newest are\n{newest}")
-    return {"address": source.address, "as_of": moment, "n_values": len(observations)}
-
-
-def show_counts(told, reasons):
-    """Print a sentence, and each reason with how often it stands, the most frequent first."""
-    listed = [f"\n  {n} x {reason}" for reason, n in reasons.value_counts().items()]
-    show(told + ":" * bool(listed) + "".join(listed))

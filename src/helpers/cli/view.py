@@ -8,14 +8,13 @@ both in the store and in data/tables is one: the store's rows, which know their 
 import json
 import os
 import re
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from importlib.resources import files
 from types import SimpleNamespace
 
+import numpy as np
 import pandas as pd
 
-from helpers.agents.exports import list_evidence
 from helpers.agents.registry import load_entries
 from helpers.cli.main import show, tell
 from helpers.cli.report import open_templates, write_interval
@@ -26,15 +25,14 @@ from helpers.question_sets import WINDOWS, find_set
 from helpers.scoring.runs import list_recorded
 from helpers.scoring.scores import HEADLINE, build_matrix, score_predictions
 from helpers.stats.means import find_clusters, summarize_clustered
-from helpers.store import KEPT, STORE, hash_text, locate_input, locate_output, read_runs, read_table
+from helpers.store import KEPT, ROOT, STORE, hash_text, locate_input, locate_output, read_runs, read_table
 from helpers.tables import TABLES, list_columns
-from helpers.web.pages import GatewayError, read_kept
-from helpers.web.replay import open_world
+from helpers.web.pages import read_kept
 from helpers.worldreasoner.question_pages import NOTHING, tell_hindsight
 
 FOLDER = "data/runs/view"
 KEY = ["run_id", "event_id", "sample"]
-JSON_COLUMNS = {"options", "value", "distribution", "arguments", "page_ids", "metadata"}
+JSON_COLUMNS = {"options", "value", "distribution", "arguments", "page_ids", "source_ids", "metadata"}
 OUTCOMES = ("right", "partly right", "wrong", "not scored")
 EXPORTS = re.compile(r"export\s*\{([^{}]*)\};?\s*(?=/\*!|$)")
 """The end of a JavaScript module, before the licences: the names that it gives away."""
@@ -43,7 +41,7 @@ EXPORTS = re.compile(r"export\s*\{([^{}]*)\};?\s*(?=/\*!|$)")
 def main(agents=None, windows=None):
     """Write the pages, print where they are and return the runs. Raises ValueError for an agent that has no run."""
     known = read_known(windows, agents)
-    if agents and (strange := sorted(set(agents) - set(known.runs["agent_id"]))):
+    if strange := sorted(set(agents or ()) - set(known.runs["agent_id"])):
         raise ValueError(f"no run of agent {strange[0]!r}; `make run AGENT={strange[0]}` makes one")
     folder, questions = locate_output(f"{FOLDER}/index.html").parent, list_questions(known)
     keys = [os.environ.get(entry.get("api_key_env") or "") for entry in load_entries(own=True).values()]
@@ -59,18 +57,22 @@ def main(agents=None, windows=None):
 
 def read_known(windows=None, agents=None):
     """Return the tables of all runs, or of those on some windows' events and of some agents, as attributes: events,
-    answers, runs (with origin: own or recorded), replies, predictions, traces, evidence by prediction, scores, pages.
+    answers, runs (with origin: own or recorded), replies, predictions, traces, scores, pages.
 
     Without either, events that recorded baselines alone were asked are left out. Questions whose events are in no
     table that was read are left out and told: public windows are read when they are named.
     """
-    (events, answers), parts = read_asked(windows), list(read_parts(windows))
+    there = windows or [name for name in WINDOWS if (ROOT / "data/tables" / name / "events.csv.gz").exists()]
+    events, answers = (
+        pd.concat([read_window(name, window) for window in there], ignore_index=True) for name in ("events", "answers")
+    )
+    parts = list(read_parts(windows))
     tables = {name: join(parts, name) for name in (*KEPT, "pages")}
     runs, predictions = tables["runs"], tables["predictions"]
-    left = predictions.loc[~predictions["event_id"].isin(events["event_id"]), "run_id"]
-    for name, n in left.str.rsplit("-", n=2).str[-2].value_counts().sort_index().items():
-        if windows is None or name in windows:
-            tell(f"left out: {n} questions of {(told := find_set(name).name)}; SET={told} shows those it still has")
+    lost = predictions.loc[~predictions["event_id"].isin(events["event_id"]), "run_id"].str.rsplit("-", n=2).str[-2]
+    for window, n in lost.value_counts().sort_index().items():
+        if windows is None or window in windows:
+            tell(f"left out: {n} questions of {(told := find_set(window).name)}; SET={told} shows those it still has")
     if agents is not None:
         predictions = predictions[predictions["agent_id"].isin(agents)]
     elif windows is None:
@@ -79,23 +81,8 @@ def read_known(windows=None, agents=None):
     run_ids = predictions.loc[predictions["event_id"].isin(events["event_id"]), "run_id"]
     tables |= {name: tables[name][tables[name]["run_id"].isin(run_ids)] for name in KEPT}
     tables |= {name: tables[name][tables[name]["event_id"].isin(events["event_id"])] for name in KEPT[1:]}
-    evidence = list_evidence(*(tables[name] for name in ("traces", "replies", "predictions", "pages")))
-    owners = evidence["owner_id"].str.split("|", expand=True).reindex(columns=range(3)).set_axis(KEY, axis=1)
-    evidence = evidence.join(owners).astype({"sample": int})
     scores = score_predictions(tables["predictions"][list_columns("predictions")], answers, events)
-    return SimpleNamespace(events=events, answers=answers, scores=scores, evidence=evidence, **tables)
-
-
-def read_asked(windows=None):
-    """Return (events, answers) of some question sets, by default of all whose tables are kept."""
-    parts = []
-    for window in windows or WINDOWS:
-        try:
-            parts.append([read_window(name, window) for name in ("events", "answers")])
-        except FileNotFoundError:
-            if windows:
-                raise
-    return [pd.concat(tables, ignore_index=True) for tables in zip(*parts, strict=True)]
+    return SimpleNamespace(events=events, answers=answers, scores=scores, **tables)
 
 
 def read_parts(windows=None):
@@ -104,8 +91,7 @@ def read_parts(windows=None):
     A recorded run has the id that it had in its store.
     """
     with suppress(FileNotFoundError):
-        path = locate_input(STORE)
-        tables = {name: read_runs(path, name, timings=True) for name in KEPT}
+        tables = {name: read_runs(locate_input(STORE), name, timings=True) for name in KEPT}
         yield tables | {"runs": tables["runs"].assign(origin="own")}
     for folder in sorted({run.place for run in list_recorded()}):
         if windows is None or folder.split("/")[0] in windows:
@@ -119,9 +105,8 @@ def read_parts(windows=None):
 
 def join(parts, name):
     """Return the tables of one name below each other, of equal keys the first (of runs the last: the recorded)."""
-    found = [part[name] for part in parts if len(part.get(name, ()))]
-    columns = dict.fromkeys([*list_columns(name), "origin", "started_at"])  # pages have an origin of their own
-    table = pd.concat(found) if found else pd.DataFrame(columns=[*columns])
+    empty = pd.DataFrame(columns=list(dict.fromkeys([*list_columns(name), "origin", "started_at"])))
+    table = pd.concat([part[name] for part in parts if len(part.get(name, ()))] or [empty])
     return table.drop_duplicates(TABLES[name][0], keep="last" if name == "runs" else "first", ignore_index=True)
 
 
@@ -134,23 +119,11 @@ def list_questions(known):
     scores = known.scores[known.scores["metric"] == known.scores["event_id"].map(kinds).map(HEADLINE)]
     rows = known.predictions[[*KEY, "agent_id", "status", "reason", "value"]]
     rows = rows.merge(known.runs[["run_id", "condition"]], "left", "run_id")
-    rows = rows.merge(scores[[*KEY, "metric", "score", "is_scored", "reason"]], "left", KEY, suffixes=("", "_score"))
+    rows = rows.merge(scores[[*KEY, "metric", "score", "is_scored"]], "left", KEY)
     rows = rows.merge(known.replies.reindex(columns=[*KEY, "duration_s"]), "left", KEY)
-    rows["outcome"] = [name_outcome(*row) for row in zip(rows["status"], rows["score"], rows["is_scored"], strict=True)]
-    return rows
-
-
-def name_outcome(status, score, is_scored=True):
-    """Return what became of a prediction, in words.
-
-    >>> name_outcome("ok", 1.0), name_outcome("ok", 0.4), name_outcome("ok", 1.0, False), name_outcome("refusal", 0)
-    ('right', 'partly right', 'not scored', 'refusal')
-    """
-    if status != "ok":
-        return status
-    if is_scored is not True or score != score:
-        return "not scored"
-    return "right" if score == 1 else "partly right" if score > 0 else "wrong"
+    scored = rows["score"].where(rows["is_scored"].eq(True))
+    ends = [rows["status"].ne("ok"), scored.isna(), scored.eq(1), scored.gt(0)]
+    return rows.assign(outcome=np.select(ends, [rows["status"], "not scored", "right", "partly right"], "wrong"))
 
 
 # --- one event at a time ---------------------------------------------------------------------------------------------
@@ -159,17 +132,23 @@ def name_outcome(status, score, is_scored=True):
 def tell_events(known, questions):
     """Yield an event at a time as {"event", "answer", "questions"}: each question with all parts of what is known.
 
-    `questions` are the rows of `list_questions` to tell of.
+    `questions` are the rows of `list_questions` to tell of. Of the pages that were shown or named `is_cited` says
+    whether the prediction or the reply names them.
     """
     answers, events = (group_rows(table, ["event_id"]) for table in (known.answers, known.events))
-    names = {"replies": "reply", "predictions": "prediction", "traces": "steps", "scores": "scores"}
-    parts = {told: group_rows(getattr(known, name), KEY) for name, told in (names | {"evidence": "pages"}).items()}
+    names = ("replies", "predictions", "traces", "scores")
+    replies, predictions, traces, scores = (group_rows(getattr(known, name), KEY) for name in names)
     for (event_id,), rows in group_rows(questions, ["event_id"]).items():
-        event, answer = events[event_id,][0], answers.get((event_id,), [{}])[0]
         for row in rows:
-            row |= {told: groups.get(tuple(row[column] for column in KEY), []) for told, groups in parts.items()}
-            row |= {told: next(iter(row[told]), {}) for told in ("reply", "prediction")}
-        yield {"event": event, "answer": answer, "questions": rows}
+            key = tuple(row[column] for column in KEY)
+            row["reply"], row["prediction"] = (found.get(key, [{}])[0] for found in (replies, predictions))
+            row["steps"], row["scores"] = (found.get(key, []) for found in (traces, scores))
+            named, said = row["prediction"].get("source_ids") or [], str(row["reply"].get("reply"))
+            shown = {page for step in row["steps"] for page in step.get("page_ids", ())}
+            row["pages"] = [
+                {"page_id": page, "is_cited": page in named or page in said} for page in sorted({*shown, *named})
+            ]
+        yield {"event": events[event_id,][0], "answer": answers.get((event_id,), [{}])[0], "questions": rows}
 
 
 def group_rows(table, key):
@@ -193,29 +172,11 @@ def open_cell(cell, name):
 
 
 def read_pages(page_ids, known):
-    """Return {page_id: facts, `text` where it can be had, and `how`}.
-
-    A page that a run kept is read from the cache. One that a recorded run names (`known`, the pages table) is fetched
-    from the replay once more, as of the moment at which it was read; its id tells whether it is the same.
-    """
+    """Return {page_id: facts, `text` where a run kept the page, and `how`}; `known` is the pages table."""
+    rows = group_rows(known, ["page_id"])
+    facts = {page_id: row | {"how": "its text was not kept"} for (page_id,), (row,) in rows.items()}
     kept = {page_id: row | {"how": "as it was kept by the run"} for page_id, row in read_kept(page_ids).items()}
-    if rows := group_rows(known[known["page_id"].isin(set(page_ids) - set(kept))], ["page_id"]):
-        with open_world() as opener, ThreadPoolExecutor(8) as pool:
-            web = opener()
-            found = pool.map(lambda rows: fetch_again(web, rows[0]), rows.values())
-            kept |= zip([page_id for (page_id,) in rows], found, strict=True)
-    return {page_id: kept.get(page_id, {"how": "not kept"}) for page_id in page_ids}
-
-
-def fetch_again(web, row):
-    """Return a page's facts (a row of the table pages) and, where the replay still shows the very same, its text."""
-    try:
-        page = web.fetch(row["url"], row["retrieved_at"])
-    except GatewayError as error:
-        return row | {"how": f"not kept, and the replay does not show it: {error}"}
-    if page.page_id != row["page_id"]:
-        return row | {"how": "not kept, and the replay now shows another page at this address and moment"}
-    return row | {"text": page.text, "how": f"shown once more by the replay as of {row['retrieved_at']}: same digest"}
+    return {page_id: (facts | kept).get(page_id, {"how": "not kept"}) for page_id in page_ids}
 
 
 # --- pages -----------------------------------------------------------------------------------------------------------
@@ -227,6 +188,13 @@ def write_pages(folder, known, questions, secrets=(), is_whole=True):
     Those of an earlier time go. Hindsight graphs and prices, which take seconds, are there where the pages are to be
     whole.
     """
+    templates = open_templates()
+    templates.filters |= {"value": write_value, "day": lambda day: str(pd.Timestamp(day, unit="D").date())}
+    templates.globals["name_file"] = name_file
+
+    def write(name, template, **given):
+        (folder / name).write_text(templates.get_template(template).render(**given), encoding="utf-8")
+
     for name in ("questions", "pages"):
         (folder / name).mkdir(parents=True, exist_ok=True)
         for old in (folder / name).glob("*.html"):
@@ -234,8 +202,8 @@ def write_pages(folder, known, questions, secrets=(), is_whole=True):
     prices = build_priced()[2] if "M" in set(known.events["window"]) else None
     raw = known.events.set_index("event_id", drop=False).to_dict("index")
     cells = known.answers.set_index("event_id")["value"]
-    template, rows, page_ids = load_template("question.html"), [], set()
     baselines = set(known.runs.loc[known.runs["category"] == "baseline", "agent_id"])
+    rows, page_ids = [], set()
     for told in tell_events(known, questions):
         for question in told["questions"]:  # a baseline's pages are the sources' whole series
             question["pages"] = [] if question["agent_id"] in baselines else question["pages"]
@@ -243,31 +211,19 @@ def write_pages(folder, known, questions, secrets=(), is_whole=True):
         page_ids |= {told["answer"].get("page_id")} - {None}
         told, event_id = hide_secrets(told, secrets), told["event"]["event_id"]
         given = (raw[event_id], cells.get(event_id), told["questions"], prices)
-        hindsight, name = tell_hindsight(*given) if is_whole else NOTHING, name_file("questions", event_id)
-        (folder / name).write_text(template.render(told=told, hindsight=hindsight), encoding="utf-8")
-        about = {"file": name, "set": find_set(told["event"]["window"]).name}
-        rows += [about | {"event": told["event"], "answer": told["answer"], **row} for row in told["questions"]]
-    template = load_template("page.html")
+        name, one = name_file("questions", event_id), find_set(told["event"]["window"]).name
+        write(name, "question.html", told=told, hindsight=tell_hindsight(*given) if is_whole else NOTHING)
+        rows += [{"file": name, "set": one, **told, **row} for row in told["questions"]]
     for page_id, page in read_pages(sorted(page_ids), known.pages).items():
-        text = template.render(page_id=page_id, page=hide_secrets(page, secrets))
-        (folder / name_file("pages", page_id)).write_text(text, encoding="utf-8")
-    runs = hide_secrets(count_outcomes(known, questions), secrets)
-    listed = load_template("index.html").render(runs=runs, rows=rows, outcomes=OUTCOMES)
-    bundle = files("itables") / "html"
+        write(name_file("pages", page_id), "page.html", page_id=page_id, page=hide_secrets(page, secrets))
+    runs, bundle = hide_secrets(count_outcomes(known, questions), secrets), files("itables") / "html"
+    write("index.html", "index.html", runs=runs, rows=rows, outcomes=OUTCOMES)
     library = {"table.js": read_library((bundle / "dt_bundle.js").read_text("utf-8"))}
     library["table.css"] = (bundle / "dt_bundle.css").read_text("utf-8")
     library["list.js"] = (files(__package__) / "pages/list.js").read_text("utf-8")
-    for name, text in ({"index.html": listed} | library).items():
+    for name, text in library.items():
         (folder / name).write_text(text, encoding="utf-8")
     return runs
-
-
-def load_template(name):
-    """Return a template of this room, which knows how values, days and pages' files are written."""
-    made = open_templates()
-    made.filters |= {"value": write_value, "day": lambda day: str(pd.Timestamp(day, unit="D").date())}
-    made.globals["name_file"] = name_file
-    return made.get_template(name)
 
 
 def name_file(folder, key):
@@ -282,22 +238,21 @@ def count_outcomes(known, questions):
     scored = questions[questions["is_scored"].eq(True)].assign(agent_id=questions["run_id"])
     means = summarize_clustered(build_matrix(scored, sorted(set(scored["agent_id"]))), find_clusters(known.events)[0])
     means[["low", "high"]] = means[["low", "high"]].clip(0, 1)
-    means = {row.Index: write_interval(row.mean, row.low, row.high, row.n) for row in means.itertuples()}
     windows = known.events.set_index("event_id")["window"]
-    named = questions["outcome"].where(questions["outcome"].isin(OUTCOMES), "missing")
-    counts = pd.crosstab(questions["run_id"], named).reindex(columns=[*OUTCOMES, "missing"], fill_value=0)
-    facts = questions.assign(window=questions["event_id"].map(windows)).groupby("run_id")
-    facts = facts.agg({"duration_s": "mean", "window": "first"})
-    runs = known.runs[known.runs["run_id"].isin(counts.index)]
+    runs = known.runs[known.runs["run_id"].isin(questions["run_id"])]
     newest = runs["run_id"].map(known.replies.groupby("run_id")["started_at"].max())
-    order = runs.assign(newest=newest).sort_values("newest", ascending=False, na_position="last", kind="stable")
-    order = order.sort_values("category", key=lambda category: category == "baseline", kind="stable")
-    return [
-        row
-        | {"counts": counts.loc[run_id].to_dict(), "seconds": facts["duration_s"][run_id]}
-        | {"score": means.get(run_id, "-"), "set": find_set(facts["window"][run_id]).name}
-        for (run_id,), (row,) in group_rows(order, ["run_id"]).items()
-    ]
+    order = pd.DataFrame({"last": runs["category"].eq("baseline"), "newest": newest})
+    runs = runs.loc[order.sort_values(["last", "newest"], ascending=[True, False]).index]
+    rows = []
+    for (run_id,), (run,) in group_rows(runs, ["run_id"]).items():
+        own = questions[questions["run_id"] == run_id]
+        outcomes = own["outcome"].where(own["outcome"].isin(OUTCOMES), "missing").value_counts()
+        run["counts"] = outcomes.reindex([*OUTCOMES, "missing"], fill_value=0).to_dict()
+        run |= {"seconds": own["duration_s"].mean(), "set": find_set(windows[own["event_id"].iloc[0]]).name}
+        is_scored = run_id in means.index
+        run["score"] = write_interval(*means.loc[run_id, ["mean", "low", "high", "n"]]) if is_scored else "-"
+        rows.append(run)
+    return rows
 
 
 def read_library(text):

@@ -41,28 +41,32 @@ def main(names=(), questions=None, out=None, commit=None, *, settle=None, now=No
     name, `board` a file of the public board. `how`: venue and limit (questions of a market, or of ForecastBench, in
     place of a file's), n_samples, at_once, ceiling_usd, deadline_s, retry, yes, press (folders of articles).
     """
-    venue, limit = how.pop("venue", None), how.pop("limit", None)
+    now, venue, limit = read_now(now), how.pop("venue", None), how.pop("limit", None)
     if settle:
-        return settle_week(settle, out, judge, board, how.get("ceiling_usd"), read_now(now))
+        return settle_week(settle, out, judge, board, how.get("ceiling_usd"), now)
     if not names:
         raise ValueError("a week is asked of an agent: AGENT=name (--agent name), a table of data/agents.local.toml")
-    for name in names:
-        find_entry(name)
-    now, path = read_now(now), locate_store()
     if venue and questions:
         raise ValueError("--from fetches questions and --questions reads a file; give one of them")
+    for name in names:
+        find_entry(name)
+    path = locate_store()
     if venue:
         questions, now, left = venues.keep_questions(venue, limit, now, commit)
         tell(f"{venue}, fetched {now:%Y-%m-%d %H:%M} UTC+8: {os.path.relpath(questions)}")
         tell(list_some("left out", [f"{key} ({why})" for key, why in left]))
     batch = fetch_batch(questions, commit)
-    tell(describe_batch(batch, now))
-    base = Path(out) if out else locate_output(f"data/weeks/{batch.commit[:N_COMMIT]}")
-    folders = {name: base / name if len(names) > 1 else base for name in names}
+    told = f"{len(batch.rows)} questions of {batch.source}, commit {batch.commit[:12]}"
+    told += f" ({batch.message})" * bool(batch.message)
+    if (deadline := submission.find_deadline(batch)) is not None:
+        told += f"; wanted by {deadline:%Y-%m-%d %H:%M} UTC+8"
+        told += ", which has passed: the challenge does not count what comes now" * (now > deadline)
+    tell(told)
+    base, found = Path(out) if out else locate_output(f"data/weeks/{batch.commit[:N_COMMIT]}"), {}
     with heed_stops():
-        asked = [ask_week(name, batch, now, path, folder, **how) for name, folder in folders.items()]
-    found = {one["agent"]: one for one in asked}
-    if any(one["stopped"] for one in asked):
+        for name in names:
+            found[name] = ask_week(name, batch, now, path, base / name if len(names) > 1 else base, **how)
+    if any(one["stopped"] for one in found.values()):
         raise PartWay({"agents": found})
     return {"agents": found}
 
@@ -72,18 +76,19 @@ def read_now(moment):
     return pd.Timestamp(moment or pd.Timestamp.now(ZONE)).tz_convert(ZONE).floor("s")
 
 
-def describe_batch(batch, now):
-    """Return what was fetched: how many questions, from where, and when the challenge wants its answers."""
-    told = f"{len(batch.rows)} questions of {batch.source}, commit {batch.commit[:12]}"
-    told += f" ({batch.message})" * bool(batch.message)
-    if (deadline := submission.find_deadline(batch)) is not None:
-        told += f"; wanted by {deadline:%Y-%m-%d %H:%M} UTC+8"
-        told += ", which has passed: the challenge does not count what comes now" * (now > deadline)
-    return told
+def find_entry(name):
+    """Return an agent's table. Raises ValueError for one that there is not, and one that reads a source's page."""
+    entry = registry.pick_entry(registry.load_entries(wanted=[name], own=True), name)
+    if entry["method"] not in (*PROMPTED, FUNCTION):
+        raise ValueError(f"{name} reads a source's page, and these questions have none; name one that asks a model")
+    return entry
+
+
+# --- asking ----------------------------------------------------------------------------------------------------------
 
 
 def ask_week(name, batch, now, path, folder, *, n_samples=1, **how):
-    """Ask one agent a batch's questions in the round that is due, write its files, print what was found."""
+    """Ask one agent a batch's questions in the round that is due, write its files, print and return what was found."""
     state = submission.read_state(folder)
     if state["agent"] not in (None, name) or state["commit"] not in (None, batch.commit):
         theirs = f"{state['agent']}'s answers to commit {str(state['commit'])[:12]}"
@@ -99,7 +104,21 @@ def ask_week(name, batch, now, path, folder, *, n_samples=1, **how):
     submission.write_week(folder, state, events)
     for path in submission.write_round(folder, state, events):
         show(f"ForecastBench's submission: {os.path.relpath(path)}")
-    return report(name, batch, state, events, folder, now, told, stops)
+    answers = {event_id: state["standing"][event_id] for event_id in events["event_id"]}
+    missing = {event_id: one["reason"] or one["status"] for event_id, one in answers.items() if not one["prediction"]}
+    unread = [row["event_id"] for row in events.to_dict("records") if not parse_json(row["metadata"])["is_known"]]
+    show(f"{name}: {len(answers) - len(missing)} of {len(answers)} questions answered, round {len(state['rounds'])}")
+    show(list_some("no answer", [f"{event_id} ({why})" for event_id, why in missing.items()]))
+    show(list_some("asked as text, as the prompt's form was not recognised", unread))
+    show(list_some("late, their window had ended", state["late"]))
+    show(list_some("changed or kept against an earlier round", told))
+    show(f"files: {os.path.relpath(folder / 'submission.json')}, .jsonl")
+    if batch.is_challenge:
+        show(submission.describe_email(name, batch, now, folder))
+    for stop in stops:
+        tell(f"daybefore week: {stop}")
+    found = {"agent": name, "folder": str(folder), "commit": batch.commit, "as_of": turn["as_of"], "n": len(answers)}
+    return found | {"missing": missing, "unread": unread, "late": state["late"], "changes": told, "stopped": stops}
 
 
 def ask_questions(
@@ -111,8 +130,8 @@ def ask_questions(
     """
     entry, told, pages = find_entry(name), announce_articles(press), Replay({}, articles=list(press))
     if entry["method"] in registry.SEARCHING and not press and "search" not in entry:
-        told_so = 'write search = "tavily" into its table, or give dated articles (--articles FOLDER)'
-        tell(f"{name} searches, and there is nothing to search: {told_so}")
+        way = 'write search = "tavily" into its table, or give dated articles (--articles FOLDER)'
+        tell(f"{name} searches, and there is nothing to search: {way}")
     options = {"window": asked.window, "deadline_s": deadline_s}
     opener = partial(Web, pages, {}, pages.feeds, keeps_pages=True)  # without articles nothing is published in it
     if entry["method"] == FUNCTION:
@@ -126,34 +145,6 @@ def ask_questions(
         run_ids, stops = ask_prompted(ready, {name: entry}, asked, opener, **given)
         votes = ask_majorities(ready, run_ids, asked, n_samples, **options) if n_samples > 1 else {}
     return [*votes.values(), *run_ids.values()], stops
-
-
-def find_entry(name):
-    """Return an agent's table. Raises ValueError for one that there is not, and one that reads a source's page."""
-    entry = registry.pick_entry(registry.load_entries(wanted=[name], own=True), name)
-    if entry["method"] not in (*PROMPTED, FUNCTION):
-        raise ValueError(f"{name} reads a source's page, and these questions have none; name one that asks a model")
-    return entry
-
-
-def report(name, batch, state, events, folder, now, told, stops):
-    """Print what stands in a week's folder, what is missing and why, and the e-mail's fields; return it as a dict."""
-    answers = {event_id: state["standing"][event_id] for event_id in events["event_id"]}
-    missing = {event_id: one["reason"] or one["status"] for event_id, one in answers.items() if not one["prediction"]}
-    unread = [row["event_id"] for row in events.to_dict("records") if not parse_json(row["metadata"])["is_known"]]
-    show(f"{name}: {len(answers) - len(missing)} of {len(answers)} questions answered, round {len(state['rounds'])}")
-    show(list_some("no answer", [f"{event_id} ({why})" for event_id, why in missing.items()]))
-    show(list_some("asked as text, as the prompt's form was not recognised", unread))
-    show(list_some("late, their window had ended", state["late"]))
-    show(list_some("changed or kept against an earlier round", told))
-    show(f"files: {os.path.relpath(folder / 'submission.json')}, .jsonl")
-    if batch.is_challenge:
-        show(submission.describe_email(name, batch, now, folder))
-    if stops:
-        tell("\n".join(f"daybefore week: {stop}" for stop in stops))
-    found = {"agent": name, "folder": str(folder), "commit": batch.commit, "as_of": state["rounds"][-1]["as_of"]}
-    found |= {"n": len(answers), "missing": missing, "unread": unread, "late": state["late"], "changes": told}
-    return found | {"stopped": stops}
 
 
 def list_some(what, items):
@@ -188,6 +179,33 @@ def open_judge(name, ceiling_usd):
         yield build_consult(*registry.build_client(entry, door)[:4])
 
 
+# --- settling --------------------------------------------------------------------------------------------------------
+
+
+def settle_week(place, out, judge, board, ceiling_usd, now):
+    """Score a folder's answers and print the table; returns it. Raises ValueError where nothing can be settled."""
+    folder, state, events = submission.read_week(out)
+    answers, source, why = find_answers(place, events, now)
+    with open_judge(judge, ceiling_usd) as consult:
+        rows, table = settling.settle(state, events, answers, consult)
+    rows.to_csv(folder / "scores.csv", index=False, lineterminator="\n")
+    rules = answers["method"].dropna().value_counts().to_dict()
+    show(f"{state['agent']}, {state['source']} {state['commit'][:12]}, answers from {source}")
+    show_table(table if judge else table.drop(columns="judged"))
+    show("numbers scored by: " + (", ".join(f"{rule} ({n})" for rule, n in sorted(rules.items())) or "there are none"))
+    open_ids = sorted(set(events["event_id"]) - set(answers["event_id"]))
+    show(list_some("not settled yet", [f"{name} ({said})" for name, said in why] or open_ids))
+    if board:
+        overall, (week, rivals) = table["mean"].iloc[-1], settling.read_board(Path(board))
+        best = ", ".join(f"{row['name']} {row['overall']:.3f}" for row in rivals.head(3).to_dict("records"))
+        place = f"{overall:.3f} would be place {(rivals['overall'] > overall).sum() + 1} of {len(rivals) + 1}"
+        show(f"public board, {week}: {place}; best: {best}; median {rivals['overall'].median():.3f}.")
+        show("The board's own scorer judges texts by a model: the two are not quite alike.")
+    beside = show_beside(venues.tell_chances(submission.build_predictions(state), events, answers), events)
+    show(f"a row a question: {os.path.relpath(folder / 'scores.csv')}")
+    return {"folder": str(folder), "table": table.to_dict("records"), "rules": rules, "open": open_ids} | beside
+
+
 def find_answers(place, events, now):
     """Return (answers table, where they are from, [(id, why it is open)]) of a file, "past" or "venue"."""
     if place == "venue":
@@ -206,47 +224,16 @@ def find_answers(place, events, now):
     return settling.read_answers(path.name, events, read_rows(path, path.name)), path.name, []
 
 
-def settle_week(place, out, judge, board, ceiling_usd, now):
-    """Score a folder's answers and print the table; returns it. Raises ValueError where nothing can be settled."""
-    folder, state, events = submission.read_week(out)
-    answers, source, why = find_answers(place, events, now)
-    with open_judge(judge, ceiling_usd) as consult:
-        rows, table = settling.settle(state, events, answers, consult)
-    rows.to_csv(folder / "scores.csv", index=False, lineterminator="\n")
-    rules = answers["method"].dropna().value_counts().to_dict()
-    show(f"{state['agent']}, {state['source']} {state['commit'][:12]}, answers from {source}")
-    show_table(table if judge else table.drop(columns="judged"))
-    show("numbers scored by: " + (", ".join(f"{rule} ({n})" for rule, n in sorted(rules.items())) or "there are none"))
-    open_ids = sorted(set(events["event_id"]) - set(answers["event_id"]))
-    show(list_some("not settled yet", [f"{name} ({said})" for name, said in why] or open_ids))
-    if board:
-        show_board(Path(board), table["mean"].iloc[-1])
-    beside = show_beside(venues.tell_chances(submission.build_predictions(state), events, answers), events)
-    show(f"a row a question: {os.path.relpath(folder / 'scores.csv')}")
-    return {"folder": str(folder), "table": table.to_dict("records"), "rules": rules, "open": open_ids} | beside
-
-
 def show_table(table):
     """Print a table, its numbers with three decimals."""
-    show(table.to_string(index=False, na_rep="", float_format=lambda value: f"{value:.3f}"))
-
-
-def show_board(path, overall):
-    """Print where an overall score would stand on a public board, with its three best and its median."""
-    week, table = settling.read_board(path)
-    best = ", ".join(f"{row['name']} {row['overall']:.3f}" for row in table.head(3).to_dict("records"))
-    place, n = int((table["overall"] > overall).sum()) + 1, len(table) + 1
-    told = f"public board, {week}: {overall:.3f} would be place {place} of {n}; best: {best}; median"
-    show(
-        f"{told} {table['overall'].median():.3f}. Its own scorer judges texts by a model: the two are not quite alike."
-    )
+    show(table.to_string(index=False, na_rep="", float_format="{:.3f}".format))
 
 
 def show_beside(chances, events):
     """Print the Brier errors beside the price's, and ForecastBench's parts, where there are any; returns them."""
     found = {}
     if skill := venues.measure_skill(chances, events):
-        ends = f"[{skill['low']:.3f}, {skill['high']:.3f}]" if skill["low"] == skill["low"] else "(too few events)"
+        ends = "(too few events)" if pd.isna(skill["low"]) else f"[{skill['low']:.3f}, {skill['high']:.3f}]"
         of = f"{skill['n']} questions of {skill['n_clusters']} events"
         show(f"Brier error (0 to 1), {of}: agent {skill['agent']:.3f},")
         show(f"price when asked {skill['price']:.3f}; price minus agent {skill['difference']:.3f} {ends}")

@@ -5,6 +5,7 @@ Each writes into a folder and returns the files' paths. Words of question sets t
 """
 
 import json
+from contextlib import suppress
 from typing import NamedTuple
 
 import pandas as pd
@@ -37,27 +38,21 @@ def gather_run(run, events, answers):
     A row a question that was asked: prompt (withheld where it is not ours), options, answer, value, probability,
     distribution, status, score of the headline metric, tokens and cost where the run has replies.
     """
-    one = find_set(run.window)
-    predictions = read_rows("predictions", run)
-    predictions = predictions[predictions["sample"].fillna(0).eq(0)]
-    asked = events[events["event_id"].isin(predictions["event_id"])]
+    one, key = find_set(run.window), "event_id"
+    predictions = read_rows("predictions", run).query("sample == 0")
+    asked = events[events[key].isin(predictions[key])].drop(columns="as_of")
     scores = score_predictions(predictions, answers, events)
-    headline = select_headline(scores, asked)[["event_id", "score", "is_missing"]]
+    headline = select_headline(scores, asked)[[key, "score", "is_missing"]]
     kept = "event_id status reason value probability distribution rationale as_of".split()
-    rows = (
-        asked.drop(columns=["as_of"]).merge(predictions[kept], on="event_id").merge(headline, on="event_id", how="left")
-    )
-    rows = rows.merge(answers[["event_id", "value"]].rename(columns={"value": "answer"}), on="event_id", how="left")
-    try:
+    rows = asked.merge(predictions[kept], on=key).merge(headline, "left", key)
+    rows = rows.merge(answers[[key, "value"]].rename(columns={"value": "answer"}), "left", key)
+    with suppress(FileNotFoundError):  # a recorded run keeps its requests apart
         usage = "event_id started_at duration_s n_input_tokens n_output_tokens cost_usd reply".split()
-        replies = read_rows("replies", run, timings=True)
-        rows = rows.merge(replies.loc[replies["sample"].fillna(0).eq(0), usage], on="event_id", how="left")
-    except FileNotFoundError:  # a recorded run keeps its requests apart
-        pass
+        rows = rows.merge(read_rows("replies", run, timings=True).query("sample == 0")[usage], "left", key)
     if one.is_public:
         rows["prompt"] = WITHHELD
     brier = scores[(scores["metric"] == "brier") & scores["is_scored"].astype(bool)]
-    return Exported(read_rows("runs", run).to_dict("records")[0], one, rows.sort_values("event_id"), brier)
+    return Exported(read_rows("runs", run).to_dict("records")[0], one, rows.sort_values(key), brier)
 
 
 def clean_records(rows):
@@ -142,34 +137,26 @@ def write_inspect(found, folder):
 
 def write_records(found, folder, now=0):
     """Write every-eval-ever's record of a run (schema 0.2.1): a result a metric. `now` is a Unix time."""
-    results, (clusters, by) = [], find_clusters(found.rows)
+    results, (clusters, by), name = [], find_clusters(found.rows), found.question_set.name
     for metric, rows in (("score", found.rows), ("brier", found.brier)):
         if (values := rows.set_index("event_id")["score"].dropna()).empty:
             continue
         is_error, most = SCALES[metric]
         mean = summarize_clustered(values.to_frame("score"), clusters).loc["score"]
         uncertainty = {"num_samples": len(values)}
-        if mean["low"] == mean["low"]:
+        if pd.notna(mean["low"]):
             ends = {"lower": mean["low"], "upper": mean["high"], "confidence_level": 0.95}
             uncertainty["confidence_interval"] = ends | {"method": f"jackknife by {by} (CR3)"}
         about = {"lower_is_better": is_error, "score_type": "continuous", "min_score": 0.0, "max_score": most}
-        results.append(
-            {
-                "evaluation_name": f"{TASK}/{found.question_set.name}/{metric}",
-                "source_data": {"dataset_name": found.question_set.name, "source_type": "other"},
-                "metric_config": about,
-                "score_details": {"score": mean["mean"], "uncertainty": uncertainty},
-            }
-        )
+        result = {"evaluation_name": f"{TASK}/{name}/{metric}", "metric_config": about}
+        result["source_data"] = {"dataset_name": name, "source_type": "other"}
+        results.append(result | {"score_details": {"score": mean["mean"], "uncertainty": uncertainty}})
+    source = {"source_type": "evaluation_run", "source_organization_name": ORGANIZATION}
     record = {
         "schema_version": "0.2.1",
         "evaluation_id": f"{TASK}/{found.run['run_id']}/{now}",
         "retrieved_timestamp": str(now),
-        "source_metadata": {
-            "source_type": "evaluation_run",
-            "source_organization_name": ORGANIZATION,
-            "evaluator_relationship": "third_party",
-        },
+        "source_metadata": source | {"evaluator_relationship": "third_party"},
         "eval_library": {"name": TASK, "version": str(found.run.get("code_version") or "unknown")},
         "model_info": {"name": name_model(found), "id": name_model(found)},
         "evaluation_results": results,
@@ -179,6 +166,22 @@ def write_records(found, folder, now=0):
     return [path]
 
 
+CARD = """---
+license: other
+configs:
+- config_name: default
+  data_files:
+  - {{split: test, path: data/test.parquet}}
+---
+
+# {agent} on {set}
+
+Predictions of `{model}` on {n} questions asked as of {first} to {last}, scored by
+FutureX's rules (`score`, 0 to 1). `answer` is blank where a question is not settled.
+Rows hold values of the questions' sources, each under its terms (data/replay/manifest.csv of Daybefore).
+"""
+
+
 def write_dataset(found, folder):
     """Write a folder that `datasets.load_dataset` reads: data/test.parquet and a card with licence and dates."""
     columns = (
@@ -186,26 +189,12 @@ def write_dataset(found, folder):
         "answer score"
     ).split()
     table = found.rows.reindex(columns=columns).astype({"level": "Int64", "score": "float64", "probability": "float64"})
-    path = folder / "data/test.parquet"
+    path, days = folder / "data/test.parquet", table["as_of"].str[:10]
     path.parent.mkdir(parents=True, exist_ok=True)
     table.to_parquet(path, index=False)
-    first, last = found.rows["as_of"].min()[:10], found.rows["as_of"].max()[:10]
-    card = [
-        "---",
-        "license: other",
-        "configs:",
-        "- config_name: default",
-        "  data_files:",
-        "  - {split: test, path: data/test.parquet}",
-        "---",
-        "",
-        f"# {found.run['agent_id']} on {found.question_set.name}",
-        "",
-        f"Predictions of `{name_model(found)}` on {len(table)} questions asked as of {first} to {last}, scored by",
-        "FutureX's rules (`score`, 0 to 1). `answer` is blank where a question is not settled.",
-        "Rows hold values of the questions' sources, each under its terms (data/replay/manifest.csv of Daybefore).",
-    ]
-    (folder / "README.md").write_text("\n".join(card) + "\n", encoding="utf-8")
+    facts = {"agent": found.run["agent_id"], "set": found.question_set.name, "model": name_model(found)}
+    card = CARD.format(**facts, n=len(table), first=days.min(), last=days.max())
+    (folder / "README.md").write_text(card, encoding="utf-8")
     return [path, folder / "README.md"]
 
 

@@ -5,7 +5,6 @@ letter, an option's text, A|C for several, a number.
 """
 
 import math
-import re
 from pathlib import Path
 
 import pandas as pd
@@ -26,14 +25,12 @@ FILES = {
 KEYS = {"events": ["event_id"], "answers": ["event_id"], "predictions": ["run_id", "event_id", "sample"]}
 WORDS = {"events": {"kind": tuple(HEADLINE), "level": (*map(str, LEVELS), "")}}
 """What no two rows share, and the words of columns (`check_sheet`)."""
-DATE = re.compile(r"^\d{4}-\d\d-\d\d$")
 YES_NO = ("Yes", "No")
 SUM_TOLERANCE = 0.05
 """How far rounded probabilities may add up to something else than 1."""
-FLAGS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 REWRITTEN = ("kind", "level", "options", "value", "distribution")
 """Columns that may be written more freely here than in the kit's tables, or are checked by hand."""
-NUMBERS = ("spread", "probability", "sample")
+NUMBERS = ["spread", "probability", "sample"]
 
 
 def read_folder(folder):
@@ -49,35 +46,32 @@ def read_folder(folder):
         except Problems as problems:
             unread += problems.found
     raise_all(unread)
-    wrong = [text for name, table in raw.items() for text in check_file(name, table)]
-    events, given = raw["events"], pd.concat([raw["answers"], raw["predictions"]])
-    given, asked, tables = given.groupby("event_id")["value"].agg(set), {}, []
-    for row, event in zip(events.index, events.to_dict("records"), strict=True):
-        key, kind, options = event["event_id"], event["kind"], None
+    wrong, asked, rows = {name: list(check_file(name, table)) for name, table in raw.items()}, {}, {}
+    given = pd.concat([raw["answers"], raw["predictions"]]).groupby("event_id")["value"].agg(set)
+    for at, event in raw["events"].iterrows():
         try:
-            options = list_choices(event, given.get(key, set()))
+            options = list_choices(event, given.get(event["event_id"], set()))
+            asked.setdefault(event["event_id"], (event["kind"], options) if event["kind"] in HEADLINE else None)
         except ValueError as error:
-            wrong.append(describe_problem("events.csv", row, "options", str(error)))
-        asked.setdefault(key, (kind, options) if kind in HEADLINE and options is not None else None)
+            asked[event["event_id"]] = None
+            wrong["events"].append(describe_problem("events.csv", at, "options", str(error)))
     for name in ("answers", "predictions"):
-        rows, bad = read_rows(name, raw[name], asked)
-        tables.append(pd.DataFrame(rows))
-        wrong += bad
-    raise_all(sorted(wrong, key=lambda text: list(FILES).index(text.partition(".")[0])))
-    answers, predictions = tables
-    for table in tables:
-        for column in set(NUMBERS) & set(table):
-            table[column] = pd.to_numeric(table[column])
-    shares = [row.get("distribution") for row in predictions.to_dict("records")]
-    for at, row in enumerate(predictions.to_dict("records")):
-        told, (kind, options) = row.get("probability"), asked[row["event_id"]]
-        if not shares[at] and kind == "single" and len(options) == 2 and row["value"] and not pd.isna(told):
-            stated = {name: told if dump_json(name) == row["value"] else round(1 - told, 12) for name in options}
-            shares[at] = dump_json(stated)  # of two options the other's probability is known too
-    levels = events.get("level", pd.Series("", events.index))
+        rows[name], bad = read_rows(name, raw[name], asked)
+        wrong[name] += bad
+    raise_all(text for found in wrong.values() for text in found)
+    for row in rows["predictions"]:
+        share, (kind, options) = row.get("probability"), asked[row["event_id"]]
+        row.setdefault("distribution", None)
+        if share and row["value"] and not row["distribution"] and kind == "single" and len(options) == 2:
+            shares = {name: float(share) if dump_json(name) == row["value"] else 1 - float(share) for name in options}
+            row["distribution"] = dump_json({name: round(share, 12) for name, share in shares.items()})
+    answers, predictions = map(pd.DataFrame, rows.values())
+    for table in (answers, predictions):
+        numbers = table.columns.intersection(NUMBERS)
+        table[numbers] = table[numbers].apply(pd.to_numeric)
+    events = raw["events"].mask(raw["events"] == "").reindex(columns=list(dict.fromkeys([*raw["events"], "level"])))
     choices = [dump_json(asked[event_id][1] or None) for event_id in events["event_id"]]
-    events = events.mask(events == "").assign(options=choices, level=pd.to_numeric(levels).astype("Int64"))
-    return events, answers, predictions.assign(distribution=shares)
+    return events.assign(options=choices, level=pd.to_numeric(events["level"]).astype("Int64")), answers, predictions
 
 
 def read_file(folder, name):
@@ -86,14 +80,17 @@ def read_file(folder, name):
     A plain date, as 2016-10-10, stands for the day's first moment on the benchmark's clock.
     """
     table = read_sheet(folder / f"{name}.csv", FILES[name])
-    for column in [c for c in table.columns if c == "as_of" or c.endswith("_at")]:
-        table[column] = table[column].str.replace(DATE, r"\g<0>T00:00:00+08:00", regex=True)
-    flags = [column for column in table.columns if column.startswith("is_")]
-    table[flags] = table[flags].replace(FLAGS)
-    if name == "predictions" and "agent_id" in table:
-        blank = table.get("run_id", pd.Series("", table.index)) == ""
-        table["run_id"] = table["agent_id"].where(blank, table.get("run_id"))
-        table["sample"] = table.get("sample", pd.Series("0", table.index)).replace("", "0")
+    for column in table:
+        if column == "as_of" or column.endswith("_at"):
+            table[column] = table[column].str.replace(r"^\d{4}-\d\d-\d\d$", r"\g<0>T00:00:00+08:00", regex=True)
+        elif column.startswith("is_"):
+            flags = table[column].str.casefold().map({"true": True, "false": False})
+            table[column] = flags.where(flags.notna(), table[column])
+    if name == "predictions":
+        defaults = {"run_id": table["agent_id"], "sample": "0"}
+        for column, default in defaults.items():
+            cells = table.get(column, pd.Series("", table.index))
+            table[column] = cells.mask(cells == "", default)
     return table
 
 
@@ -104,26 +101,8 @@ def check_file(name, table):
     yield from check_sheet(f"{name}.csv", table, FILES[name], **checks)
     for column in [c for c in list_columns(name) if c in table.columns and c not in REWRITTEN]:
         hint = "; write a day as 2016-10-09" * (column == "as_of" or column.endswith(("_at", "_date")))
-        for row, text in find_wrong(name, column, table[column]):
-            yield describe_problem(f"{name}.csv", row, column, text + hint)
-
-
-def parse_cell(text):
-    """Return what a cell holds: JSON where it starts like it, else a number or the text itself; blank is None.
-
-    Raises what `parse_text` does.
-
-    >>> parse_cell("12.5"), parse_cell('["A"]'), parse_cell("A"), parse_cell("")
-    (12.5, ['A'], 'A', None)
-    """
-    if text in ("", "null"):
-        return None
-    if text[0] in '[{"':
-        return parse_text(text, repr(text[:40]))
-    try:
-        return float(text)
-    except ValueError:
-        return text
+        for at, text in find_wrong(name, column, table[column]):
+            yield describe_problem(f"{name}.csv", table.index[at], column, text + hint)
 
 
 def list_choices(event, values):
@@ -150,23 +129,43 @@ def read_rows(name, table, asked):
     `asked` has each event's (kind, options); a row of one whose own row is wrong (None) is passed over.
     """
     rows, problems = [], []
-    for at, cells in enumerate(table.to_dict("records")):
+    for at, cells in table.iterrows():
         row, key = {column: text or None for column, text in cells.items()}, cells["event_id"]
         rows.append(row)
         if key and key not in asked:
             problems.append(describe_problem(f"{name}.csv", at, "event_id", f"{key!r} is not in events.csv"))
-        if (known := asked.get(key)) is None:
+        if not asked.get(key):
             continue
-        kind, options = known
+        kind, options = asked[key]
         if name == "answers" and kind == "interval":
             kind = "number"  # the number that an interval is to hold
-        for column in [column for column in READERS if column in cells]:
+        for column, read in (("value", read_value), ("distribution", read_distribution)):
             try:
-                row[column] = READERS[column](cells[column], kind, options)
+                row |= {column: dump_json(read(cells[column], kind, options))} if column in cells else {}
             except ValueError as error:
                 problems.append(describe_problem(f"{name}.csv", at, column, str(error)))
-        row |= {column: dump_json(row[column]) for column in READERS if column in row}
     return rows, problems
+
+
+# --- cells -----------------------------------------------------------------------------------------------------------
+
+
+def parse_cell(text):
+    """Return what a cell holds: JSON where it starts like it, else a number or the text itself; blank is None.
+
+    Raises what `parse_text` does.
+
+    >>> parse_cell("12.5"), parse_cell('["A"]'), parse_cell("A"), parse_cell("")
+    (12.5, ['A'], 'A', None)
+    """
+    if text in ("", "null"):
+        return None
+    if text[0] in '[{"':
+        return parse_text(text, repr(text[:40]))
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def read_number(text):
@@ -193,14 +192,15 @@ def read_value(text, kind, choices):
     value = parse_cell(text)
     if value is None:
         return None
+    word = value if isinstance(value, str) else text
     if kind in ("number", "percent"):
-        return read_number(str(value) if not isinstance(value, str) else value)
+        return read_number(word)
     if kind == "date":
-        return check_date(value if isinstance(value, str) else text)
+        return check_date(word)
     if kind == "text":
-        return value if isinstance(value, str) else text
+        return word
     if kind == "single":
-        return choose_option(value if isinstance(value, str) else text, choices)
+        return choose_option(word, choices)
     parts = value if isinstance(value, list) else [part.strip() for part in text.split("|")]
     if any(isinstance(part, (list, dict)) or part is None for part in parts):
         raise ValueError(f'{text[:40]!r} is no plain list; write A|C, or ["A", "C"]')
@@ -242,17 +242,13 @@ def read_distribution(text, kind, choices):
         return None
     if not isinstance(given, dict):
         raise ValueError(f'{text[:40]!r} must be JSON such as {{"A": 0.7, "B": 0.3}}')
+    numbers = {key: read_number(str(value)) for key, value in given.items()}
     if kind in ("number", "percent"):
-        return {key: read_number(str(value)) for key, value in given.items()}
-    names = [choose_option(key, choices) for key in given]
-    told = {name: read_number(str(value)) for name, value in zip(names, given.values(), strict=True)}
+        return numbers
+    told = {choose_option(key, choices): share for key, share in numbers.items()}
     if len(told) < len(given) or not all(0 <= share <= 1 for share in told.values()):
         raise ValueError(f"{text[:40]!r} must have one number for each option, which lies between 0 and 1")
-    total = sum(told.values())
-    if kind == "single" and abs(total - 1) > SUM_TOLERANCE:
-        raise ValueError(f"{text[:40]!r} adds up to {total:g}; the probabilities of a single choice add up to 1")
+    if kind == "single" and abs(sum(told.values()) - 1) > SUM_TOLERANCE:
+        total = f"{text[:40]!r} adds up to {sum(told.values()):g}"
+        raise ValueError(f"{total}; the probabilities of a single choice add up to 1")
     return told
-
-
-READERS = {"value": read_value, "distribution": read_distribution}
-"""Column -> what reads its cells, from the text, the event's kind and its options."""

@@ -8,23 +8,32 @@ runs from its first price to its resolution, and Early, Mid and Late are cut fro
 import re
 from html import unescape
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
+from pydantic import create_model
 
 from helpers.events.horizons import MAX_DAYS, MIN_DAYS
 from helpers.events.levels import assign_level
 from helpers.events.moments import number_days, place_moments
-from helpers.faults import parse_text, read_text
-from helpers.store import dump_json, parse_json
+from helpers.faults import check_object, parse_text, read_text
+from helpers.formats.futurex import word_prompt
+from helpers.store import dump_json
 from helpers.tables import check_table
 
 VENUES = ("infer", "manifold", "metaculus", "polymarket")
 """Sources of a question set that are prediction markets; the others are series."""
 RULES = ("market_info_resolution_criteria", "background", "resolution_criteria")
 """Where a set may say how a question is decided, the first that says something counts."""
-OPTIONS = dump_json({"A": "Yes", "B": "No"})
+OPTIONS = {"A": "Yes", "B": "No"}
 MISSING = 0.5
 """The probability that ForecastBench gives to what was not forecast."""
+QuestionSet = create_model("QuestionSet", forecast_due_date=(str, ...), questions=(list[dict], ...))
+Question = create_model("Question", **dict.fromkeys(("id", "source", "question", *RULES), (str, ...)))
+ResolutionSet = create_model("ResolutionSet", forecast_due_date=(str, ...), resolutions=(list[dict], ...))
+ROW = dict.fromkeys(("source", "resolution_date", "resolved", "resolved_to"), (Any, ...))
+Resolution = create_model("Resolution", id=(str | list, ...), **ROW)
+"""What the files must hold; what else they hold may be of any form."""
 
 
 def build_markets(path):
@@ -49,7 +58,7 @@ def build_markets(path):
             "cluster_id": known["source"] + "-" + known["id"],
             "source_id": known["source"],
             "kind": "single",
-            "options": OPTIONS,
+            "options": dump_json(OPTIONS),
             "opens_at": known["opened"] + "T00:00:00+00:00",
             "resolves_at": known["resolution_date"] + "T00:00:00+00:00",
             "level": assign_level("single", 2, ""),
@@ -66,31 +75,20 @@ def build_markets(path):
 
 def read_questions(path):
     """Return the market questions of a set: {question_id: (question, how it is decided)}, marks of HTML taken out."""
-    given, found = parse_text(read_text(path), Path(path).name), {}
-    for row in open_set(given, Path(path).name):
-        if row["source"] in VENUES:
-            found[f"{given['forecast_due_date']}-{row['source']}-{row['id']}"] = clean(row["question"]), find_rules(row)
-    return found
+    given = parse_text(read_text(path), Path(path).name)
+    rows = [row for row in open_set(given, Path(path).name) if row["source"] in VENUES]
+    key = given["forecast_due_date"]
+    return {f"{key}-{row['source']}-{row['id']}": (clean(row["question"]), find_rules(row)) for row in rows}
 
 
 def open_set(given, name):
     """Return the questions of a set, those of two questions (sets before October 2025: ids are lists) left out.
 
-    Raises ValueError that names the set, the question and the field.
+    Raises Problems that name the set, the question and the field.
     """
-    parts = given if isinstance(given, dict) else {}
-    if not (isinstance(parts.get("forecast_due_date"), str) and isinstance(parts.get("questions"), list)):
-        raise ValueError(f"{name} is no question set of ForecastBench")
-    rows = []
-    for at, row in enumerate(given["questions"], 1):
-        if not isinstance(row, dict):
-            raise ValueError(f"{name}, question {at}: wanted is an object")
-        if isinstance(row.get("id"), list):
-            continue
-        if wrong := [field for field in ("id", "source", "question", *RULES) if not isinstance(row.get(field), str)]:
-            raise ValueError(f"{name}, question {at}: field {wrong[0]} is no text")
-        rows.append(row)
-    return rows
+    rows = check_object(name, given, QuestionSet)["questions"]
+    places = {f"{name}, question {at}": row for at, row in enumerate(rows, 1) if not isinstance(row.get("id"), list)}
+    return [check_object(place, row, Question) for place, row in places.items()]
 
 
 def find_rules(row):
@@ -106,18 +104,17 @@ def list_rows(given, name):
     """Return a set's questions as rows of a file of questions (`live.challenge`), a row a date of resolution.
 
     An id is <due date>-<source>-<id>, of a series with -<date> after it. A market has its price of the freeze date; of
-    a series the value of that day stands with the rules. Raises ValueError as `open_set`.
+    a series the value of that day stands with the rules. Raises Problems as `open_set`.
     """
-    made, letters, due = [], parse_json(OPTIONS), given["forecast_due_date"]
-    lines = "".join(f"\n{letter}. {text}" for letter, text in letters.items())
+    made, due = [], given["forecast_due_date"]
     for row in open_set(given, name):
         key = f"{row['source']}-{row['id']}"
-        about = {"venue": row["source"], "cluster": key, "kind": "single", "options": letters, "url": row.get("url")}
-        about |= {"question_set": given.get("question_set") or name}
+        about = {"venue": row["source"], "cluster": key, "kind": "single", "options": OPTIONS, "url": row.get("url")}
+        about |= {"id": f"{due}-{key}", "question_set": given.get("question_set") or name}
         if row["source"] in VENUES:
-            price, ends = read_price(row.get("freeze_datetime_value")), row.get("market_info_close_datetime")
-            more = {"prompt": clean(row["question"]) + lines, "criteria": find_rules(row), "price": price}
-            made.append({"id": f"{due}-{key}", "end_time": ends} | about | more)
+            about |= {"prompt": word_prompt(clean(row["question"]), OPTIONS), "criteria": find_rules(row)}
+            about |= {"price": read_price(row.get("freeze_datetime_value"))}
+            made.append(about | {"end_time": row.get("market_info_close_datetime")})
             continue
         value, told = (str(row.get(f"freeze_datetime_{part}")) for part in ("value", "value_explanation"))
         frozen = f"On {str(row.get('freeze_datetime'))[:10]}: {value}. {told}"
@@ -127,8 +124,8 @@ def list_rows(given, name):
                 clean(text).replace("{resolution_date}", day).replace("{forecast_due_date}", due)
                 for text in (row["question"], rules)
             )
-            more = {"prompt": question + lines, "criteria": criteria, "end_time": day}
-            made.append({"id": f"{due}-{key}-{day}"} | about | more)
+            more = {"prompt": word_prompt(question, OPTIONS), "criteria": criteria, "end_time": day}
+            made.append(about | more | {"id": f"{due}-{key}-{day}"})
     return [{field: cell for field, cell in one.items() if cell not in (None, "", "N/A")} for one in made]
 
 
@@ -145,17 +142,11 @@ def read_price(cell):
 def list_resolutions(given, name):
     """Return what a resolution set settles as rows of id (as `list_rows`) and answer, A for yes and B for no.
 
-    Raises ValueError that names the set, the resolution and the field.
+    Raises Problems that name the set, the resolution and the field.
     """
-    known = isinstance(given, dict) and "forecast_due_date" in given
-    if not known or not isinstance(given.get("resolutions"), list):
-        raise ValueError(f"{name} is no resolution set of ForecastBench")
     made = []
-    for at, row in enumerate(given["resolutions"], 1):
-        needs = ("id", "source", "resolution_date", "resolved", "resolved_to")
-        if not isinstance(row, dict) or (absent := [field for field in needs if field not in row]):
-            lacks = f"field {absent[0]} is missing" if isinstance(row, dict) else "wanted is an object"
-            raise ValueError(f"{name}, resolution {at}: {lacks}")
+    for at, row in enumerate(check_object(name, given, ResolutionSet)["resolutions"], 1):
+        check_object(f"{name}, resolution {at}", row, Resolution)
         if row["resolved"] and row["resolved_to"] in (0, 1) and isinstance(row["id"], str):
             date = "" if row["source"] in VENUES else f"-{row['resolution_date']}"
             key = f"{given['forecast_due_date']}-{row['source']}-{row['id']}{date}"
@@ -175,8 +166,8 @@ def find_chance(letter, value, probability, distribution):
         return distribution[letter]
     if value is None:
         return None
-    is_it = value == letter
-    return float(is_it) if probability is None else round(probability if is_it else 1 - probability, 9)
+    sure = 1 if probability is None else probability
+    return round(float(sure if value == letter else 1 - sure), 9)
 
 
 def build_submission(organization, model, question_set, forecasts):
@@ -205,7 +196,6 @@ def word_events(events, questions):
     `questions` are of `read_questions`. What has none is left out.
     """
     worded = events[events["event_id"].isin(questions)]
-    lines = "\n".join(f"{letter}. {text}" for letter, text in parse_json(OPTIONS).items())
-    prompts = [f"{questions[event_id][0]}\n{lines}" for event_id in worded["event_id"]]
-    rules = [questions[event_id][1] for event_id in worded["event_id"]]
+    said, rules = zip(*(questions[event_id] for event_id in worded["event_id"]), strict=True)
+    prompts = [word_prompt(question, OPTIONS) for question in said]
     return check_table("events", place_moments(worded.assign(prompt=prompts, resolution_criteria=rules)))

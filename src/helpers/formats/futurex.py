@@ -64,6 +64,11 @@ def name_letters(n):
     return (alone + [first + second for first in alone for second in alone])[:n]
 
 
+def word_prompt(question, options):
+    """Return a question with its options ({letter: text}, None for none) below it, a line each."""
+    return "\n".join([question, *(f"{letter}. {text}" for letter, text in (options or {}).items())])
+
+
 def build_events(rows):
     """Return (events, answers) of window P, from rows that `screen_rows` let pass."""
     made = [build_event(row) for row in rows.to_dict("records")]
@@ -89,7 +94,7 @@ def build_event(row):
         "paper": "futurex",
         "window": "P",
         "source_id": SOURCE_ID,
-        "prompt": "\n".join([question, *(f"{letter}. {text}" for letter, text in options.items())]),
+        "prompt": word_prompt(question, options),
         "kind": row["choice_type"],
         "options": json.dumps(options, ensure_ascii=False),
         "opens_at": find_made_at(row["id"]),

@@ -19,7 +19,7 @@ from pydantic import AfterValidator, Json
 from helpers.calendar import open_moment, stamp_moment
 from helpers.events.moments import number_days
 from helpers.faults import find_faults, name_field, open_type
-from helpers.formats.futurex import name_letters
+from helpers.formats.futurex import name_letters, word_prompt
 from helpers.store import dump_json
 from helpers.tables import Finite, Share, Truth, allow
 
@@ -27,8 +27,13 @@ SURE = 0.999
 """Price from which on an outcome of a closed Polymarket question has won."""
 YEARS = 2000, 2100
 """Years of the moments that are read: seconds taken for milliseconds, and the other way round, lie beyond."""
-OUTCOMES = {"yes": "Yes", "no": "No"}
-"""How Manifold (in capitals), Kalshi and Metaculus write the outcome of a yes/no question."""
+FIELDS = {
+    "manifold": "createdTime closeTime textDescription resolution resolutionTime",
+    "kalshi": "open_time close_time rules_primary rules_secondary result settlement_ts",
+    "metaculus": "open_time scheduled_close_time resolution_criteria fine_print resolution actual_resolve_time",
+}
+"""Market of yes/no questions -> its fields of opening, planned end, rules (one or more), outcome, and when that was
+known."""
 HISTORIES = {
     "polymarket": ("history", "t", "s", "p"),
     "manifold": ("@", "createdTime", "ms", "probAfter"),
@@ -60,6 +65,9 @@ class Market(NamedTuple):
     url: str
 
 
+# --- fields ----------------------------------------------------------------------------------------------------------
+
+
 def read_moment(value):
     """Return a moment (UTC) of ISO text or a number of milliseconds. Raises ValueError for one beyond YEARS."""
     at = open_moment(value) if isinstance(value, str) else pd.Timestamp(float(value), unit="ms")
@@ -68,19 +76,12 @@ def read_moment(value):
     return at.tz_localize("UTC") if at.tzinfo is None else at.tz_convert("UTC")
 
 
-def join_spaces(text):
-    """Return a text, its spaces single. Raises ValueError for one without words."""
-    if not (words := text.split()):
-        raise ValueError
-    return " ".join(words)
-
-
 def list_of(kind, wanted):
     """Return the type of a list, also one that is written as JSON in a text (Polymarket)."""
     return allow(list[kind] | Json[list[kind]], f"a list of {wanted}")
 
 
-Words = allow(Annotated[str, AfterValidator(join_spaces)], "a text")
+Words = allow(Annotated[str, AfterValidator(lambda text: " ".join(text.split()))], "a text", test=bool)
 Moment = allow(Annotated[object, AfterValidator(read_moment)], f"a moment of {YEARS[0]} to {YEARS[1]}")
 Texts, Numbers, Shares = list_of(Words, "texts"), list_of(Finite, "numbers"), list_of(Share, "numbers from 0 to 1")
 Object, Objects = allow(dict, "an object"), allow(list[dict], "a list of objects")
@@ -101,90 +102,74 @@ def take(given, field, kind, default=...):
     return open_type(kind).validate_python(value)
 
 
+def take_kind(given, field, wanted, default=...):
+    """Hold a question's kind to the one that is read. Raises Unread for another."""
+    if (kind := take(given, field, Words, default)) != wanted:
+        raise Unread(f"it is {kind}, and only questions that are {wanted} are read")
+
+
+# --- questions -------------------------------------------------------------------------------------------------------
+
+
 def list_markets(given, venue):
     """Return ([Market], [(id, why it was left out)]) of a market's list of questions. Raises ValueError for no list."""
     if not isinstance(given, list):
         raise ValueError(f"{venue}: wanted is a list of questions, not {type(given).__name__}")
     found, out = [], []
     for at, row in enumerate(given, 1):
+        row = row if isinstance(row, dict) else {}
         try:
-            found.append(READERS[venue](row if isinstance(row, dict) else {}))
+            found.append(READERS[venue](row))
         except Unread as reason:
-            name = (row.get("id") or row.get("ticker")) if isinstance(row, dict) else None
-            out.append((str(name or at), str(reason)))
+            out.append((str(row.get("id") or row.get("ticker") or at), str(reason)))
     return found, out
 
 
 def read_polymarket(given):
     """Return the `Market` of a question of Polymarket; questions of one event share their luck."""
-    key, names, ends = take(given, "conditionId", Words), take(given, "outcomes", Texts), take(given, "endDate", Moment)
-    about = take(given, "question", Words), names, (take(given, "startDate", Moment), ends)
-    event, answer = build_event("polymarket", key, *about, take(given, "description", Words, None)), None
-    if groups := take(given, "events", Objects, []):
-        event["cluster_id"] = f"polymarket-event-{take(groups[0], 'id', str | int)}"
+    names, span = take(given, "outcomes", Texts), (take(given, "startDate", Moment), take(given, "endDate", Moment))
+    about = {"rules": take(given, "description", Words, None)}
     if take(given, "closed", Truth):
         last = take(given, "outcomePrices", Numbers)
         won = [name for name, price in zip(names, last, strict=False) if price >= SURE]
         if len(last) != len(names) or len(won) != 1:
             raise Unread(f"its last prices are {last}, of which one winner has 1 and the others less")
-        answer = settle(event, won[0], take(given, "closedTime", Moment, ends), ends)
-    price = next(iter(take(given, "outcomePrices", Shares, [])), None)
-    return Market(event, answer, price, f"https://polymarket.com/market/{take(given, 'slug', Words, '')}")
+        about |= {"won": won[0], "ended": take(given, "closedTime", Moment, span[1])}
+    if groups := take(given, "events", Objects, []):
+        about["cluster"] = f"event-{take(groups[0], 'id', str | int)}"
+    about["price"] = next(iter(take(given, "outcomePrices", Shares, [])), None)
+    about["url"] = f"https://polymarket.com/market/{take(given, 'slug', Words, '')}"
+    return build_market(
+        "polymarket", take(given, "conditionId", Words), take(given, "question", Words), names, span, **about
+    )
 
 
 def read_manifold(given):
     """Return the `Market` of a question of Manifold."""
-    if (kind := take(given, "outcomeType", Words)) != "BINARY":
-        raise Unread(f"it is {kind}, and only BINARY ones are read")
-    named = (take(given, name, Words) for name in ("id", "question"))
-    event, answer = read_yes_no("manifold", given, *named)
-    return Market(event, answer, take(given, "probability", Share, None), take(given, "url", Words, ""))
+    take_kind(given, "outcomeType", "BINARY")
+    about = {"price": take(given, "probability", Share, None), "url": take(given, "url", Words, "")}
+    return read_yes_no("manifold", given, take(given, "id", Words), take(given, "question", Words), **about)
 
 
 def read_kalshi(given):
     """Return the `Market` of Kalshi, its price between bid and ask, else the last; those of one event share luck."""
-    if (kind := take(given, "market_type", Words)) != "binary":
-        raise Unread(f"it is {kind}, and only binary ones are read")
+    take_kind(given, "market_type", "binary")
     question, side = take(given, "title", Words), take(given, "yes_sub_title", Words, "")
     question += f" ({side})" * (side.casefold() not in question.casefold())
-    event, answer = read_yes_no("kalshi", given, take(given, "ticker", Words), question)
     group = take(given, "event_ticker", Words)
-    event["cluster_id"] = f"kalshi-{group}"
     bid, ask, last = (take(given, f"{name}_dollars", Share, 0) for name in ("yes_bid", "yes_ask", "last_price"))
     price = (bid + ask) / 2 if bid > 0 and 0 < ask < 1 else last or None
-    return Market(event, answer, price, f"https://kalshi.com/markets/{group.partition('-')[0].lower()}")
+    url = f"https://kalshi.com/markets/{group.partition('-')[0].lower()}"
+    return read_yes_no("kalshi", given, take(given, "ticker", Words), question, cluster=group, price=price, url=url)
 
 
 def read_metaculus(given):
     """Return the `Market` of a post of Metaculus, its price the community's forecast; None while that is hidden."""
     about, key = take(given, "question", Object, {}), take(given, "id", int)
-    if (kind := take(about, "type", Words, "a group, or a note")) != "binary":
-        raise Unread(f"it is {kind}, and only posts of one binary question are read")
-    event, answer = read_yes_no("metaculus", about, key, take(given, "title", Words))
+    take_kind(about, "type", "binary", "a group, or a note")
     latest = jmespath.search("aggregations.recency_weighted.latest", about) or {}
-    price = next(iter(take(latest, "centers", Shares, [])), None)
-    return Market(event, answer, price, f"https://www.metaculus.com/questions/{key}")
-
-
-FIELDS = {
-    "manifold": "createdTime closeTime textDescription resolution resolutionTime",
-    "kalshi": "open_time close_time rules_primary rules_secondary result settlement_ts",
-    "metaculus": "open_time scheduled_close_time resolution_criteria fine_print resolution actual_resolve_time",
-}
-"""Market -> its fields of opening, planned end, rules (one or more), outcome, and when that was known."""
-
-
-def read_yes_no(venue, given, key, question):
-    """Return (event, answer or None) of a yes/no question by its market's `FIELDS`."""
-    opens, closes, *rules, outcome, ended = FIELDS[venue].split()
-    span = take(given, opens, Moment), take(given, closes, Moment)
-    rules = " ".join(take(given, name, Words, "") for name in rules).strip()
-    event = build_event(venue, key, question, list(OUTCOMES.values()), span, rules or None)
-    if said := take(given, outcome, Words, ""):
-        if said.lower() not in OUTCOMES:
-            raise Unread(f"it was resolved as {said}")
-        return event, settle(event, OUTCOMES[said.lower()], take(given, ended, Moment, span[1]), span[1])
-    return event, None
+    price, url = next(iter(take(latest, "centers", Shares, [])), None), f"https://www.metaculus.com/questions/{key}"
+    return read_yes_no("metaculus", about, key, take(given, "title", Words), price=price, url=url)
 
 
 READERS = {
@@ -196,43 +181,53 @@ READERS = {
 """Market -> what reads its questions."""
 
 
-def build_event(venue, market_id, question, names, span, rules):
-    """Return a row of the events table; `span` is (opening, end), `rules` how it is settled."""
-    letters = name_letters(len(names))
+def read_yes_no(venue, given, key, question, **about):
+    """Return the `Market` of a yes/no question by its market's `FIELDS`; `about` is for `build_market`."""
+    opens, closes, *rules, outcome, ended = FIELDS[venue].split()
+    span = take(given, opens, Moment), take(given, closes, Moment)
+    about["rules"] = " ".join(take(given, name, Words, "") for name in rules).strip() or None
+    if said := take(given, outcome, Words, ""):
+        if said.lower() not in ("yes", "no"):
+            raise Unread(f"it was resolved as {said}")
+        about |= {"won": said.capitalize(), "ended": take(given, ended, Moment, span[1])}
+    return build_market(venue, key, question, ["Yes", "No"], span, **about)
+
+
+def build_market(venue, key, question, names, span, *, rules, price, url, cluster=None, won=None, ended=None):
+    """Return the `Market` of a question: `span` is (opening, planned end), `rules` how it is settled.
+
+    Of a settled one `won` is the option's name and `ended` the moment, at the latest as planned. Raises Unread.
+    """
+    letters, closes = name_letters(len(names)), min(ended or span[1], span[1])
     if not len(set(names)) == len(names) == len(letters) >= 2:
         raise Unread("its options are fewer than two, too many, or two of them read the same")
     if span[0] >= span[1]:
         raise Unread("it ends before it opens")
+    if span[0] >= closes:
+        raise Unread("it was settled before it opened")
     options = dict(zip(letters, names, strict=True))
-    return {
-        "event_id": f"{venue}-{market_id}",
+    event = {
+        "event_id": f"{venue}-{key}",
         "paper": "worldreasoner",
-        "cluster_id": f"{venue}-{market_id}",
+        "cluster_id": f"{venue}-{cluster or key}",
         "source_id": venue,
-        "prompt": "\n".join([question, *(f"{letter}. {name}" for letter, name in options.items())]),
+        "prompt": word_prompt(question, options),
         "kind": "single",
         "options": json.dumps(options, ensure_ascii=False),
         "opens_at": stamp_moment(span[0]),
         "as_of": stamp_moment(span[0]),
-        "resolves_at": stamp_moment(span[1]),
+        "resolves_at": stamp_moment(closes),
         "resolution_criteria": rules,
         "provenance": venue,
         "is_synthetic": False,
         "metadata": dump_json({"question_type": "yes_no" if names == ["Yes", "No"] else ""}),
     }
+    answer = {"event_id": event["event_id"], "status": "ok", "method": venue}
+    answer = answer | {"value": dump_json(letters[names.index(won)])} if won else None
+    return Market(event, answer, price, url)
 
 
-def settle(event, name, at, planned):
-    """Return a row of the answers table for the option of this name, and write in the event when it was settled.
-
-    That is at the latest as planned. Raises Unread where it is not after the opening.
-    """
-    event["resolves_at"] = stamp_moment(min(at, planned))
-    if pd.Timestamp(event["resolves_at"]) <= pd.Timestamp(event["opens_at"]):
-        raise Unread("it was settled before it opened")
-    letters = {text: letter for letter, text in json.loads(event["options"]).items()}
-    about = {"event_id": event["event_id"], "status": "ok", "method": event["source_id"]}
-    return about | {"value": dump_json(letters[name])}
+# --- prices ----------------------------------------------------------------------------------------------------------
 
 
 def list_prices(given, venue):

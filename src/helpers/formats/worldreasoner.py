@@ -14,7 +14,7 @@ from helpers.calendar import stamp_moment
 from helpers.events.levels import assign_level
 from helpers.events.moments import number_days, place_moments
 from helpers.events.pose import seed_by_name
-from helpers.formats.futurex import cluster_questions, name_letters
+from helpers.formats.futurex import cluster_questions, name_letters, word_prompt
 from helpers.papers import get_constant
 from helpers.store import dump_json, parse_json
 from helpers.tables import check_table
@@ -65,7 +65,7 @@ def build_event(row):
         "paper": "worldreasoner",
         "window": "W",
         "source_id": SOURCE_ID,
-        "prompt": "\n".join([question, *(f"{letter}. {text}" for letter, text in (options or {}).items())]),
+        "prompt": word_prompt(question, options),
         "kind": "single" if options else "number",
         "options": json.dumps(options, ensure_ascii=False) if options else None,
         "opens_at": stamp_moment(pd.Timestamp(row["market_open"])),

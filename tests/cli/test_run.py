@@ -63,11 +63,11 @@ def test_a_function_of_ones_own_runs_on_public_questions(tmp_path, monkeypatch, 
     shown = capsys.readouterr().out
     assert "12 events of futurex-past" in shown and " arima " not in shown
     assert all(f"{name} " in shown for name in ("mine", "base_rate", "option_words"))
-    tables = {name: read_runs(tmp_path / "out" / STORE, name) for name in ("runs", "replies", "traces")}
-    runs = tables["runs"].set_index("agent_id")
+    kept = {name: read_runs(tmp_path / "out" / STORE, name) for name in ("runs", "replies", "traces")}
+    runs = kept["runs"].set_index("agent_id")
     assert runs["condition"]["mine"].startswith("with articles ") and pd.isna(runs["condition"]["random"])
-    assert set(tables["replies"]["status"]) == {"ok"} and len(tables["replies"]) == 5 * 12
-    traces = tables["traces"].query("run_id == @runs.run_id['mine'] and tool == 'search'")
+    assert set(kept["replies"]["status"]) == {"ok"} and len(kept["replies"]) == 5 * 12
+    traces = kept["traces"].query("run_id == @runs.run_id['mine'] and tool == 'search'")
     assert traces["page_ids"].str.contains('"n').any(), "the articles are searched"
     assert run_command(["view", "--set", "P", "--agent", "mine"]) == 0
     rows = (tmp_path / "out/data/runs/view/index.html").read_text()

@@ -32,7 +32,7 @@ def recorder(provider, tmp_path, monkeypatch):
     rows.append(make_past_row(3, event="Which harbours close?", options=OPTIONS, answer="A, B", choice_type="multi"))
     tables = *build_events(screen_rows(pd.DataFrame(rows))[0]), None
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
-    monkeypatch.setattr(past, "build_past", lambda: tables)
+    monkeypatch.setitem(past.BUILDERS, "P", lambda: tables)
     entry = ENTRY | {"api_base": provider.address}
     monkeypatch.setattr(record, "load_entries", lambda wanted=(): {"mock": entry})
     monkeypatch.setattr(record, "load_arms", lambda: {"mock-P": ARM})

@@ -18,6 +18,7 @@ from helpers.cli.main import carry_out
 from helpers.cli.main import main as run_command
 from helpers.events.collect import collect_events
 from helpers.formats.futurex import build_events, screen_rows
+from helpers.futurex import past
 from helpers.models.recordings import Recordings
 from helpers.scoring.answers import acquire_answers
 from helpers.store import STORE, parse_json, read_runs, read_table, write_table
@@ -49,7 +50,7 @@ def find_harbour(event, world):
 def test_a_function_of_ones_own_runs_on_public_questions(tmp_path, monkeypatch, capsys):
     rows = [make_past_row(n, end_time=f"2026-01-{20 + n % 9}") for n in range(30)]
     tables = *build_events(screen_rows(pd.DataFrame(rows))[0]), None
-    monkeypatch.setattr("helpers.futurex.past.build_past", lambda: tables)
+    monkeypatch.setitem(past.BUILDERS, "P", lambda: tables)
     (tmp_path / "mine.jsonl").write_text(
         '{"id": "1", "published": "2026-01-05", "title": "Harbour 3", "text": "The invented harbour 3 opens."}'
     )

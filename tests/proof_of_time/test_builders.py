@@ -33,16 +33,13 @@ def rng():
 def test_most_and_order_take_candidates_of_one_group_and_letters_do_not_tell(rng):
     items = make_items(list(range(16)), group=["a"] * 8 + ["b"] * 8)
     most, tied = build_sets(POOL, items, rng, 40, "most_of_four")
-    assert len(check(most)) == 40 and tied == 0
-    for instance in most:
-        at = [int(name[1:]) for name in instance.metadata["items"].values()]
+    assert len(check(most)) == 40 and tied == 0 and {one.target for one in most} == set("ABCD")
+    for one in most:
+        at = [int(name[1:]) for name in one.metadata["items"].values()]
         assert len({number < 8 for number in at}) == 1
-        assert instance.metadata["items"][instance.target] == f"p{max(at)}"
-        assert instance.choices[instance.target] == f"paper p{max(at)}"
-    assert {instance.target for instance in most} == set("ABCD")
-    orders, _ = build_sets(POOL, items, rng, 10, "full_order")
-    for instance in check(orders):
-        at = [int(instance.metadata["items"][letter][1:]) for letter in instance.target]
+        assert (one.metadata["items"][one.target], one.choices[one.target]) == (f"p{max(at)}", f"paper p{max(at)}")
+    for one in check(build_sets(POOL, items, rng, 10, "full_order")[0]):
+        at = [int(one.metadata["items"][letter][1:]) for letter in one.target]
         assert at == sorted(at, reverse=True) and len(at) == 4
 
 

@@ -6,7 +6,7 @@ import json
 import pytest
 from builders import make_event, needs_sandbox, reply_with
 
-from helpers.agents.sandbox import Limits, SandboxError
+from helpers.agents.sandbox import Limits
 from helpers.models.recordings import has_news
 from helpers.proof_of_time import solvers
 from helpers.proof_of_time.solvers import LOOK_GRAMMAR, TURN_GRAMMAR, Desk, solve
@@ -72,23 +72,6 @@ def test_an_agent_that_never_answers_ends_at_its_limit(reach, provider, desk, li
     assert read_count(outcome) == told | {"n_messages": n_messages, "n_turns": n_turns}
 
 
-def test_evidence_that_was_changed_stops_the_run(reach, provider, desk, tmp_path):
-    needs_sandbox()
-    (tmp_path / "scores.csv").write_text("later")
-    provider.answer = lambda asked: call("bash", script="ls")
-    with pytest.raises(SandboxError, match="scores.csv is not the manifest's"):
-        solve(reach(), make_event(), desk, method="agentic")
-
-
-def test_the_papers_loop_neither_makes_it_look_nor_stops_a_call_made_again(reach, provider, desk):
-    needs_sandbox()
-    look = {"thought": "look", "action": "bash", "input": "echo on >> log; wc -l < log"}
-    provider.answer = reply_with(*map(json.dumps, [look, look, look | {"action": "answer", "input": ""}]), FINAL)
-    outcome = solve(reach(is_local=True), make_event(), desk, method="agentic")
-    assert [step["content"] for step in list_tools(outcome)] == ["1", "2"] and outcome["prediction"]["value"] == "A"
-    assert {asked["grammar"] for asked in provider.asked[:3]} == {TURN_GRAMMAR}
-
-
 @pytest.mark.parametrize("is_local", [False, True])
 def test_of_an_instance_whose_words_may_not_be_passed_on_calls_stay_in_the_store(reach, provider, desk, is_local):
     needs_sandbox()
@@ -106,15 +89,18 @@ def test_of_an_instance_whose_words_may_not_be_passed_on_calls_stay_in_the_store
     assert solve(reach(False, is_local=is_local), event, desk, method="agentic") == outcome
 
 
-def test_a_local_model_that_is_led_looks_first_and_makes_no_call_again(reach, provider, desk):
+@pytest.mark.parametrize(
+    ("method", "grammars", "shown"),
+    [("agentic", [TURN_GRAMMAR] * 3, ["1", "2"]), ("led", [LOOK_GRAMMAR, TURN_GRAMMAR, TURN_GRAMMAR], ["1"])],
+)  # the paper's loop neither makes it look nor stops a call made again; one that is led looks, and makes no call twice
+def test_a_local_model_takes_a_turn_at_a_time(reach, provider, desk, method, grammars, shown):
     needs_sandbox()
-    look = {"thought": "look", "action": "bash", "input": "cat /evidence/scores.csv | wc -l"}
-    provider.answer = reply_with(*map(json.dumps, [look, look | {"input": "ls"}, look]), FINAL)
-    outcome = solve(reach(is_local=True), make_event(), desk, method="led")
-    assert outcome["prediction"]["value"] == "A" and list_tools(outcome)[0]["content"] == "3"
-    assert read_count(outcome)["n_turns"] == 4
-    assert [asked["grammar"] for asked in provider.asked[:3]] == [LOOK_GRAMMAR, TURN_GRAMMAR, TURN_GRAMMAR]
+    look = {"thought": "look", "action": "bash", "input": "echo on >> log; wc -l < log"}
+    turns = [look, look, look | {"action": "answer", "input": ""}]
+    provider.answer = reply_with(*map(json.dumps, turns[: len(shown) + 1]), FINAL)
+    outcome = solve(reach(is_local=True), make_event(), desk, method=method)
+    assert [step["content"] for step in list_tools(outcome)] == shown and outcome["prediction"]["value"] == "A"
+    asked = provider.asked[: len(shown) + 1]
+    assert [one["grammar"] for one in asked] == grammars[: len(asked)] and len(provider.asked) == len(asked) + 1
+    assert "`action`" in asked[0]["messages"][0]["content"], "it is told how a turn is written"
     assert '"answer' in TURN_GRAMMAR.replace("\\", "") and "answer" not in LOOK_GRAMMAR
-    told = provider.asked[3]["messages"]
-    assert "`action`" in told[0]["content"], "it is told how a turn is written"
-    assert told[3]["content"] == "3" and len(list_tools(outcome)) == 2, "a call made before is not made again"

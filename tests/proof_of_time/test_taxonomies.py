@@ -49,6 +49,11 @@ def test_a_masked_case_holds_no_text_of_the_run():
     assert secret not in masked and "bash: grep csv -> 9 letters" in masked
 
 
+def test_a_long_run_is_shown_without_its_middle():
+    shown = rubrics.write_case([f"step {at}" for at in range(20)], "correct")
+    assert "step 7\n... 4 more ...\nstep 12" in shown
+
+
 def test_a_judges_verdict_becomes_a_label_a_blank_or_unlabelled():
     value = dict.fromkeys(rubrics.RUBRICS["wrong"], "x") | {"label": "misread", "bottleneck": "parsing"}
     replies = iter([Verdict("ok", value), Verdict("missing", reason="none"), Verdict("unparsable", reason="no end")])

@@ -1,5 +1,6 @@
 """Trials of solvers: what a sample holds, what a resumed run does, what the recordings of one limit say of a lower."""
 
+import itertools
 import json
 
 import pandas as pd
@@ -21,33 +22,33 @@ def make_instance(folder=None, **changes):
 
 
 def test_samples_nest_and_take_tasks_and_sources_by_turns():
+    kinds = itertools.product(("bucket", "full_order"), "xyz", range(4))
     made = [
         make_instance(id=f"{task}-{source}-{at}", task=task, metadata={"source": source, "criteria": "x"})
-        for task in ("bucket", "full_order")
-        for source in "xyz"
-        for at in range(4)
-    ] + [make_instance(id="pair", variant="pairwise")]
+        for task, source, at in kinds
+    ]
+    made.append(make_instance(id="pair", variant="pairwise"))
     first, second = (sample_instances(made, n) for n in (6, 12))
     assert first == second[:6] and len(sample_instances(made, 99)) == 24
     table = pd.DataFrame([(one.task, one.metadata["source"]) for one in first])
     assert not table.duplicated().any() and table[0].value_counts().to_dict() == {"bucket": 3, "full_order": 3}
 
 
-def turn(script):
-    return {"content": json.dumps({"thought": "t", "action": "bash", "input": script})}
+def turn(script, action="bash"):
+    return {"content": json.dumps({"thought": "t", "action": action, "input": script})}
+
+
+END = [turn("", "answer"), {"content": FINAL}]
 
 
 def test_a_run_at_the_highest_limit_holds_the_lower_ones(reach, provider, tmp_path):
     needs_sandbox()
     instance = make_instance(tmp_path)
     work = [turn(f"echo {at} >> log; tail -1 /evidence/a.csv; wc -l < log") for at in range(7)]
-    replies = [*work, {"content": json.dumps({"thought": "", "action": "answer", "input": ""})}, {"content": FINAL}]
-    provider.answer = lambda asked: replies[len(provider.asked) - 1]
-    client = reach(is_local=True)
-    cells = list_cells(["agentic"])
+    provider.answer = lambda asked: [*work, *END][len(provider.asked) - 1]
+    client, cells = reach(is_local=True), list_cells(["agentic"])
     table = run_trials(client, [instance], tmp_path, cells, {"agentic": 1})
-    n_asked = len(provider.asked)
-    assert n_asked == 9 and table["limit"].tolist() == [50, 30, 15]
+    assert len(provider.asked) == 9 and table["limit"].tolist() == [50, 30, 15]
     assert table["status"].tolist() == ["ok", "ok", "message_limit"]
     assert table["answer"].fillna("").tolist() == ["B", "B", ""]
     prompt = provider.asked[0]["messages"][1]["content"]
@@ -59,15 +60,9 @@ def test_a_run_at_the_highest_limit_holds_the_lower_ones(reach, provider, tmp_pa
 def test_a_run_that_was_broken_off_goes_on_in_a_sandbox_that_did_the_same(reach, provider, tmp_path):
     needs_sandbox()
     instance = make_instance(tmp_path)
-    replies = [turn("echo once >> log"), turn("cat log"), turn("cat log; echo over")]
-    final = [{"content": json.dumps({"thought": "", "action": "answer", "input": ""})}, {"content": FINAL}]
-
-    def answer(asked):
-        return ([*replies, *final])[sum(message["role"] == "assistant" for message in asked["messages"])]
-
-    provider.answer = answer
-    cell = Cell("agentic", 50)
-    client = reach(is_local=True)
+    replies = [turn("echo once >> log"), turn("cat log"), turn("cat log; echo over"), *END]
+    provider.answer = lambda asked: replies[sum(one["role"] == "assistant" for one in asked["messages"])]
+    cell, client = Cell("agentic", 50), reach(is_local=True)
     run_trial(client, instance, tmp_path, cell)
     rows = client.door.recordings.rows
     tools = [key for key, row in rows.items() if row["request"]["model"] == "sandbox"]

@@ -40,14 +40,16 @@ def make_form(stratum):
 
 
 def write_case(lines, stratum, *, answer="not shown"):
-    """Return a judge's prompt on a run: its steps as lines, the middle of many left out, and its answer."""
-    labels = LABELS[stratum]
+    """Return a judge's prompt on a run: its steps as lines, at most N_STEPS, the middle left out, and its answer."""
+    labels, half, n_more = LABELS[stratum], N_STEPS // 2, len(lines) - N_STEPS
+    if n_more > 0:
+        lines = [*lines[:half], f"... {n_more} more ...", *lines[-half:]]
     choice = f"As label choose one of: {'; '.join(f'{name} ({text})' for name, text in labels.items())}; {UNLABELLED}."
     choice += f" As bottleneck one of: {', '.join(BOTTLENECKS)}, {UNLABELLED}."
     return read_prompt("judge_run").format(
         outcome=OUTCOMES[stratum],
         question="not shown",
-        steps="\n".join(cut_list(lines)) or "nothing",
+        steps="\n".join(lines) or "nothing",
         answer=answer,
         keys="\n".join(f"{key}: {text}" for key, text in RUBRICS[stratum].items()),
         choice=choice if labels else "",
@@ -73,15 +75,6 @@ def find_stratum(status, is_right):
     stopped = ("message_limit", "context_limit", "timeout")
     answered = {"ok": "correct" if is_right else "wrong", "unparsable": "wrong", "refusal": "wrong"}
     return "incomplete" if status in stopped else answered.get(status)
-
-
-def cut_list(lines, n=N_STEPS):
-    """Return a list of so many lines at most, the middle left out.
-
-    >>> cut_list(list("abcdef"), 4)
-    ['a', 'b', '... 2 more ...', 'e', 'f']
-    """
-    return lines if len(lines) <= n else [*lines[: n // 2], f"... {len(lines) - n} more ...", *lines[-(n // 2) :]]
 
 
 def judge_runs(consult, cases, judge, repeat=0):

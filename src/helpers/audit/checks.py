@@ -28,7 +28,8 @@ def run_check(kind, published, groups, tolerance=0.0):
     False
     """
     if kind in JUDGEMENTS:
-        return JUDGEMENTS[kind](published, groups, tolerance)
+        found = judge_values(kind, published, _flatten(groups), tolerance)
+        return found or judge_groups(kind, published, groups, tolerance)
     if kind not in VALUES:
         raise ValueError(f"no check {kind!r}; there are {', '.join([*VALUES, *JUDGEMENTS])}")
     recomputed = VALUES[kind](groups)
@@ -99,33 +100,74 @@ VALUES = {
 # --- what is judged --------------------------------------------------------------------------------------------------
 
 
-def _compare_same(published, groups, tolerance):
-    """All places print what `published` prints."""
-    other = [value for value in _flatten(groups) if not match_values(published, value, tolerance)]
-    return (other or _flatten(groups))[0], not other
+RELATIONS = {"same_set": operator.eq, "subset": operator.le, "disjoint": set.isdisjoint}
+JUDGEMENTS = (*RELATIONS, "same", "nearest", "readings", "dates_rise", "at_least", "at_most", "order", "gaps_fall")
+JUDGEMENTS += ("first_gap", "highest", "within", "balance", "one_size", "partition", "pooled")
+"""Kinds that say themselves whether a claim holds (`judge_values`, `judge_groups`)."""
 
 
-def _compare_nearest(published, groups, tolerance):
-    """One of the operands, each a reading of the same rule, is the published value; shown is the nearest."""
-    nearest = min(_flatten(groups), key=lambda value: abs(value - published))
-    return nearest, match_values(published, nearest, tolerance)
+def judge_values(kind, published, values, tolerance):
+    """Return what a kind of JUDGEMENTS finds in its operands' values, and whether the claim holds.
+
+    Returns None for a kind that looks at the operands one by one (`judge_groups`).
+    """
+    match kind:
+        case "same":  # all places print what `published` prints
+            other = [value for value in values if not match_values(published, value, tolerance)]
+            return (other or values)[0], not other
+        case "nearest":  # one of the operands, each a reading of the same rule, is the published value
+            nearest = min(values, key=lambda value: abs(value - published))
+            return nearest, match_values(published, nearest, tolerance)
+        case "same_set" | "subset" | "disjoint":  # the published names, separated by |, against those of all places
+            others = "|".join(values)
+            return others, RELATIONS[kind](set(published.split("|")), set(others.split("|")))
+        case "readings":  # two places read alike: the sum of the operands, or the set of their names, is `published`
+            if published is None:
+                return None, None
+            return run_check("same_set" if isinstance(published, str) else "sum", published, [values], tolerance)
+        case "dates_rise":  # YYYY-MM-DD or YYYY-MM, one after the other
+            dates = [pd.Timestamp(day) for day in values]
+            return ", ".join(str(day.date()) for day in dates), all(a < b for a, b in pairwise(dates))
+        case "at_least":  # the largest operand is at least the published value
+            return max(values), max(values) >= published - tolerance
+        case "at_most":
+            return max(values), max(values) <= published + tolerance
 
 
-def _compare_names(relate):
-    """Turn a relation of sets into a check of the published names, separated by `|`, against those of all places."""
-
-    def compare(published, groups, tolerance):
-        others = "|".join(_flatten(groups))
-        return others, relate(set(published.split("|")), set(others.split("|")))
-
-    return compare
-
-
-def _compare_readings(published, groups, tolerance):
-    """Two places read alike: the sum of the operands, or the set of their names, is what `published` says."""
-    if published is None:
-        return None, None
-    return run_check("same_set" if isinstance(published, str) else "sum", published, groups, tolerance)
+def judge_groups(kind, published, groups, tolerance):
+    """Return what a kind of JUDGEMENTS finds in its operands, one by one, and whether the claim holds."""
+    first, *rest = groups
+    match kind:
+        case "order":  # the means fall from the first operand to the last
+            return _fall([fmean(group) for group in groups])
+        case "gaps_fall":
+            return _fall(_list_gaps(groups))
+        case "first_gap":  # it is above each later one
+            gap, *others = _list_gaps(groups)
+            return f"{gap:.4g} against {max(others):.4g}", gap > max(others)
+        case "highest":  # the first operand's smallest value is above every other value
+            others = max(_flatten(rest))
+            return f"{min(first):.6g} against {others:.6g}", min(first) > others
+        case "within":  # the published value, or all operands but the last two, lie between these two
+            values, (low, *_), (high, *_) = _flatten(groups[:-2]) or [published], *groups[-2:]
+            return f"{low:.4g} to {high:.4g}", all(low - tolerance <= value <= high + tolerance for value in values)
+        case "balance":  # the first operand equals the sum of the others; a text counts the names in it
+            one, *others = (sum(len(v.split("|")) if isinstance(v, str) else v for v in group) for group in groups)
+            return f"{one:g} against {sum(others):g}", abs(one - sum(others)) <= tolerance
+        case "one_size":  # one size, no larger than the last value, fits every percentage to within the tolerance
+            percents = _flatten(groups[:-1])
+            sizes, fit = list_sizes(percents, groups[-1][0], tolerance)
+            return f"{sizes[0]} fits {fit} of {len(percents)}", fit == len(percents)
+        case "partition":  # sizes that fit most of each operand's percentages can add up to the published total
+            totals = {0}
+            for percents in groups:
+                sizes = list_sizes(percents, published, tolerance)[0]
+                totals = {total + size for total in totals for size in sizes}
+            nearest = min(totals, key=lambda total: (abs(total - published), total))
+            return nearest, nearest == published
+        case "pooled":
+            low, high = _bound_pooled(groups)
+            return f"{low:.4g} to {high:.4g}", low - tolerance <= published <= high + tolerance
 
 
 def _fall(values):
@@ -139,83 +181,15 @@ def _list_gaps(groups):
     return [abs(a - b) for a, b in zip(means[::2], means[1::2], strict=True)]
 
 
-def _compare_first(first, rest, digits):
-    """Whether a value is above all others, shown against the largest of these."""
-    return f"{first:.{digits}g} against {max(rest):.{digits}g}", first > max(rest)
-
-
-def _compare_dates(published, groups, tolerance):
-    """The dates, YYYY-MM-DD or YYYY-MM, come one after the other."""
-    dates = [pd.Timestamp(day) for day in _flatten(groups)]
-    return ", ".join(str(day.date()) for day in dates), all(a < b for a, b in pairwise(dates))
-
-
-def _compare_within(published, groups, tolerance):
-    """The published value, or all values of the groups before the last two, lie between these two."""
-    *groups, (low, *_), (high, *_) = groups
-    values = _flatten(groups) or [published]
-    return f"{low:.4g} to {high:.4g}", all(low - tolerance <= value <= high + tolerance for value in values)
-
-
-def _compare_balance(published, groups, tolerance):
-    """The first operand equals the sum of the others; a text counts the names in it."""
-    first, *rest = ([len(v.split("|")) if isinstance(v, str) else v for v in group] for group in groups)
-    return f"{sum(first):g} against {sum(_flatten(rest)):g}", abs(sum(first) - sum(_flatten(rest))) <= tolerance
-
-
-def _compare_size(published, groups, tolerance):
-    """One size, no larger than the last value, fits every percentage to within the tolerance."""
-    percents = _flatten(groups[:-1])
-    sizes, fit = list_sizes(percents, groups[-1][0], tolerance)
-    return f"{sizes[0]} fits {fit} of {len(percents)}", fit == len(percents)
-
-
-def _compare_partition(published, groups, tolerance):
-    """Sizes that fit most of each group's percentages can add up to the published total; shown is the nearest total."""
-    totals = {0}
-    for percents in groups:
-        sizes, _ = list_sizes(percents, published, tolerance)
-        totals = {total + size for total in totals for size in sizes}
-    nearest = min(totals, key=lambda total: (abs(total - published), total))
-    return nearest, nearest == published
-
-
-def _compare_pooled(published, groups, tolerance):
-    """A percentage of a total lies between what its parts give when all is wrong, or all right, outside them.
+def _bound_pooled(groups):
+    """The least and the most that a percentage of a total can be: all is wrong, or all right, outside the parts.
 
     Operands: a percentage and a size for each part, then the total. Of several sizes the one counts that the
     percentage fits best.
     """
-    *parts, total = groups
-    total, right, held = sum(total), 0, 0
+    *parts, whole = groups
+    total, right, held = sum(whole), 0, 0
     for (percent,), sizes in zip(parts[::2], parts[1::2], strict=True):
         size = min(sizes, key=lambda size: abs(_find_feasible(percent, size) - percent))
         right, held = right + round(percent / 100 * size), held + size
-    low, high = 100 * right / total, 100 * (right + total - held) / total
-    return f"{low:.4g} to {high:.4g}", low - tolerance <= published <= high + tolerance
-
-
-JUDGEMENTS = {
-    "same": _compare_same,
-    "nearest": _compare_nearest,
-    "same_set": _compare_names(operator.eq),
-    "subset": _compare_names(operator.le),
-    "disjoint": _compare_names(set.isdisjoint),
-    "readings": _compare_readings,
-    "order": lambda published, groups, tol: _fall([fmean(group) for group in groups]),
-    "gaps_fall": lambda published, groups, tol: _fall(_list_gaps(groups)),
-    # the first gap is above each later one
-    "first_gap": lambda published, groups, tol: _compare_first(_list_gaps(groups)[0], _list_gaps(groups)[1:], 4),
-    "dates_rise": _compare_dates,
-    # the first group's smallest value is above every other value
-    "highest": lambda published, groups, tol: _compare_first(min(groups[0]), _flatten(groups[1:]), 6),
-    "within": _compare_within,
-    # the largest operand is at least, at most, the published value
-    "at_least": lambda published, groups, tol: (most := max(_flatten(groups)), most >= published - tol),
-    "at_most": lambda published, groups, tol: (most := max(_flatten(groups)), most <= published + tol),
-    "balance": _compare_balance,
-    "one_size": _compare_size,
-    "partition": _compare_partition,
-    "pooled": _compare_pooled,
-}
-"""Kind -> function of published value, operands and tolerance that returns what was found, and whether it holds."""
+    return 100 * right / total, 100 * (right + total - held) / total

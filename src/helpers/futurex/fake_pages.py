@@ -53,17 +53,9 @@ class FakeWorld:
 
     def open(self, url, as_of, about=""):
         """Return the hit of a planted or a replayed page as of a moment. Raises GatewayError."""
-        return (self.planted if is_fake(url) else self.crawler).open(url, as_of, about)
-
-
-def is_fake(url):
-    """Say whether an address is one that planted pages may have.
-
-    >>> is_fake("http://bulletin.test/a"), is_fake("http://oil.replay/a"), is_fake("https://bulletin.test/")
-    (True, False, False)
-    """
-    parts = urlsplit(url)
-    return parts.scheme == "http" and (parts.hostname or "").endswith(HOSTS)
+        parts = urlsplit(url)
+        is_planted = parts.scheme == "http" and (parts.hostname or "").endswith(HOSTS)
+        return (self.planted if is_planted else self.crawler).open(url, as_of, about)
 
 
 SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe ri so tu va".split()

@@ -245,11 +245,10 @@ def measure_arms(marked):
     rows = []
     for (arm, defence), part in marked.groupby(["arm", "defence"], sort=False):
         first = part[part["round"] == 1]
-        moved = measure_share(first["is_moved"])
-        row = {"arm": arm, "defence": defence, "n": moved["n"], "moved": moved["share"], "low": moved["low"]}
-        row |= {"high": moved["high"], "moved_in_all": part.groupby("event_id")["is_moved"].any().mean()}
+        row = {"arm": arm, "defence": defence} | measure_share(first["is_moved"])
+        row["moved_in_all"] = part.groupby("event_id")["is_moved"].any().mean()
         rows.append(row | {"changed": first["is_changed"].mean(), "quoted": first["is_quoted"].mean()})
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).rename(columns={"share": "moved"})
 
 
 def count_set_aside(events, crawler, defences):
@@ -263,7 +262,5 @@ def count_set_aside(events, crawler, defences):
         for event in part.to_dict("records"):
             hits = crawler.search(event["prompt"], day, N_FOUND)
             whole += [GuardedWorld(crawler, defence).guard(hit, event["prompt"], day) == hit for hit in hits]
-        share = measure_share(whole)
-        row = {"day": day[:10], "defence": defence, "n_events": len(part), "n": share["n"], "whole": share["share"]}
-        rows.append(row | {"low": share["low"], "high": share["high"]})
-    return pd.DataFrame(rows)
+        rows.append({"day": day[:10], "defence": defence, "n_events": len(part)} | measure_share(whole))
+    return pd.DataFrame(rows).rename(columns={"share": "whole"})

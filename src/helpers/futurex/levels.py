@@ -145,18 +145,18 @@ def state_contrast(finding, statement, values, weights, bound, level, clusters):
 
 
 def list_falls(matrix, averaged):
-    """Return finding 1's (finding, statement, values by event, weights, bound), above chance where somebody guesses."""
+    """Finding 1: (finding, statement, values by event, weights, bound), above chance where somebody guesses."""
     is_known = CHANCE in matrix
     above = matrix.sub(matrix[CHANCE], axis=0).drop(columns=CHANCE) if is_known else matrix
     which = "above chance" if is_known else "no guessing agent to compare with"
     mean = above.loc[:, above.columns.isin(averaged)].mean(axis=1, skipna=False)
-    falls = [(1, f"mean over agents: levels 1-2 minus levels 3-4, {which}", mean, FALL, 0.0)]
+    yield 1, f"mean over agents: levels 1-2 minus levels 3-4, {which}", mean, FALL, 0.0
     for (first, second), weights in STEPS.items():
-        falls.append((1, f"mean over agents: level {first} minus level {second}, {which}", mean, weights, 0.0))
-    falls += [(1, f"{agent}: levels 1-2 minus levels 3-4, {which}", above[agent], FALL, 0.0) for agent in above]
+        yield 1, f"mean over agents: level {first} minus level {second}, {which}", mean, weights, 0.0
+    for agent in above:
+        yield 1, f"{agent}: levels 1-2 minus levels 3-4, {which}", above[agent], FALL, 0.0
     if is_known:
-        falls.append((1, f"{CHANCE} itself: levels 1-2 minus levels 3-4", matrix[CHANCE], FALL, 0.0))
-    return falls
+        yield 1, f"{CHANCE} itself: levels 1-2 minus levels 3-4", matrix[CHANCE], FALL, 0.0
 
 
 def list_gains(base, search):

@@ -186,7 +186,7 @@ def test_the_wheel_holds_every_file_of_the_package(elsewhere):
 
 
 def test_an_installed_package_wants_a_checkout_and_says_so_in_a_sentence(elsewhere):
-    sentence = "no checkout of Daybefore was found here, whose data everything needs: `git clone` its repository"
+    sentence = "here is no checkout of Daybefore, whose data everything needs: `git clone` its repository"
     assert run_elsewhere(elsewhere, "python", "-c", "import helpers").returncode == 0
     assert run_elsewhere(elsewhere, "daybefore", "--help").returncode == 0
     done = run_elsewhere(elsewhere, "daybefore", "source", "--source", "clemson")

@@ -28,8 +28,8 @@ from helpers.models.failures import NO_PAGE, TOO_FAST, LlmError
 from helpers.models.llm import ask, open_door
 from helpers.models.transport import load_litellm
 from helpers.web.extract import ExtractionError, extract_page
-from helpers.web.guest import FetchError, Guest
-from helpers.web.pages import decode_body
+from helpers.web.guest import Guest
+from helpers.web.pages import GatewayError, decode_body
 from helpers.web.sources import load_sources
 
 DEADLINE_S, N_REQUESTS, OVER_S, MAX_MB = 1.5, 3, 1.0, 200
@@ -242,8 +242,8 @@ def crawl_site(name, end, folder):
                 _, kept, body = guest.get(f"{SITE}{name.replace(' ', '-')}", heeds_robots=False)
                 extract_page(source, decode_body(body, kept.get("content-type", "")))
                 status = "read"
-            except (FetchError, ExtractionError) as error:
-                status, said = getattr(error, "kind", "unread"), str(error)
+            except (GatewayError, ExtractionError) as error:
+                status, said = getattr(error, "status", "unread"), str(error)
     faults |= {f"not {end}": status != end, "not one line": "\n" in said or len(said) > 400}
     return judge(1, faults, f"{status}: {said[:100]}")
 

@@ -14,6 +14,8 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 COINS = "Bitcoin Ethereum Tether XRP BNB Solana USDC Dogecoin Cardano Tron Avalanche Chainlink".split()
 ARTICLES = ["Main_Page", "Special:Search", *(f"Article_{n}" for n in range(20))]
+MODELS = [f"maker-{n}/model-{n}" for n in range(12)]
+TAGS = "python javascript java rust go typescript".split()
 LINES = "Bakerloo Central Circle District Jubilee Northern Victoria".split()
 
 
@@ -73,6 +75,11 @@ class Ask(NamedTuple):
 
 def number(word, n):
     return [f"{word}{at}" for at in range(n)]
+
+
+def list_named(a, names, key, value, word, low, high, base=0):
+    """Return objects of a name and today's value of it."""
+    return [{key: name, value: base + count(word + name, a.today, low, high)} for name in names]
 
 
 def stamp(day, hour=0):
@@ -185,6 +192,12 @@ def steam(a):
     return {"response": {"rollup_date": stamp(a.today), "ranks": rows}}
 
 
+def formula_1(a):
+    rows = list_named(a, number("Driver", 20), "familyName", "points", "", 0, 400)
+    rows = [{"Driver": {"familyName": row["familyName"]}, "points": str(row["points"])} for row in rows]
+    return {"MRData": {"StandingsTable": {"StandingsLists": [{"DriverStandings": rows}]}}}
+
+
 def tsa(a):
     rows = [f"<tr><td>{d:%-m/%-d/%Y}</td><td>{count('tsa', d, 2e6, 3e6):,}</td></tr>" for d in reversed(a.past)]
     head = "<thead><tr><th>Date</th><th>Numbers</th></tr></thead>"
@@ -287,19 +300,9 @@ SITES = {
         "package": a.name(-1),
     },
     "hub.docker.com": lambda a: {"name": a.name(4), "pull_count": 10**9 + count(a.path, a.today, 0, 1e6)},
-    "huggingface.co": lambda a: [
-        {"id": n, "likes": count("like " + n, a.today, 10, 9e3)}
-        for n in a.rank(f"maker-{n}/model-{n}" for n in range(12))
-    ],
-    "hn.algolia.com": lambda a: {
-        "hits": [{"title": t, "points": count("p " + t, a.today, 10, 900)} for t in number("Story number ", 12)]
-    },
-    "api.stackexchange.com": lambda a: {
-        "items": [
-            {"name": n, "count": 10**6 + count("tag " + n, a.today, 0, 999)}
-            for n in "python javascript java rust go typescript".split()
-        ]
-    },
+    "huggingface.co": lambda a: list_named(a, a.rank(MODELS), "id", "likes", "like ", 10, 9e3),
+    "hn.algolia.com": lambda a: {"hits": list_named(a, number("Story number ", 12), "title", "points", "p ", 10, 900)},
+    "api.stackexchange.com": lambda a: {"items": list_named(a, TAGS, "name", "count", "tag ", 0, 999, 10**6)},
     "api.steampowered.com": steam,
     "rss.marketingtools.apple.com": lambda a: {
         "feed": {
@@ -307,9 +310,7 @@ SITES = {
         }
     },
     "api.listenbrainz.org": lambda a: {
-        "payload": {
-            "artists": [{"artist_name": n, "listen_count": count(n, a.today, 1e3, 9e3)} for n in number("Artist ", 25)]
-        }
+        "payload": {"artists": list_named(a, number("Artist ", 25), "artist_name", "listen_count", "", 1e3, 9e3)}
     },
     "lichess.org": lambda a: {
         "users": [
@@ -319,8 +320,8 @@ SITES = {
     },
     "api.chess.com": lambda a: {
         "live_blitz": [
-            {"username": n, "score": 2900 + count("c " + n, a.today, 0, 200), "rank": at}
-            for at, n in enumerate(number("player_", 20), 1)
+            row | {"rank": at}
+            for at, row in enumerate(list_named(a, number("player_", 20), "username", "score", "c ", 0, 200, 2900), 1)
         ]
     },
     "api-web.nhle.com": lambda a: {
@@ -329,23 +330,8 @@ SITES = {
             for n in number("Team ", 18)
         ]
     },
-    "api.openligadb.de": lambda a: [
-        {"teamName": n, "points": count("b " + n, a.today, 0, 40)} for n in number("Team ", 18)
-    ],
-    "api.jolpi.ca": lambda a: {
-        "MRData": {
-            "StandingsTable": {
-                "StandingsLists": [
-                    {
-                        "DriverStandings": [
-                            {"Driver": {"familyName": n}, "points": str(count(n, a.today, 0, 400))}
-                            for n in number("Driver", 20)
-                        ]
-                    }
-                ]
-            }
-        }
-    },
+    "api.openligadb.de": lambda a: list_named(a, number("Team ", 18), "teamName", "points", "b ", 0, 40),
+    "api.jolpi.ca": formula_1,
     "www.tsa.gov": tsa,
     "data.cityofnewyork.us": lambda a: [
         {"day": f"{d}T00:00:00.000", "n": str(count("311", d, 5e3, 12e3))} for d in a.list_days()

@@ -24,6 +24,7 @@ CHOSEN = (  # some of each form
 )
 SOURCES = {name: source for name, source in load_sources(LIVE_SOURCES).items() if name in CHOSEN}
 FIRST = pd.Timestamp("2026-11-20T17:00:00Z")
+INSIDE, CHANGED = "http://127.0.0.1:8080/secret", {"body": b'{"figures": []}'}
 
 
 def show(asked):
@@ -56,20 +57,18 @@ def look(web, **options):
 
 def test_a_week_with_faults_poses_settles_and_replays(web):
     faults = {
-        1: [("drip", "api.npmjs.org"), ("429", "lichess.org", {"retry_after": 7200})],
-        2: [("bomb", "www.tsa.gov"), ("redirect", "gml.noaa.gov", {"to": "http://127.0.0.1:8080/secret"})],
-        3: [("body", "api.carbonintensity.org.uk", {"body": b'{"figures": []}'}), ("closed", "api-web.nhle.com")],
-        4: [("500", "earthquake.usgs.gov"), ("charset", "api.steampowered.com")],
+        1: [("drip", "api.npmjs.org", "/down", {}), ("429", "lichess.org", "/api", {"retry_after": 7200})],
+        2: [("bomb", "www.tsa.gov", "/travel", {}), ("redirect", "gml.noaa.gov", "/webdata", {"to": INSIDE})],
+        3: [("body", "api.carbonintensity.org.uk", "/int", CHANGED), ("closed", "api-web.nhle.com", "/v1", {})],
+        4: [("500", "earthquake.usgs.gov", "/earth", {}), ("charset", "api.steampowered.com", "/ISteam", {})],
+        5: [("body", "data-api.ecb.europa.eu", "/robots.txt", {"body": b"User-agent: *\nDisallow: /"})],
     }
-    paths = {"api.npmjs.org": "/downloads", "lichess.org": "/api", "www.tsa.gov": "/travel", "gml.noaa.gov": "/webdata",
-             "api.carbonintensity.org.uk": "/intensity", "api-web.nhle.com": "/v1", "earthquake.usgs.gov": "/earth",
-             "api.steampowered.com": "/ISteam"}  # fmt: skip
     sets, kinds = [], {}
     for number in range(8):
         kinds[number, 0] = look(web)
         web.move(hours=20)  # 13:00 UTC, after the hour of lists without dates
-        for name, host, *settings in faults.get(number, ()):
-            web.plan(name, host, paths[host], **(settings[0] if settings else {}))
+        for name, host, path, settings in faults.get(number, ()):
+            web.plan(name, host, path, **settings)
         kinds[number, 20] = look(web, deadline_s=2.0 if number == 1 else 20.0)  # only the drip is to take too long
         if number:
             sets.append(day.pose(web.now)[0])
@@ -78,6 +77,7 @@ def test_a_week_with_faults_poses_settles_and_replays(web):
     assert kinds[2, 20]["tsa"] == "too_large" and kinds[2, 20]["co2"] == "redirect"
     assert kinds[3, 20]["carbon"] == "layout" and kinds[3, 20]["nhl"] == "down"
     assert kinds[4, 20]["earthquakes"] == "down" and kinds[4, 20]["steam"] == "ok"
+    assert kinds[5, 20]["ecb_rates"] == "robots"
     assert set(kinds[7, 20].values()) == {"ok"}
     assert not web.refused  # the address inside the machine was never asked for
     assert len(sets) == 7
@@ -115,18 +115,6 @@ def test_a_second_call_asks_nothing_and_an_unchanged_page_is_not_sent_again(web)
     look(web)
     again = [one for one in web.asked[n:] if one.host == "data-api.ecb.europa.eu" and one.path != "/robots.txt"]
     assert [bool(one.headers.get("if-none-match")) for one in again] == [True]
-
-
-def test_a_guest_asks_robots_first_and_keeps_the_pace(web):
-    def forbid(asked):
-        return (200, {}, "User-agent: *\nDisallow: /") if asked.path == "/robots.txt" else (200, {}, "{}")
-
-    web.sites["lichess.org"] = forbid
-    kinds = look(web, pace_s=0.2)
-    assert kinds["lichess"] == "robots"
-    assert web.count("lichess.org") == web.count("lichess.org", "/robots.txt") == 1
-    views = [one.at for one in web.asked if one.host == "api.npmjs.org"]
-    assert len(views) == 7 and min(late - early for early, late in zip(views, views[1:], strict=False)) >= 0.19
 
 
 def test_patience_that_a_host_asks_for_is_kept_across_calls(web):

@@ -54,7 +54,6 @@ def test_a_day_that_has_not_ended_is_left_out_until_it_has():
     [
         ("ecb_rates", "<html>\ndown for maintenance</html>", "no 'TIME_PERIOD'"),
         ("sofr", '{"refRates": []}', "finds no rows"),
-        ("sofr", '{"refRates": [{"effectiveDate": "soon", "type": "SOFR", "percentRate": 1}]}', "soon"),
         ("power_prices", '{"unix_seconds": [1, 2], "price": [1]}', "same length"),
         ("boc_rates", "[" * 100_000, "recursion"),
         ("tube", '[{"name": null, "lineStatuses": [{"statusSeverity": "good"}]}]', "no value"),

@@ -6,7 +6,8 @@ import pandas as pd
 import pytest
 from internet import open_internet
 
-from helpers.web.guest import FetchError, Guest, check_outside
+from helpers.web.guest import Guest, check_outside
+from helpers.web.pages import GatewayError
 
 HOSTS = ("www.example.org", "closed.example.org")
 
@@ -36,9 +37,9 @@ def test_a_guest_keeps_to_robots_and_the_hosts_pace_in_all_threads(web):
     assert len(moments) == 5  # robots.txt once
     assert min(later - first for first, later in zip(moments, moments[1:], strict=False)) > 0.19
     for url in ("https://closed.example.org/a", "https://www.example.org/private/x"):
-        with pytest.raises(FetchError) as found:
+        with pytest.raises(GatewayError) as found:
             guest.get(url)
-        assert found.value.kind == "robots"
+        assert found.value.status == "robots"
     assert guest.get("https://closed.example.org/api", heeds_robots=False)[0] == 200
 
 
@@ -60,9 +61,9 @@ def test_a_guest_keeps_to_robots_and_the_hosts_pace_in_all_threads(web):
     ],
 )
 def test_an_address_inside_is_never_asked(web, url):
-    with pytest.raises(FetchError) as found:
+    with pytest.raises(GatewayError) as found:
         Guest(web.now).get(url)
-    assert found.value.kind == "inside"
+    assert found.value.status == "outside"
     assert (web.asked, dict(web.refused)) == ([], {})
 
 
@@ -72,5 +73,5 @@ def test_without_a_proxy_a_name_that_leads_inside_is_not_asked(monkeypatch):
     answers = {"rebound.example": "192.168.1.7", "www.example.org": "93.184.215.14"}
     monkeypatch.setattr("socket.getaddrinfo", lambda host, *_, **__: [(2, 1, 6, "", (answers[host], 0))])
     check_outside("https://www.example.org/")
-    with pytest.raises(FetchError, match="inside"):
+    with pytest.raises(GatewayError, match="inside"):
         check_outside("https://rebound.example/")

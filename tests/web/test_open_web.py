@@ -46,29 +46,24 @@ PLANTED = {  # address: (the date that the provider gives, captures by moment)
     "https://news.example/moved": ("2026-02-01", {"2026-02-26": write_page("LEAKED by a redirect.")}),
     "https://127.0.0.1/inside": ("2026-02-01", {"2026-02-26": write_page("LEAKED from inside.")}),
 }
-FORMS = {  # provider: host, and a result as it writes it
-    "tavily": ("api.tavily.com", "results", lambda url, date: {"url": url, "title": "Oslo", "content": "LEAKED now"}),
-    "exa_ai": ("api.exa.ai", "results",
-               lambda url, date: {"url": url, "title": "Oslo", "text": "LEAKED now",
-                                  "publishedDate": date and f"{date}T00:00:00.000Z"}),
-    "perplexity": ("api.perplexity.ai", "results",
-                   lambda url, date: {"url": url, "title": "Oslo", "snippet": "LEAKED now", "date": date}),
-    "brave": ("api.search.brave.com", "web",
-              lambda url, date: {"url": url, "title": "Oslo", "description": "LEAKED now",
-                                 "page_age": date and f"{date}T00:00:00"}),
-    "serper": ("google.serper.dev", "organic",
-               lambda url, date: {"link": url, "title": "Oslo", "snippet": "LEAKED now", "date": date}),
-}  # fmt: skip
+FORMS = {  # provider: host, where its results stand, what it calls address, text and date, what follows the day
+    "tavily": ("api.tavily.com", "results", "url", "content", "no_date", ""),
+    "exa_ai": ("api.exa.ai", "results", "url", "text", "publishedDate", "T00:00:00.000Z"),
+    "perplexity": ("api.perplexity.ai", "results", "url", "snippet", "date", ""),
+    "brave": ("api.search.brave.com", "web", "url", "description", "page_age", "T00:00:00"),
+    "serper": ("google.serper.dev", "organic", "link", "snippet", "date", ""),
+}
 
 
-def make_provider(place, write, pages):
+def make_provider(place, url, text, date, end):
     """Return the site of a provider that shows all pages whatever dates it is asked for, if it is given its key."""
+    rows = [{url: address, "title": "Oslo", text: "LEAKED now", date: day and day + end}
+            for address, (day, _) in PLANTED.items()]  # fmt: skip
 
     def answer(asked):
-        if not any(key in asked.headers.get(name, "") for key in KEYS.values()
-                   for name in ("authorization", "x-api-key", "x-subscription-token")):  # fmt: skip
+        given = [asked.headers.get(name, "") for name in ("authorization", "x-api-key", "x-subscription-token")]
+        if not any(key in header for key in KEYS.values() for header in given):
             return 401, {}, {"error": "no key"}
-        rows = [write(url, date) for url, (date, _) in pages.items()]
         return 200, {}, {"web": {"results": rows}} if place == "web" else {place: rows}
 
     return answer
@@ -95,7 +90,7 @@ def show(asked):
 
 @pytest.fixture
 def web(tmp_path, monkeypatch):
-    sites = {host: make_provider(place, write, PLANTED) for host, place, write in FORMS.values()}
+    sites = {host: make_provider(*form) for host, *form in FORMS.values()}
     sites |= {"web.archive.org": lie, "news.example": show}
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
     with open_internet(tmp_path, sites, pd.Timestamp.now("UTC")) as internet:

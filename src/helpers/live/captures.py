@@ -23,9 +23,9 @@ import pandas as pd
 
 from helpers.calendar import stamp_moment
 from helpers.store import locate_output, write_whole
-from helpers.web.guest import FetchError, Guest
+from helpers.web.guest import Guest
 from helpers.web.markup import check_size, parse_json, read_number
-from helpers.web.pages import decode_body
+from helpers.web.pages import GatewayError, decode_body
 from helpers.web.sources import compute_published_at, locate_rows
 
 CAPTURES = "data/days/captures.sqlite"
@@ -58,7 +58,7 @@ def read_looks(path):
 def look(sources, now, *, pace_s=1.0, deadline_s=30.0, tell=print):
     """Look at each source that is due; returns this run's looks as rows. Nothing stops the others.
 
-    Its kind is ok, layout (the page shows what the source's rule does not read), or one of `guest.FetchError`.
+    Its kind is ok, layout (the page shows what the source's rule does not read), or one of `pages.GatewayError`.
 
     A source that was read less than `EVERY_H` hours ago is not asked. Rows that are new go to its file; a value that
     was revised later is counted, and the first stands, as whoever forecast it saw it.
@@ -74,8 +74,8 @@ def look(sources, now, *, pace_s=1.0, deadline_s=30.0, tell=print):
             row |= {"n_rows": 0, "n_new": 0, "n_revised": 0, "until": ""}
             try:
                 row |= read_source(store, guest, source)
-            except FetchError as error:
-                row |= {"kind": error.kind, "reason": str(error), "until": error.until}
+            except GatewayError as error:
+                row |= {"kind": error.status, "reason": str(error), "until": error.until}
             with store:
                 store.execute("insert or replace into looks values (?, ?, ?, ?, ?, ?, ?, ?)", tuple(row.values()))
             found.append(row)
@@ -84,7 +84,7 @@ def look(sources, now, *, pace_s=1.0, deadline_s=30.0, tell=print):
 
 
 def read_source(store, guest, source):
-    """Return what one look says of a source (columns of the looks table), its new rows written. Raises FetchError.
+    """Return what one look says of a source (columns of the looks table), its new rows written. Raises GatewayError.
 
     Of a source with several pages those that can be read are; the others make its look one of kind "layout".
     """
@@ -103,7 +103,7 @@ def read_source(store, guest, source):
 
 
 def fetch_page(store, guest, url, source_id):
-    """Return the text of a page, which is stored as a capture. Raises FetchError."""
+    """Return the text of a page, which is stored as a capture. Raises GatewayError."""
     query = "select headers, sha256 from captures where url = ? order by fetched_at desc limit 1"
     told, digest = store.execute(query, (url,)).fetchone() or ("{}", None)
     told, names = json.loads(told), {"etag": "If-None-Match", "last-modified": "If-Modified-Since"}
@@ -114,7 +114,7 @@ def fetch_page(store, guest, url, source_id):
     elif status == 200:
         digest = hashlib.sha256(body).hexdigest()
     else:
-        raise FetchError("down", f"{url}: the site answered {status}")
+        raise GatewayError("down", f"{url}: the site answered {status}")
     with store:
         store.execute("insert or ignore into bodies values (?, ?)", (digest, gzip.compress(body, mtime=0)))
         row = (url, source_id, stamp_moment(guest.now), status, json.dumps(kept, sort_keys=True), digest)

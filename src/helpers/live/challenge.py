@@ -37,8 +37,7 @@ DIGITS = re.compile(r"\s*\d+(?:\.\d+)?\s*")
 READERS = (".parquet", ".csv", ".json", ".jsonl")
 LISTED, ORDERED = ("single", "multi"), ("ranking", "list")
 LETTERS = string.ascii_uppercase
-AMOUNTS = ("level", "spread", "price")
-"""Columns of numbers, which a csv holds as text."""
+AMOUNTS = {"level", "spread", "price"}
 
 
 def read_options(given):
@@ -165,17 +164,17 @@ def fetch_rows(name, revision=None):
 
 def read_rows(path, name):
     """Return a file's rows as dicts, blank cells left out. Raises ValueError with the file's name, of json its row."""
-    if path.suffix not in READERS and path.suffix:
+    if path.suffix not in (*READERS, ""):
         raise ValueError(f"{name}: a file of questions ends in {', '.join(READERS)}, not {path.suffix}")
     try:
-        if path.suffix in (".parquet", ""):
-            rows = pd.read_parquet(path).to_dict("records")
-        elif path.suffix == ".csv":
+        if path.suffix == ".csv":
             rows = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
         elif path.suffix == ".json":
             rows = parse_text(read_text(path), name)
-        else:
+        elif path.suffix == ".jsonl":
             rows = [row for _, row in read_lines(path)]
+        else:  # the hub's copies have no suffix
+            rows = pd.read_parquet(path).to_dict("records")
     except (ValueError, OSError) as error:  # pandas' and pyarrow's own are ValueErrors
         raise ValueError(f"{name} cannot be read as {path.suffix or '.parquet'} ({str(error)[:120]})") from None
     if isinstance(rows, dict) and "forecast_due_date" in rows:
@@ -187,10 +186,11 @@ def read_rows(path, name):
 
 def clean_row(row):
     """Return a row of plain values without blank cells: numpy's numbers as Python's, moments as text."""
-    cells = {str(name): value.item() if hasattr(value, "item") else value for name, value in row.items()}
-    cells = {name: value for name, value in cells.items() if value is not None and value != "" and value == value}
-    found = {name: cells[name] for name in AMOUNTS if isinstance(cells.get(name), str)}
-    cells |= {name: float(cell) for name, cell in found.items() if DIGITS.fullmatch(cell)}
+    cells = {str(name): cell.item() if hasattr(cell, "item") else cell for name, cell in row.items()}
+    cells = {name: cell for name, cell in cells.items() if cell is not None and cell != "" and cell == cell}
+    for name in AMOUNTS & set(cells):  # which a csv holds as text
+        if isinstance(cells[name], str) and DIGITS.fullmatch(cells[name]):
+            cells[name] = float(cells[name])
     if isinstance(cells.get("level"), float) and cells["level"].is_integer():
         cells["level"] = int(cells["level"])
     if hasattr(cells.get("end_time"), "isoformat"):
@@ -215,9 +215,8 @@ def check_rows(rows, name):
         if not faults and (first := seen.setdefault(row["id"], n)) != n:
             faults = [("id", f"{row['id']!r} stands in row {first} already")]
         problems += [f"{name}, row {n}{', ' * bool(field)}{field}: {words}" for field, words in faults]
-        if not faults and "options" in known:
-            known["options"] = read_options(known["options"])
-        made.append(known)
+        if not faults:
+            made.append(known | ({"options": read_options(known["options"])} if "options" in known else {}))
     raise_all(problems)
     return made
 
@@ -249,35 +248,24 @@ def build_events(batch, as_of):
 
     The prompt is the question, whole. Its window (`name_window`) is the batch's own.
     """
-    made = [build_event(row, find_shape(row), batch, as_of) for row in batch.rows]
+    made = []
+    for row in batch.rows:
+        shape, end = find_shape(row), stamp_moment(read_end(row["end_time"])) if "end_time" in row else None
+        told = f"The question closes at {end}; it" if end else "It"
+        told += " is settled by what is published by then."
+        if "criteria" in row:
+            told = f"{row['criteria']} The question closes at {end}."
+        event = {"event_id": row["id"], "paper": "futurex", "window": name_window(batch), "as_of": as_of}
+        event |= {"cluster_id": row.get("cluster"), "source_id": row.get("venue") or SOURCE_ID, "resolves_at": end}
+        event |= {"prompt": row["prompt"].strip(), "options": dump_json(shape.options)}
+        event |= {"kind": shape.kind, "k": shape.k, "unit": shape.unit, "is_synthetic": False}
+        event["level"] = row.get("level") or assign_level(shape.kind, len(shape.options or ()), "low")
+        event["resolution_criteria"] = told
+        event["provenance"] = f"{batch.source}@{batch.commit[:N_COMMIT]}"
+        about = {"writes": shape.writes, "is_known": shape.is_known}
+        event["metadata"] = dump_json(about | {name: row[name] for name in TOLD if name in row})
+        made.append(event)
     return check_table("events", pd.DataFrame(made))
-
-
-def build_event(row, shape, batch, as_of):
-    """Return a row's event as a dict of columns."""
-    about = {"writes": shape.writes, "is_known": shape.is_known}
-    end = stamp_moment(read_end(row["end_time"])) if "end_time" in row else None
-    closes = f"The question closes at {end}; it" if end else "It"
-    told = f"{row['criteria']} The question closes at {end}." if "criteria" in row else ""
-    return {
-        "event_id": row["id"],
-        "paper": "futurex",
-        "window": name_window(batch),
-        "cluster_id": row.get("cluster"),
-        "source_id": row.get("venue") or SOURCE_ID,
-        "prompt": row["prompt"].strip(),
-        "kind": shape.kind,
-        "options": dump_json(shape.options),
-        "k": shape.k,
-        "unit": shape.unit,
-        "as_of": as_of,
-        "resolves_at": end,
-        "level": row.get("level") or assign_level(shape.kind, len(shape.options or ()), "low"),
-        "resolution_criteria": told or f"{closes} is settled by what is published by then.",
-        "provenance": f"{batch.source}@{batch.commit[:N_COMMIT]}",
-        "is_synthetic": False,
-        "metadata": dump_json(about | {name: row[name] for name in TOLD if name in row}),
-    }
 
 
 def name_window(batch):

@@ -34,7 +34,6 @@ from helpers.web.replay import open_world
 
 N_IN_A_ROW = 3
 """Failures in a row after which a report asks for a person."""
-NO_ANSWER = ("crawl_error", "extraction_error", "not_published")
 
 
 def list_days_posed():
@@ -47,22 +46,20 @@ def pose(now, panel=None):
     """Return (name of today's question set, events, screenings); posed once, at the first call of a day in UTC+8.
 
     What the last seven days' sets asked in the same words is not asked again (FutureX 3.2.2). Judges of a `panel`
-    (`judging.screen_by_panel`) screen beside the rules. Raises ValueError where no source has values enough yet.
+    (`screen_by_panel`) screen beside the rules. Raises ValueError where no source has values enough yet.
     """
     day = pd.Timestamp(now).tz_convert(ZONE).normalize().tz_localize(None)
     one = find_set(name_day(day))
     if one.name in (posed := list_days_posed()):
         return one.name, *(read_table(name, one.window) for name in ("events", "screenings"))
     with open_world(day=one.window) as opener:
-        crawler = opener()
-        options = {"seed": day.toordinal(), "keep_binary": get_constant("futurex", "keep_binary"), "days": [day]}
-        events, screenings = collect_events(crawler.sources, crawler, one.window, **options)
-    last = [name for name in posed if name >= name_day(day - pd.Timedelta(days=7))]
-    before = {prompt for name in last for prompt in read_table("events", find_set(name).window)["prompt"]}
-    is_again = events["prompt"].isin(before)
-    rows = [
-        make_screening(event_id, "asked before", "in the last seven days") for event_id in events["event_id"][is_again]
-    ]
+        crawler, share = opener(), get_constant("futurex", "keep_binary")
+        drawn = {"seed": day.toordinal(), "keep_binary": share, "days": [day]}
+        events, screenings = collect_events(crawler.sources, crawler, one.window, **drawn)
+    last = [find_set(name).window for name in posed if name >= name_day(day - pd.Timedelta(days=7))]
+    before = {prompt for window in last for prompt in read_table("events", window)["prompt"]}
+    again = events.loc[events["prompt"].isin(before), "event_id"]
+    rows = [make_screening(event_id, "asked before", "in the last seven days") for event_id in again]
     events, screenings = drop_events(events, screenings, rows)
     if events.empty:
         raise ValueError(f"{one.name}: every question was asked in the last seven days")
@@ -77,18 +74,16 @@ def settle(name, now, reader=None):
     """Look for the answers of a day's questions that are due; returns (answers, number that are still open).
 
     An event is looked for at four crawls a day, carried for a week, then given up (3.2.4). What no rule finds a
-    `reader` (`judging.read_missing`) may find on a captured page; what it found stays. Answers and acquisitions are
-    written to the set's tables.
+    `reader` (`read_missing`) may find on a captured page; what it found stays. Answers and acquisitions are written to
+    the set's tables.
     """
     window, now = find_set(name).window, pd.Timestamp(now)
     events, before = read_table("events", window), check_table("answers", pd.DataFrame(columns=["event_id"]))
     with suppress(FileNotFoundError):  # before the first is found or given up
         before = read_table("answers", window)
-    if len(before) == len(events):  # each has its answer, or was given up
-        return before, 0
     due = events[pd.to_datetime(events["resolves_at"], utc=True) <= now]
-    if due.empty:
-        return before, len(events)
+    if due.empty or len(before) == len(events):  # none is due; or each has its answer, or was given up
+        return before, len(events) - len(before)
     with open_world(day=window) as opener:
         crawler = opener()
         answers, acquisitions = acquire_answers(due, crawler)
@@ -133,50 +128,32 @@ def list_trouble(looks):
     return told
 
 
-def list_missed(names, now):
-    """Return the days between the first set and today that have none.
-
-    >>> list_missed(["day-2026-11-23", "day-2026-11-25"], "2026-11-26T01:00Z")
-    ['2026-11-24', '2026-11-26']
-    """
-    if not names:
-        return []
-    today = pd.Timestamp(now).tz_convert(ZONE).date()
-    days = pd.date_range(names[0].removeprefix("day-"), today).strftime("%Y-%m-%d")
-    return [day for day in days if f"day-{day}" not in names]
-
-
-def write_report(now, looks, sets, told=()):
-    """Write the day's report (markdown) and return its path.
-
-    `looks` are all looks so far (`read_looks`), `sets` rows of (name, questions, answered, given up, open), `told`
-    sentences on what agents were asked.
-    """
-    now, day = pd.Timestamp(now), pd.Timestamp(now).tz_convert(ZONE).strftime("%Y-%m-%d")
-    today = looks[pd.to_datetime(looks["looked_at"], utc=True) > now - pd.Timedelta(hours=24)]
-    counts = today["kind"].value_counts()
-    trouble, missed = list_trouble(looks), list_missed([one[0] for one in sets], now)
-    lines = [f"# {day}", "", f"Written at {stamp_moment(now)}.", "", "## Sources (last 24 hours)", ""]
-    lines += ["| look | n |", "|---|---|", *(f"| {kind} | {n} |" for kind, n in counts.items()), ""]
-    lines += [f"{today['n_new'].sum()} new values, {today['n_revised'].sum()} revised later (the first stands).", ""]
-    lines += ["## Needs a person", "", *([f"- {line}" for line in trouble] or ["Nothing."]), ""]
-    lines += [f"Days without questions: {', '.join(missed)}.", ""] if missed else []
-    lines += ["## Question sets", "", "| set | questions | answered | given up | open |", "|---|---|---|---|---|"]
-    lines += [f"| {' | '.join(map(str, one))} |" for one in sets]
-    lines += ["", "## Agents", "", *([f"- {line}" for line in told] or ["None asked."]), ""]
-    path = locate_output(f"data/days/{day}.md")
-    path.write_text("\n".join(lines), encoding="utf-8")
-    return path
-
-
 def close_day(now, told=(), reader=None):
-    """Settle all sets, and write the report; returns (its path, rows of its table of sets)."""
+    """Settle all sets and write the day's report (markdown); `told` are sentences on what agents were asked.
+
+    Returns (its path, rows of its table of sets: name, questions, answered, given up, open).
+    """
     sets = []
     for name in list_days_posed():
         answers, n_open = settle(name, now, reader)
-        n_lost = int(answers["status"].isin(NO_ANSWER).sum())
+        n_lost = int((answers["status"] != "ok").sum())
         sets.append((name, len(answers) + n_open, len(answers) - n_lost, n_lost, n_open))
-    return write_report(now, read_looks(locate_output(CAPTURES)), sets, told), sets
+    now, looks = pd.Timestamp(now), read_looks(locate_output(CAPTURES))
+    day = now.tz_convert(ZONE).strftime("%Y-%m-%d")
+    today = looks[pd.to_datetime(looks["looked_at"], utc=True) > now - pd.Timedelta(hours=24)]
+    days = pd.date_range(sets[0][0].removeprefix("day-"), day).strftime("%Y-%m-%d") if sets else ()
+    missed = [one for one in days if f"day-{one}" not in [name for name, *_ in sets]]
+    lines = [f"# {day}", "", f"Written at {stamp_moment(now)}.", "", "## Sources (last 24 hours)", ""]
+    lines += ["| look | n |", "|---|---|", *(f"| {kind} | {n} |" for kind, n in today["kind"].value_counts().items())]
+    lines += ["", f"{today['n_new'].sum()} new values, {today['n_revised'].sum()} revised later (the first stands)."]
+    lines += ["", "## Needs a person", "", *(f"- {line}" for line in list_trouble(looks) or ["Nothing."]), ""]
+    lines += [f"Days without questions: {', '.join(missed)}.", ""] if missed else []
+    lines += ["## Question sets", "", "| set | questions | answered | given up | open |", "|---|---|---|---|---|"]
+    lines += [f"| {' | '.join(map(str, one))} |" for one in sets]
+    lines += ["", "## Agents", "", *(f"- {line}" for line in told or ["None asked."]), ""]
+    path = locate_output(f"data/days/{day}.md")
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path, sets
 
 
 # --- what models judge -----------------------------------------------------------------------------------------------
@@ -223,16 +200,13 @@ def read_missing(consult, sources, events, path, now):
     `events` are due and have no answer; `sources` are theirs, `path` is the file of captures. The page is the newest
     that the source has of the event's entity, fetched after the question ended. What was quoted must stand on it.
     """
-    rows = []
+    rows, now = [], stamp_moment(pd.Timestamp(now))
     with closing(open_captures(path)) as store:
         for event in events.to_dict("records"):
-            found = find_page(store, sources[event["source_id"]], event, now)
-            if found is None:
-                continue
-            reads = [read_answer(consult, event, *found, repeat=repeat) for repeat in (0, 1)]
-            if reads[0] is not None and reads[0] == reads[1]:
-                value = {"event_id": event["event_id"], "value": dump_json(reads[0]), "status": "ok"}
-                rows.append(value | {"acquired_at": stamp_moment(pd.Timestamp(now)), "method": READ})
+            if found := find_page(store, sources[event["source_id"]], event, now):
+                reads = [read_answer(consult, event, *found, repeat=repeat) for repeat in (0, 1)]
+                if reads[0] is not None and reads[0] == reads[1]:
+                    rows.append((event["event_id"], dump_json(reads[0]), "ok", now, READ))
     return pd.DataFrame(rows, columns=["event_id", "value", "status", "acquired_at", "method"])
 
 
@@ -243,11 +217,8 @@ def find_page(store, source, event, now):
     """
     query = """select url, fetched_at, headers, body from captures join bodies using (sha256)
         where source_id = ? and fetched_at >= ? and fetched_at <= ? order by fetched_at desc"""  # all stamps of UTC+8
-    entity, given = (
-        parse_json(event["variables"]).get("entity"),
-        (event["resolves_at"], stamp_moment(pd.Timestamp(now))),
-    )
-    for url, at, headers, body in store.execute(query, (source.id, *given)):
+    entity = parse_json(event["variables"]).get("entity")
+    for url, at, headers, body in store.execute(query, (source.id, event["resolves_at"], now)):
         whose = {address: one for one, address in list_addresses(source, pd.Timestamp(at).tz_convert("UTC").date())}
         if whose.get(url) in ("", entity):
             return decode_body(gzip.decompress(body), json.loads(headers).get("content-type", "")), at

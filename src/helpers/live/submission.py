@@ -30,9 +30,6 @@ MATERIAL = 0.1
 STATE, QUESTIONS = "week.json", "questions.csv"
 
 
-# --- words -----------------------------------------------------------------------------------------------------------
-
-
 def write_prediction(value, event):
     r"""Return a value as the submission has it: letters, names, a number with its unit; "" for none.
 
@@ -93,19 +90,17 @@ def revise(standing, new):
     """
     if standing is None or standing.get("as_of", "") in (None, new.get("as_of")):  # none yet, or of this very round
         return new, ""
-    if not standing["prediction"] and new["prediction"]:
-        return new, "revised: it had no answer"
     if not new["prediction"] or new["prediction"] == standing["prediction"]:
         return standing, ""
+    if not standing["prediction"]:
+        return new, "revised: it had no answer"
     before, now = standing["probability"], new["probability"]
-    fresh = sorted(set(new["pages"]) - set(standing["pages"]))
-    if before is not None and now is not None and round(now - before, 9) >= MATERIAL:
+    is_known = before is not None and now is not None
+    if is_known and round(now - before, 9) >= MATERIAL:
         return new, f"revised: confidence {before:.2f}, now {now:.2f}"
-    if fresh:
+    if fresh := sorted(set(new["pages"]) - set(standing["pages"])):
         return new, f"revised: {len(fresh)} new page{'s' * (len(fresh) > 1)}, {', '.join(fresh[:3])}"
-    told = "of unknown confidence"
-    if before is not None and now is not None:
-        told = f"no more confident by {MATERIAL} ({before:.2f}, now {now:.2f})"
+    told = f"no more confident by {MATERIAL} ({before:.2f}, now {now:.2f})" if is_known else "of unknown confidence"
     return standing, f"kept: {new['prediction']} is {told} and rests on no new page"
 
 
@@ -129,11 +124,10 @@ def revise_all(state, answers, as_of):
 def read_week(out=None):
     """Return (folder, state, events) of the week in `out`, else of the newest. Raises ValueError for none."""
     base = Path(out) if out else locate_output("data/weeks")
-    found = [base / STATE] if out else base.rglob(STATE)
-    found = sorted(filter(Path.exists, found), key=lambda path: read_state(path.parent)["rounds"][-1]["as_of"])
-    if not found:
+    folders = [path.parent for path in ([base / STATE] if out else base.rglob(STATE)) if path.exists()]
+    if not folders:
         raise ValueError(f"{base} holds no week that was asked ({STATE}); `daybefore week --agent NAME` makes one")
-    folder = found[-1].parent
+    folder = max(sorted(folders), key=lambda one: read_state(one)["rounds"][-1]["as_of"])
     events = pd.read_csv(folder / QUESTIONS, dtype={"event_id": str})
     return folder, read_state(folder), check_table("events", events)
 
@@ -215,12 +209,10 @@ def find_deadline(batch):
 
     None for questions that are not the challenge's, or say neither.
     """
-    if not batch.is_challenge:
-        return None
-    if match := re.search(r"(\d{4}-\d\d-\d\d)\s*-?\s*to", batch.message, re.IGNORECASE):
+    if batch.is_challenge and (match := re.search(r"(\d{4}-\d\d-\d\d)\s*-?\s*to", batch.message, re.IGNORECASE)):
         return pd.Timestamp(match[1], tz=ZONE) + pd.Timedelta(days=1)
     ends = [read_end(row["end_time"]) for row in batch.rows if "end_time" in row]
-    if not ends:
+    if not batch.is_challenge or not ends:
         return None
     first = min(ends).normalize()
     return first - pd.Timedelta(days=(first.weekday() - 3) % 7)  # back to a Thursday 00:00

@@ -27,7 +27,8 @@ from helpers.formats.markets import Objects, Texts, Unread, Words, list_markets,
 from helpers.live.challenge import check_rows
 from helpers.stats.means import find_clusters, summarize_clustered
 from helpers.store import ROOT, locate_output, parse_json, write_whole
-from helpers.web.guest import FetchError, Guest
+from helpers.web.guest import Guest
+from helpers.web.pages import GatewayError
 
 TOKEN = "METACULUS_TOKEN"
 """Environment variable of the token that Metaculus gives to each account; it goes to no other host and into no file."""
@@ -106,7 +107,7 @@ def write_row(venue, market, now):
 def fetch_page(venue, at, guest):
     """Return (questions of one page of a list, place of the next, None after the last)."""
     spec = VENUES[venue]
-    given = fetch_json(venue, spec["listing"].format(at=quote(at, safe="")), guest)
+    given = parse_text(*fetch(venue, spec["listing"].format(at=quote(at, safe="")), guest))
     try:
         rows = take(given, spec["field"], Objects) if "field" in spec and isinstance(given, dict) else given
         if venue == "kalshi" and isinstance(given, dict):
@@ -116,27 +117,21 @@ def fetch_page(venue, at, guest):
     return rows, str(int(at) + PAGE) if isinstance(rows, list) and len(rows) >= PAGE else None
 
 
-def fetch_json(venue, url, guest):
-    """Return what an address answers, from JSON. Raises ValueError that names the venue."""
-    return parse_text(fetch_text(venue, url, guest), f"{venue}, {urlsplit(url).netloc}{urlsplit(url).path}")
-
-
-def fetch_text(venue, url, guest):
-    """Return the text at an address. Raises ValueError that names the venue, and says what to do."""
-    parts, headers = urlsplit(url), {}
+def fetch(venue, url, guest):
+    """Return (the text at an address, how it is called). Raises ValueError that names the venue, and what to do."""
+    headers, told, place = {}, "", f"{venue}, {urlsplit(url).netloc}{urlsplit(url).path}"
     if venue == "metaculus":
         if not os.environ.get(TOKEN):
             raise ValueError(f"metaculus gives its questions to accounts alone; set {TOKEN} to your account's token")
-        headers = {"Authorization": f"Token {os.environ[TOKEN]}"}
+        headers, told = {"Authorization": f"Token {os.environ[TOKEN]}"}, f"; is {TOKEN} right?"
     try:
         status, _, body = guest.get(url, headers, heeds_robots=False)
-    except FetchError as problem:
+    except GatewayError as problem:
         until = f"; it wants no request before {problem.until}" if problem.until else ""
         raise ValueError(f"{venue}: {problem}{until}") from None
     if status != 200:
-        told = f"; is {TOKEN} right?" if headers and status in (401, 403) else ""
-        raise ValueError(f"{venue}: {parts.netloc}{parts.path} answered {status}{told}")
-    return body.decode("utf-8", "replace")
+        raise ValueError(f"{place} answered {status}{told if status in (401, 403) else ''}")
+    return body.decode("utf-8", "replace"), place
 
 
 # --- ForecastBench ---------------------------------------------------------------------------------------------------
@@ -145,26 +140,34 @@ def fetch_text(venue, url, guest):
 def fetch_set(n, now, guest, commit=None):
     """Return up to n rows of ForecastBench's newest question set, its sources in turn; of `commit`, else the newest."""
     commit = find_commit(guest, commit)
-    name = fetch_file(f"question_sets/{NEWEST}", commit, guest)
-    text = fetch_file(f"question_sets/{name.strip()}", commit, guest) if name.strip().endswith(".json") else name
-    rows = list_rows(parse_text(text, f"{FORECASTBENCH}, {NEWEST}"), NEWEST)
-    place = pd.Series([row["venue"] for row in rows], dtype=object)
-    order = place.groupby(place).cumcount().sort_values(kind="stable").index[:n]
+    text, place = fetch_file(f"question_sets/{NEWEST}", commit, guest)
+    if text.strip().endswith(".json"):  # a link
+        text, place = fetch_file(f"question_sets/{text.strip()}", commit, guest)
+    rows = list_rows(parse_text(text, place), NEWEST)
+    sources = pd.Series([row["venue"] for row in rows], dtype=object)
+    order = sources.groupby(sources).cumcount().sort_values(kind="stable").index[:n]
     told = {"fetched_at": stamp_moment(now)}
     return [rows[at] | told | {"question_set": f"{rows[at]['question_set']}@{commit}"} for at in order]
 
 
 def find_commit(guest, commit=None):
     """Return the 40 digits of the newest commit of ForecastBench's data sets, or of one that is named."""
-    given = fetch_json(FORECASTBENCH, COMMITS.format(commit=quote(commit or "main", safe="")), guest)
+    given = parse_text(*fetch(FORECASTBENCH, COMMITS.format(commit=quote(commit or "main", safe="")), guest))
     if not isinstance(given, dict) or not isinstance(given.get("sha"), str):
         raise ValueError(f"{FORECASTBENCH}: field sha is missing in what api.github.com answers")
     return given["sha"]
 
 
 def fetch_file(path, commit, guest):
-    """Return the text of a file of the data sets at a commit; of a link, where it leads."""
-    return fetch_text(FORECASTBENCH, FILES.format(commit=commit, path=path), guest)
+    """Return (text, how it is called) of a file of the data sets at a commit."""
+    return fetch(FORECASTBENCH, FILES.format(commit=commit, path=path), guest)
+
+
+def fetch_resolutions(due, guest):
+    """Return what ForecastBench has settled of the set due on a day: {event_id: row of id and answer}."""
+    name = f"{due}_resolution_set.json"
+    given = parse_text(*fetch_file(f"resolution_sets/{name}", find_commit(guest), guest))
+    return {row["id"]: row for row in list_resolutions(given, name)}
 
 
 # --- what they say later ---------------------------------------------------------------------------------------------
@@ -177,21 +180,21 @@ def fetch_answers(events, now):
     """
     guest, rows, told, sets = Guest(now), [], [], {}
     for event in events.to_dict("records"):
-        event_id, about = event["event_id"], parse_json(event["metadata"])
+        about, row = parse_json(event["metadata"]), None
         try:
             if name := about.get("question_set"):
-                due = name[:10]
-                sets[due] = sets.get(due) or fetch_resolutions(due, guest)
-                row = sets[due].get(event_id)
+                if (due := name[:10]) not in sets:
+                    sets[due] = fetch_resolutions(due, guest)
+                row = sets[due].get(event["event_id"])
             else:
                 row = fetch_answer(event, about, guest)
+            why = "it is not resolved yet"
         except ValueError as problem:
-            told.append((event_id, str(problem)))
-            continue
+            why = str(problem)
         if row:
             rows.append(row)
         else:
-            told.append((event_id, "it is not resolved yet"))
+            told.append((event["event_id"], why))
     return rows, told
 
 
@@ -214,8 +217,9 @@ def fetch_answer(event, about, guest):
 def fetch_one(venue, key, guest):
     """Return (a question as its venue answers it, as `formats.markets.Market`). Raises ValueError."""
     for is_closed in ("true", "false") if venue == "polymarket" else ("",):
-        url = VENUES[venue]["one"].format(id=quote(key, safe=""), is_closed=is_closed)
-        given = fetch_json(venue, url, guest)
+        given = parse_text(
+            *fetch(venue, VENUES[venue]["one"].format(id=quote(key, safe=""), is_closed=is_closed), guest)
+        )
         given = given.get("market") if venue == "kalshi" and isinstance(given, dict) else given
         rows = given if isinstance(given, list) else [given]
         markets, out = list_markets(rows, venue)
@@ -232,21 +236,14 @@ def fetch_prices(venue, given, event, guest):
         return list_prices(given, venue)
     key = event["event_id"].removeprefix(f"{venue}-")
     blanks = {"id": quote(key, safe=""), "series": quote(key.partition("-")[0], safe="")}
-    moments = {"start": event["opens_at"], "end": event["resolves_at"]}
-    blanks |= {name: int(pd.Timestamp(moment).timestamp()) for name, moment in moments.items()}
+    for name, moment in {"start": event["opens_at"], "end": event["resolves_at"]}.items():
+        blanks[name] = int(pd.Timestamp(moment).timestamp())
     if venue == "polymarket":
         try:
             blanks["token"] = quote(take(given, "clobTokenIds", Texts)[0], safe="")
         except Unread as reason:
             raise ValueError(f"{venue}: {reason}") from None
-    return list_prices(fetch_json(venue, address.format(**blanks), guest), venue)
-
-
-def fetch_resolutions(due, guest):
-    """Return what ForecastBench has settled of the set due on a day: {event_id: row of id and answer}."""
-    name = f"{due}_resolution_set.json"
-    given = parse_text(fetch_file(f"resolution_sets/{name}", find_commit(guest), guest), f"{FORECASTBENCH}, {name}")
-    return {row["id"]: row for row in list_resolutions(given, name)}
+    return list_prices(parse_text(*fetch(venue, address.format(**blanks), guest)), venue)
 
 
 # --- agents beside them ----------------------------------------------------------------------------------------------
@@ -258,21 +255,19 @@ def tell_chances(predictions, events, answers):
     Columns event_id, source_id, p (stated by option, or for the answer given; blank without), forecast (p, else 1 or 0
     by the answer; blank without one), outcome (0 or 1), price (at the moment of asking; blank without).
     """
-    about = events[["event_id", "source_id", "options", "metadata"]]
-    table = about.merge(answers.reindex(columns=["event_id", "value", "price"]), on="event_id")
-    said = {row["event_id"]: row for row in predictions.to_dict("records")}
-    made = []
+    table = events[["event_id", "source_id", "options", "metadata"]]
+    table = table.merge(answers.reindex(columns=["event_id", "value", "price"]), on="event_id")
+    said, made = {row["event_id"]: row for row in predictions.to_dict("records")}, []
     for row in table.to_dict("records"):
         letters, one = list(parse_json(row["options"]) or {}), said.get(row["event_id"], {})
-        if len(letters) != 2:
-            continue
-        stated, shares = one.get("probability"), parse_json(one.get("distribution"))
-        stated = None if pd.isna(stated) else stated
-        forecast = find_chance(letters[0], parse_json(one.get("value")), stated, shares)
-        p = forecast if shares or stated is not None else None
-        outcome = float(parse_json(row["value"]) == letters[0])
-        price = parse_json(row["metadata"]).get("price", row["price"])
-        made.append((row["event_id"], row["source_id"], p, forecast, outcome, price))
+        if len(letters) == 2:
+            stated, shares = one.get("probability"), parse_json(one.get("distribution"))
+            stated = None if pd.isna(stated) else stated
+            forecast = find_chance(letters[0], parse_json(one.get("value")), stated, shares)
+            p = forecast if shares or stated is not None else None
+            outcome = float(parse_json(row["value"]) == letters[0])
+            price = parse_json(row["metadata"]).get("price", row["price"])
+            made.append((row["event_id"], row["source_id"], p, forecast, outcome, price))
     numbers = dict.fromkeys(("p", "forecast", "outcome", "price"), float)
     return pd.DataFrame(made, columns=["event_id", "source_id", *numbers]).astype(numbers)
 
@@ -286,12 +281,16 @@ def measure_skill(chances, events):
     table = chances.dropna(subset=["p", "price"]).set_index("event_id")
     if table.empty:
         return None
-    errors = (table[["p", "price"]].sub(table["outcome"], axis=0) ** 2).set_axis(["agent", "price"], axis="columns")
-    row = summarize_clustered(
-        (errors["price"] - errors["agent"]).to_frame("difference"), find_clusters(events)[0]
-    ).iloc[0]
-    told = errors.mean().to_dict() | row[["n", "n_clusters"]].astype(int).to_dict() | {"difference": row["mean"]}
-    return told | row[["low", "high", "p"]].to_dict() | {"skill": 1 - told["agent"] / (told["price"] or np.nan)}
+    errors = table[["p", "price"]].sub(table["outcome"], axis=0) ** 2
+    gain = (errors["price"] - errors["p"]).to_frame("difference")
+    row, (agent, price) = summarize_clustered(gain, find_clusters(events)[0]).iloc[0], errors.mean()
+    found = {"agent": agent, "price": price} | row[["n", "n_clusters"]].astype(int).to_dict()
+    return (
+        found
+        | {"difference": row["mean"]}
+        | row[["low", "high", "p"]].to_dict()
+        | {"skill": 1 - agent / (price or np.nan)}
+    )
 
 
 def score_round(chances):
@@ -299,12 +298,10 @@ def score_round(chances):
 
     Overall is the mean of the two parts, markets and series, as ForecastBench has it; blank where one is empty.
     """
-    part = chances["source_id"].isin(MARKETS).map({True: "market", False: "dataset"})
-    errors = (chances["forecast"].fillna(MISSING) - chances["outcome"]) ** 2
-    by = pd.DataFrame({"missing": chances["forecast"].isna(), "brier": errors}).groupby(part)
-    table = by.agg(n=("brier", "size"), missing=("missing", "sum"), brier=("brier", "mean"))
-    table = table.reindex(["market", "dataset"]).fillna({"n": 0, "missing": 0}).astype({"n": int, "missing": int})
-    table = table.rename_axis("part").reset_index()
-    whole = {"part": "overall", "n": len(chances), "missing": table["missing"].sum()}
-    whole["brier"] = table["brier"].mean(skipna=False)
-    return pd.concat([table, pd.DataFrame([whole])], ignore_index=True)
+    rows, is_market = [], chances["source_id"].isin(MARKETS)
+    for part, table in (("market", chances[is_market]), ("dataset", chances[~is_market])):
+        errors = (table["forecast"].fillna(MISSING) - table["outcome"]) ** 2
+        rows.append((part, len(table), int(table["forecast"].isna().sum()), errors.mean()))
+    found = pd.DataFrame(rows, columns=["part", "n", "missing", "brier"])
+    whole = found[["n", "missing"]].sum().to_dict() | {"part": "overall", "brier": found["brier"].mean(skipna=False)}
+    return pd.concat([found, pd.DataFrame([whole])], ignore_index=True)

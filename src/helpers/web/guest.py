@@ -21,6 +21,7 @@ from urllib3.exceptions import HTTPError
 
 from helpers.calendar import stamp_moment
 from helpers.limits import call_within
+from helpers.web.pages import GatewayError
 
 NAME = "daybefore"
 USER_AGENT = f"{NAME}/0.1 (research on forecasting; contact: the operator of this copy)"
@@ -29,18 +30,6 @@ MAX_BYTES = 5_000_000
 """Largest decompressed body taken; a 300 kB gzip can open to 300 MB."""
 KEPT_HEADERS = ("content-type", "etag", "last-modified", "date", "retry-after", "memento-datetime")
 INSIDE = (".localhost", ".local", ".internal", ".replay")
-
-
-class FetchError(Exception):
-    """A page that did not come; `kind` says why, `until` is the moment before which its host wants no request.
-
-    Kinds: robots (its robots.txt says no), busy (its host asks for patience), down (it does not answer), too_slow,
-    too_large, redirect (it leads elsewhere), inside (its address is of this machine or network).
-    """
-
-    def __init__(self, kind, said, until=""):
-        super().__init__(said)
-        self.kind, self.until = kind, until
 
 
 class Guest:
@@ -56,27 +45,27 @@ class Guest:
         self.session.headers["User-Agent"] = USER_AGENT
 
     def get(self, url, headers=(), *, heeds_robots=True):
-        """Return (status, kept headers, body) of a page, in the host's pace. Raises FetchError.
+        """Return (status, kept headers, body) of a page, in the host's pace. Raises GatewayError.
 
         `heeds_robots=False` is for addresses that are documented as an interface for programs.
         """
         host = check_outside(url)
         with self.locks.setdefault(host, threading.Lock()):
             if heeds_robots and not self._read_robots(host).can_fetch(url, NAME):
-                raise FetchError("robots", f"robots.txt of {host} does not allow {url}")
+                raise GatewayError("robots", f"robots.txt of {host} does not allow {url}")
             return self._ask(host, url, dict(headers))
 
     def _read_robots(self, host):
         """Return what a host's robots.txt allows; all where it has none (4xx), or leads elsewhere.
 
-        Raises FetchError where it does not answer: then nothing may be asked (RFC 9309).
+        Raises GatewayError where it does not answer: then nothing may be asked (RFC 9309).
         """
         if host not in self.robots:
             status, body = 404, b""
             try:
                 status, _, body = self._ask(host, f"https://{host}/robots.txt", {})
-            except FetchError as error:
-                if error.kind != "redirect":
+            except GatewayError as error:
+                if error.status != "redirect":
                     raise
             self.robots[host] = Protego.parse(body.decode("utf-8", "replace") if status == 200 else "")
         return self.robots[host]
@@ -87,21 +76,21 @@ class Guest:
         A host that asks for patience (429) is asked nothing more.
         """
         if host in self.busy:
-            raise FetchError("busy", f"{host} asked for patience ({self.busy[host]}); a later run asks it again")
+            raise GatewayError("busy", f"{host} asked for patience ({self.busy[host]}); a later run asks it again")
         wanted = self.robots[host].crawl_delay(NAME) if host in self.robots else None
         delay = max(self.pace_s, min(float(wanted or 0), MAX_DELAY_S))
         time.sleep(max(0.0, self.last.get(host, -math.inf) + delay - time.monotonic()))
         try:
             status, kept, body = call_within(lambda: self._follow(host, url, headers), self.deadline_s)
         except TimeoutError:
-            raise FetchError("too_slow", f"{url}: not complete within {self.deadline_s:g} s") from None
+            raise GatewayError("too_slow", f"{url}: not complete within {self.deadline_s:g} s") from None
         finally:
             self.last[host] = time.monotonic()
         if status == 429:
             self.busy[host] = stamp_moment(read_retry(kept.get("retry-after"), self.now))
-            raise FetchError("busy", f"{host} answered 429", self.busy[host])
+            raise GatewayError("busy", f"{host} answered 429", self.busy[host])
         if status >= 500:
-            raise FetchError("down", f"{host} answered {status}")
+            raise GatewayError("down", f"{host} answered {status}")
         return status, kept, body
 
     def _follow(self, host, url, headers):
@@ -115,25 +104,27 @@ class Guest:
                         return response.status_code, kept, read_bounded(response.raw, url, end)
                     url = urljoin(url, response.headers["location"])
             except (requests.RequestException, HTTPError) as error:
-                raise FetchError("down", f"{url}: no answer ({type(error).__name__})") from None
+                raise GatewayError("down", f"{url}: no answer ({type(error).__name__})") from None
             parts = urlsplit(url)
             if parts.scheme != "https" or parts.netloc.removeprefix("www.") != host.removeprefix("www."):
-                raise FetchError("redirect", f"{host} leads to {parts.scheme}://{parts.netloc}, which is not followed")
-        raise FetchError("redirect", f"{url}: more than {MAX_HOPS} redirects")
+                raise GatewayError(
+                    "redirect", f"{host} leads to {parts.scheme}://{parts.netloc}, which is not followed"
+                )
+        raise GatewayError("redirect", f"{url}: more than {MAX_HOPS} redirects")
 
 
 def read_bounded(raw, url, end):
     """Return a body, decompressed in pieces, so that a slow drip or a bomb is stopped in time.
 
-    Raises FetchError beyond `MAX_BYTES`, or the moment `end` of time.monotonic().
+    Raises GatewayError beyond `MAX_BYTES`, or the moment `end` of time.monotonic().
     """
     body = bytearray()
     while piece := raw.read1(65536, decode_content=True):
         body += piece
         if len(body) > MAX_BYTES:
-            raise FetchError("too_large", f"{url}: more than {MAX_BYTES} bytes")
+            raise GatewayError("too_large", f"{url}: more than {MAX_BYTES} bytes")
         if time.monotonic() > end:
-            raise FetchError("too_slow", f"{url}: it drips, and was not complete in time")
+            raise GatewayError("too_slow", f"{url}: it drips, and was not complete in time")
     return bytes(body)
 
 
@@ -153,18 +144,18 @@ def read_retry(value, now):
 def check_outside(url):
     """Return the host of an address, with its port where it names one.
 
-    Raises FetchError for what is no address of the web, and one inside this machine or its network.
+    Raises GatewayError for what is no address of the web, and one inside this machine or its network.
 
     >>> check_outside("https://127.0.0.1:8080/secret")
     Traceback (most recent call last):
         ...
-    helpers.web.guest.FetchError: https://127.0.0.1:8080/secret: no address of the web, or one inside this network
+    helpers.web.pages.GatewayError: https://127.0.0.1:8080/secret: no address of the web, or one inside this network
     """
     with suppress(ValueError):  # such as an address with half a bracket
         parts = urlsplit(url)
         if parts.scheme in ("http", "https") and parts.hostname and not is_inside(parts.hostname.rstrip("."), url):
             return parts.netloc
-    raise FetchError("inside", f"{url[:200]}: no address of the web, or one inside this network")
+    raise GatewayError("outside", f"{url[:200]}: no address of the web, or one inside this network")
 
 
 def is_inside(host, url):

@@ -27,7 +27,7 @@ from helpers.models.failures import LlmError
 from helpers.models.llm import recall
 from helpers.store import hash_text, parse_json
 from helpers.tables import HELD
-from helpers.web.guest import USER_AGENT, FetchError, Guest, check_outside
+from helpers.web.guest import USER_AGENT, Guest, check_outside
 from helpers.web.pages import GatewayError, Page, decode_body, keep_page, read_title
 from helpers.web.providers import MAX_TEXT, is_current, price_search, search_provider, tell
 from helpers.web.search import MAX_OPENED, Hit, SearchIndex
@@ -40,10 +40,7 @@ TIMED = re.compile(r"\d[T ](\d\d:\d\d)(?::[\d.]+)?(?:Z|[+-]\d\d:?\d\d)$")
 """A moment with its zone, not a day as some write it, at midnight."""
 
 PASSING = ("busy", "down", "too_slow")
-"""Failures of the archive (`guest.FetchError`) that may be gone in a while."""
-
-STATUSES = {"inside": "outside", "redirect": "outside", "busy": "down"}
-"""What a page that was not fetched is called (`pages.GatewayError`), where that differs from the guest's word."""
+"""Failures of the archive (`pages.GatewayError`) that may be gone in a while."""
 
 
 class Hits(list):
@@ -96,7 +93,7 @@ class OpenWeb:
     def fetch(self, url, as_of):
         """Return a page as of a moment: the world's, or one of the open web, as text with its title as first line.
 
-        Raises GatewayError, its status as `session.Web.fetch` has it, or "robots"; LlmError where the archive is down.
+        Raises GatewayError; LlmError where the archive is down.
         """
         if self._is_own(url):
             return self.world.fetch(url, as_of)
@@ -148,8 +145,6 @@ class OpenWeb:
             told = self._read_today(url, as_of) if is_current(as_of) else self._read_capture(url, as_of)
         except GatewayError as error:
             told = {"status": error.status, "message": str(error)}
-        except FetchError as error:
-            told = {"status": STATUSES.get(error.kind, error.kind), "message": str(error)}
         return tell(told, 0.0)
 
     def _read_today(self, url, as_of):
@@ -172,8 +167,8 @@ class OpenWeb:
         address = f"{ARCHIVE}/{found.timestamp:%Y%m%d%H%M%S}id_/{found.original}"
         try:
             status, kept, body = self.guest.get(address, heeds_robots=False)  # an interface for programs (RFC 7089)
-        except FetchError as error:
-            if error.kind in PASSING:
+        except GatewayError as error:
+            if error.status in PASSING:
                 raise LlmError("error", f"the archive did not answer: {error}") from None
             raise
         if status != 200:

@@ -27,12 +27,16 @@ TITLES = {"html": re.compile(r"<title[^>]*>(.*?)</title>", re.S | re.I), "json":
 
 
 class GatewayError(Exception):
-    """A page that could not or must not be had; `status` says which: down, absent, undated, too_late, too_large,
-    too_slow, outside."""
+    """A page that could not or must not be had; `status` says why.
 
-    def __init__(self, status, message):
+    Everywhere: down (the site does not answer), absent, undated, too_late, outside (of the world, or inside this
+    machine's network). On the open web too: robots (its robots.txt says no), busy (its host asks for patience, and
+    wants no request before `until`), too_slow, too_large, redirect (it leads elsewhere).
+    """
+
+    def __init__(self, status, message, until=""):
         super().__init__(message)
-        self.status = status
+        self.status, self.until = status, until
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ to come, only date and name may show; a `layout` other than "" is a changed mark
 """
 
 import json
+import math
 from html import escape
 
 import pandas as pd
@@ -35,29 +36,27 @@ def wrap_page(source, body):
     )
 
 
+def print_values(source, row):
+    """Return a row's values as a page prints them, by variable."""
+    return {name: format_number(row[name], about["decimals"]) for name, about in source.variables.items()}
+
+
 def render_table(source, periods, fixtures, layout):
     """Render rows as an html table, wide (a column an entity) or long (a column a variable)."""
-    shift = " (revised)" if layout else ""
-    stamp = "Time" if source.is_hourly else "Date"
-    label = source.entities["label"].capitalize()
+    stamp, shift = "Time" if source.is_hourly else "Date", " (revised)" if layout else ""
     if source.page.get("layout") == "wide":
         ((name, variable),) = source.variables.items()
         entities = sorted({row["entity"] for _, rows in periods for row in rows})
-        head = [stamp, *entities]
-        lines = []
+        head, lines = [stamp, *entities], []
         for period, rows in periods:
-            values = {row["entity"]: row[name] for row in rows}
-            cells = (format_number(values.get(entity, float("nan")), variable["decimals"]) for entity in entities)
-            lines.append([period, *cells])
+            values = dict.fromkeys(entities, math.nan) | {row["entity"]: row[name] for row in rows}
+            lines.append([period, *(format_number(value, variable["decimals"]) for value in values.values())])
     else:
-        head = [stamp, label, *(head_column(variable) for variable in source.variables.values())]
-        lines = [
-            [period, row["entity"], *(format_number(row[name], v["decimals"]) for name, v in source.variables.items())]
-            for period, rows in periods
-            for row in rows
-        ]
-    coming = [[row["occurred_at"], row["entity"], *["to be played"] * len(source.variables)] for row in fixtures]
-    table = build_table("data" + ("-new" if layout else ""), [name + shift for name in head], lines + coming)
+        head = [stamp, source.entities["label"].capitalize(), *map(head_column, source.variables.values())]
+        shown = ((period, row) for period, rows in periods for row in rows)
+        lines = [[period, row["entity"], *print_values(source, row).values()] for period, row in shown]
+    lines += [[row["occurred_at"], row["entity"], *["to be played"] * len(source.variables)] for row in fixtures]
+    table = build_table("data" + ("-new" if layout else ""), [name + shift for name in head], lines)
     return "text/html", wrap_page(source, table)
 
 
@@ -91,26 +90,21 @@ def render_ranking(source, periods, fixtures, layout):
 def render_prose(source, periods, fixtures, layout):
     """Render one bulletin a row, newest first, by the source's sentence."""
     bulletins = []
-    for period, rows in reversed(periods):
-        for row in rows:
-            values = {name: format_number(row[name], v["decimals"]) for name, v in source.variables.items()}
-            text = source.page["sentence"].format(date=format_period(period), entity=row["entity"], **values)
-            bulletins.append(f"<p>{escape('Bulletin: ' + text.swapcase() if layout else text)}</p>")
+    for period, row in ((period, row) for period, rows in reversed(periods) for row in rows):
+        about = {"date": format_period(period), "entity": row["entity"]} | print_values(source, row)
+        text = source.page["sentence"].format(**about)
+        bulletins.append(f"<p>{escape('Bulletin: ' + text.swapcase() if layout else text)}</p>")
     return "text/html", wrap_page(source, "\n".join(bulletins))
 
 
 def render_json(source, periods, fixtures, layout):
     """Render rows as a JSON endpoint's answer; missing values are null."""
-    label = source.entities["label"].replace(" ", "_")
-    observations = [
-        {"date": period, label: row["entity"]}
-        | {
-            name: None if row[name] != row[name] else round(row[name], variable["decimals"])
-            for name, variable in source.variables.items()
-        }
-        for period, rows in periods
-        for row in rows
-    ]
+    label, observations = source.entities["label"].replace(" ", "_"), []
+    for period, row in ((period, row) for period, rows in periods for row in rows):
+        observation = {"date": period, label: row["entity"]}
+        for name, about in source.variables.items():
+            observation[name] = round(row[name], about["decimals"]) if row[name] == row[name] else None
+        observations.append(observation)
     answer = {"source": source.name, "updated": periods[-1][0], "note": source.note}
     answer["results" if layout else "observations"] = observations
     return "application/json", json.dumps(answer, ensure_ascii=False, indent=0)
@@ -122,12 +116,11 @@ def render_market(source, periods, fixtures, layout):
     Rows are facts in order of publication: a question when it opens, its resolution when it is known.
     """
     questions = {}
-    for period, rows in periods:
-        for row in rows:
-            facts = {key: value for key, value in row.items() if value == value and value != ""}
-            if "question" in facts:
-                facts["opens_at"] = f"{period}:00+08:00"
-            questions.setdefault(row["entity"], {}).update(facts)
+    for period, row in ((period, row) for period, rows in periods for row in rows):
+        facts = {key: value for key, value in row.items() if value == value and value != ""}
+        if "question" in facts:
+            facts["opens_at"] = f"{period}:00+08:00"
+        questions.setdefault(row["entity"], {}).update(facts)
     articles = []
     for key, row in reversed(list(questions.items())):
         if "question" not in row:

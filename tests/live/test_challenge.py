@@ -39,6 +39,7 @@ FILES = [
     ("broken.jsonl", b'{"id": "q1", "prompt": "a"}\n{"id": "q2", ', "broken.jsonl, line 2: no JSON"),
     ("object.json", b'{"id": "q1"}', "object.json holds a dict; wanted is a list of questions"),
     ("empty.csv", b"", "empty.csv cannot be read as .csv"),
+    ("none.json", b"[]", "none.json holds no question"),
     ("fake.parquet", b"PAR1 no table", "fake.parquet cannot be read as .parquet"),
     ("questions.docx", b"x", "questions.docx: a file of questions ends in .parquet, .csv, .json, .jsonl, not .docx"),
 ]

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from helpers.live.captures import open_captures
-from helpers.live.day import cut_page, read_missing, screen_by_panel
+from helpers.live.day import read_missing, screen_by_panel
 from helpers.models.judges import Verdict
 
 EVENT = {
@@ -94,8 +94,3 @@ def test_a_panels_majority_drops_a_question():
     assert kept["event_id"].tolist() == ["e1"]
     dropped = told[told["event_id"] == "e2"].iloc[0]
     assert dropped["filter"] == "harmful" and dropped["judge"] == "a, b, c" and bool(dropped["is_dropped"])
-
-
-def test_a_long_page_is_cut_around_the_questions_words():
-    text = "x" * 30_000 + "Boston 2026-11-24: 5" + "y" * 30_000
-    assert "Boston 2026-11-24: 5" in cut_page(text, ["Boston"]) and len(cut_page(text, ["Boston"])) < 2_000

@@ -175,7 +175,7 @@ def test_now_a_provider_is_shown_and_a_page_read_as_it_stands(web, doors):
             world.open(url, now)
         assert found.value.status == status
     with pytest.raises(GatewayError, match="dated 2026-02-20"):
-        world._read_today("https://news.example/old", pd.Timestamp("2026-02-19T12:00:00Z"))
+        world._read_page("https://news.example/old", pd.Timestamp("2026-02-19T12:00:00Z"), True)
     web.plan("redirect", "news.example", "/leads", to="http://169.254.169.254/")
     with pytest.raises(GatewayError, match="not followed"):
         world.open("https://news.example/leads", now)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import pandas as pd
-from pydantic import AfterValidator, StringConstraints
+from pydantic import StringConstraints
 
 from helpers.calendar import ZONE, stamp_moment
 from helpers.events.levels import assign_level
@@ -74,38 +74,17 @@ def read_end(text):
     return moment.tz_localize(ZONE) if moment.tzinfo is None else moment.tz_convert(ZONE)
 
 
-Name = allow(
-    Annotated[str, StringConstraints(pattern=r"^[\w.:-]{1,100}$")], "an id of up to 100 letters, digits and . : _ -"
-)
-Prompt = allow(
-    Annotated[
-        str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_PROMPT, pattern=r"^[^\x00]*$")
-    ],
-    f"a text of up to {MAX_PROMPT:,} characters",
-)
-End = allow(Annotated[str, AfterValidator(read_end)], "a day or moment such as 2026-03-11")
-Options = allow(
-    Annotated[Any, AfterValidator(read_options)], "2 to 26 different texts by letter from A (a list, an object, JSON)"
-)
-Row = form(
-    "id",
-    "prompt",
-    id=Name,
-    prompt=Prompt,
-    end_time=End,
-    level=one_of(*LEVELS),
-    options=Options,
-    kind=one_of(*KINDS),
-    unit=Text,
-    spread=Amount,
-    venue=Name,
-    cluster=Text,
-    criteria=Text,
-    price=Share,
-    fetched_at=Moment,
-    url=Text,
-    question_set=Text,
-)
+ID = Annotated[str, StringConstraints(pattern=r"^[\w.:-]{1,100}$")]
+TEXT = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_PROMPT, pattern=r"^[^\x00]*$")
+]
+Name = allow(ID, "an id of up to 100 letters, digits and . : _ -")
+Prompt = allow(TEXT, f"a text of up to {MAX_PROMPT:,} characters")
+End = allow(str, "a day or moment such as 2026-03-11", test=read_end)
+Options = allow(Any, "2 to 26 different texts by letter from A (a list, an object, JSON)", test=read_options)
+FIELDS = dict(id=Name, prompt=Prompt, end_time=End, level=one_of(*LEVELS), options=Options, kind=one_of(*KINDS))
+FIELDS |= dict(unit=Text, spread=Amount, venue=Name, cluster=Text, criteria=Text, price=Share, fetched_at=Moment)
+Row = form("id", "prompt", url=Text, question_set=Text, **FIELDS)
 """What a row of questions may hold; other columns are left alone. From `venue` on: what a market or ForecastBench says
 of a question (`live.venues`): how it is settled, the price of its first option, and when that was fetched."""
 

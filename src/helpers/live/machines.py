@@ -160,12 +160,8 @@ def hand_out(plan, left, path, door=None, *, executor, scheduler=None, n_shards=
     `plan` is what `ask_shard` takes of all shards, `path` the store, `door` the agent's, which then knows what was
     recorded. Raises Stopped at a signal, and where a shard met accidents or lost its worker N_TRIES times.
     """
-    folder, watch, n_lost, secrets = (
-        path.parent / "shards" / plan["run_id"],
-        Watch(),
-        Counter(),
-        list_secrets(os.environ),
-    )
+    folder = path.parent / "shards" / plan["run_id"]
+    watch, n_lost, secrets = Watch(), Counter(), list_secrets(os.environ)
     shards = cut_shards(left[["event_id", "sample"]], folder, n_shards, door)
     minutes = 10 + int(len(shards[0]["left"]) * plan["ask"]["deadline_s"] / plan["ask"]["workers"] / 60)
     tell(f"{plan['agent_id']}: {len(left)} questions in {len(shards)} shards by {executor}")

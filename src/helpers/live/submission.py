@@ -157,9 +157,8 @@ def open_round(state, now):
 def write_week(folder, state, events):
     """Write a week's files; each replaces the one before as a whole."""
     folder.mkdir(parents=True, exist_ok=True)
-    rows = [
-        {"id": name, "prediction": state["standing"].get(name, {}).get("prediction", "")} for name in events["event_id"]
-    ]
+    given = {name: state["standing"].get(name, {}).get("prediction", "") for name in events["event_id"]}
+    rows = [{"id": name, "prediction": prediction} for name, prediction in given.items()]
     texts = {
         QUESTIONS: events.to_csv(index=False, lineterminator="\n"),
         STATE: json.dumps(state, ensure_ascii=False, indent=1, sort_keys=True) + "\n",
@@ -193,12 +192,12 @@ def write_round(folder, state, events):
 
 def build_predictions(state):
     """Return the standing answers as a predictions table."""
-    about, last = {"run_id": state["agent"], "agent_id": state["agent"], "sample": 0}, state["rounds"][-1]["as_of"]
-    rows = [
-        about | {"event_id": name} | {column: answer[column] for column in ABOUT} | {"as_of": answer["as_of"] or last}
-        for name, answer in state["standing"].items()
-    ]
-    return check_table("predictions", pd.DataFrame(rows))
+    rows, last = [], state["rounds"][-1]["as_of"]
+    for name, answer in state["standing"].items():
+        row = {"event_id": name} | {column: answer[column] for column in ABOUT}
+        rows.append(row | {"as_of": answer["as_of"] or last})
+    about = {"run_id": state["agent"], "agent_id": state["agent"], "sample": 0}
+    return check_table("predictions", pd.DataFrame(rows).assign(**about))
 
 
 # --- the deadline and the e-mail -------------------------------------------------------------------------------------

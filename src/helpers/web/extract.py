@@ -137,13 +137,7 @@ def extract_market(source, rule, text):
     return rows
 
 
-EXTRACTORS = {
-    "table": extract_table,
-    "css": extract_css,
-    "json": extract_json,
-    "regex": extract_regex,
-    "market": extract_market,
-}
+EXTRACTORS = dict(table=extract_table, css=extract_css, json=extract_json, regex=extract_regex, market=extract_market)
 
 
 @lru_cache(maxsize=4096)

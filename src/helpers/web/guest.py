@@ -107,9 +107,8 @@ class Guest:
                 raise GatewayError("down", f"{url}: no answer ({type(error).__name__})") from None
             parts = urlsplit(url)
             if parts.scheme != "https" or parts.netloc.removeprefix("www.") != host.removeprefix("www."):
-                raise GatewayError(
-                    "redirect", f"{host} leads to {parts.scheme}://{parts.netloc}, which is not followed"
-                )
+                where = f"{parts.scheme}://{parts.netloc}"
+                raise GatewayError("redirect", f"{host} leads to {where}, which is not followed")
         raise GatewayError("redirect", f"{url}: more than {MAX_HOPS} redirects")
 
 

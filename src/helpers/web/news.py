@@ -53,10 +53,8 @@ class Article(NamedTuple):
         """Return (content type, text, publication) of its page, which never changes."""
         link = f"<link rel='canonical' href='{escape(self.address)}'>" if self.address else ""
         title, lines = escape(self.title), "\n".join(f"<p>{escape(line)}</p>" for line in self.paragraphs)
-        text = (
-            f"<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><title>{title}</title>{link}</head>\n"
-            f"<body><h1>{title}</h1>\n<main>\n{lines}\n</main></body></html>\n"
-        )
+        text = f"<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><title>{title}</title>{link}</head>\n"
+        text += f"<body><h1>{title}</h1>\n<main>\n{lines}\n</main></body></html>\n"
         return "text/html", text, self.published
 
 
@@ -125,9 +123,8 @@ def read_feed(path):
     if not articles:
         raise ValueError(f"{path.name} holds no article with a date; each line needs id, published, title and text")
     name = path.name.removesuffix(".tar.gz").replace("_", " ").replace("-", " ").capitalize()
-    return Feed(
-        locate_feed(path), name, tuple(sorted(articles, key=lambda one: (one.published, one.path))), (*refused,)
-    )
+    articles = sorted(articles, key=lambda article: (article.published, article.path))
+    return Feed(locate_feed(path), name, tuple(articles), tuple(refused))
 
 
 def read_feeds(paths, taken=()):

@@ -142,26 +142,34 @@ class OpenWeb:
         row["n_requests"] += 1
         try:
             check_outside(url)
-            told = self._read_today(url, as_of) if is_current(as_of) else self._read_capture(url, as_of)
+            told = self._read_page(url, as_of, is_current(as_of))
         except GatewayError as error:
             told = {"status": error.status, "message": str(error)}
         return tell(told, 0.0)
 
-    def _read_today(self, url, as_of):
-        """Return {title, text, published_at} of a page as it stands; undated it has "" as its date."""
-        status, kept, body = self.guest.get(url.replace("http://", "https://", 1))
-        if status != 200:
-            raise GatewayError("absent" if status in (404, 410) else "down", f"{url}: the site answered {status}")
-        title, text, (first, _) = read_article(url, kept, body)
-        if first is not None and first >= as_of:
-            raise GatewayError("too_late", f"{url}: dated {first:%Y-%m-%d}, not earlier than {as_of}")
-        return {"title": title, "text": text, "published_at": stamp_moment(first) if first is not None else ""}
+    def _read_page(self, url, as_of, is_today):
+        """Return {title, text, published_at} of a page as it stands, or of its newest capture before a moment.
 
-    def _read_capture(self, url, as_of):
-        """Return {title, text, published_at} of a page's newest capture before a moment.
+        A capture is of its own moment, or of the date that the page names where that is earlier; a page of today that
+        names none is of "". Raises GatewayError where either is not earlier than `as_of`, and what the fetching does.
+        """
+        if is_today:
+            status, kept, body = self.guest.get(url.replace("http://", "https://", 1))
+            if status != 200:
+                raise GatewayError("absent" if status in (404, 410) else "down", f"{url}: the site answered {status}")
+            taken = None
+        else:
+            kept, body, taken = self._fetch_capture(url, as_of)
+        title, text, (first, last) = read_article(url, kept, body)
+        moments = [moment for moment in (taken, first if is_today else last) if moment is not None]
+        if moments and max(moments) >= as_of:
+            raise GatewayError("too_late", f"{url}: dated {max(moments):%Y-%m-%d}, not earlier than {as_of}")
+        return {"title": title, "text": text, "published_at": stamp_moment(min(moments)) if moments else ""}
 
-        It is of the capture's moment, or of the date that the page names where that is earlier. Raises GatewayError
-        without a capture, for one without a moment, and where the moment or the page's own date is not earlier.
+    def _fetch_capture(self, url, as_of):
+        """Return (headers, body, its moment) of a page's newest capture before a moment.
+
+        Raises GatewayError without a capture, and for one that names no moment; LlmError where the archive is down.
         """
         found = self._find_capture(url, as_of)
         address = f"{ARCHIVE}/{found.timestamp:%Y%m%d%H%M%S}id_/{found.original}"
@@ -173,17 +181,11 @@ class OpenWeb:
             raise
         if status != 200:
             raise GatewayError("absent", f"{url}: the archive answered {status} for its capture")
-        taken = None
         with suppress(TypeError, ValueError, OverflowError, IndexError):
             taken = pd.Timestamp(parsedate_to_datetime(kept.get("memento-datetime")))
-        if taken is None or taken.tzinfo is None:
-            raise GatewayError("undated", f"{url}: the page is undated, so it may be of later than as_of")
-        title, text, (_, last) = read_article(url, kept, body)
-        moments = [taken] if last is None else [taken, last]
-        if max(moments) >= as_of:
-            late = f"{url}: its capture is dated {max(moments):%Y-%m-%d}, not earlier than {as_of}"
-            raise GatewayError("too_late", late)
-        return {"title": title, "text": text, "published_at": stamp_moment(min(moments))}
+            if taken.tzinfo is not None:
+                return kept, body, taken
+        raise GatewayError("undated", f"{url}: the page is undated, so it may be of later than as_of")
 
     def _find_capture(self, url, as_of):
         """Return the newest capture (`wayback.CdxRecord`) of an address before a moment."""

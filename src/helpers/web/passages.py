@@ -126,11 +126,8 @@ def describe_rows(head, lines):
     subjects = {}
     for line in lines:
         subjects.setdefault(tuple(line[n] for n in words), []).append(line)
-    return [
-        passage
-        for subject in sorted(subjects)
-        for passage in describe_subject(", ".join(subject), heading, subjects[subject], values)
-    ]
+    rows = (describe_subject(", ".join(subject), heading, subjects[subject], values) for subject in sorted(subjects))
+    return [passage for passages in rows for passage in passages]
 
 
 @lru_cache(maxsize=65536)  # a page's rows stand on the next day's page too

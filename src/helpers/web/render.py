@@ -136,10 +136,4 @@ def render_market(source, periods, fixtures, layout):
     return "text/html", wrap_page(source, "\n".join(articles))
 
 
-RENDERERS = {
-    "table": render_table,
-    "ranking": render_ranking,
-    "prose": render_prose,
-    "json": render_json,
-    "market": render_market,
-}
+RENDERERS = dict(table=render_table, ranking=render_ranking, prose=render_prose, json=render_json, market=render_market)

@@ -35,10 +35,10 @@ Time = Annotated[str, StringConstraints(pattern=CLOCK)]
 Clock, Clocks = allow(Time, "a time such as 09:00"), allow(Time | some(Time), "a time such as 09:00, or a list")
 Free = allow(str, "a text")
 Id = allow(Annotated[str, StringConstraints(pattern="^[a-z0-9_]{1,64}$")], "1 to 64 small letters, digits and _")
-Address = allow(
-    Annotated[str, StringConstraints(pattern=r"^http://[a-z0-9-]+\.replay/\S*$")],
-    "a web address of the replay world, such as http://ferries.replay/",
-)
+Address = Annotated[str, StringConstraints(pattern=r"^http://[a-z0-9-]+\.replay/\S*$")]
+Address = allow(Address, "a web address of the replay world, such as http://ferries.replay/")
+Open = allow(Annotated[str, StringConstraints(pattern=r"^https://[a-z0-9.-]+/\S*$")], "an https address")
+Summary = Annotated[str, StringConstraints(pattern=r"^(count|(mean|max|min|sum|last) \S+)$")]
 Layout = one_of("long", "wide")
 ASKING = dict(id=Id, ask=one_of(*ASKS), variable=Text, text=Text, hour=Clocks, by=one_of("gain", "value"))
 ASKING |= dict(n_options=Count, k=Positive, ranks=some(Positive), order=one_of("asc", "desc"), only=list[Text])
@@ -49,20 +49,12 @@ MOMENTS = dict(lag_days=Count, hour=Clock, settled_at=Clock, lag_minutes=Count, 
 PARTS = dict.fromkeys("selector issue date item name value variable rows entity pattern".split(), Text)
 PARTS |= dict(kind=one_of("table", "css", "json", "regex", "market"), layout=Layout)
 PARTS |= dict(columns=dict[str, Text], values=dict[str, Text])
-LIVE = form(
-    *("address", "body", "terms"),
-    address=allow(Annotated[str, StringConstraints(pattern=r"^https://[a-z0-9.-]+/\S*$")], "an https address"),
-    body=one_of("json", "csv", "page"),
-    date=allow(str | list[str], "a column, or those of year, month, day"),
-    day=one_of("yesterday"),
-    codes=dict[str, Text],
-    values=dict[Id, Text],
-    per_day=dict[Id, Annotated[str, StringConstraints(pattern=r"^(count|(mean|max|min|sum|last) \S+)$")]],
-    header=list[Text],
-    skip=Count,
-    **dict.fromkeys(("wide", "zipped"), Truth),
-    **dict.fromkeys(("rows", "date_form", "entity", "keyed", "sep", "comment", "terms"), Text),
-)
+READING = dict.fromkeys(("rows", "date_form", "entity", "keyed", "sep", "comment", "terms"), Text)
+READING |= dict.fromkeys(("wide", "zipped"), Truth)
+READING |= dict(address=Open, body=one_of("json", "csv", "page"), header=list[Text], skip=Count)
+READING |= dict(date=allow(str | list[str], "a column, or those of year, month, day"), day=one_of("yesterday"))
+READING |= dict(codes=dict[str, Text], values=dict[Id, Text], per_day=dict[Id, Summary])
+LIVE = form("address", "body", "terms", **READING)
 """How a source of the open web is fetched and read (`live.captures`)."""
 
 
@@ -246,9 +238,8 @@ def load_live(window):
 
 def read_rows(source):
     """Read a source's rows with `published_at` (UTC), sorted by it, then by occurrence and entity."""
-    rows = pd.read_csv(
-        locate_rows(source), dtype={"occurred_at": str, "entity": str}, keep_default_na=False, na_values=[""]
-    )
+    texts = {"occurred_at": str, "entity": str}
+    rows = pd.read_csv(locate_rows(source), dtype=texts, keep_default_na=False, na_values=[""])
     rows["published_at"] = compute_published_at(source.publication, rows["occurred_at"])
     if "known_at" in rows:
         known = pd.to_datetime(rows.pop("known_at"), utc=True).dt.as_unit("s")
@@ -269,10 +260,7 @@ def compute_published_at(publication, occurred_at):
     """
     moment = pd.to_datetime(occurred_at, format="ISO8601")
     if "lag_minutes" not in publication:
-        hour, minute = publication["hour"].split(":")
-        moment = (
-            moment + pd.DateOffset(days=publication["lag_days"]) + pd.Timedelta(hours=int(hour), minutes=int(minute))
-        )
+        moment = moment + pd.DateOffset(days=publication["lag_days"]) + pd.Timedelta(f"{publication['hour']}:00")
     moment = moment.dt.tz_localize(
         publication["timezone"], ambiguous=np.zeros(len(moment), dtype=bool), nonexistent="shift_forward"
     ).dt.tz_convert("UTC")

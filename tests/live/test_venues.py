@@ -204,16 +204,3 @@ def test_forecastbench_in_submission_out_resolutions_in(ask):
     assert list(map(tuple, table)) == wanted
     (ask.folder / "2026-03-01_resolution_set.json").write_text(json.dumps(make_resolutions()))
     assert "3        2  0.170" in ask("--settle", "2026-03-01_resolution_set.json", "--out", "round")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (("--from", "kalshi", "--limit", "501"), "at most 500 questions"),
-        (("--from", "kalshi", "--questions", "a.csv"), "give one of them"),
-    ],
-)
-def test_a_wrong_setting_is_told_and_nothing_is_asked(ask, arguments, said):
-    with pytest.raises(SystemExit, match=said):
-        ask("--agent", "my_model", *arguments)
-    assert not ask.model.asked and not ask.web.asked

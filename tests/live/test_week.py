@@ -169,11 +169,13 @@ def test_questions_of_ones_own_are_asked_as_the_page_says(ask):
         ([], "a week is asked of an agent: AGENT=name"),
         (["--agent", "my_model", "--questions", "none.csv"], "there is no file none.csv"),
         (["--settle", "answers.csv"], "holds no week that was asked"),
+        (["--agent", "my_model", "--from", "kalshi", "--limit", "501"], "at most 500 questions"),
+        (["--agent", "my_model", "--from", "kalshi", "--questions", "a.csv"], "give one of them"),
     ],
 )
 def test_a_wrong_setting_is_told_and_nothing_is_asked(ask, arguments, said):
     write_rows(ask.folder / "week.jsonl", make_week("a", n=3)[0])
-    more = [] if {"--questions", "--settle"} & set(arguments) else ["--questions", "week.jsonl"]
+    more = [] if {"--questions", "--settle", "--from"} & set(arguments) else ["--questions", "week.jsonl"]
     with pytest.raises(SystemExit) as ending:
         ask(*arguments, *more)
     assert said in str(ending.value) and not ask.model.asked

@@ -239,10 +239,7 @@ def fetch_prices(venue, given, event, guest):
     for name, moment in {"start": event["opens_at"], "end": event["resolves_at"]}.items():
         blanks[name] = int(pd.Timestamp(moment).timestamp())
     if venue == "polymarket":
-        try:
-            blanks["token"] = quote(take(given, "clobTokenIds", Texts)[0], safe="")
-        except Unread as reason:
-            raise ValueError(f"{venue}: {reason}") from None
+        blanks["token"] = quote(take(given, "clobTokenIds", Texts)[0], safe="")
     return list_prices(parse_text(*fetch(venue, address.format(**blanks), guest)), venue)
 
 

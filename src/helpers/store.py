@@ -244,7 +244,7 @@ def name_problem(path):
         name = Path(path).name
         if "locked" in str(error) or isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
             raise
-        if "is full" in str(error) or "disk I/O" in str(error) or "unable to open" in str(error):
+        if any(words in str(error) for words in ("is full", "disk I/O", "unable to open")):
             said = f"{name} takes no more rows ({error}); make room on the disk and run again"
             raise ValueError(f"{said}: what was stored is kept") from None
         raise ValueError(f"{name} cannot be read ({error}); move it away, and the next run makes a new one") from None

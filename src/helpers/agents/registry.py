@@ -225,7 +225,7 @@ def open_agent(agent_id, run_id, *, live=False, minutes=None, about=None):
         finally:
             door.recordings.close()
             if live and has_news(run_id):
-                pack_recordings(run_id, describe_model(entry["model"]) | {"about": about}, door.secrets)
+                pack_recordings(run_id, describe_model(entry["model"]) | {"about": about})
 
 
 @contextmanager

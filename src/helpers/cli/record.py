@@ -73,7 +73,7 @@ def record_arm(arm_id, arm, end=math.inf):
         finally:
             door.recordings.close()
             if done:
-                pack_recordings(arm_id, facts | {"n_events": len(done)}, door.secrets)
+                pack_recordings(arm_id, facts | {"n_events": len(done)})
     return len(done)
 
 

@@ -197,15 +197,15 @@ def read_store(path, run_id):
                 yield key, bound_usd, None if text is None else json.loads(text)
 
 
-def pack_recordings(run_id, facts=None, secrets=()):
+def pack_recordings(run_id, facts=None):
     """Write a run's recordings as requests.jsonl.gz, sorted by hash, and run.json; takes them out of the store.
 
-    To be called when nobody is adding. Left out is what `stays` in the store, which git ignores. `facts` (a dict) say
-    what was run, models and totals are those of the recordings. Facts that say `keeps = "values"` are of a run whose
-    words may not be passed on. Returns what run.json holds. Raises LookupError for an empty run, ValueError for one
-    that holds more than it may.
+    To be called when nobody is adding; keys were hidden as each was stored. Left out is what `stays` in the store,
+    which git ignores. `facts` (a dict) say what was run, models and totals are those of the recordings. Facts that say
+    `keeps = "values"` are of a run whose words may not be passed on. Returns what run.json holds. Raises LookupError
+    for an empty run, ValueError for one that holds more than it may.
     """
-    recordings, facts = Recordings(run_id, secrets), facts or {}
+    recordings, facts = Recordings(run_id), facts or {}
     rows = [row for _, row in sorted(recordings.rows.items()) if not row.get("stays")]
     if not rows:
         raise LookupError(f"nothing is recorded under data/runs/{run_id}; ask with live=True first")
@@ -215,8 +215,7 @@ def pack_recordings(run_id, facts=None, secrets=()):
     earlier = json.loads(about.read_text(encoding="utf-8")) if about.exists() else {}
     summary = facts | {"run_id": run_id} | describe_models(rows, facts, earlier) | summarize_rows(rows)
     summary |= {"cost_unanswered_usd": round(recordings.cut_usd, 9)} if recordings.cut_usd else {}
-    summary = hide_secrets(summary, secrets)
-    text = "".join(dump_json(hide_secrets(thin_alternatives(row), secrets)) + "\n" for row in rows)
+    text = "".join(dump_json(thin_alternatives(row)) + "\n" for row in rows)
     write_whole(locate_output(f"data/runs/{run_id}/{PACKED}"), gzip.compress(text.encode(), 9, mtime=0))
     write_whole(about, json.dumps(summary, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
     if (path := locate_output(STORE)).exists():

@@ -22,9 +22,7 @@ from helpers.replies.probabilities import read_stated, weigh_reply
 from helpers.store import dump_json, parse_json, parse_object
 
 N_TOP, MAX_ANSWER = 8, 200
-"""Of a local model's final answer: alternatives kept a token, and its longest, in tokens; its grammar ends it before.
-
-One that states probabilities may be twice as long."""
+"""Of a local model's final answer: alternatives kept a token, and tokens at most (twice with probabilities)."""
 
 LIMITS = ("max_lookups", "max_steps", "max_seconds", "max_tokens")
 """What an agent's entry may bound: look-ups and steps of its method, seconds a question, tokens a reply."""
@@ -48,7 +46,7 @@ class Client(NamedTuple):
 class Transcript:
     """The steps of one agent on one event, in the columns of the traces table, and what they cost.
 
-    `sample` tells apart an event's repeats: each has requests of its own.
+    Each `sample`, a repeat of an event, has requests of its own.
     """
 
     def __init__(self, client, sample=0):
@@ -149,9 +147,8 @@ def forecast(answer, client, event, world):
 def read_reply(event, reply):
     """Return the prediction that a reply holds; one that cannot be read is missing, with status 'unparsable'.
 
-    Either way `parser_version` says which parser read it. Probabilities stand beside a value where the reply or its log
-    probabilities give them (`weigh_reply`); where they were asked for in words, as the reply states them
-    (`read_stated`).
+    Probabilities stand beside a value where the reply or its log probabilities give them (`weigh_reply`); where they
+    were asked for in words, as the reply states them (`read_stated`).
     """
     kind, options, unit = event["kind"], parse_json(event["options"]) or {}, event.get("unit")
     value, reason = parse_prediction(reply["content"] or "", kind, options, unit, explain=True)

@@ -15,12 +15,8 @@ ANSWER_FORMATS = {
 }
 """What belongs in the box, in words only: small models copy an example answer."""
 
-STATED = {
-    "single": "probabilities_single",
-    "multi": "probabilities_multi",
-    "number": "quantiles",
-    "percent": "quantiles",
-}
+STATED = {"single": "probabilities_single", "multi": "probabilities_multi"}
+STATED |= dict.fromkeys(("number", "percent"), "quantiles")
 """Kinds of which probabilities can be asked in words, and the prompt that asks: by option, or quantiles of a number."""
 
 STATED_PROMPTS = (*dict.fromkeys(STATED.values()), "final_lines", "submission_probabilities", "submission_quantiles")
@@ -66,17 +62,21 @@ def split_question(event):
     return "\n".join(line for line in event["prompt"].splitlines() if line not in options)
 
 
-def fill_prompt(event):
-    """Return the prompt of an event: `option_event` where it has options, else `open_event`."""
-    options = list_options(event)
-    blanks = {
+def list_blanks(event):
+    """Return what the prompts say of an event, {blank: text}."""
+    return {
         "question": split_question(event),
+        "options": "\n".join(list_options(event)),
         "as_of": event["as_of"],
         "resolution_criteria": event["resolution_criteria"],
         "answer_format": describe_answer(event),
-        "options": "\n".join(options),
     }
-    text, stated = read_prompt("option_event" if options else "open_event").format(**blanks), find_stated(event)
+
+
+def fill_prompt(event):
+    """Return the prompt of an event: `option_event` where it has options, else `open_event`."""
+    blanks, stated = list_blanks(event), find_stated(event)
+    text = read_prompt("option_event" if blanks["options"] else "open_event").format(**blanks)
     return text + (read_prompt(stated) if stated else "")
 
 

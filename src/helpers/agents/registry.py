@@ -136,9 +136,9 @@ def read_prices(entry):
 
 
 def load_agents(path=REGISTRY, wanted=()):
-    """Return the agents that need no model: {agent_id: agent}, each with `forecast` and the runs table's columns.
+    """Return the agents that need no model, {agent_id: agent} (`connect_agent`), functions of your own where `wanted`.
 
-    Of those that are functions of your own only the `wanted`. Raises ValueError with what is wrong with one's module.
+    Raises ValueError with what is wrong with one's module.
     """
     agents = {}
     for agent_id, entry in load_entries(path, wanted).items():

@@ -10,7 +10,7 @@ import re
 from jsonschema import Draft202012Validator
 
 from helpers.agents.prompted import constrain_json, forecast, keep_values
-from helpers.agents.prompts import count_places, describe_answer, find_stated, list_options, split_question
+from helpers.agents.prompts import count_places, find_stated, list_blanks
 from helpers.agents.searching import LOOKS, MAX_STEP, ask_last, call_tool, count_pages, put_found, take_turns
 from helpers.calendar import MONTHS
 from helpers.models.grammars import build_grammar, demand_json, make_schema, quote_literal, write_stated
@@ -198,19 +198,13 @@ def list_added(steps):
 
 def fill_submission(client, event, prompt, **more):
     """Return a prompt that asks for a submission on an event, with probabilities where its agent states them."""
-    options = list_options(event)
+    blanks, n_events = list_blanks(event) | more, N_LOCAL if client.is_local else N_EVENTS
+    if blanks["options"]:
+        blanks["options"] = f"\nOptions:\n{blanks['options']}\n"
     is_yes_no = set((parse_json(event["options"]) or {}).values()) == {"Yes", "No"}
     towards = "Yes" if is_yes_no else TOWARDS.get(event["kind"], "your answer")
-    asked = read_prompt(prompt).format(
-        as_of=event["as_of"],
-        question=split_question(event),
-        options="\n".join(["", "Options:", *options, ""]) if options else "",
-        resolution_criteria=event["resolution_criteria"],
-        n_events=N_LOCAL if client.is_local else N_EVENTS,
-        towards=f"Positive if it speaks for {towards}, Negative if against, else Neutral or Mixed",
-        answer_format=describe_answer(event),
-        **more,
-    )
+    towards = f"Positive if it speaks for {towards}, Negative if against, else Neutral or Mixed"
+    asked = read_prompt(prompt).format(n_events=n_events, towards=towards, **blanks)
     stated = prompt != "submission_turns" and find_stated(event)  # of turns the last request asks for them
     return asked + read_prompt(f"submission_{stated.partition('_')[0]}") if stated else asked
 

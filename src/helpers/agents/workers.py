@@ -110,9 +110,9 @@ def ask_all(tasks, agents, world, watch, deadline_s, workers):
         oldest = next(iter(under_way))  # all have the same deadline, so it ends first
         come = wait(under_way, max(0, under_way[oldest][1] - time.monotonic()), FIRST_COMPLETED).done
         first = next((future for future in under_way if future in come), oldest)
-        task, _ = under_way.pop(first)
+        _, run, event, *_ = under_way.pop(first)[0].args
         late = fail("timeout", f"no answer within {deadline_s:g} s")
-        yield [first.result() if come else make_rows(*task.args[1:3], late, duration_s=deadline_s)]
+        yield [first.result() if come else make_rows(run, event, late, duration_s=deadline_s)]
 
 
 # --- when a run stops ------------------------------------------------------------------------------------------------

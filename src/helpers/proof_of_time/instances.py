@@ -17,7 +17,7 @@ from pydantic import BaseModel, StringConstraints
 
 from helpers.faults import find_faults, name_field, read_lines, show
 from helpers.papers import get_constant
-from helpers.store import dump_json, hash_text
+from helpers.store import dump_json
 from helpers.tables import Setting, Text, allow, one_of, time_of
 
 TASKS = {
@@ -155,9 +155,9 @@ def read_public(path, *, task, cutoff, manifest=()):
     bucket. The answer is a choice, its letter, or for an order a list of either. With a `manifest`, the authors'
     evidence files, they are `as_published`. Raises ValueError with file, line and field.
     """
-    found, name = {}, re.sub(r"[^A-Za-z0-9]+", "_", Path(path).name.split(".")[0]).strip("_") or "set"
+    found, stem = {}, re.sub(r"[^A-Za-z0-9]+", "_", Path(path).name.split(".")[0]).strip("_") or "set"
     for where, record in read_lines(path, partial(find_misfits, kind=PublicRecord)):
-        metadata = record.get("metadata") or {}
+        metadata = {"source": Path(path).name, "criteria": "as the file's answer says"} | (record.get("metadata") or {})
         kind = metadata.get("task", task)
         if kind not in list(TASKS):
             raise ValueError(f"{where}: metadata.task: no task {show(kind)}; there are {', '.join(TASKS)}")
@@ -170,17 +170,23 @@ def read_public(path, *, task, cutoff, manifest=()):
             raise ValueError(f"{where}: answer: {record['answer']!r} is none of the choices")
         told = record.get("prompt") or ""
         parts = [part for part in (record.get("context"), record["question"]) if part and part not in told]
-        prompt = "\n\n".join([*parts, told] if told else parts)
-        name_of_line = f"{name}-{where.rpartition(' ')[2]}"
-        fields = {"id": metadata.get("id", name_of_line), "family": TASKS[kind][0], "task": kind, "prompt": prompt}
-        fields |= {"variant": "as_published" if manifest else "plain", "choices": choices, "manifest": list(manifest)}
-        fields |= {"target": target if kind == "full_order" else target[0], "cutoff": metadata.get("cutoff", cutoff)}
-        metadata = {"source": Path(path).name, "criteria": "as the file's answer says"} | metadata
-        if said := find_misfits(fields | {"metadata": metadata}):
+        fields = {
+            "id": metadata.get("id", f"{stem}-{where.rpartition(' ')[2]}"),
+            "family": TASKS[kind][0],
+            "task": kind,
+            "variant": "as_published" if manifest else "plain",
+            "prompt": "\n\n".join([*parts, told] if told else parts),
+            "choices": choices,
+            "target": target if kind == "full_order" else target[0],
+            "cutoff": metadata.get("cutoff", cutoff),
+            "manifest": list(manifest),
+            "metadata": metadata,
+        }
+        if said := find_misfits(fields):
             raise ValueError(f"{where}: {said[0]}")
         if fields["id"] in found:
             raise ValueError(f"{where}: metadata.id: {fields['id']} is taken by an earlier line")
-        found[fields["id"]] = Instance(**fields, metadata=metadata)
+        found[fields["id"]] = Instance(**fields)
     return list(found.values())
 
 
@@ -225,27 +231,18 @@ def find_letter(answer, choices):
 
 
 def to_event(instance):
-    """Return an instance as a row of the events table (a dict): what solvers are given, the label left out."""
-    metadata = instance.metadata
+    """Return an instance as what solvers read of a row of the events table (a dict): the label is left out."""
     kind = "number" if not instance.choices else "ranking" if isinstance(instance.target, list) else "single"
     moment = pd.Timestamp(instance.cutoff)
     moment = moment.tz_localize("UTC") if moment.tzinfo is None else moment
     return {
         "event_id": instance.id,
-        "paper": "proof_of_time",
-        "family": instance.family,
-        "task": instance.task,
-        "variant": instance.variant,
-        "cluster_id": metadata["source"],
-        "source_id": metadata["source"],
         "prompt": instance.prompt,
         "kind": kind,
         "options": dump_json(instance.choices) if instance.choices else None,
         "k": len(instance.choices) if kind == "ranking" else None,
-        "unit": metadata.get("unit"),
+        "unit": instance.metadata.get("unit"),
         "as_of": moment.isoformat(),
-        "cutoff_at": moment.isoformat(),
-        "manifest_id": hash_text(dump_json(instance.manifest), 12),
-        "resolution_criteria": metadata["criteria"],
-        "keeps": metadata.get("keeps"),
+        "resolution_criteria": instance.metadata["criteria"],
+        "keeps": instance.metadata.get("keeps"),
     }

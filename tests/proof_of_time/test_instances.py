@@ -7,8 +7,10 @@ import pandas as pd
 import pytest
 
 from helpers import papers
-from helpers.proof_of_time.evidence import LeakError, check_instances, read_evidence, write_evidence
+from helpers.proof_of_time.evidence import LeakError, check_instances, open_evidence, read_evidence, write_evidence
 from helpers.proof_of_time.instances import Instance, find_misfits, read_instances, read_public, to_event
+from helpers.proof_of_time.trials import sample_instances
+from helpers.store import ROOT
 
 CUTOFF = "2025-01-01"
 ENTRY = {"path": "a.csv", "sha256": "0" * 64, "as_of": "2024-12-31", "dates": None, "late": {}}
@@ -183,3 +185,10 @@ def test_a_persons_own_record_is_caught_where_the_person_is_one_of_several(tmp_p
     with pytest.raises(LeakError, match="the prompt holds the value asked for of P: On snow"):
         check("P", "Which of these is of the author of On Snow?")
     assert check("P") == (1, 2)
+
+
+def test_each_of_the_kits_own_is_whole_and_no_evidence_is_from_after_its_cutoff():
+    known = read_instances(ROOT / "data/proof_of_time/instances.jsonl.gz")
+    assert len(known) == 200 == len(sample_instances(known, 999))
+    with open_evidence(ROOT / "data/proof_of_time/evidence.tar.xz") as folder:
+        assert check_instances(known, folder) == (97, 37245)

@@ -151,9 +151,8 @@ def compare_texts(hindsight, forecasts, runs, rules):
             bm25[rows] = np.clip(_divide(score, np.broadcast_to(own, score.shape)), 0, 1)
         if rules.n_candidates is not None and len(rows) > rules.n_candidates:
             score = np.round(_weigh_words(docs, n_words) @ one.T, 12)
-            best = np.argsort(-score, axis=0, kind="stable")[rules.n_candidates :]  # of equal scores the first
-            np.put_along_axis(kept := np.ones_like(score, dtype=bool), best, False, axis=0)
-            goes_on[rows] = kept
+            ranks = np.argsort(np.argsort(-score, axis=0, kind="stable"), axis=0)  # of equal scores the first
+            goes_on[rows] = ranks < rules.n_candidates
     return np.where(goes_on, WEIGHT_BM25 * bm25 + WEIGHT_F1 * f1, -np.inf)
 
 

@@ -67,8 +67,8 @@ def run_model(consult, events, places, fetch, shells, n_repeats=0):
     rows, tasks = [], [(event, places[event["event_id"]]) for event in events.to_dict("records")]
     for event, paths in tasks:
         rows.append((WITH_TEXT, event["event_id"], 0, *ask_with_text(consult, event, paths)))
-    for repeat in range(n_repeats + 1):
-        for event, paths in tasks:
+    for event, paths in tasks:
+        for repeat in range(n_repeats + 1):
             row = work_by_turns(consult, event, paths, fetch, shells, repeat)
             rows.append((WITH_TOOLS, event["event_id"], repeat, *row))
     return pd.DataFrame(rows, columns=COLUMNS)

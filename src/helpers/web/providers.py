@@ -39,15 +39,15 @@ def date_search(provider, as_of, now):
     days.
     """
     before, moment = as_of.tz_convert(ZONE) - pd.Timedelta(seconds=1), f"{as_of.tz_convert(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    day, age = f"{before:%m/%d/%Y}", now - as_of
     if provider == "exa_ai":
-        contents = {"text": True} | ({"snapshotAsOf": moment} if now - as_of < pd.Timedelta(days=150) else {})
-        return {"endPublishedDate": moment, "contents": contents}
-    if provider == "perplexity" and now - as_of < pd.Timedelta(days=365):
-        return {"snapshot_as_of": moment}
-    day = f"{before:%m/%d/%Y}"
+        kept = {"snapshotAsOf": moment} if age < pd.Timedelta(days=150) else {}
+        return {"endPublishedDate": moment, "contents": {"text": True} | kept}
+    if provider == "perplexity":
+        is_kept = age < pd.Timedelta(days=365)
+        return {"snapshot_as_of": moment} if is_kept else {"search_before_date_filter": day}
     return {
         "tavily": {"end_date": f"{before:%Y-%m-%d}"},
-        "perplexity": {"search_before_date_filter": day},
         "brave": {"freshness": f"1990-01-01to{before:%Y-%m-%d}"},
         "serper": {"tbs": f"cdr:1,cd_max:{day}"},
     }.get(provider, {})
@@ -59,11 +59,8 @@ def search_provider(provider, door, request, limit, row):
     is_today = is_current(as_of)
     dated = {} if is_today else date_search(provider, as_of, pd.Timestamp.now(UTC))
     answer = try_often(door, lambda: send_search(provider, query, dated, count_left(limit)), limit, row)
-    results = [
-        {"title": one.title or "", "url": one.url, "text": (one.snippet or "")[:MAX_TEXT], "date": one.date}
-        for one in answer.results
-        if one.url
-    ]
+    found = [(one.title or "", one.url, (one.snippet or "")[:MAX_TEXT], one.date) for one in answer.results if one.url]
+    results = [dict(zip(("title", "url", "text", "date"), one, strict=True)) for one in found]
     return tell({"is_current": is_today, "results": results}, price_search(provider))
 
 
@@ -84,18 +81,10 @@ def send_search(provider, query, dated, seconds):
     messages = [{"role": "user", "content": query}]
     log = Logging(f"{provider}/search", messages, False, "search", datetime.now(UTC), call_id, "")
     log.update_environment_variables({"litellm_call_id": call_id}, options)
-    return BaseLLMHTTPHandler().search(
-        query=query,
-        optional_params=options,
-        timeout=seconds,
-        logging_obj=log,
-        api_key=None,
-        api_base=settings.get_complete_url(api_base=None, optional_params=options),
-        custom_llm_provider=provider,
-        client=HTTPHandler(client=litellm.client_session),
-        headers={},
-        provider_config=settings,
-    )
+    about = {"custom_llm_provider": provider, "provider_config": settings, "logging_obj": log, "timeout": seconds}
+    about |= {"api_key": None, "api_base": settings.get_complete_url(api_base=None, optional_params=options)}
+    client = HTTPHandler(client=litellm.client_session)
+    return BaseLLMHTTPHandler().search(query=query, optional_params=options, client=client, headers={}, **about)
 
 
 def find_provider(name):

@@ -1,10 +1,11 @@
-"""A short run of the faults; `make faults` plays them all."""
+"""A short run of the faults and of the mutator; `make faults` plays them all."""
 
 import os
 
 import pytest
 from faults import breaking, lying
 from faults.accidents import play_accident
+from faults.mutated_pages import MAX_PAGE_S, MUTATIONS, mutate_pages
 from faults.table import judge, play_fault
 
 from helpers.models.transport import load_litellm
@@ -43,3 +44,19 @@ def test_a_damaged_file_is_named_and_left_as_it_is(play, tmp_path, monkeypatch):
 
 def test_no_question_is_lost_paid_twice_or_left_without_a_word_at_ctrl_c():
     assert judge(1, play_accident("Ctrl-C"))[1:3] == (True, "as it must")
+
+
+def test_no_mutated_page_is_more_than_its_sources_failure():
+    rows = mutate_pages(200)
+    counts = rows["outcome"].value_counts()
+    assert set(counts.index) == {"read", "refused"}, "nothing escapes"
+    assert counts.min() > 50, "mutations are neither all harmless nor all fatal"
+    assert set(rows["mutation"]) == set(MUTATIONS) and rows["source_id"].nunique() == 51
+    assert rows["seconds"].max() < MAX_PAGE_S
+    assert set(rows.loc[rows["mutation"] == "empty", "outcome"]) == {"refused"}, "an empty page is no success"
+
+
+def test_an_escape_would_be_seen(monkeypatch):
+    monkeypatch.setattr("helpers.web.session.extract_page", lambda source, text: {}[source.id])
+    outcomes = mutate_pages(20)["outcome"]
+    assert outcomes.str.startswith("KeyError").all()

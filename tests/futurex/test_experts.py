@@ -16,43 +16,28 @@ from helpers.futurex.experts import (
 from helpers.models.judges import Verdict
 
 EVE = "2016-11-08T00:00:00+08:00"
-TIES = {"eps": 0.01, "revenue": 0.005}
-HEAD = ",".join(COLUMNS)
 
 
-def make_table(*rows, metric="eps", agent="m"):
-    """Rows of (consensus, actual, forecast), an item each."""
-    items = [f"I{at}" for at in range(len(rows))]
+def judge(*rows):
+    """Judge rows of (consensus, actual, forecast), an item each."""
     table = pd.DataFrame(rows, columns=["consensus", "actual", "forecast"])
-    return table.assign(item=items, metric=metric, agent=agent)[list(COLUMNS)]
-
-
-def write(tmp_path, *lines, head=HEAD):
-    path = tmp_path / "mine.csv"
-    path.write_text("\n".join([head, *lines]) + "\n", encoding="utf-8")
-    return path
-
-
-def judge(table):
-    return judge_forecasts(table, TIES, 0.3)
+    table = table.assign(item=[f"I{at}" for at in table.index], metric="eps", agent="m")
+    return judge_forecasts(table, {"eps": 0.01}, 0.3)
 
 
 def test_results_worked_by_hand():
-    table = make_table((100, 110, 105), (100, 110, 95), (100, 110, 100.9), (100, 110, 120), (100, 110, None))
+    table = judge((100, 110, 105), (100, 110, 95), (100, 110, 100.9), (100, 110, 120), (100, 110, None))
     # nearer; farther; within 1% of the consensus; equally far on the other side (no win); missing
-    assert judge(table)["result"].tolist() == ["win", "loss", "tie", "loss", "missing"]
+    assert table["result"].tolist() == ["win", "loss", "tie", "loss", "missing"]
 
 
 def test_a_rate_is_held_against_one_half_in_the_family_of_all_rows():
     rng = np.random.default_rng(4)
-    rows = [
-        pd.DataFrame(make_table(*[(100, 120, 110 if won else 90) for won in flips]))
-        for flips in rng.random((20, 51)) < 0.5
-    ]
-    judged = judge(pd.concat([part.assign(agent=f"a{at}") for at, part in enumerate(rows)], ignore_index=True))
+    parts = [judge(*[(100, 120, 110 if won else 90) for won in flips]) for flips in rng.random((20, 51)) < 0.5]
+    judged = pd.concat([part.assign(agent=f"a{at}") for at, part in enumerate(parts)], ignore_index=True)
     table = summarize_agents(judged, rng, n_boot=50)
     assert table["p"].min() < 0.2 and (table["p_holm"] > 0.05).all(), "the best of twenty coins is still a coin"
-    sure = summarize_agents(judge(make_table(*[(100, 120, 110)] * 51)), rng, n_boot=50)
+    sure = summarize_agents(judge(*[(100, 120, 110)] * 51), rng, n_boot=50)
     assert sure["p_holm"].iloc[0] < 1e-9
 
 
@@ -65,9 +50,10 @@ def test_a_rate_is_held_against_one_half_in_the_family_of_all_rows():
     ],
 )
 def test_a_wrong_csv_is_named_by_file_row_column_and_reason(tmp_path, lines, problem):
-    with pytest.raises(ValueError, match="mine.csv") as error:
-        load_forecasts(write(tmp_path, *lines))
-    assert str(error.value).startswith(f"mine.csv, {problem}")
+    path = tmp_path / "mine.csv"
+    path.write_text("\n".join([",".join(COLUMNS), *lines]) + "\n", encoding="utf-8")
+    with pytest.raises(ValueError, match=f"^mine.csv, {problem}"):
+        load_forecasts(path)
 
 
 def make_polls(*rows):

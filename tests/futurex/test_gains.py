@@ -8,16 +8,13 @@ import pytest
 from helpers.futurex.gains import compare_domains, compare_levels, compare_memory
 
 
-def make_scores(events, means, rng, missing=()):
+def make_scores(events, means, rng):
     """Synthetic accuracies: every agent's chance of being right is given, in {agent: chance by event}."""
-    rows = []
-    for agent, chance in means.items():
-        hits = (rng.random(len(events)) < chance).astype(float)
-        for event_id, hit in zip(events["event_id"], hits, strict=True):
-            gone = (agent, event_id) in missing
-            score = {"score": np.nan if gone else hit, "score_imputed": 0.0 if gone else hit, "is_missing": gone}
-            rows.append({"agent_id": agent, "event_id": event_id, "metric": "accuracy", "is_scored": True} | score)
-    return pd.DataFrame(rows)
+    hits = {agent: (rng.random(len(events)) < chance).astype(float) for agent, chance in means.items()}
+    rows = (
+        pd.DataFrame(hits, events["event_id"]).reset_index().melt("event_id", var_name="agent_id", value_name="score")
+    )
+    return rows.assign(metric="accuracy", is_scored=True)
 
 
 @pytest.fixture

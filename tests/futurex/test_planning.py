@@ -10,8 +10,6 @@ from helpers.faults import Problems
 from helpers.futurex.plans import FACTORS, RUBRICS, fit_plans, judge_by_rules, rate_judges, read_labels, read_research
 from helpers.stats.agreement import READINGS
 
-TOLD = {"n_tool_calls": 0.1, "manager_think_length": -0.1}
-
 
 def make_plans(*texts):
     """Return a table of plans (synthetic)."""
@@ -74,25 +72,17 @@ def test_a_judge_is_fit_unfit_or_neither_by_its_readings_on_a_readers_labels():
     assert none["verdict"].eq("cannot tell").all() and none["n"].eq(0).all()
 
 
-def make_rows(rng, n_events, effects, sd, *, n_planners=1):
-    """Return rows whose scores follow known effects (synthetic): every planner on every event, each its own cluster."""
-    event, planner = (part.ravel() for part in np.indices((n_events, n_planners)))
-    x = rng.normal(size=(len(event), len(FACTORS)))
-    score = 0.5 + x @ [effects.get(name, 0.0) for name in FACTORS] + sd * rng.normal(size=len(x))
-    names = {"event_id": [f"e{at}" for at in event], "planner": [f"a{at}" for at in planner]}
-    rows = pd.DataFrame(x, columns=list(FACTORS)).assign(**names, score=score)
-    return rows.assign(cluster=rows["event_id"])
-
-
 def test_the_fit_is_that_of_statsmodels():
-    rows = make_rows(np.random.default_rng(5), 40, TOLD, 0.3, n_planners=3)
+    rng = np.random.default_rng(5)
+    rows = pd.DataFrame(rng.normal(size=(120, len(FACTORS))), columns=list(FACTORS))  # three plans on each of 40 events
+    score = 0.5 + 0.1 * rows["n_tool_calls"] - 0.1 * rows["manager_think_length"] + 0.3 * rng.normal(size=120)
+    rows = rows.assign(event_id=rows.index // 3, cluster=rows.index // 3, score=score)
     table, facts = fit_plans(rows)
     scaled = rows.assign(**{name: stats.zscore(rows[name], ddof=1) for name in FACTORS})
     clusters = {"groups": pd.factorize(rows["event_id"])[0]}
     reference = smf.ols("score ~ " + " + ".join(FACTORS), scaled).fit(cov_type="cluster", cov_kwds=clusters, use_t=True)
-    assert np.allclose(table["effect"], reference.params[list(FACTORS)])
-    assert np.allclose(table["se"], reference.bse[list(FACTORS)])
-    assert np.allclose(table["p"], reference.pvalues[list(FACTORS)])
+    for column, found in {"effect": reference.params, "se": reference.bse, "p": reference.pvalues}.items():
+        assert np.allclose(table[column], found[list(FACTORS)])
     assert np.allclose(table[["low", "high"]], reference.conf_int().loc[list(FACTORS)])
     assert facts["r2"] == pytest.approx(reference.rsquared) and facts["n"] == 120 and facts["n_events"] == 40
 

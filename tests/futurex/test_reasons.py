@@ -24,7 +24,7 @@ EVENT = {
 }
 
 
-def build_trace(*steps, page=PAGE, event_id="e1"):
+def build_trace(*steps):
     """A trace: the prompt, then pairs of (what the agent writes, what it is shown), then its final answer."""
     rows = [{"step_type": "prompt", "content": QUESTION}]
     for wrote, tool, shown, error in steps:
@@ -32,10 +32,8 @@ def build_trace(*steps, page=PAGE, event_id="e1"):
         if tool:
             rows.append({"step_type": "tool", "tool": tool, "content": shown, "error": error})
     rows += [{"step_type": kind, "content": "Final answer: \\boxed{A}"} for kind in ("model", "answer")]
-    columns = ["run_id", "event_id", "step", "actor", "step_type", "tool", "content", "error"]
-    return pd.DataFrame(
-        [{"run_id": "r", "event_id": event_id, "step": at} | row for at, row in enumerate(rows)]
-    ).reindex(columns=columns)
+    columns = ["step", "actor", "step_type", "tool", "content", "error"]
+    return pd.DataFrame([{"step": at} | row for at, row in enumerate(rows)], columns=columns)
 
 
 def say(**arguments):
@@ -75,14 +73,12 @@ def test_a_planted_claim_is_caught(text, kind, found):
 
 def test_an_agents_own_words_do_not_hold_its_claims():
     report = (say(task="the price"), "search_agent", "The price is 123.", None)
-    told = build_trace(
-        (say(answer="The price is 123."), None, None, None), report, (say(answer="It is 123."), None, None, None)
-    )
+    claims = [(say(answer=f"{what} is 123."), None, None, None) for what in ("The price", "It")]
+    told = build_trace(claims[0], report, claims[1])
     assert list_unheld(told)["text"].tolist() == ["123", "123"], "a report of its search agent shows nothing"
     address = "http://made.up/777"
-    failed = build_trace(
-        (say(address=address), "open", f"{address} cannot be opened", "outside"), (say(answer="777"), "", "", "")
-    )
+    opened = (say(address=address), "open", f"{address} cannot be opened", "outside")
+    failed = build_trace(opened, (say(answer="777"), "", "", ""))
     assert list_unheld(failed)[["kind", "text"]].to_numpy().tolist() == [["address", address], ["number", "777"]]
 
 
@@ -92,9 +88,7 @@ def test_an_agents_own_words_do_not_hold_its_claims():
         (PAGE, "values"),
         (PAGE.replace("Brent crude oil was priced", "Dubai crude oil was priced"), "page only"),
         (
-            PAGE.replace(
-                "On 6 October 2016, Brent crude oil was priced at 1,234.50 US dollars.", "About Brent, a price."
-            ),
+            PAGE.replace("On 6 October 2016, Brent crude oil was priced at 1,234.50 US dollars.", "About Brent."),
             "page only",
         ),
         ("Oil prices (http://oil.replay/spot), published 2016-10-07:\nBrent: 2016-10-12: to be played", "page only"),

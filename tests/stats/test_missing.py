@@ -10,12 +10,12 @@ import pytest
 from helpers.stats import missing
 
 
-def make_world(rng, n=600, n_agents=4):
+def make_world(rng):
     """A matrix of planted scores that fall with level, and the events' facts."""
-    level = rng.integers(1, 5, size=n)
-    chance = 1 - 0.2 * level[:, None] + rng.normal(0, 0.15, (n, 1)) + 0.05 * np.arange(n_agents)
-    matrix = pd.DataFrame((rng.random((n, n_agents)) < chance).astype(float), columns=list("abcdefgh"[:n_agents]))
-    domain = rng.choice(["Space", "Weather"], size=n)
+    level = rng.integers(1, 5, size=600)
+    chance = 1 - 0.2 * level[:, None] + rng.normal(0, 0.15, (600, 1)) + 0.05 * np.arange(4)
+    matrix = pd.DataFrame((rng.random((600, 4)) < chance).astype(float), columns=list("abcd"))
+    domain = rng.choice(["Space", "Weather"], size=600)
     return matrix, pd.DataFrame({"level": level, "kind": np.where(level < 3, "single", "number"), "domain": domain})
 
 

@@ -7,40 +7,28 @@ from helpers.cli.main import carry_out
 from helpers.store import STORE, dump_json, read_table
 from helpers.worldreasoner import conditions
 
-ENDS = ("opens_at", "resolves_at")
-EVENTS = pd.DataFrame(
-    {
-        "event_id": [f"q{n:02}" for n in range(48)],
-        "cluster_id": [f"series {n % 12}" for n in range(48)],
-        "source_id": "x",
-        "kind": "single",
-        "options": '{"A":"Yes","B":"No"}',
-        "opens_at": "2024-01-01T00:00:00+08:00",
-        "resolves_at": "2024-04-10T00:00:00+08:00",
-        "metadata": dump_json(
-            {"moments": {name: f"2024-0{n}-20T00:00:00+08:00" for n, name in enumerate(conditions.HORIZONS, 1)}}
-        ),
-    }
-)
+MOMENTS = {name: f"2024-0{n}-20T00:00:00+08:00" for n, name in enumerate(conditions.HORIZONS, 1)}
+EVENTS = pd.DataFrame({"event_id": [f"q{n:02}" for n in range(48)], "cluster_id": [f"s{n % 12}" for n in range(48)]})
+EVENTS = EVENTS.assign(source_id="x", kind="single", options='{"A":"Yes","B":"No"}')
+EVENTS = EVENTS.assign(opens_at="2024-01-01T00:00:00+08:00", resolves_at="2024-04-10T00:00:00+08:00")
+EVENTS = EVENTS.assign(metadata=dump_json({"moments": MOMENTS}))
 ANSWERS = EVENTS[["event_id"]].assign(value=[f'"{"AB"[n % 2]}"' for n in range(48)])
+
+
+def say(value, p):
+    told = {value: p, "BA"["AB".index(value)]: 1 - p}
+    return {"prediction": {"value": value, "distribution": told, "probability": p}}
 
 
 def learn(event, world):
     """Know the answer of more questions the later it is asked: a quarter of them in January, all in April."""
     n, month = int(event["event_id"][1:]), int(event["as_of"][6])
-    right = "AB"[n % 2] if n % 4 < month else "BA"[n % 2]
-    return {
-        "prediction": {"value": right, "distribution": {right: 0.8, "BA"["AB".index(right)]: 0.2}, "probability": 0.8}
-    }
-
-
-def stay(event, world):
-    return {"prediction": {"value": "A", "distribution": {"A": 0.5, "B": 0.5}, "probability": 0.5}}
+    return say("AB"[n % 2] if n % 4 < month else "BA"[n % 2], 0.8)
 
 
 @pytest.fixture(scope="module")
 def scores():
-    agents = {"learns": {"forecast": learn}, "stays": {"forecast": stay}}
+    agents = {"learns": {"forecast": learn}, "stays": {"forecast": lambda event, world: say("A", 0.5)}}
     return conditions.score_horizons(conditions.ask_horizons(EVENTS, agents), ANSWERS, EVENTS)
 
 

@@ -8,7 +8,7 @@ from helpers.events.types import KINDS, NONE_LABEL, build_history, resolve_event
 
 NAN = float("nan")
 YES = {"Yes": "A", "No": "B"}
-ABC = {"x": "A", "y": "B", "z": "C"}
+ABC, CAB = {"x": "A", "y": "B", "z": "C"}, {"x": "C", "y": "A", "z": "B"}
 WITH_NONE = {**ABC, NONE_LABEL: "D"}
 LAST = {"x": 5.0, "y": 5.0, "z": 5.0}
 
@@ -35,26 +35,14 @@ CASES = [
     ({"ask": "leader", "reference": LAST, "letters": ABC}, {"x": 1, "y": 3, "z": 3}, "B"),
     ({"ask": "leader", "reference": LAST, "letters": ABC}, {"x": 1, "y": 3}, None),
     ({"ask": "leader", "reference": LAST, "letters": ABC, "absent": "out"}, {"x": 1, "y": NAN}, "A"),
-    (
-        {"ask": "leader", "reference": {"x": 1.0, "y": 10.0}, "letters": {"x": "A", "y": "B"}, "by": "gain"},
-        {"x": 1.5, "y": 12.0},
-        "A",
-    ),
+    ({"ask": "leader", "reference": {"x": 1.0, "y": 10.0}, "letters": ABC, "by": "gain"}, {"x": 1.5, "y": 12.0}, "A"),
     # risers: strictly more than last; none of these; one missing leaves it open
     ({"ask": "risers", "reference": LAST, "letters": WITH_NONE}, {"x": 5.0, "y": 6.0, "z": 7.0}, ["B", "C"]),
     ({"ask": "risers", "reference": LAST, "letters": WITH_NONE}, {"x": 5.0, "y": 4.0, "z": 5.0}, ["D"]),
     ({"ask": "risers", "reference": LAST, "letters": WITH_NONE}, {"x": 6.0, "y": 6.0}, None),
-    (
-        {"ask": "risers", "reference": LAST, "letters": {"x": "C", "y": "A", "z": "B"}},
-        {"x": 6, "y": 6, "z": 1},
-        ["A", "C"],
-    ),
+    ({"ask": "risers", "reference": LAST, "letters": CAB}, {"x": 6, "y": 6, "z": 1}, ["A", "C"]),
     # above: reached when equal
-    (
-        {"ask": "above", "reference": LAST, "threshold": 7.0, "letters": WITH_NONE},
-        {"x": 7, "y": 6.9, "z": 8},
-        ["A", "C"],
-    ),
+    ({"ask": "above", "reference": LAST, "threshold": 7.0, "letters": ABC}, {"x": 7, "y": 6.9, "z": 8}, ["A", "C"]),
     ({"ask": "above", "reference": LAST, "threshold": 7.0, "letters": WITH_NONE}, {"x": NAN, "y": 8, "z": 8}, None),
     # top: in order, ties by name; too few leave it open; only those who compete
     ({"ask": "top", "k": 2}, {"c": 2.0, "b": 2.0, "a": 1.0}, ["b", "c"]),
@@ -62,8 +50,8 @@ CASES = [
     ({"ask": "top", "k": 2, "among": ["a", "b"]}, {"c": 9.0, "b": 2.0, "a": 1.0}, ["b", "a"]),
     ({"ask": "top", "k": 1, "by": "gain", "reference": {"a": 1.0, "b": 4.0}}, {"a": 1.2, "b": 4.4, "c": 99.0}, ["a"]),
     (
-        {"ask": "top", "k": 2, "by": "gain", "reference": {"a": 2.0, "b": 4.0}, "order": "asc"},
-        {"a": 1.9, "b": 3.0},
+        {"ask": "top", "k": 2, "by": "gain", "reference": {"a": 2, "b": 4}, "order": "asc"},
+        {"a": 1.9, "b": 3},
         ["b", "a"],
     ),
     # rank: one place

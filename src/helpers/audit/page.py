@@ -140,27 +140,19 @@ def merge_benchmarks():
     """Return what the four papers print of benchmarks: benchmark, property, value, paper, section, a row a cell.
 
     From Tables 1 of FutureX and LiveAgentBench (what a paper says of another's benchmark is its reading), and what the
-    others print of themselves, as references to their numbers (benchmarks.csv).
+    others print of themselves, as references to their numbers (benchmarks.csv): of several in a cell the sum.
     """
     first = papers.load_published("futurex", "table1_benchmarks", dtype=str, keep_default_na=False)
-    parts = [first.melt(["benchmark", "section"], list(PROPERTIES), "property").replace({"property": PROPERTIES})]
+    first = first.melt(["benchmark", "section"], list(PROPERTIES), "property").replace({"property": PROPERTIES})
     second = papers.load_published("liveagentbench", "table1", dtype=str, keep_default_na=False)
-    named = (second["category"] + ": " + second["subcategory"]).str.lower()
-    second = second.assign(property=named).melt(["property", "section"], list(BENCHMARKS), "benchmark")
-    parts.append(second.replace({"benchmark": BENCHMARKS}))
-    parts = [part.assign(paper=key) for part, key in zip(parts, ("futurex", "liveagentbench"), strict=True)]
-    table = pd.concat([*parts, read_own()], ignore_index=True)
-    table = table[table["value"] != ""].reset_index(drop=True)
-    return table[["benchmark", "property", "value", "paper", "section"]]
-
-
-def read_own():
-    """Return what papers print of their own benchmark; where a reference of benchmarks.csv names several, their sum."""
-    needs = ("benchmark", "property", "paper", "reference", "section")
-    table = read_sheet(papers.FOLDER / "benchmarks.csv", needs)
-    named = [resolve_reference(*row) for row in zip(table["reference"], table["paper"], strict=True)]
-    values = [show_value(sum(values)) + " (a sum)" * (len(values) > 1) for values in named]
-    return table.assign(value=values).drop(columns="reference")
+    second["property"] = (second["category"] + ": " + second["subcategory"]).str.lower()
+    second = second.melt(["property", "section"], list(BENCHMARKS), "benchmark").replace({"benchmark": BENCHMARKS})
+    own = read_sheet(papers.FOLDER / "benchmarks.csv", ("benchmark", "property", "paper", "reference", "section"))
+    named = [resolve_reference(*row) for row in zip(own["reference"], own["paper"], strict=True)]
+    own["value"] = [show_value(sum(values)) + " (a sum)" * (len(values) > 1) for values in named]
+    parts = [first.assign(paper="futurex"), second.assign(paper="liveagentbench"), own]
+    table = pd.concat(parts, ignore_index=True)[["benchmark", "property", "value", "paper", "section"]]
+    return table[table["value"] != ""].reset_index(drop=True)
 
 
 def spread_benchmarks(table):

@@ -13,7 +13,6 @@ from helpers.agents.arms import SEED
 from helpers.agents.functions import make_agent
 from helpers.agents.registry import load_agents, load_entries
 from helpers.agents.runs import sample_events
-from helpers.cli import preflight
 from helpers.cli.main import carry_out
 from helpers.cli.main import main as run_command
 from helpers.events.collect import collect_events
@@ -161,13 +160,6 @@ def test_what_cannot_be_asked_or_paid_for_is_one_sentence_and_nothing_is_lost(
     stored = (tmp_path / STORE).exists() and len(read_runs(tmp_path / STORE, "replies"))
     assert not stored and not provider.asked, "no question counts as missing because of a wrong setting"
     assert not any(b"canary" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
-
-
-def test_without_a_ceiling_no_price_is_looked_up(monkeypatch):
-    for name in ("get_prices", "price_search", "read_prices"):
-        monkeypatch.setattr(preflight, name, None)
-    entry = {"model": "openai/mock-1", "method": "zero_shot", "api_base": "http://127.0.0.1:9/v1"}
-    assert preflight.check_model("mine", entry, None, None) == {"ceiling_usd": None}
 
 
 def test_samples_are_asked_once_each_and_their_majority_is_an_agent_of_its_own(mine, provider, tmp_path, capsys):

@@ -148,6 +148,7 @@ BILLED = {"input_tokens": 5000, "output_tokens": 800, "total_tokens": 5800, "cos
 CUT_SHORT = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}, "output": [write_text("I")]}
 JOBS = {
     "fails": {"status": "failed", "output": [], "error": {"code": "server_error", "message": "broke for {key}"}},
+    "is held back": {"status": "failed", "output": [], "error": {"code": "content_policy_violation", "message": "no"}},
     "is cut short": CUT_SHORT,
     "expires": {"status": "expired", "output": []},
     "never ends": {"status": "in_progress", "output": []},

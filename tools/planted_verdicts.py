@@ -1,4 +1,4 @@
-"""Planted truths: each verdict of the kit in 1,000 worlds where it must agree, disagree, or cannot tell; all synthetic.
+"""Planted truths: a verdict must say agrees, disagrees or inconclusive in 1,000 worlds each; all synthetic.
 
     python tools/planted_verdicts.py  some minutes: data/planted.csv and data/planted_coverage.csv
     python tools/planted_verdicts.py pair    one study's rows anew
@@ -34,7 +34,7 @@ from helpers.stats.paired import AGREES, compare_pairs, correct_holm, judge_inte
 from helpers.store import ROOT, read_table
 
 N_WORLDS = 1000
-TRUTHS = {"agrees": 1, "disagrees": -1, "cannot tell": 0}
+TRUTHS = {"agrees": 1, "disagrees": -1, "inconclusive": 0}
 """What is planted, and its sign."""
 TABLE, COVERAGE = ROOT / "data/planted.csv", ROOT / "data/planted_coverage.csv"
 WORDS = AGREES | {"a is better": "agrees", "b is better": "disagrees", "fit": "agrees", "unfit": "disagrees"}
@@ -244,7 +244,9 @@ def measure_worlds(study, truth, n=N_WORLDS, n_first=3):
 
 def describe_worlds(study, truth, n, found, first, n_first):
     """Return the rows of counted verdicts, with the share of errors and its 95% interval (Wilson)."""
-    wrong = n - found["cannot tell"] if truth == "cannot tell" else found[{"agrees": "disagrees"}.get(truth, "agrees")]
+    wrong = (
+        n - found["inconclusive"] if truth == "inconclusive" else found[{"agrees": "disagrees"}.get(truth, "agrees")]
+    )
     low, high = proportion_confint(wrong, n, method="wilson")
     head = {"study": study, "truth": truth, "n": n}
     rows = found.assign(error=wrong / n, error_low=low, error_high=high)

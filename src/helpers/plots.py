@@ -203,7 +203,7 @@ def draw_pairs(pairs, names, ax, *, is_written=True):
     """
     turned = pairs.rename(columns={"agent_a": "agent_b", "agent_b": "agent_a"})
     both = pd.concat([pairs, turned.assign(difference=-pairs["difference"])])
-    both["text"] = both["told"].map({True: "*", False: ""}) + "\n(" + both["seen"].map("{:.3f})".format)
+    both["text"] = both["told"].map({True: "*", False: ""}) + "\n(" + both["mde"].map("{:.3f})".format)
     wide, texts = (
         both.pivot(index="agent_a", columns="agent_b", values=value).loc[names, names]
         for value in ("difference", "text")

@@ -81,7 +81,7 @@ def test_luck_that_sources_share_is_no_difference(world):
     row = carry_out(["compare", "lucky", "poor"])["pairs"][0]
     assert row["low_by_event"] > 0, "by event it would count as one"
     assert row["low"] < 0 < row["high"] and row["verdict"] == "inconclusive"
-    assert row["seen"] > row["difference"]
+    assert row["mde"] > row["difference"]
 
 
 def test_the_family_is_all_pairs_shown_and_of_many_agents_those_with_the_best(world, monkeypatch):

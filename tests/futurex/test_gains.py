@@ -30,8 +30,8 @@ def test_a_planted_gain_is_found_in_its_levels_only(events):
     rng = np.random.default_rng(1)
     better = np.where(events["level"] >= 3, 0.8, 0.4)
     gain = compare_levels(make_scores(events, {"base": 0.4, "search": better}, rng), events, [("search", "base")])
-    assert gain.set_index("levels")["verdict"].to_dict() == {"1-2": "cannot tell", "3-4": "holds"}
-    assert gain["n"].tolist() == [400, 400] and ((gain["low"] <= gain["difference"]) & (gain["seen"] > 0)).all()
+    assert gain.set_index("levels")["verdict"].to_dict() == {"1-2": "inconclusive", "3-4": "holds"}
+    assert gain["n"].tolist() == [400, 400] and ((gain["low"] <= gain["difference"]) & (gain["mde"] > 0)).all()
 
 
 def test_memory_shows_as_a_lead_that_is_gone_in_the_later_window(events):
@@ -41,7 +41,7 @@ def test_memory_shows_as_a_lead_that_is_gone_in_the_later_window(events):
     table = compare_memory(make_scores(events, means, rng), events, "model", "plain", ["single"])
     gaps = table[table["window"] == "A minus C1"].set_index("group")
     assert gaps.loc["widely_known", "verdict"] == "holds" and gaps.loc["widely_known", "difference"] > 0.25
-    assert gaps.loc["obscure", "verdict"] == "cannot tell"
+    assert gaps.loc["obscure", "verdict"] == "inconclusive"
     with pytest.raises(ValueError, match="no event was predicted by both model and oracle"):
         compare_memory(make_scores(events, means, rng), events, "model", "oracle", ["single"])
 

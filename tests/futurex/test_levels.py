@@ -60,7 +60,7 @@ def test_a_fall_that_guessing_shares_is_none():
     table = levels.judge_falls(*make_scores(by_agent), ["last"])
     by = table.set_index("statement")
     row = by.loc["last: levels 1-2 minus levels 3-4, above chance"]
-    assert row["estimate"] == pytest.approx(0.0) and row["verdict"] == "cannot tell"
+    assert row["estimate"] == pytest.approx(0.0) and row["verdict"] == "inconclusive"
     itself = by.loc["random itself: levels 1-2 minus levels 3-4"]
     assert itself["estimate"] == pytest.approx(0.45) and itself["verdict"] == "holds"
     assert not table["statement"].str.startswith("random: ").any()

@@ -46,7 +46,7 @@ def test_what_news_adds_is_found_and_what_a_control_adds_is_not():
     matrix.index = events["event_id"]
     table = past_scores.compare_news(make_scores(matrix), events).set_index(["comparison", "events"])
     assert table.loc[("search - none", "all"), "verdict"] == "more"
-    assert table.loc[("another - none", "all"), "verdict"] == "cannot tell"
+    assert table.loc[("another - none", "all"), "verdict"] == "inconclusive"
     assert table.loc["search - none", "n"].tolist() == [60, 40, 20, 20, 20, 20]
     assert table.loc["another - none", "n"].tolist() == [60, 40, 20] and (table["p_holm"] >= table["p"]).all()
     matrix.loc[events["event_id"][10:], NAMES["another"]] = np.nan

@@ -64,12 +64,12 @@ def test_a_judge_is_fit_unfit_or_neither_by_its_readings_on_a_readers_labels():
     rules = judge_made_up("rules", near)
     rated = rate_judges(pd.concat([good, once, blind, rules]), labels, rng, 300, is_fresh=True)
     verdict = rated.groupby("judge")["verdict"].unique().map(list).to_dict()
-    assert verdict == {"good": ["fit"], "once": ["cannot tell"], "blind": ["unfit"], "rules": ["fit"]}
+    assert verdict == {"good": ["fit"], "once": ["inconclusive"], "blind": ["unfit"], "rules": ["fit"]}
     assert rated["n"].max() == 40 and len(rated) == 3 * (3 + 3 + 3 + 1)
     told = rate_judges(good, labels, rng, 300, is_fresh=False)
-    assert told["verdict"].eq("cannot tell").all(), "labels by who wrote the rules show no judge fit"
+    assert told["verdict"].eq("inconclusive").all(), "labels by who wrote the rules show no judge fit"
     none = rate_judges(good, labels[:0], rng, 300, is_fresh=True)
-    assert none["verdict"].eq("cannot tell").all() and none["n"].eq(0).all()
+    assert none["verdict"].eq("inconclusive").all() and none["n"].eq(0).all()
 
 
 def test_the_fit_is_that_of_statsmodels():

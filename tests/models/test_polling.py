@@ -36,7 +36,8 @@ def test_a_job_is_polled_until_it_is_done_and_what_it_took_is_recorded(reach, pr
 JOBS = {
     "this fails": ("error", "the job ended as failed: broke for Bearer <secret>"),
     "it is cut short": ("error", "the job ended as incomplete: max_output_tokens"),
-    "it expires": ("error", "the job ended as expired: without text"),
+    "it is held back": ("refusal", "the job ended as failed: no"),
+    "it expires": ("timeout", "the job ended as expired: without text"),
     "it refuses": ("refusal", "I will not bet."),
 }
 

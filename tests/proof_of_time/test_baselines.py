@@ -15,9 +15,9 @@ def test_a_solver_is_compared_with_the_floor_in_pairs_by_source():
     scored = baselines.score_answers(table, pd.DataFrame(told, columns=["id", "solver", "answer"]))
     rows = baselines.compare_with_floor(scored).set_index("solver")
     assert rows.loc["better", ["difference", "verdict"]].tolist() == [pytest.approx(0.375), "holds"]
-    assert rows.loc["alike", ["difference", "verdict", "n"]].tolist() == [0, "cannot tell", 40]
+    assert rows.loc["alike", ["difference", "verdict", "n"]].tolist() == [0, "inconclusive", 40]
     few = baselines.compare_with_floor(scored[scored["source"] < "j"])
-    assert set(few["verdict"]) == {"cannot tell"} and few["low"].isna().all()
+    assert set(few["verdict"]) == {"inconclusive"} and few["low"].isna().all()
 
 
 def test_the_bound_is_the_largest_error_that_two_shares_allow():

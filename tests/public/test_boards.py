@@ -111,7 +111,7 @@ def test_each_verdict_is_reached_where_it_is_planted():
             assert all(np.isnan(row["low"]) == (n_weeks < 10) for row in rows)
         assert share[3.0]["agrees"] > 0.9 and share[-3.0]["disagrees"] > 0.9
         assert "disagrees" not in share[3.0] and "agrees" not in share[-3.0]
-        assert share[0.0]["cannot tell"] > 0.91  # 5% in the long run, 300 draws
+        assert share[0.0]["inconclusive"] > 0.91  # 5% in the long run, 300 draws
 
 
 def test_blocks_cover_the_mean_of_a_series_whose_neighbours_are_alike():

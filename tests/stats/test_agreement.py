@@ -35,7 +35,7 @@ def draw_verdicts(rng, kappa, n=60, n_draws=300, **about):
         truth = rng.random(n) < 0.5
         flags = np.where(rng.random(n) < kappa, truth, rng.random(n) < 0.5)
         rows.append(measure_judge(flags.tolist(), truth, rng, 200, is_rule=True, **about)["verdict"])
-    return pd.Series(rows).value_counts(normalize=True).reindex(["fit", "unfit", "cannot tell"], fill_value=0)
+    return pd.Series(rows).value_counts(normalize=True).reindex(["fit", "unfit", "inconclusive"], fill_value=0)
 
 
 def test_each_verdict_on_a_judge_is_reached_where_it_is_true():
@@ -44,9 +44,9 @@ def test_each_verdict_on_a_judge_is_reached_where_it_is_true():
     assert good["fit"] > 0.9 and bad["unfit"] > 0.8 and good["unfit"] == bad["fit"] == 0
     assert middling["fit"] < 0.06 and middling["unfit"] < 0.06  # nominal: 0.025 each
     few = draw_verdicts(rng, 0.85, n=MIN_CASES - 1, n_draws=50, is_fresh=True)
-    assert few["cannot tell"] == 1, "with fewer cases it cannot be told"
+    assert few["inconclusive"] == 1, "with fewer cases it cannot be told"
     known = draw_verdicts(rng, 0.85, n_draws=50, is_fresh=False)
-    assert known["cannot tell"] == 1, "who wrote the rule cannot show that it is fit"
+    assert known["inconclusive"] == 1, "who wrote the rule cannot show that it is fit"
 
 
 def test_exact_permutation_of_a_few_ranks():

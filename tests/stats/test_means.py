@@ -145,7 +145,7 @@ def test_compare_by_hand_all_and_by_level():
     assert table.loc["all", "difference"] == pytest.approx((0 + 1 - 0.25 + 0.25) / 4)
     assert table.loc["level 1", ["mean_a", "mean_b", "difference"]].tolist() == [1.0, 0.5, 0.5]
     assert table.loc["level 4", "difference"] == pytest.approx(0.0)
-    assert table["n"].tolist() == [4, 2, 2] and set(table["verdict"]) == {"cannot tell"}
+    assert table["n"].tolist() == [4, 2, 2] and set(table["verdict"]) == {"inconclusive"}
 
 
 def test_the_difference_that_could_be_seen_is_statsmodels():

@@ -127,6 +127,6 @@ def test_an_agent_that_knows_nothing_makes_the_price_worse_and_not_the_mix_with_
     hit, said = mix_forecasts(told, prices, clusters, recalibrated=agents)
     pairs = compare_mixes(hit, said, clusters, plan_mixes(agents)).set_index(["agent_a", "agent_b"])["verdict"]
     assert pairs["price", "price and half"] == pairs["price", "price and noise"] == "a is better"
-    assert pairs["price and half", "price and noise"] == "cannot tell"
+    assert pairs["price and half", "price and noise"] == "inconclusive"
     assert pairs["price and half", "price and oracle"] == pairs["price", "price and oracle"] == "b is better"
     assert pairs["oracle, recalibrated", "noise, recalibrated"] == "a is better"

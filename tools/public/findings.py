@@ -209,12 +209,12 @@ def judge_boards(table, boards):
 def correct_family(findings):
     """Return findings with p_holm over all of them; what it does not leave cannot be told, and the note says so."""
     p_holm = correct_holm(findings["p"])
-    is_lost = findings["verdict"].ne("cannot tell") & ~p_holm.lt(0.05)
+    is_lost = findings["verdict"].ne("inconclusive") & ~p_holm.lt(0.05)
     told = [
-        note.replace(f"public board: {alone};", f"public board: cannot tell after Holm, {alone} alone;")
+        note.replace(f"public board: {alone};", f"public board: inconclusive after Holm, {alone} alone;")
         for note, alone in zip(findings["note"], findings["verdict"], strict=True)
     ]
-    judged = findings.assign(verdict=findings["verdict"].mask(is_lost, "cannot tell"))
+    judged = findings.assign(verdict=findings["verdict"].mask(is_lost, "inconclusive"))
     judged["note"] = judged["note"].mask(is_lost, pd.Series(told, findings.index))
     judged.insert(judged.columns.get_loc("verdict"), "p_holm", p_holm)
     return judged

@@ -94,11 +94,11 @@ def judge_models(rules, markets):
             weighed = weigh_odds(hit, chances[["price", name]].dropna(), markets)
             weights.append(weighed.assign(asked_as=f"{name} at {stage}"))
     columns = "stage agent_a agent_b n n_clusters difference low high p_holm p_by_end mde verdict".split()
-    mixes = pd.concat(mixes, ignore_index=True).rename(columns={"seen": "mde"})[columns]
+    mixes = pd.concat(mixes, ignore_index=True)[columns]
     models = pd.concat(parts, ignore_index=True).drop(columns=["stage", "p"])
     return {
         "market_models": models,
-        "market_mixes": mixes.replace({"verdict": {"cannot tell": "inconclusive"}}),
+        "market_mixes": mixes,
         "market_weights": pd.concat(weights, ignore_index=True),
     }
 

@@ -137,8 +137,7 @@ def judge_matchers(nodes):
         parts[case] = compare_pairs(wide, take_owners(wide, owners), against)
     paired = pd.concat(parts, names=["against", "gate"]).reset_index(["against", "gate"])
     paired = judge_family(paired.reset_index(drop=True), "difference", "takes more", "takes fewer")
-    paired = paired.replace({"verdict": {"cannot tell": "inconclusive"}})
-    paired = paired.rename(columns={"agent_a": "matcher", "seen": "mde"})
+    paired = paired.rename(columns={"agent_a": "matcher"})
     columns = "against gate matcher difference low high n n_clusters p p_holm mde verdict".split()
     return pd.DataFrame(false), paired[columns]
 
@@ -327,7 +326,6 @@ def judge_states():
     accuracy = whole.set_index("condition_or_row")["value"].astype(float)
     counts = count_results(results)
     sides = judge_sides(split_changed(counts, accuracy, kept), n_models=2)
-    sides = sides.replace({"verdict": {"cannot tell": "inconclusive"}})
     names = ["condition", "model", "n", "accuracy", "source_precision", "key_event_recall"]
     names_of = {"Vanilla LLM": "Vanilla", "Causal Sim.": "Causal Simulation"}
     return sides, results[names].replace({"condition": names_of})

@@ -121,8 +121,7 @@ def compare_agents(scores):
         if metric == "brier":
             table["skill"] = (table["difference"] / wide["price"].mean()).where(table["agent_a"] == "price")
         parts.append(table)
-    table = pd.concat(parts, ignore_index=True).rename(columns={"seen": "mde"})
-    table = table.replace({"verdict": {"cannot tell": "inconclusive"}})
+    table = pd.concat(parts, ignore_index=True)
     table["verdict"] = table["verdict"].where(table["p_holm"].notna(), "not tested")
     table["verdict"] = table["verdict"].mask(table["mde"].eq(0), "identical")
     return table["metric agent_a agent_b n n_clusters difference low high p_holm mde verdict skill".split()]
@@ -143,7 +142,7 @@ def compare_stages(predictions, answers, events):
         first = next(moment for moment in HORIZONS if moment in wide)
         if "Near" in wide and first != "Near":
             row = compare_pairs(wide, clusters, [("Near", [first])]).iloc[0].rename({"difference": "mean"})
-            rows.append(row.rename({"seen": "mde"}).to_dict() | {"agent_id": name, "horizon": f"Near less {first}"})
+            rows.append(row.to_dict() | {"agent_id": name, "horizon": f"Near less {first}"})
     table = pd.concat([means, pd.DataFrame(rows)], ignore_index=True)
     table["model"] = table["agent_id"].map(predictions.groupby("agent_id")["model"].first().map(MODELS))
     return table.reindex(columns="agent_id model horizon mean low high n n_clusters mde".split())

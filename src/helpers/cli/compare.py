@@ -113,7 +113,7 @@ def judge_pairs(pairs):
     said = [
         judge_pair(row, "p_holm") if row["n"] else "no event that both answered" for row in pairs.to_dict("records")
     ]
-    return pairs.assign(verdict=said).replace({"verdict": {"cannot tell": "inconclusive"}})
+    return pairs.assign(verdict=said)
 
 
 def tabulate_pairs(pairs):
@@ -124,7 +124,7 @@ def tabulate_pairs(pairs):
         by_event = pairs.assign(low=pairs["low_by_event"], high=pairs["high_by_event"])
         shown["by event"] = [report.write_difference(row, 3) for row in by_event.to_dict("records")]
         shown["coverage"] = [f"{a:.0%}, {b:.0%}" for a, b in pairs[["coverage_a", "coverage_b"]].to_numpy()]
-    for name, column in (("p (Holm)", "p_holm"), ("MDE", "seen")):
+    for name, column in (("p (Holm)", "p_holm"), ("MDE", "mde")):
         shown[name] = pairs[column].map("{:.3f}".format).where(pairs[column].notna(), "-")
     shown["n (sources)"] = [f"{n} ({n_clusters})" for n, n_clusters in pairs[["n", "n_clusters"]].to_numpy()]
     return shown.assign(verdict=pairs["verdict"])

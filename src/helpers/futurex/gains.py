@@ -35,16 +35,16 @@ def compare_levels(scores, events, pairs, groups=LEVEL_PAIRS):
 
 
 def describe_differences(differences, clusters, strata=None):
-    """Return n, n_clusters, difference, low, high, p, seen of differences by event.
+    """Return n, n_clusters, difference, low, high, p, mde of differences by event.
 
-    Below ten clusters p is the exact sign-flip test's and there is no interval; `seen` is the minimum detectable
+    Below ten clusters p is the exact sign-flip test's and there is no interval; `mde` is the minimum detectable
     effect. What is in several of `strata` (`summarize_clustered`) is left out of all at once.
 
     >>> found = describe_differences(pd.Series([0.5, 0.5, 0.5]), None)
     >>> found["n"], found["p"], bool(np.isnan(found["low"]))
     (3, 0.25, True)
     """
-    blank = dict.fromkeys("n n_clusters difference low high p seen".split(), np.nan)
+    blank = dict.fromkeys("n n_clusters difference low high p mde".split(), np.nan)
     known = differences.dropna()
     if known.empty:
         return blank | {"n": 0, "n_clusters": 0}
@@ -53,7 +53,7 @@ def describe_differences(differences, clusters, strata=None):
     row |= {name: found[name] for name in ("low", "high", "p")}
     if strata is None and found["n_clusters"] < MIN_CLUSTERS:
         return row | {"p": sign_flip_test(known, clusters)}
-    return row | {"seen": float(compute_mde(found["se"], found["n_clusters"])) if found["p"] >= 0 else np.nan}
+    return row | {"mde": float(compute_mde(found["se"], found["n_clusters"])) if found["p"] >= 0 else np.nan}
 
 
 def compare_memory(scores, events, model, baseline, kinds):

@@ -54,7 +54,7 @@ def compare_news(scores, events):
     Comparisons: the effect (search - none), its control (another - none: passages of another question) and the effect
     less its control (search - another), over all questions and by form; the effect also by what the passages found
     name, and again on the questions alone that all three were asked ("search - none, controlled").
-    Columns: comparison, events, n, n_clusters, difference, low, high, p, p_holm (over the table), seen, verdict.
+    Columns: comparison, events, n, n_clusters, difference, low, high, p, p_holm (over the table), mde, verdict.
     """
     matrix = build_matrix(scores, list(NEWS_AGENTS.values()))
     facts = events.set_index("event_id").reindex(matrix.index)
@@ -72,5 +72,5 @@ def compare_news(scores, events):
             if len(part.dropna()):
                 row = compare_pairs(part, facts["cluster_id"]).iloc[0].drop("p_holm")
                 parts.append({"comparison": f"{first} - {second}{ending}", "events": label} | row.to_dict())
-    table = pd.DataFrame(parts)["comparison events n n_clusters difference low high p seen".split()]
+    table = pd.DataFrame(parts)["comparison events n n_clusters difference low high p mde".split()]
     return judge_family(table, "difference", "more", "less")

@@ -118,8 +118,11 @@ def read_job(door, model, job):
         return row | {"status": "refusal", "reason": redact(refusal, door.secrets)}
     if state["status"] == "completed" and row["content"]:
         return row
-    told = (state.get("error") or {}).get("message") or why or "without text"
-    return row | {"status": "error", "reason": redact(f"the job ended as {state['status']}: {told}", door.secrets)}
+    fault = state.get("error") or {}
+    told = redact(f"the job ended as {state['status']}: {fault.get('message') or why or 'without text'}", door.secrets)
+    is_held_back = why == "content_filter" or "content_policy" in str(fault.get("code"))
+    ends = {"expired": "timeout"}  # which, as a refusal, no later run asks and pays again by itself
+    return row | {"status": "refusal" if is_held_back else ends.get(state["status"], "error"), "reason": told}
 
 
 def read_interaction(state):

@@ -25,7 +25,7 @@ READINGS = ("as asked", "criteria in reverse order", "once more")
 
 
 def judge_fit(readings, *, is_fresh, is_rule=False):
-    """Say whether a judge may be used in a study: fit, unfit or cannot tell. The one definition of it.
+    """Say whether a judge may be used in a study: fit, unfit or inconclusive. The one definition of it.
 
     `readings` holds, for each of `READINGS` that was made (a rule: its only one), n, n_rarer (cases of the rarer
     label), kappa_low and kappa_high with the study's own labels. Fit: all are there, with enough cases and kappa's 95%
@@ -37,7 +37,7 @@ def judge_fit(readings, *, is_fresh, is_rule=False):
     if "fails" in sides:
         return "unfit"
     is_all = is_fresh and sides.count("holds") == len(readings) >= (1 if is_rule else len(READINGS))
-    return "fit" if is_all else "cannot tell"
+    return "fit" if is_all else "inconclusive"
 
 
 def compute_kappa(tables):
@@ -105,7 +105,7 @@ def compare_labels(read, made, labels, rng, n_boot=2000, clusters=None, **about)
     row = dict.fromkeys("n accuracy majority kappa low high verdict".split(), np.nan)
     read, made = (pd.Categorical(list(column), categories=list(labels)).codes for column in (read, made))
     if not len(read):
-        return row | {"n": 0, "verdict": "cannot tell"}
+        return row | {"n": 0, "verdict": "inconclusive"}
     kappa, low, high = measure_kappa(read, made, len(labels), rng, n_boot, clusters)
     low, high = (low, high) if len(read) >= MIN_DRAWN else (np.nan, np.nan)
     n, n_commonest = len(read), int(np.bincount(read).max())

@@ -28,22 +28,22 @@ BETTER = ("a is better", "b is better")
 COLUMNS = (
     "group a b mean_a mean_b difference low high low_by_event high_by_event mde n n_clusters n_only_a n_only_b verdict"
 ).split()
-AGREES = {"holds": "agrees", "fails": "disagrees", "cannot tell": "cannot tell"}
+AGREES = {"holds": "agrees", "fails": "disagrees", "inconclusive": "inconclusive"}
 """What a verdict of `judge_interval` says of a paper's statement."""
 
 
 def judge_interval(low, high, bound=0.0):
-    """Say whether an interval lies above a bound (holds), below it (fails), or neither (cannot tell)."""
-    return "holds" if low > bound else "fails" if high < bound else "cannot tell"
+    """Say whether an interval lies above a bound (holds), below it (fails), or neither (inconclusive)."""
+    return "holds" if low > bound else "fails" if high < bound else "inconclusive"
 
 
 def judge_test(estimate, p):
-    """Say what a two-sided test says of a statement that holds above 0: holds, fails or cannot tell.
+    """Say what a two-sided test says of a statement that holds above 0: holds, fails or inconclusive.
 
     >>> judge_test(0.2, 0.01), judge_test(-0.2, 0.01), judge_test(0.2, 0.3), judge_test(0.2, math.nan)
-    ('holds', 'fails', 'cannot tell', 'cannot tell')
+    ('holds', 'fails', 'inconclusive', 'inconclusive')
     """
-    return "cannot tell" if not p < ALPHA else "holds" if estimate > 0 else "fails"
+    return "inconclusive" if not p < ALPHA else "holds" if estimate > 0 else "fails"
 
 
 def judge_family(table, value="difference", above="holds", below="fails"):
@@ -123,7 +123,7 @@ def compare(scores, a, b):
 
     Each event counts once: a's mean score on it (over samples and runs) minus b's. The 95% interval is by the events'
     cluster, that by event beside it; `mde`: minimum detectable effect; `n_only_a`, `n_only_b`: events that the other
-    lacks. The verdict is "a is better", "b is better" or "cannot tell". Raises LookupError for an unknown agent.
+    lacks. The verdict is "a is better", "b is better" or "inconclusive". Raises LookupError for an unknown agent.
     """
     names = sorted(scores["agent_id"].dropna().unique())
     for name in (a, b):
@@ -146,7 +146,7 @@ def pair_agents(rows, a, b):
         f"n_only_{side}": int((there[name] & ~there[other]).sum()) for side, name, other in (("a", a, b), ("b", b, a))
     }
     known = part.drop_duplicates("event_id").set_index("event_id")
-    pair = compare_pairs(matrix, known.get("event_cluster")).iloc[0].rename({"seen": "mde"})
+    pair = compare_pairs(matrix, known.get("event_cluster")).iloc[0]
     means = matrix.dropna().mean()
     return counts | {"mean_a": means[a], "mean_b": means[b], "verdict": judge_pair(pair)} | pair.to_dict()
 
@@ -173,7 +173,7 @@ def compare_pairs(matrix, clusters=None, pairs=None):
 
     `pairs` lists (agent, [others]), by default every two. Columns: agent_a, agent_b, n (events that both predicted),
     n_clusters, difference (a - b), sd (over events), low, high and p by cluster (`clusters`, by default each event its
-    own), p_holm (over these pairs), seen (`compute_mde`), low_by_event, high_by_event. Raises ValueError for one agent.
+    own), p_holm (over these pairs), mde (`compute_mde`), low_by_event, high_by_event. Raises ValueError for one agent.
     """
     if matrix.shape[1] < 2:
         raise ValueError(f"a comparison needs two agents; there is only {', '.join(map(str, matrix.columns))}")
@@ -182,10 +182,10 @@ def compare_pairs(matrix, clusters=None, pairs=None):
         differences = matrix[others].rsub(matrix[name], axis=0)
         found, plain = summarize_clustered(differences, clusters), summarize_clustered(differences)
         part = found.rename(columns={"mean": "difference"}).rename_axis("agent_b").reset_index()
-        seen = np.where(part["p"].notna(), compute_mde(part["se"], part["n_clusters"]), np.nan)
+        mde = np.where(part["p"].notna(), compute_mde(part["se"], part["n_clusters"]), np.nan)
         ends = {f"{end}_by_event": plain[end].to_numpy() for end in ("low", "high")}
-        parts.append(part.assign(agent_a=name, sd=differences.std().to_numpy(), seen=seen, **ends))
+        parts.append(part.assign(agent_a=name, sd=differences.std().to_numpy(), mde=mde, **ends))
     table = pd.concat(parts, ignore_index=True)
     table["p_holm"] = correct_holm(table["p"])
-    columns = "agent_a agent_b n n_clusters difference sd low high p p_holm seen low_by_event high_by_event"
+    columns = "agent_a agent_b n n_clusters difference sd low high p p_holm mde low_by_event high_by_event"
     return table[columns.split()]

@@ -78,7 +78,7 @@ def tabulate_adjusted(fit):
 def compare_adjusted(fit, pairs=None):
     """Return differences of adjusted means, a row a pair, with p_holm over them; `pairs` as `paired.compare_pairs`.
 
-    Columns: agent_a, agent_b, difference (a - b), low, high, se, p, p_holm, seen (the MDE), n and n_clusters (of the
+    Columns: agent_a, agent_b, difference (a - b), low, high, se, p, p_holm, mde, n and n_clusters (of the
     two agents the fewer).
     """
     names = list(fit.means.index)
@@ -88,8 +88,8 @@ def compare_adjusted(fit, pairs=None):
     counts = [np.minimum(part[left], part[right]) for part in counts]
     table = _summarize(means[left] - means[right], fit.without[:, left] - fit.without[:, right], *counts)
     table = pd.DataFrame(found, columns=["agent_a", "agent_b"]).join(table.rename(columns={"mean": "difference"}))
-    seen = np.where(table["p"].notna(), compute_mde(table["se"], table["n_clusters"]), np.nan)
-    return table.assign(seen=seen, p_holm=correct_holm(table["p"]))
+    mde = np.where(table["p"].notna(), compute_mde(table["se"], table["n_clusters"]), np.nan)
+    return table.assign(mde=mde, p_holm=correct_holm(table["p"]))
 
 
 def _summarize(means, without, n, n_clusters):

@@ -174,7 +174,7 @@ def compare_runs(scores, pairs, metric="accuracy"):
     named = [[" at ".join(run) for run in pair] for pair in pairs]
     wide = wide.reindex(columns=sorted({run for pair in named for run in pair}))
     table = compare_pairs(wide, clusters, [(first, [second]) for first, second in named]).query("n > 0")
-    table = table.rename(columns={"agent_a": "run_a", "agent_b": "run_b", "seen": "mde"}).reset_index(drop=True)
+    table = table.rename(columns={"agent_a": "run_a", "agent_b": "run_b"}).reset_index(drop=True)
     runs = zip(table["run_a"], table["run_b"], strict=True)
     table["p_flip"] = [sign_flip_test(wide[a] - wide[b], clusters) for a, b in runs]
     table["p_holm"] = correct_holm(table[["p", "p_flip"]].max(axis=1), len(pairs))
@@ -198,7 +198,7 @@ def measure_lead(scores, reference, metric="brier"):
             found = compare_pairs(wide, take_clusters(scores), [(reference, others)])
             shared = [wide.loc[wide[name].notna(), reference].mean() for name in found["agent_b"]]
             parts.append(found.assign(horizon=horizon, reference=shared))
-    table = pd.concat(parts, ignore_index=True).rename(columns={"agent_b": "agent_id", "seen": "mde"})
+    table = pd.concat(parts, ignore_index=True).rename(columns={"agent_b": "agent_id"})
     table = table.assign(skill=table["difference"] / table["reference"], p_holm=correct_holm(table["p"]))
     table = table.sort_values("horizon", key=lambda names: names.map(HORIZONS.index), kind="stable")
     columns = "agent_id horizon reference difference skill low high p p_holm mde n n_clusters"

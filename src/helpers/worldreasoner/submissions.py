@@ -195,9 +195,9 @@ def compare_conditions(scores):
         wide = known.pivot_table(metric, "event_id", "condition", aggfunc="mean")  # repeats averaged, blanks left out
         wide = wide.reindex(columns=NAMES)
         parts.append(compare_pairs(wide, take_clusters(scores), [(a, [b]) for a, b in PAIRS]).assign(metric=metric))
-    table = pd.concat(parts, ignore_index=True).rename(columns={"agent_a": "a", "agent_b": "b", "seen": "mde"})
+    table = pd.concat(parts, ignore_index=True).rename(columns={"agent_a": "a", "agent_b": "b"})
     lead = table["difference"].mask(table["metric"] == "brier", -table["difference"])
-    table = judge_family(table.assign(lead=lead), "lead", *BETTER).replace({"verdict": {"cannot tell": "inconclusive"}})
+    table = judge_family(table.assign(lead=lead), "lead", *BETTER)
     return table["metric a b n n_clusters difference low high p p_holm mde verdict".split()]
 
 

@@ -53,8 +53,8 @@ def test_a_recorded_question_is_told_from_its_prompt_to_its_score(monkeypatch, t
     viewer.write_pages(tmp_path / "page", known, rows)
     [page] = (path.read_text() for path in (tmp_path / "page/questions").glob("*.html"))
     assert all(part in page for part in ("50.44", "WTI crude oil 12 October 2016 EIA", "50.14"))
-    sources = "".join(path.read_text() for path in (tmp_path / "page/pages").glob("*.html"))
-    assert "http://oil-wti.replay/" in sources, "the pages that it read"
+    sources = [path.read_text() for path in (tmp_path / "page/pages").glob("*.html")]
+    assert any("shown once more by the replay as of" in text and "Energy Information" in text for text in sources)
 
 
 def test_a_run_in_the_store_and_in_the_tables_is_one(live):
@@ -101,12 +101,14 @@ def test_a_long_question_has_its_hindsight_and_a_market_its_price(tmp_path, monk
     assert told["path"] == "M 20.0 125.0 L 880.0 10.0" and (told["first"], told["last"]) == (20000, 20010)
 
 
-def test_a_page_is_told_as_it_was_kept_or_by_its_facts(live, tmp_path):
-    known = pd.DataFrame({"page_id": ["pknown"], "url": ["http://b.replay/"]})
+def test_a_page_comes_from_where_it_was_kept_or_from_the_replay_or_not_at_all(live, tmp_path):
+    known = read_known(["A"], ["qwen_react"]).pages.query("page_id == 'p4e0e198c7673'")
+    known = pd.concat([known, known.assign(page_id="p000"), known.assign(page_id="paway", url=known["url"] + "away")])
     keep_page({"page_id": "pkept", "content_sha256": "0" * 64, "url": "http://a.replay/"}, "as it stood")
-    pages = read_pages(["pkept", "pknown", "pgone"], known)
+    pages = read_pages([*known["page_id"], "pkept", "pgone"], known)
     assert pages["pkept"]["text"] == "as it stood" and pages["pgone"] == {"how": "not kept"}
-    assert pages["pknown"]["url"] == "http://b.replay/" and "text" not in pages["pknown"]
+    assert "Energy Information" in pages["p4e0e198c7673"]["text"] and "text" not in pages["p000"] | pages["paway"]
+    assert "now shows another page" in pages["p000"]["how"] and "does not show it" in pages["paway"]["how"]
     none = read_known(["A"], [])
     viewer.write_pages(tmp_path / "empty", none, list_questions(none))
     assert "No runs yet" in (tmp_path / "empty/index.html").read_text()

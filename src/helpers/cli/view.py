@@ -8,6 +8,7 @@ both in the store and in data/tables is one: the store's rows, which know their 
 import json
 import os
 import re
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from importlib.resources import files
 from types import SimpleNamespace
@@ -27,7 +28,8 @@ from helpers.scoring.scores import HEADLINE, build_matrix, score_predictions
 from helpers.stats.means import find_clusters, summarize_clustered
 from helpers.store import KEPT, ROOT, STORE, hash_text, locate_input, locate_output, read_runs, read_table
 from helpers.tables import TABLES, list_columns
-from helpers.web.pages import read_kept
+from helpers.web.pages import GatewayError, read_kept
+from helpers.web.replay import open_world
 from helpers.worldreasoner.question_pages import NOTHING, tell_hindsight
 
 FOLDER = "data/runs/view"
@@ -172,11 +174,27 @@ def open_cell(cell, name):
 
 
 def read_pages(page_ids, known):
-    """Return {page_id: facts, `text` where a run kept the page, and `how`}; `known` is the pages table."""
-    rows = group_rows(known, ["page_id"])
-    facts = {page_id: row | {"how": "its text was not kept"} for (page_id,), (row,) in rows.items()}
+    """Return {page_id: facts, `text` where it can be had, and `how`}; `known` is the pages table.
+
+    A page that no run kept is fetched from the replay once more, as of the moment at which it was read.
+    """
     kept = {page_id: row | {"how": "as it was kept by the run"} for page_id, row in read_kept(page_ids).items()}
-    return {page_id: (facts | kept).get(page_id, {"how": "not kept"}) for page_id in page_ids}
+    rows = [row for (row,) in group_rows(known[known["page_id"].isin(set(page_ids) - set(kept))], ["page_id"]).values()]
+    with open_world() as opener, ThreadPoolExecutor(8) as pool:
+        web = opener()
+        kept |= {row["page_id"]: row for row in pool.map(lambda row: fetch_again(web, row), rows)}
+    return {page_id: kept.get(page_id, {"how": "not kept"}) for page_id in page_ids}
+
+
+def fetch_again(web, row):
+    """Return a page's facts (a row of the table pages), its text where the replay shows the very same, and `how`."""
+    try:
+        page = web.fetch(row["url"], row["retrieved_at"])
+    except GatewayError as error:
+        return row | {"how": f"not kept, and the replay does not show it: {error}"}
+    if page.page_id != row["page_id"]:
+        return row | {"how": "not kept, and the replay now shows another page at this address and moment"}
+    return row | {"text": page.text, "how": f"shown once more by the replay as of {row['retrieved_at']}: same digest"}
 
 
 # --- pages -----------------------------------------------------------------------------------------------------------

@@ -24,7 +24,7 @@ class Site:
     ("answer", "status"),
     [
         ((200, "text/html", "hello", 1476028800), "too_late"),
-        ((200, "text/html", "hello", 1476028801), "too_late"),
+        ((200, "text/html", "hello", 1476241445), "too_late"),  # 2016-10-12T03:04:05Z
         ((200, "text/html", "hello"), "undated"),
         ((404,), "absent"),
         ((503,), "down"),

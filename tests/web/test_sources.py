@@ -22,6 +22,8 @@ CLEMSON = (ROOT / "data/sources/clemson.toml").read_text(encoding="utf-8")
         ('lag_days = 1\nhour = "09:00"', "lag_minutes = 59", "publication.lag_minutes: a value's period has not"),
         ('"daily"\ndirectly', '"monthly"\ndirectly', "publication.lag_days: a month, dated by its first day, has not"),
         ("(?P<tmax>", "(?P<tmax", "extract.pattern: it is no regular expression"),
+        ("(?P<tmax>", "(?P<tmux>", r"extract.pattern: the group tmux is no variable; did you mean tmax\?"),
+        ('id = "clemson_tmin', 'id = "clemson_tmax', "templates.*id: 'clemson_tmax.*' is taken by another template"),
     ],
 )
 def test_a_wrong_entry_is_named(tmp_path, old, new, words):

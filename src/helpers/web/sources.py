@@ -163,17 +163,25 @@ def check_page(entry):
         yield ("page",), "sentence is missing"
     yield from check_blanks(("page", "sentence"), page.get("sentence", ""), ("date", "entity", *names))
     try:
-        if "date" not in re.compile(pattern or "").groupindex:
-            yield ("extract", "pattern"), "a prose page needs one, with a group date: (?P<date>...)"
+        groups = dict.fromkeys(re.compile(pattern or "").groupindex)
     except re.error as error:
         yield ("extract", "pattern"), f"it is no regular expression: {error}"
+        return
+    if "date" not in groups:
+        yield ("extract", "pattern"), "a prose page needs one, with a group date: (?P<date>...)"
+    for name in groups:
+        if name not in ("date", "entity", *names):
+            yield ("extract", "pattern"), f"the group {name} is no variable{suggest(name, names)}"
 
 
 def check_asking(entry):
-    """Yield (place, words) on templates: their variable, their hour, the blanks of their text."""
-    names, is_timed = list(entry["variables"]), "lag_minutes" in entry["publication"]
+    """Yield (place, words) on templates: an id that stands twice, their variable, hour, the blanks of their text."""
+    names, is_timed, ids = list(entry["variables"]), "lag_minutes" in entry["publication"], set()
     for at, template in enumerate(entry.get("templates", ())):
         place, word = ("templates", at), template["variable"]
+        if template["id"] in ids:
+            yield (*place, "id"), f"{template['id']!r} is taken by another template"
+        ids.add(template["id"])
         if word not in names:
             yield (*place, "variable"), f"{word!r} is none of {', '.join(names)}{suggest(word, names)}"
         if ("hour" in template) != is_timed:

@@ -109,6 +109,7 @@ FAULTS = {
     "deep": lambda h: send(h, 200, b'{"a":' + b"[" * 100_000),
     "no message": lambda h: send(h, 200, b'{"choices": [{"message": null}]}'),
     "error in a 200": lambda h: send(h, 200, b'{"error": "out of memory"}'),
+    "long error": lambda h: send(h, 200, json.dumps({"error": "x" * 60 + h.headers["authorization"]}).encode()),
     "no choice": lambda h: send(h, 200, json.dumps(json.loads(write_body()) | {"choices": []}).encode()),
     "refusal": lambda h: send(h, 200, write_body(None, refusal="I will not bet.")),
     "filter": lambda h: send(h, 400, b'{"error": {"message": "content_policy_violation", "code": "content_filter"}}'),

@@ -205,6 +205,11 @@ def test_at_its_ceiling_a_run_says_which_one_goes_on(mine, provider, capsys):
     assert "next: a larger LIMIT" not in told.out and 0 < len(provider.asked) < 12
     mine("--ceiling=1", limit=12)
     assert len(provider.asked) == 12 and "next: a larger LIMIT" in capsys.readouterr().out
+    mine(limit=1, options={"max_tokens": 30})
+    assert (
+        "its options have changed since 12 replies were recorded: all is asked, and paid, anew"
+        in capsys.readouterr().out
+    )
 
 
 def test_a_page_in_place_of_a_reply_locks_nothing_and_is_asked_again_by_retry(mine, provider, monkeypatch, capsys):

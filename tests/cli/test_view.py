@@ -12,7 +12,7 @@ from markupsafe import escape
 from helpers.cli import view as viewer
 from helpers.cli.main import main as run_command
 from helpers.cli.view import list_questions, read_known, read_pages, tell_events
-from helpers.store import STORE, locate_output
+from helpers.store import STORE, locate_output, read_table, write_table
 from helpers.web.pages import keep_page
 from helpers.worldreasoner.question_pages import tell_hindsight
 
@@ -66,6 +66,15 @@ def test_a_run_in_the_store_and_in_the_tables_is_one(live):
     assert both.runs["origin"].tolist() == ["recorded"]
     assert len(both.predictions) == len(recorded.predictions)
     assert list_questions(both).set_index("event_id")["duration_s"].get(question["event_id"]) == 2.25
+
+
+def test_a_set_whose_tables_stand_beside_the_store_is_shown(live):
+    for name in ("events", "answers"):
+        table = read_table(name, "C1").head(3)
+        write_table(name, table.assign(event_id="own-" + table["event_id"]), "C2")
+    said = {"own-" + read_table("events", "C1")["event_id"][0]: {"as_of": "2016-10-10T00:00:00+08:00"}}
+    store_run(locate_output(STORE), "mine-C2-0123abcd", said, category="base_model")
+    assert "mine-C2-0123abcd" in set(read_known(agents=["mine"]).runs["run_id"])
 
 
 def test_no_word_of_a_model_becomes_markup_no_key_is_written_and_no_escape_printed(live, capsys):

@@ -139,7 +139,7 @@ ENDS = {
     "drop": ("error", "the connection failed, RemoteProtocolError: Server disconnected", 3),
     "cut": ("error", "complete message body (received 80 bytes, expected 580)", 3),
     "malformed": ("unreadable", 'the reply is no chat completion: \'{"choices": [{"message":\'', 1),
-    "html": ("unreadable", f"no chat completion: '<!doctype html><title>Sign in</title>'; {NO_PAGE}", 1),
+    "html": ("unreadable", f"no chat completion; {NO_PAGE}: '<!doctype html><title>Sign in</title>'", 1),
     "empty": ("unreadable", "the reply is no chat completion: ''", 1),
     "list": ("unreadable", "the reply is no chat completion: '[1]'", 1),
     "error in a 200": ("unreadable", 'the reply is no chat completion: \'{"error": "out of memory"}\'', 1),

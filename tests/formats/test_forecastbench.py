@@ -55,6 +55,7 @@ def test_words_are_those_of_the_set_and_moments_lie_in_the_span(write_set, tmp_p
     worded = word_events(events, questions)
     assert worded["event_id"].tolist() == ["s-infer-1"], "a market without a wording is left out"
     assert worded["prompt"].iloc[0] == "Does harbour 1 open?\nA. Yes\nB. No"
+    assert word_events(events, {}).empty
     assert worded["as_of"].iloc[0][:10] == "2025-01-31"
     asked = [move_moments(worded, name)["as_of"].iloc[0][:10] for name in ("Early", "Late", "Near")]
     assert asked == sorted(asked) and "2025-01-01" < asked[0] and asked[-1] == "2025-03-01"
@@ -65,6 +66,7 @@ def test_words_are_those_of_the_set_and_moments_lie_in_the_span(write_set, tmp_p
     [
         ("[]", "a.json: .* is not a table"),
         ('{"forecast_due_date": "s"}', "a.json: questions is missing"),
+        ('{"forecast_due_date": 1, "questions": []}', "a.json, forecast_due_date: 1 is not a text"),
         ('{"forecast_due_date": "s", "questions": [{"id": "1"}]}', "a.json, question 1: source is missing"),
     ],
 )

@@ -185,6 +185,12 @@ def test_a_reply_that_holds_the_key_is_stored_without_it(reach, tmp_path):
     assert scan(tmp_path) == []
 
 
+def test_no_half_of_a_key_is_stored_of_a_long_body_that_is_no_reply(reach, tmp_path):
+    with pytest.raises(LlmError, match="no chat completion: .*Bearer <secret>"):
+        ask(reach(), MODEL, say("long error"))
+    assert not any(KEY[:9].encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+
+
 @pytest.mark.parametrize("before", ["", "u:", "user:", "Bearer ", "xyz"])
 def test_the_key_is_found_in_base64_wherever_it_starts(before):
     for encode in (base64.b64encode, base64.urlsafe_b64encode):

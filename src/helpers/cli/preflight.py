@@ -119,8 +119,12 @@ def announce(agent_id, entry, left, n_all, door, is_limited):
     show(f"{agent_id}: {told}")
     if len(left) < n_all:
         show(f"{agent_id}: {n_all - len(left)} of {n_all} questions are done with; {len(left)} are left")
-    elif any(map(is_final, door.recordings.rows.values())):
-        show(f"{agent_id}: what replies that are recorded already answer is not asked, or paid, again")
+    elif rows := [row["request"] for row in door.recordings.rows.values() if is_final(row)]:
+        told = "what replies that are recorded already answer is not asked, or paid, again"
+        options = entry.get("options", {}).items()
+        if not any(options <= request.get("options", {}).items() for request in rows):
+            told = f"its options have changed since {len(rows)} replies were recorded: all is asked, and paid, anew"
+        show(f"{agent_id}: {told}")
 
 
 def check_bound(agent_id, entry, left, door):

@@ -61,9 +61,9 @@ def draw_folder(folder, status=None):
     tables = {"scores": scores, "agents": means.drop(columns="note")}
     if len(names) > 1:
         tables["pairs"] = compare_pairs(matrix, clusters, report.choose_pairs(names))
-        notes.append(
-            f"tables/pairs.csv: differences between agents, one family of {len(tables['pairs'])} pairs (p_holm)"
-        )
+        what = "every two agents" if len(names) <= report.MANY else "the best agent and each other"
+        told = f"tables/pairs.csv: differences between {what}"
+        notes.append(f"{told}, one family of {len(tables['pairs'])} pairs (p_holm)")
     widths = f"95% by {cluster}; hollow: fewer than {MIN_CLUSTERS} {cluster}s, inconclusive"
     if matrix.isna().nunique(axis=1).gt(1).any():
         widths += "; not all over the same events"

@@ -64,7 +64,8 @@ def read_known(windows=None, agents=None):
     Without either, events that recorded baselines alone were asked are left out. Questions whose events are in no
     table that was read are left out and told: public windows are read when they are named.
     """
-    there = windows or [name for name in WINDOWS if (ROOT / "data/tables" / name / "events.csv.gz").exists()]
+    made = [file for base in (ROOT, locate_output(".")) for file in base.glob("data/tables/*/events.csv.gz")]
+    there = windows or [name for name in WINDOWS if name in {file.parent.name for file in made}]
     events, answers = (
         pd.concat([read_window(name, window) for window in there], ignore_index=True) for name in ("events", "answers")
     )

@@ -19,7 +19,7 @@ from helpers.events.moments import number_days, place_moments
 from helpers.faults import check_object, parse_text, read_text
 from helpers.formats.futurex import word_prompt
 from helpers.store import dump_json
-from helpers.tables import check_table
+from helpers.tables import allow, check_table
 
 VENUES = ("infer", "manifold", "metaculus", "polymarket")
 """Sources of a question set that are prediction markets; the others are series."""
@@ -28,11 +28,12 @@ RULES = ("market_info_resolution_criteria", "background", "resolution_criteria")
 OPTIONS = {"A": "Yes", "B": "No"}
 MISSING = 0.5
 """The probability that ForecastBench gives to what was not forecast."""
-QuestionSet = create_model("QuestionSet", forecast_due_date=(str, ...), questions=(list[dict], ...))
-Question = create_model("Question", **dict.fromkeys(("id", "source", "question", *RULES), (str, ...)))
-ResolutionSet = create_model("ResolutionSet", forecast_due_date=(str, ...), resolutions=(list[dict], ...))
+Words, Ids = allow(str, "a text"), allow(str | list, "a text or a list")
+QuestionSet = create_model("QuestionSet", forecast_due_date=(Words, ...), questions=(list[dict], ...))
+Question = create_model("Question", **dict.fromkeys(("id", "source", "question", *RULES), (Words, ...)))
+ResolutionSet = create_model("ResolutionSet", forecast_due_date=(Words, ...), resolutions=(list[dict], ...))
 ROW = dict.fromkeys(("source", "resolution_date", "resolved", "resolved_to"), (Any, ...))
-Resolution = create_model("Resolution", id=(str | list, ...), **ROW)
+Resolution = create_model("Resolution", id=(Ids, ...), **ROW)
 """What the files must hold; what else they hold may be of any form."""
 
 
@@ -196,6 +197,6 @@ def word_events(events, questions):
     `questions` are of `read_questions`. What has none is left out.
     """
     worded = events[events["event_id"].isin(questions)]
-    said, rules = zip(*(questions[event_id] for event_id in worded["event_id"]), strict=True)
-    prompts = [word_prompt(question, OPTIONS) for question in said]
+    prompts = [word_prompt(questions[event_id][0], OPTIONS) for event_id in worded["event_id"]]
+    rules = [questions[event_id][1] for event_id in worded["event_id"]]
     return check_table("events", place_moments(worded.assign(prompt=prompts, resolution_criteria=rules)))

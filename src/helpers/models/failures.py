@@ -12,6 +12,9 @@ from helpers.models.secrets import redact
 MAX_WAIT_S = 60
 """A provider's Retry-After counts up to this many seconds, and so does the wait of our own between attempts."""
 
+MAX_SHOWN = 240
+"""Characters that are told of what came in a reply's place."""
+
 NO_CREDIT = "the provider's quota or credit is spent"
 """With these words the reason of a failed request begins that no further one would mend: it stops an agent."""
 
@@ -117,7 +120,7 @@ def explain(error, n_requests, limit, door):
     broken = [cause for cause in list_causes(error) if type(cause).__module__.partition(".")[0] == "httpx"]
     status, text = "error", f"{kind} {code}: {said}" if code else f"{kind}: {said}"
     if unfit:
-        status, text = "unreadable" if unfit.is_answer else "error", str(unfit)
+        status, text = "unreadable" if unfit.is_answer else "error", redact(str(unfit), door.secrets)[:MAX_SHOWN]
     elif broken and type(broken[0]).__name__ != "HTTPStatusError":
         text = f"the connection failed, {type(broken[0]).__name__}: {broken[0]}"
     elif is_spent(error):

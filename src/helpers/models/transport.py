@@ -82,12 +82,14 @@ def read_body(response):
 def check_body(body, is_chat):
     """Raise ReplyError, with how it begins, for a body that is no JSON object, or of a chat completion has no message.
 
+    It is cut to what is shown after keys are hidden in it (`failures.explain`): half a key would not be found.
+
     >>> check_body(b'{"error": "out of memory"}', is_chat=True)
     Traceback (most recent call last):
         ...
     helpers.models.failures.ReplyError: the reply is no chat completion: '{"error": "out of memory"}'
     """
-    start = body[:80].decode(errors="replace").strip()
+    start = body[:2000].decode(errors="replace").strip()
     try:
         value = json.loads(body)
         is_fit = isinstance(value["choices"][0]["message"] if is_chat else value, dict)
@@ -95,4 +97,4 @@ def check_body(body, is_chat):
         is_fit = False
     if not is_fit:
         wanted, page = "chat completion" if is_chat else "JSON object", f"; {NO_PAGE}" * bool(PAGE.search(start))
-        raise ReplyError(f"the reply is no {wanted}: {start!r}{page}", is_answer=True)
+        raise ReplyError(f"the reply is no {wanted}{page}: {start!r}", is_answer=True)

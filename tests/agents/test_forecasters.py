@@ -99,6 +99,26 @@ def test_last_mean_and_base_rate_by_hand():
     assert set(draws) <= set(map(float, values)) and draws.nunique() > 4
 
 
+@pytest.mark.parametrize(
+    ("method", "point", "errors"),  # errors one step ahead of 4, 8 and 3, by what the values up to each place say
+    [
+        ("last_value", 3, (-2, 4, -5)),
+        ("mean", 4, (4 - 3, 8 - 3.25, 3 - 4.2)),
+        ("seasonal", 8, (2, 2, -1)),
+    ],
+)
+def test_a_rules_spread_is_that_of_its_own_past_errors(method, point, errors):
+    found = forecasters.expect_value(method, (1.0, 2.0, 6.0, 4.0, 8.0, 3.0), 2, 1)
+    assert found == pytest.approx((point, (sum(error**2 for error in errors) / 3) ** 0.5))
+    short = forecasters.expect_value(method, (1.0, 2.0, 6.0, 4.0, 8.0), 2, 1)
+    assert short[1] == pytest.approx(np.std([1, 2, 6, 4, 8])), "of too few errors the series' own"
+
+
+def test_smoothing_by_hand():
+    """With weight w the errors of 2 and 1 are 2 and 1 - 2w: least at one half, where the level is 1."""
+    assert forecasters.fit_smoothing((0.0, 2.0, 1.0)) == pytest.approx((1, 0.5, 2), abs=1e-5)
+
+
 def test_smoothing_and_arima_agree_with_statsmodels():
     rng = np.random.default_rng(8)
     levels, centres = [], []

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from builders import AS_OF, make_event, open_sites
 
-from helpers.agents.functions import ask_function, hash_own, load_function, make_agent, read_answer
+from helpers.agents.functions import View, ask_function, hash_own, load_function, make_agent, read_answer
 from helpers.agents.registry import load_agents, load_entries
 from helpers.agents.runs import run_agents
 from helpers.events.series_pages import open_series
@@ -89,6 +89,12 @@ def test_a_function_sees_the_page_of_its_day_every_look_is_a_step_and_none_goes_
     made = ask_function(look, event := dict(NUMBER), crawler)
     assert made["prediction"]["value"] == 50.14 and len(made["prediction"]["source_ids"]) == 2 and event == NUMBER
     assert [step.get("tool") for step in made["trace"]] == ["open", "search"] * 2 + ["observe", None]
+
+
+@pytest.mark.parametrize("look", [View.observe, View.read_history])
+def test_a_function_that_reads_a_series_of_a_public_question_is_told_what_it_can_do(look):
+    with pytest.raises(ValueError, match="no series to read; search.. and fetch.. look at pages"):
+        look(View(None, NUMBER | {"variables": None}))
 
 
 def fail(event, world):

@@ -53,9 +53,11 @@ class View:
     def observe(self, source_id=None):
         """Return the values on a source's page (default: the event's): occurred_at, entity, variable, value.
 
-        Raises ValueError for what is no source, as that of a public question.
+        Raises ValueError for what is no source, and by default for an event of no series.
         """
-        source_id = source_id or self._event["source_id"]
+        if source_id is None:
+            self._check_series()
+            source_id = self._event["source_id"]
         with LOCK:
             table, page_id = self._crawler.observe(source_id, self._event["as_of"])
         self._add("observe", {"source_id": source_id}, [page_id])
@@ -67,14 +69,18 @@ class View:
         Raises GatewayError or ExtractionError when the source's page cannot be had or read, ValueError for an event of
         no series.
         """
-        if (variables := parse_json(self._event["variables"])) is None:
-            raise ValueError("a public question has no series to read; search() and fetch() look at pages")
+        variables = self._check_series()
         source_id = variables.get("about", self._event["source_id"])
         read = getattr(self._crawler, "recall", partial(read_history, self._crawler))  # a world of series reads its own
         with LOCK:
             history, page_id = read(source_id, self._event["as_of"], variables)
         self._add("observe", {"source_id": source_id}, [page_id])
         return history.copy()
+
+    def _check_series(self):
+        if (variables := parse_json(self._event["variables"])) is None:
+            raise ValueError("a public question has no series to read; search() and fetch() look at pages")
+        return variables
 
     def _add(self, tool, arguments, page_ids):
         self.steps.append({"step_type": "tool", "tool": tool, "arguments": arguments, "page_ids": page_ids})

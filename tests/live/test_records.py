@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 from live.bodies import answer, walk
 
-from helpers.live.captures import keep_settled, list_addresses, read_records
+from helpers.live.captures import add_rows, keep_settled, list_addresses, read_records
 from helpers.store import ROOT
-from helpers.web.sources import load_sources
+from helpers.web.sources import load_sources, locate_rows
 
 SOURCES = load_sources(ROOT / "data/live/sources")
 NOW = datetime(2026, 11, 25, 13, 30, tzinfo=UTC)
@@ -39,6 +39,20 @@ def test_values_are_those_of_the_page():
     prices = read_source(SOURCES["dk_prices"]).set_index(["occurred_at", "entity"])["price"]
     assert prices["2026-11-24", "DK1"] == pytest.approx(sum(walk(f"DK1 {hour}", day) for hour in range(24)) / 24)
     assert "SE4" not in prices.index.get_level_values("entity")  # a zone that nothing is asked about
+
+
+def test_of_pages_that_overlap_and_values_that_are_revised_the_first_stands(tmp_path, monkeypatch):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    source = SOURCES["ecb_rates"]
+    rows = keep_settled(source, read_source(source), NOW)
+    twice = pd.concat([rows, rows.head(3).assign(rate=0.5)])
+    assert add_rows(source, twice) == {"n_new": len(rows), "n_revised": 0}
+    first = locate_rows(source).read_bytes()
+    assert add_rows(source, twice.iloc[::-1]) == {"n_new": 0, "n_revised": 3}
+    assert locate_rows(source).read_bytes() == first
+    with locate_rows(source).open("ab") as file:  # as an earlier version may have left it
+        file.write(first.splitlines(keepends=True)[1])
+    assert add_rows(source, rows) == {"n_new": 0, "n_revised": 0}
 
 
 def test_a_day_that_has_not_ended_is_left_out_until_it_has():

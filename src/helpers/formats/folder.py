@@ -129,7 +129,7 @@ def read_rows(name, table, asked):
     `asked` has each event's (kind, options); a row of one whose own row is wrong (None) is passed over.
     """
     rows, problems = [], []
-    for at, cells in table.iterrows():
+    for at, cells in zip(table.index, table.to_dict("records"), strict=True):
         row, key = {column: text or None for column, text in cells.items()}, cells["event_id"]
         rows.append(row)
         if key and key not in asked:

@@ -123,12 +123,16 @@ def fetch_page(store, guest, url, source_id):
 
 
 def add_rows(source, rows):
-    """Write the rows that a source's file has not; return n_new, and n_revised (rows that say another value now)."""
-    path, names, rows = locate_rows(source), list(source.variables), rows.set_index(KEY)
+    """Write the rows that a source's file has not; return n_new, and n_revised (rows that say another value now).
+
+    Of rows of one day and entity, as pages that overlap have them, the first stands.
+    """
+    path, names, rows = locate_rows(source), list(source.variables), rows.drop_duplicates(KEY).set_index(KEY)
     kept = rows.iloc[:0]
     if path.exists():
         texts = dict.fromkeys([*KEY, "known_at"], str)
-        kept = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""]).set_index(KEY)
+        kept = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""])
+        kept = kept.drop_duplicates(KEY).set_index(KEY)
     is_new = ~rows.index.isin(kept.index)
     old, again = kept.reindex(rows.index[~is_new])[names].astype(float), rows.loc[~is_new, names]
     if is_new.any():

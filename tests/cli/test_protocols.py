@@ -35,6 +35,7 @@ def test_a_local_run_is_told_whole_and_the_page_holds_what_the_markdown_says(tmp
     ask(["last_value"], "A", 8)
     sections = protocols.main("last_value")["sections"]
     assert sections[0]["table"][1]["n"].endswith(" of 8")
+    assert "Cost of an answered question: not known, as replies have no price." in sections[2]["notes"]
     (page,) = tmp_path.rglob("report/*/index.html")
     text = page.read_text()
     assert "://" not in text and "<script" not in text

@@ -134,7 +134,9 @@ def tell_steps(rows, clusters, tables):
     limit, costs = tables["runs"].iloc[0]["message_limit"], pd.to_numeric(tables["replies"]["cost_usd"])
     told = "the run sets none, so no accuracy by limit" if pd.isna(limit) else f"{limit:.0f}, the only one of this run"
     n = tables["predictions"]["status"].eq("ok").sum()
-    price = f"{write_usd(costs.sum() / n)} USD (n = {n})" if costs.notna().all() and n else "not known"
+    price = "not known, as no question is answered" if not n else "not known, as replies have no price"
+    if n and costs.notna().all():
+        price = f"{write_usd(costs.sum() / n)} USD (n = {n})"
     notes = [f"Limit of messages: {told}.", f"Cost of an answered question: {price}."]
     choices = rows[rows["kind"] == "single"]
     if choices.empty:

@@ -188,6 +188,16 @@ def test_every_notebook_is_kept_in_the_one_form(path):
     assert nbformat.writes(notebook) + "\n" == path.read_text(encoding="utf-8")
 
 
+def test_an_old_or_absent_python_is_said_in_a_sentence(tmp_path):
+    old = tmp_path / "python-old"
+    old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo Python 3.8.1 && exit 0\nexit 1\n')
+    old.chmod(0o755)
+    for python, offer in ((str(old), "Python 3.8.1"), ("python-absent", "no python-absent")):
+        done = run_make(ROOT, "lint", f"VENV={tmp_path / 'none'}", f"PYTHON={python}")
+        assert done.returncode and "Traceback" not in done.stderr + done.stdout
+        assert f"Python 3.11 or newer is needed and this machine offers {offer}." in done.stderr
+
+
 def test_of_two_makes_in_one_folder_the_second_says_so_and_waits(tmp_path):
     (tmp_path / "warm.py").symlink_to(ROOT / ".ci/warm.py")
     make = [sys.executable, "-S", "warm.py", "with", "sh", "-c"]

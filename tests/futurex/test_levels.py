@@ -20,12 +20,15 @@ def test_agent_that_lacks_a_level_has_no_overall():
     full = {level: [0.5] * 25 for level in (1, 2, 3, 4)}
     lacking = {**{level: [0.9] * 25 for level in (1, 2, 3)}, 4: [None] * 25}
     never_asked = {level: [0.9] * 25 for level in (1, 2)}
-    table = levels.combine_overall(*make_scores({"a": full, "b": lacking, "c": never_asked}))
+    too_few = full | {3: [0.5] * 24}
+    agents = {"a": full, "b": lacking, "c": never_asked, "d": too_few}
+    table = levels.combine_overall(*make_scores(agents))
     table = table.set_index("agent_id")
     assert table.loc["a", "overall"] == pytest.approx(0.5)
     assert math.isnan(table.loc["b", "overall"]) and math.isnan(table.loc["b", "low"])
     assert table.loc["b", "overall_note"] == "no overall: nothing predicted in level 4"
     assert table.loc["c", "overall_note"] == "no overall: nothing predicted in level 3"
+    assert table.loc["d", "overall_note"] == "no overall: 24 events in level 3, fewer than 25"
     assert table.index[0] == "a"
 
 

@@ -1,7 +1,9 @@
 """The papers' numbers have one home, data/papers: each has its place, and is read by what computes with it."""
 
+import ast
 import json
 import re
+from functools import cache
 
 import pytest
 
@@ -11,6 +13,9 @@ from helpers.store import ROOT
 MODULES = [*(ROOT / "src/helpers").rglob("*.py"), *(ROOT / "tools/public").glob("*.py"), ROOT / "tools/taskset.py"]
 BY_REFERENCE = ("papers.py", "ledger.py")
 """Where a constant's name is no literal: the reader itself and the ledger."""
+
+COMMON = (0.001, 1e-10, 0.55, 0.75, 1.5)
+"""Values of a paper that stand in code for other reasons, too: bounds of rounding, BM25's usual constants, a shade."""
 
 
 def read_code(path):
@@ -59,3 +64,45 @@ def test_every_printed_cell_has_its_place(key):
     for table in papers.list_published(key):
         frame = papers.load_published(key, table, dtype=str)
         assert frame["section"].notna().all(), table
+
+
+def is_rare(number):
+    """Say whether a number is told from those that stand in code for other reasons: 0.97, 374, 0.005, 20000, not 7."""
+    digits = f"{abs(number):e}".split("e")[0].rstrip("0").replace(".", "")
+    return number != 0 and (len(digits) > 1 and (number > 100 or number % 1) or number < 0.01 or number >= 10_000)
+
+
+@cache
+def list_values():
+    """Return {numbers: paper and name} of the constants that a value alone gives away; minutes in seconds, too."""
+    values = {}
+    for key in papers.list_papers():
+        for row in papers.list_constants(key).query("status != 'decided'").itertuples():
+            given = row.value if isinstance(row.value, list) else [row.value]
+            if not all(type(number) in (int, float) for number in given):
+                continue
+            for numbers in (tuple(given), tuple(60 * number for number in given if row.name.endswith("_minutes"))):
+                if len(numbers) > 2 or len(numbers) == 1 and is_rare(numbers[0]) and numbers[0] not in COMMON:
+                    values[numbers] = f"{key} {row.name}"
+    return values
+
+
+def find_typed(text):
+    """Return a sentence for each number, or list of numbers, of a module's code that is a paper's constant."""
+    found = []
+    for node in ast.walk(ast.parse(text)):
+        parts = node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else [node]
+        numbers = tuple(part.value for part in parts if isinstance(part, ast.Constant))
+        if numbers in list_values() and not any(isinstance(number, bool) for number in numbers):
+            found.append(f"line {node.lineno}: {ast.unparse(node)} is {list_values()[numbers]}")
+    return found
+
+
+def test_no_constant_of_a_paper_is_typed():
+    typed = {path.name: find_typed(path.read_text(encoding="utf-8")) for path in (ROOT / "src/helpers").rglob("*.py")}
+    assert {name: found for name, found in typed.items() if found} == {}
+
+
+@pytest.mark.parametrize("line", ["hours = (14, 16, 18, 20)", "def draw(a=0.005): pass", "DEADLINE_S = 1800"])
+def test_a_typed_constant_is_found(line):
+    assert len(find_typed(line)) == 1

@@ -53,12 +53,11 @@ def swap_queries(events):
     >>> swap_queries(pd.DataFrame({"prompt": ["rain?", "gold?", "snow?"], "cluster_id": ["w", "g", "w"]}))
     ['gold?', 'snow?', 'gold?']
     """
-    rows, n = list(zip(events["prompt"], events["cluster_id"], strict=True)), len(events)
-    turned = [(rows[(at + n // 2 + step) % n] for step in range(n)) for at in range(n)]
-    return [
-        next((prompt for prompt, other in others if other != cluster), "")
-        for (_, cluster), others in zip(rows, turned, strict=True)
-    ]
+    rows, n, queries = list(zip(events["prompt"], events["cluster_id"], strict=True)), len(events), []
+    for at, (_, cluster) in enumerate(rows):
+        others = (rows[(at + n // 2 + step) % n] for step in range(n))
+        queries.append(next((prompt for prompt, other in others if other != cluster), ""))
+    return queries
 
 
 def move_moments(events, horizon=None, days_after=None):

@@ -35,8 +35,13 @@ def find_reads(text):
 
 
 @pytest.fixture(scope="module")
-def reads():
-    return {path: find_reads(read_code(path)) for path in [*MODULES, *(ROOT / "notebooks").glob("*.ipynb")]}
+def code():
+    return {path: read_code(path) for path in [*MODULES, *(ROOT / "notebooks").glob("*.ipynb")]}
+
+
+@pytest.fixture(scope="module")
+def reads(code):
+    return {path: find_reads(text) for path, text in code.items()}
 
 
 @pytest.mark.parametrize("key", papers.list_papers())
@@ -46,8 +51,8 @@ def test_each_constant_is_read_by_the_code_and_each_that_is_read_is_there(key, r
     assert read == {*paper["constants"], *paper["assumed"]}, "read it where it is computed with, or make it a decision"
 
 
-def test_constants_are_named_by_literals(reads):
-    calls = {path: read_code(path).count("get_constant(") for path in reads if path.name not in BY_REFERENCE}
+def test_constants_are_named_by_literals(code, reads):
+    calls = {path: text.count("get_constant(") for path, text in code.items() if path.name not in BY_REFERENCE}
     assert not [path.name for path, n in calls.items() if n != len(reads[path])]
 
 
@@ -98,8 +103,8 @@ def find_typed(text):
     return found
 
 
-def test_no_constant_of_a_paper_is_typed():
-    typed = {path.name: find_typed(path.read_text(encoding="utf-8")) for path in (ROOT / "src/helpers").rglob("*.py")}
+def test_no_constant_of_a_paper_is_typed(code):
+    typed = {path.name: find_typed(text) for path, text in code.items() if ROOT / "src/helpers" in path.parents}
     assert {name: found for name, found in typed.items() if found} == {}
 
 

@@ -240,10 +240,9 @@ def read_sheet(path, needs, *, comments=False, **checks):
     head = rows.pop(next(iter(rows)))
     twice = [name for name in dict.fromkeys(head) if head.count(name) > 1]
     raise_all(describe_problem(path.name, None, name, "it stands twice in the header") for name in twice)
-    uneven = {
-        row: f"{len(cells)} cells, the header has {len(head)}" for row, cells in rows.items() if len(cells) != len(head)
-    }
-    raise_all(describe_problem(path.name, row, head[-1], text) for row, text in uneven.items())
+    uneven = [(row, len(cells)) for row, cells in rows.items() if len(cells) != len(head)]
+    told = f"cells, the header has {len(head)}"
+    raise_all(describe_problem(path.name, row, head[-1], f"{n} {told}") for row, n in uneven)
     table = pd.DataFrame.from_dict(rows, orient="index", columns=head, dtype=object)
     raise_all(check_sheet(path.name, table, needs, **checks))
     return table

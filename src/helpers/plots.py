@@ -198,7 +198,7 @@ def draw_usage(usage, axes):
 def draw_pairs(pairs, names, ax, *, is_written=True):
     """Draw differences between agents (a minus b) as half a matrix, with the smallest that could be seen, and stars.
 
-    Columns: agent_a, agent_b, difference, seen, told (differ significantly); without `is_written` there are colours
+    Columns: agent_a, agent_b, difference, mde, told (differ significantly); without `is_written` there are colours
     only.
     """
     turned = pairs.rename(columns={"agent_a": "agent_b", "agent_b": "agent_a"})

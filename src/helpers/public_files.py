@@ -71,11 +71,11 @@ def locate_public(name):
         return mirrored
     if cached.exists() and hash_file(cached) == entry["sha256"]:
         return cached
+    why = "is derived, has no address of its own, and is not there (data/public.toml says how to rebuild it)"
     try:
-        fetch_file(entry["address"], entry["sha256"], cached)
-        return cached
-    except KeyError:
-        why = "is derived, has no address of its own, and is not there (data/public.toml says how to rebuild it)"
+        if "address" in entry:
+            fetch_file(entry["address"], entry["sha256"], cached)
+            return cached
     except requests.RequestException as problem:
         kind = type(problem).__name__
         why = f"is neither mirrored nor cached, and {entry['address']} could not be read ({kind})"

@@ -59,6 +59,7 @@ def test_a_file_is_written_changed_and_shown(box):
     ],
 )
 def test_what_cannot_be_done_is_said_and_not_raised(box, name, arguments, told, error):
+    call(box, "editor", command="create", path="kept/a.txt", text="1\n2\n3\n")
     shown, got = call(box, name, **arguments)
     assert told in shown and got == error
 

@@ -67,7 +67,7 @@ def read_all(path, timings=False):
     return {table: read_runs(path, table, timings=timings) for table in ("runs", "replies", "predictions", "traces")}
 
 
-@pytest.mark.parametrize("category", ["scripted", "baseline"])  # a baseline's answers of a day and source come as one
+@pytest.mark.parametrize("category", ["scripted", "baseline"])  # a baseline's answers come in batches
 def test_killed_at_three_moments_a_run_loses_and_repeats_nothing(tmp_path, category):
     events, agents = make_events(60), {"a": answer_slowly, "b": answer}
     run(agents, events, tmp_path / "whole.sqlite", workers=1, category=category)

@@ -21,7 +21,7 @@ from unittest.mock import patch
 import pandas as pd
 from builders import KEY, PRICED, scan
 from faults.table import FORK, judge, measure_peak
-from mock_provider import CONTENT, FAULTS, Server, press_bomb, send, write_body
+from mock_provider import CONTENT, FAULTS, Server, press_bomb, repeat, send, write_body
 from serving import run_server
 
 from helpers.models.failures import NO_PAGE, TOO_FAST, LlmError
@@ -61,18 +61,6 @@ def stall(handler):
     time.sleep(handler.server.patience)
 
 
-def repeat(piece, before=b""):
-    """Answer with a piece for ever."""
-
-    def answer(handler):
-        end = time.monotonic() + handler.server.patience
-        handler.wfile.write(before)
-        while time.monotonic() < end:
-            handler.wfile.write(piece)
-
-    return answer
-
-
 def say(code=200, body=b'{"error": {"message": "no"}}', **headers):
     return lambda handler: send(handler, code, body, **headers)
 
@@ -98,11 +86,14 @@ LIES = {
     "reset in the body": (say_raw("content-length: 500", body=b'{"choices": ', is_cut=True), BROKEN),
     "stalls in the body": (stall, LATE),
     "TLS on a plain port": (lambda h: h.wfile.write(b"\x15\x03\x01\x00\x02\x02\x28" * 50), BROKEN),
-    "100 for ever": (repeat(b"HTTP/1.1 100 Continue\r\n\r\n" * 100), LATE),
-    "headers for ever": (repeat(b"HTTP/1.1 200 OK\r\n" + b"x-a: b\r\n" * 10_000), BROKEN),
+    "100 for ever": (repeat(b"HTTP/1.1 100 Continue\r\n\r\n" * 100, pause_s=0), LATE),
+    "headers for ever": (repeat(b"HTTP/1.1 200 OK\r\n" + b"x-a: b\r\n" * 10_000, pause_s=0), BROKEN),
     "length of 2^70": (say_raw(f"content-length: {2**70}", body=GOOD), BROKEN),
     "chunk of size zz": (say_raw(CHUNKED, body=b"zz\r\n" + GOOD), BROKEN),
-    "chunks for ever": (repeat(b"1\r\nx\r\n" * 1000, f"HTTP/1.1 200 OK\r\n{CHUNKED}\r\n\r\n".encode()), LATE),
+    "chunks for ever": (
+        repeat(b"1\r\nx\r\n" * 1000, f"HTTP/1.1 200 OK\r\n{CHUNKED}\r\n\r\n".encode(), pause_s=0),
+        LATE,
+    ),
     "gzip cut off": (say(body=zlib.compress(GOOD, wbits=31)[:60], content_encoding="gzip"), NONE),
     "gzip in gzip": (lambda h: send(h, 200, press_bomb(), content_encoding="gzip, gzip"), NONE),
     "UTF-16": (say(body=GOOD.decode().encode("utf-16")), FINE),

@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from contextlib import suppress
 from functools import partial
@@ -16,6 +17,10 @@ from faults.table import judge
 from helpers.store import ROOT
 
 SEED, NOTEBOOKS = 15, ("30_spdg", "31_liveagentbench")
+
+
+DRAWN = tempfile.TemporaryDirectory()
+"""Where the kit stands of which everything is drawn."""
 
 
 def start_make(kit):
@@ -32,17 +37,21 @@ def read_results(kit):
     return {path.relative_to(kit): path.read_bytes() for path in sorted(paths)}
 
 
-def draw_quietly(kit):
-    """Make a copy of the kit of which `make figures` has drawn everything; returns the seconds that this takes again.
+def draw_quietly():
+    """Return a copy of the kit of which `make figures` has drawn everything, and the seconds that this takes again.
 
-    Raises RuntimeError where the environment is another lock's: make would set it up anew, for the copy.
+    The first play of a run draws it for all; as nothing has changed, drawing again gives the same bytes. Raises
+    RuntimeError where the environment is another lock's: make would set it up anew, for the copy.
     """
+    kit, told = Path(DRAWN.name) / "kit", Path(DRAWN.name) / "seconds"
+    if told.exists():
+        return kit, float(told.read_text())
     if (Path(sys.prefix) / ".ready").read_bytes() != (ROOT / "requirements.lock").read_bytes():
         raise RuntimeError("the environment is not that of requirements.lock; `make figures` sets it up")
     for room in ("src", "data", "figures", ".ci"):
         shutil.copytree(ROOT / room, kit / room, ignore=shutil.ignore_patterns("__pycache__", "*.sqlite*"))
-    (kit / "notebooks").mkdir()
     for file in ("Makefile", "requirements.lock", *(f"notebooks/{name}.ipynb" for name in NOTEBOOKS)):
+        (kit / file).parent.mkdir(exist_ok=True)
         shutil.copy2(ROOT / file, kit / file)
     for _ in range(2):
         shutil.rmtree(kit / ".make", ignore_errors=True)
@@ -50,7 +59,8 @@ def draw_quietly(kit):
         said = process.communicate()[0]
         if process.returncode:
             raise RuntimeError(f"make figures does not end well by itself: {said[-800:]}")
-    return time.monotonic() - begun
+    told.write_text(str(time.monotonic() - begun))
+    return kit, float(told.read_text())
 
 
 def list_session(pid):
@@ -76,8 +86,9 @@ def end_left(pid, seconds=2):
 
 def stop_make(number, n, folder):
     """Stop make by a signal to all its processes at seeded moments; what stood there stands; then let it end."""
-    kit, rng, faults = Path(folder) / "kit", random.Random(SEED), {}
-    seconds, drawn = draw_quietly(kit), read_results(kit)
+    drawn_kit, seconds = draw_quietly()
+    kit, rng, faults = shutil.copytree(drawn_kit, Path(folder) / "kit"), random.Random(SEED), {}
+    drawn = read_results(kit)
     for i in range(n):
         shutil.rmtree(kit / ".make")
         process = start_make(kit)

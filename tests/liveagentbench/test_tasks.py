@@ -209,6 +209,11 @@ def test_an_unreadable_file_is_a_task_that_did_not_execute(tmp_path, form):
         extract_text([path])
 
 
+def test_a_sheet_of_one_column_holds_no_values():
+    with pytest.raises(Unread, match="the csv cannot be read"):
+        read_table(b"Name\nOhio\nIowa\n", "csv")
+
+
 HOSTILE = {
     "attributes": f"<p class='menu' {' '.join(f'a{n}' for n in range(9000))}>",
     "deep": "<table class='menu'><tr><td>" * 90,

@@ -111,18 +111,17 @@ def check_agent(where, entry):
         method = entry.get("method", "zero_shot")
         category = PROMPTED[method].category if method in PROMPTED else "base_model"
         entry = {"method": method, "category": category, "framework": method} | entry
-    method, local, problem = check_object(where, entry, Agent)["method"], get_local_name(entry), ""
-    if method not in (FUNCTION, *METHODS, *PROMPTED):
-        problem = f"method must be one of {', '.join((*METHODS, *PROMPTED))}"
-    elif method in PROMPTED and "model" not in entry:
-        problem = f"the method {method} needs a model"
-    elif "search" in entry and method not in SEARCHING:
-        problem = f"search: the method {method} looks nothing up; use {', '.join(SEARCHING)}"
-    elif local and local not in MODELS:
-        problem = f"there is no model {entry['model']!r}; there are {', '.join(LOCAL + name for name in MODELS)}"
+    method, local = check_object(where, entry, Agent)["method"], get_local_name(entry)
     try:
-        if problem:
-            raise ValueError(problem)
+        if method not in (FUNCTION, *METHODS, *PROMPTED):
+            raise ValueError(f"method must be one of {', '.join((*METHODS, *PROMPTED))}")
+        if method in PROMPTED and "model" not in entry:
+            raise ValueError(f"the method {method} needs a model")
+        if "search" in entry and method not in SEARCHING:
+            raise ValueError(f"search: the method {method} looks nothing up; use {', '.join(SEARCHING)}")
+        if local and local not in MODELS:
+            there = ", ".join(LOCAL + name for name in MODELS)
+            raise ValueError(f"there is no model {entry['model']!r}; there are {there}")
         check_options(entry.get("options", {}))
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None

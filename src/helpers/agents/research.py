@@ -72,8 +72,8 @@ def ask_with_research(transcript, event, world):
     client = transcript.client
     n_calls, n_look_ups = client.limits.get("max_steps", N_CALLS), client.limits.get("max_lookups", N_LOOK_UPS)
     blanks = {"as_of": event["as_of"], "n_look_ups": n_look_ups}
-    (prompt,) = transcript.open(fill_prompt(event) + read_prompt("research_survey"))
-    talk = open_talk("research_manager", blanks, prompt["content"])
+    transcript.open(prompt := fill_prompt(event) + read_prompt("research_survey"))
+    talk = open_talk("research_manager", blanks, prompt)
     form = constrain_json(client, "plan", PLAN_SCHEMA, PLAN_GRAMMAR, MAX_REPLY)
     content = transcript.ask(talk, actor="manager", **form)["content"] or ""
     plan = parse_object(content)

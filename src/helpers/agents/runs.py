@@ -14,7 +14,6 @@ import re
 import statistics
 from collections import Counter
 from contextlib import closing
-from functools import cache
 
 from tqdm import tqdm
 
@@ -39,6 +38,9 @@ from helpers.store import (
 METHOD_VERSIONS = {}
 """Method of the kit's own -> its number, where that is no longer 1: raise it when a change of the code changes what the
 method answers or asks. Nothing else of the code renames a run."""
+
+PACKAGES = ("litellm", "numpy", "pandas", "scikit-learn", "scipy", "statsmodels")
+"""Libraries whose versions a run records."""
 
 SEES_TODAY = "sees the web of today"
 """Stands in the condition of a run whose agent's provider searches by itself: of past questions it is no forecast."""
@@ -77,13 +79,6 @@ def sample_events(events, n, seed=0):
     return events[events["event_id"].isin(order_events(events, seed)["event_id"].iloc[:n])]
 
 
-@cache
-def list_packages():
-    """Return the libraries whose versions a run records, as sorted "name==version"."""
-    names = ("litellm", "numpy", "pandas", "scikit-learn", "scipy", "statsmodels")
-    return [f"{name}=={importlib.metadata.version(name)}" for name in names]
-
-
 def describe_run(agent_id, agent, events, *, window, deadline_s):
     """Return the row of the runs table; its run_id changes with the agent's columns, the events and the code.
 
@@ -104,7 +99,7 @@ def describe_run(agent_id, agent, events, *, window, deadline_s):
         "agent_id": agent_id,
         "time_limit_s": deadline_s,
         "code_version": code_version,
-        "packages": dump_json(list_packages()),
+        "packages": dump_json([f"{name}=={importlib.metadata.version(name)}" for name in PACKAGES]),
         "status": "partial",
     }
 

@@ -13,16 +13,17 @@ from helpers.prompts import read_prompt
 from helpers.store import parse_object
 from helpers.web.pages import GatewayError
 
-N_CALLS, N_FOUND, N_HITS, MAX_STEP = 3, 3, 2, 200
-"""Look-ups a question, at most, where the agent's entry says nothing else; passages put before a question that is asked
-once, and those shown to an agent that can search again; tokens of a local model's step, at most."""
+N_CALLS, MAX_STEP = 3, 200
+"""Look-ups a question where the agent's entry says nothing else, and tokens of a local model's step: at most."""
+N_FOUND, N_HITS = 3, 2
+"""Passages put before a question that is asked once, and shown to an agent that can search again."""
 
 LOOKS = {"search": "query", "open": "address"}
 """A look-up, and its one argument."""
 
 STEP_SCHEMA = make_schema(
     thought={"type": "string"},
-    action={"type": "string", "enum": ["search", "open", "answer"]},
+    action={"type": "string", "enum": [*LOOKS, "answer"]},
     input={"type": "string"},
 )
 """One turn of a step-by-step agent."""
@@ -141,7 +142,7 @@ def ask_step_by_step(transcript, event, world):
     form = constrain_json(transcript.client, "step", STEP_SCHEMA, STEP_GRAMMAR, MAX_STEP)
 
     def look_up(step):
-        if step.get("action") in [*LOOKS] and isinstance(step.get("input"), str):
+        if step.get("action") in tuple(LOOKS) and isinstance(step.get("input"), str):
             return call_tool(transcript, world, event, step["action"], {LOOKS[step["action"]]: step["input"]})
 
     take_turns(transcript, messages, n_calls, form, look_up)
@@ -203,7 +204,7 @@ def ask_deep_research(transcript, event, world):
         raise LlmError("unsupported", f"{client.model} is served here and runs no jobs in the background")
     brings_tools = client.model.startswith(("gemini/", "perplexity/"))
     options = ({} if brings_tools else {"tools": [{"type": "web_search_preview"}]}) | client.options
-    (prompt,) = transcript.open(fill_prompt(event))
+    transcript.open(prompt := fill_prompt(event))
     given = {"sample": transcript.sample, "deadline_at": transcript.deadline_at}
-    reply = ask_in_background(client.door, client.model, prompt["content"], **given, **options)
+    reply = ask_in_background(client.door, client.model, prompt, **given, **options)
     return transcript.keep(reply, "provider")

@@ -23,9 +23,10 @@ DIRECTIONS = ("Positive", "Negative", "Neutral", "Mixed")
 RELATIONS = ("Causes", "Enables", "Prevents", "Inhibits", "Amplifies", "Triggers", "Correlates")
 """The paper's words for an impact and an edge (B.1)."""
 
-N_EVENTS, N_LOCAL, N_TURNS, MAX_SUBMISSION = 10, 3, 25, 400
-"""Events asked for, at most; of a local model, since it writes a few tokens a second; turns a question, at most, where
-the agent's entry has no `max_steps`; tokens of a local model's submission, which its grammar ends before."""
+N_EVENTS, N_LOCAL = 10, 3
+"""Events asked for, at most, and of a local model, since it writes a few tokens a second."""
+N_TURNS, MAX_SUBMISSION = 25, 400
+"""Turns where an entry has no `max_steps`; tokens of a local model's submission, which its grammar ends before."""
 
 TOWARDS = {"number": "a larger number", "percent": "a larger number", "date": "a later day"}
 """What a Positive event makes more likely, by kind; of yes or no it is Yes, of other options the answer given."""

@@ -95,22 +95,25 @@ def ask_all(tasks, agents, world, watch, deadline_s, workers):
     stopped; those under way come to their ends.
     """
     secrets, under_way, plain, others = list_secrets(os.environ), watch.under_way, [], deque()
+
+    def answer(run, event):
+        return ask_agent(agents[run[1]]["forecast"], run, event, world, secrets)
+
     for run, event in tasks:
-        task = partial(ask_agent, agents[run[1]]["forecast"], run, event, world, secrets)
-        (plain if agents[run[1]].get("category") == "baseline" else others).append(task)
+        (plain if agents[run[1]].get("category") == "baseline" else others).append((run, event))
     for at in range(0, len(plain), BATCH):
         if not watch.cause:
-            yield [task() for task in plain[at : at + BATCH]]
+            yield [answer(*task) for task in plain[at : at + BATCH]]
     while True:
         while others and len(under_way) < watch.allow(workers):
             task = others.popleft()
-            under_way[start(task)] = task, time.monotonic() + deadline_s
+            under_way[start(partial(answer, *task))] = task, time.monotonic() + deadline_s
         if not under_way:
             return
         oldest = next(iter(under_way))  # all have the same deadline, so it ends first
         come = wait(under_way, max(0, under_way[oldest][1] - time.monotonic()), FIRST_COMPLETED).done
         first = next((future for future in under_way if future in come), oldest)
-        _, run, event, *_ = under_way.pop(first)[0].args
+        (run, event), _ = under_way.pop(first)
         late = fail("timeout", f"no answer within {deadline_s:g} s")
         yield [first.result() if come else make_rows(run, event, late, duration_s=deadline_s)]
 

@@ -92,9 +92,11 @@ def check_model(name, entry, prices, ceiling_usd):
         tell(f"{name}: starting its model on this machine ...")
         return {}
     unknown = ""
-    if ceiling_usd is not None and prices is None and get_prices(entry["model"]) is None:
+    if ceiling_usd is None:
+        return {"ceiling_usd": None}
+    if prices is None and get_prices(entry["model"]) is None:
         unknown = f"{entry['model']}: usd_per_million = {{ input = ..., output = ... }} in its table names one"
-    elif ceiling_usd is not None and "search" in entry and price_search(entry["search"]) is None:
+    elif "search" in entry and price_search(entry["search"]) is None:
         unknown = f"a search by {entry['search']}: another provider may have one"
     if unknown:
         raise ValueError(f"{name}: no price is known for {unknown}; or leave the ceiling out; nothing was asked")

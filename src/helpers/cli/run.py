@@ -230,10 +230,8 @@ def main(
     options = {"window": window, "deadline_s": deadline_s, "drawn_from": asked.whole}
     again = {"again": (*ACCIDENTS, *(DOUBTFUL if retry else ())), "samples": range(n_samples)}
     limits = {"deadline_s": deadline_s, "ceiling_usd": ceiling_usd, "is_limited": limit is not None or yes}
-    ask, world = (
-        {"at_once": at_once, "ceiling_usd": ceiling_usd} | again | options,
-        {"keeps_pages": True, "articles": press},
-    )
+    ask = {"at_once": at_once, "ceiling_usd": ceiling_usd} | again | options
+    world = {"keeps_pages": True, "articles": press}
     with contextlib.ExitStack() as stack:
         for name in [name for name in agents if name not in others]:
             ready[name], doors[name] = prepare_agent(name, entries[name], asked, told, stack, **limits, **again)

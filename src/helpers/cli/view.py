@@ -16,6 +16,7 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
+from helpers.agents.exports import list_evidence
 from helpers.agents.registry import load_entries
 from helpers.cli.main import show, tell
 from helpers.cli.report import open_templates, write_interval
@@ -34,7 +35,7 @@ from helpers.worldreasoner.question_pages import NOTHING, tell_hindsight
 
 FOLDER = "data/runs/view"
 KEY = ["run_id", "event_id", "sample"]
-JSON_COLUMNS = {"options", "value", "distribution", "arguments", "page_ids", "source_ids", "metadata"}
+JSON_COLUMNS = {"options", "value", "distribution", "arguments", "page_ids", "metadata"}
 OUTCOMES = ("right", "partly right", "wrong", "not scored")
 EXPORTS = re.compile(r"export\s*\{([^{}]*)\};?\s*(?=/\*!|$)")
 """The end of a JavaScript module, before the licences: the names that it gives away."""
@@ -59,13 +60,14 @@ def main(agents=None, windows=None):
 
 def read_known(windows=None, agents=None):
     """Return the tables of all runs, or of those on some windows' events and of some agents, as attributes: events,
-    answers, runs (with origin: own or recorded), replies, predictions, traces, scores, pages.
+    answers, runs (with origin: own or recorded), replies, predictions, traces, evidence by prediction, scores, pages.
 
     Without either, events that recorded baselines alone were asked are left out. Questions whose events are in no
     table that was read are left out and told: public windows are read when they are named.
     """
-    made = [file for base in (ROOT, locate_output(".")) for file in base.glob("data/tables/*/events.csv.gz")]
-    there = windows or [name for name in WINDOWS if name in {file.parent.name for file in made}]
+    files = (file for base in (ROOT, locate_output(".")) for file in base.glob("data/tables/*/events.csv.gz"))
+    made = {file.parent.name for file in files}
+    there = windows or [name for name in WINDOWS if name in made]
     events, answers = (
         pd.concat([read_window(name, window) for window in there], ignore_index=True) for name in ("events", "answers")
     )
@@ -84,8 +86,11 @@ def read_known(windows=None, agents=None):
     run_ids = predictions.loc[predictions["event_id"].isin(events["event_id"]), "run_id"]
     tables |= {name: tables[name][tables[name]["run_id"].isin(run_ids)] for name in KEPT}
     tables |= {name: tables[name][tables[name]["event_id"].isin(events["event_id"])] for name in KEPT[1:]}
+    evidence = list_evidence(*(tables[name] for name in ("traces", "replies", "predictions", "pages")))
+    owners = evidence["owner_id"].str.split("|", expand=True).reindex(columns=range(3)).set_axis(KEY, axis=1)
+    evidence = evidence.join(owners).astype({"sample": int})
     scores = score_predictions(tables["predictions"][list_columns("predictions")], answers, events)
-    return SimpleNamespace(events=events, answers=answers, scores=scores, **tables)
+    return SimpleNamespace(events=events, answers=answers, scores=scores, evidence=evidence, **tables)
 
 
 def read_parts(windows=None):
@@ -135,22 +140,16 @@ def list_questions(known):
 def tell_events(known, questions):
     """Yield an event at a time as {"event", "answer", "questions"}: each question with all parts of what is known.
 
-    `questions` are the rows of `list_questions` to tell of. Of the pages that were shown or named `is_cited` says
-    whether the prediction or the reply names them.
+    `questions` are the rows of `list_questions` to tell of.
     """
     answers, events = (group_rows(table, ["event_id"]) for table in (known.answers, known.events))
-    names = ("replies", "predictions", "traces", "scores")
-    replies, predictions, traces, scores = (group_rows(getattr(known, name), KEY) for name in names)
+    names = ("replies", "predictions", "traces", "scores", "evidence")
+    replies, predictions, traces, scores, evidence = (group_rows(getattr(known, name), KEY) for name in names)
     for (event_id,), rows in group_rows(questions, ["event_id"]).items():
         for row in rows:
             key = tuple(row[column] for column in KEY)
             row["reply"], row["prediction"] = (found.get(key, [{}])[0] for found in (replies, predictions))
-            row["steps"], row["scores"] = (found.get(key, []) for found in (traces, scores))
-            named, said = row["prediction"].get("source_ids") or [], str(row["reply"].get("reply"))
-            shown = {page for step in row["steps"] for page in step.get("page_ids", ())}
-            row["pages"] = [
-                {"page_id": page, "is_cited": page in named or page in said} for page in sorted({*shown, *named})
-            ]
+            row["steps"], row["scores"], row["pages"] = (found.get(key, []) for found in (traces, scores, evidence))
         yield {"event": events[event_id,][0], "answer": answers.get((event_id,), [{}])[0], "questions": rows}
 
 
@@ -181,9 +180,10 @@ def read_pages(page_ids, known):
     """
     kept = {page_id: row | {"how": "as it was kept by the run"} for page_id, row in read_kept(page_ids).items()}
     rows = [row for (row,) in group_rows(known[known["page_id"].isin(set(page_ids) - set(kept))], ["page_id"]).values()]
-    with open_world() as opener, ThreadPoolExecutor(8) as pool:
-        web = opener()
-        kept |= {row["page_id"]: row for row in pool.map(lambda row: fetch_again(web, row), rows)}
+    if rows:
+        with open_world() as opener, ThreadPoolExecutor(8) as pool:
+            web = opener()
+            kept |= {row["page_id"]: row for row in pool.map(lambda row: fetch_again(web, row), rows)}
     return {page_id: kept.get(page_id, {"how": "not kept"}) for page_id in page_ids}
 
 

@@ -222,9 +222,9 @@ def build_market(venue, key, question, names, span, *, rules, price, url, cluste
         "is_synthetic": False,
         "metadata": dump_json({"question_type": "yes_no" if names == ["Yes", "No"] else ""}),
     }
-    answer = {"event_id": event["event_id"], "status": "ok", "method": venue}
-    answer = answer | {"value": dump_json(letters[names.index(won)])} if won else None
-    return Market(event, answer, price, url)
+    value = dump_json(letters[names.index(won)]) if won else None
+    answer = {"event_id": event["event_id"], "status": "ok", "method": venue, "value": value}
+    return Market(event, answer if won else None, price, url)
 
 
 # --- prices ----------------------------------------------------------------------------------------------------------

@@ -10,8 +10,9 @@ import pandas as pd
 from helpers.agents.registry import predict_events
 from helpers.events.collect import collect_events
 from helpers.events.pose import HORIZON_DAYS
+from helpers.futurex.levels import lay_out
 from helpers.scoring.answers import acquire_answers
-from helpers.scoring.scores import build_matrix, score_predictions, select_headline
+from helpers.scoring.scores import score_predictions
 from helpers.stats.means import find_clusters, summarize_clustered
 from helpers.stats.paired import judge_family, sign_flip_test
 
@@ -40,8 +41,7 @@ def match_leads(runs):
     """
     leads = {}
     for delay, (events, _, scores) in runs.items():
-        rows = select_headline(scores, events)
-        matrix = build_matrix(rows, sorted(rows["agent_id"].unique())).dropna()
+        matrix = lay_out(scores, events)[0].dropna()
         leads[delay] = matrix["last_value"] - matrix["random"]
     table = pd.concat(leads, axis=1, join="inner", names=["delay"]).sort_index()
     if table.empty:
@@ -70,8 +70,7 @@ def describe_days(runs):
         found = answers[answers["status"] == "ok"].set_index("event_id")["acquired_at"]
         wait = pd.to_datetime(found, utc=True) - pd.to_datetime(start.reindex(found.index), utc=True)
         table["wait"] = (wait.dt.total_seconds() / 86400).groupby(day.reindex(found.index)).mean()
-        rows = select_headline(scores, events)
-        marks = build_matrix(rows, sorted(rows["agent_id"].unique()))
+        marks = lay_out(scores, events)[0]
         marks = marks.groupby(day.reindex(marks.index))
         table["error"] = np.sqrt((marks.var() / marks.count()).mean(axis=1))
         tables.append(table.rename_axis("day").reset_index().assign(delay=delay))

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from helpers import papers
-from helpers.futurex.levels import LEVEL_PAIRS
+from helpers.futurex.levels import LEVEL_PAIRS, lay_out
 from helpers.scoring.scores import build_matrix, select_headline
 from helpers.stats.means import MIN_CLUSTERS, find_clusters, summarize_clustered
 from helpers.stats.paired import compute_mde, judge_family, sign_flip_test
@@ -126,9 +126,8 @@ def compare_domains(scores, events, baseline):
     Columns: levels, domain, label (with its events and sources), agent_id, `gains.describe_differences` (clustered by
     source; without interval below ten), n_events, p_holm and verdict over a pair of levels. Agents come best first.
     """
-    rows = select_headline(scores, events)
-    marks = build_matrix(rows, sorted(rows["agent_id"].unique()))
-    clusters, known = find_clusters(events)[0], events.set_index("event_id").loc[marks.index]
+    marks, _, clusters = lay_out(scores, events)
+    known = events.set_index("event_id").loc[marks.index]
     order = [agent for agent in marks.mean().sort_values(ascending=False).index if agent != baseline]
     tables = []
     for name, pair in LEVEL_PAIRS.items():

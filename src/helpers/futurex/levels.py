@@ -10,7 +10,7 @@ import pandas as pd
 
 from helpers import papers
 from helpers.scoring.scores import build_matrix, select_headline
-from helpers.stats.means import AGENT_COLUMNS, describe_agents, find_clusters, summarize_clustered
+from helpers.stats.means import ENDS, describe_agents, find_clusters, summarize_clustered
 from helpers.stats.paired import judge_family
 from helpers.tables import LEVELS, SEARCH_CATEGORIES
 
@@ -70,7 +70,7 @@ def bound_overall(scores, events, clusters):
             lack = f"{n} events in level {at}, fewer than {least}"
         else:
             continue
-        table.loc[agent, ["mean", "mean_imputed", *AGENT_COLUMNS[1:5]]] = math.nan
+        table.loc[agent, ["mean", "mean_imputed", *ENDS]] = math.nan
         table.loc[agent, "note"] = "; ".join(filter(None, [note, f"no overall: {lack}"]))
     return table.reset_index()
 

@@ -82,10 +82,11 @@ def read_answer(answer, event):
     kind, text, options = event["kind"], str(answer).strip(), parse_json(event.get("options")) or {}
     if kind == "number":
         text = text.replace(",", "")
-    elif kind in ("single", "multi", "ranking", "list"):
-        parts = {"single": [text], "multi": re.split("[|;,]", text)}.get(kind) or re.split("[|;]", text)
-        parts = [part.strip() for part in parts if part.strip()]
-        text = "|".join(part.upper() if part.upper() in options else part for part in parts)
+    if kind in ("multi", "ranking", "list"):
+        parts = re.split(r"[|;,]" if kind == "multi" else r"[|;]", text)
+        text = "|".join(part.strip() for part in parts if part.strip())
+    if kind in ("single", "multi"):
+        text = "|".join(part.upper() if part.upper() in options else part for part in text.split("|"))
     return read_value(text, kind, options)
 
 

@@ -13,7 +13,7 @@ import pandas as pd
 from helpers import papers
 from helpers.agents.arms import select_events
 from helpers.agents.prompted import Transcript, constrain_answer, constrain_json, forecast
-from helpers.agents.prompts import fill_final_line, split_question
+from helpers.agents.prompts import fill_final_line, list_options, split_question
 from helpers.agents.registry import check_entry, find_agent, open_agent
 from helpers.agents.searching import search_web
 from helpers.futurex.plans import judge_plans, list_plans
@@ -99,8 +99,8 @@ def ask_by_plan(plan, writer, transcript, event, world):
     The plan is a step of its own; a `writer` (client, prompt) is first asked to write one (actor `planner`). All
     requests show the question with its options and how it is decided.
     """
-    options = "".join(f"\n{letter}. {text}" for letter, text in (parse_json(event["options"]) or {}).items())
-    question = f"{split_question(event)}{options}\nHow it is decided: {event['resolution_criteria']}"
+    decided = f"How it is decided: {event['resolution_criteria']}"
+    question = "\n".join([split_question(event), *list_options(event), decided])
     blanks = {"as_of": event["as_of"], "question": question}
     if writer:
         client, prompt = writer

@@ -98,7 +98,7 @@ def melt_grid(lines):
     ['2016-10-05', 'USD', '', '1.12']
     """
     head, *body = lines or [[]]
-    is_wide = len(head) > 1 and all(NUMBER.fullmatch(line[1]) or line[1] == "n/a" for line in body)
+    is_wide = all(NUMBER.fullmatch(line[1]) or line[1] == "n/a" for line in body) and len(head) > 1
     rows = []
     for line in body:
         date, cells = line[0].replace(" ", "T"), list(zip(head, line, strict=False))

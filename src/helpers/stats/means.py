@@ -137,6 +137,7 @@ def tabulate_groups(rows, clusters, groups=("level", "kind", "domain"), most=1.0
 
 
 AGENT_COLUMNS = "mean low high low_by_event high_by_event n n_asked n_clusters coverage mean_imputed".split()
+ENDS = AGENT_COLUMNS[1:5]
 
 
 def describe_agents(matrix, imputed, clusters, strata=None, most=1.0, least=0.0):
@@ -147,8 +148,7 @@ def describe_agents(matrix, imputed, clusters, strata=None, most=1.0, least=0.0)
     """
     table, plain = (summarize_clustered(matrix, by, strata).rename_axis("agent_id") for by in (clusters, None))
     table[["low_by_event", "high_by_event"]] = plain[["low", "high"]]
-    ends = AGENT_COLUMNS[1:5]
-    table[ends] = table[ends].clip(least, most)
+    table[ENDS] = table[ENDS].clip(least, most)
     table["n_asked"] = imputed.notna().sum()
     table["coverage"] = table["n"] / table["n_asked"].where(table["n_asked"] > 0)
     parts = [(1, imputed.index)] if strata is None else strata

@@ -114,9 +114,8 @@ def describe_rows(head, lines):
     if not lines or len(head) < 2:
         return []
     places = range(1, len(head))
-    signs = {
-        n: [weigh_cell(line[n][: MAX_DIGITS + 1]) for line in lines] for n in places
-    }  # cut: what is kept is no page
+    # cut, as what is kept of a cell is no page
+    signs = {n: [weigh_cell(line[n][: MAX_DIGITS + 1]) for line in lines] for n in places}
     words = [n for n in places if sum(signs[n]) <= 0 and any(signs[n])]  # most are neither numbers nor blank
     values = [n for n in places if n not in words]
     lines = lines[::-1]

@@ -84,10 +84,11 @@ class SearchIndex:
 
     def _index(self, as_of):
         """Return (hits, ages, what `weigh_words` makes of them) of a moment; one is made at a time, others wait."""
-        with self.building:
-            if as_of not in self.indexes:
-                keep(self.indexes, as_of, self._build(as_of), N_KEPT)
-            return self.indexes[as_of]
+        if (index := self.indexes.get(as_of)) is None:
+            with self.building:
+                if (index := self.indexes.get(as_of)) is None:
+                    index = keep(self.indexes, as_of, self._build(as_of), N_KEPT)
+        return index
 
     def _build(self, as_of):
         found = [self._look(address, as_of) for address in self.addresses]

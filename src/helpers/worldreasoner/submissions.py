@@ -13,7 +13,6 @@ from helpers.agents.submissions import hash_words, read_submission
 from helpers.calendar import MONTHS
 from helpers.events.horizons import load_series
 from helpers.events.series_pages import open_series
-from helpers.papers import get_constant
 from helpers.stats.means import find_clusters
 from helpers.stats.paired import BETTER, compare_pairs, judge_family
 from helpers.store import dump_json, parse_object
@@ -24,7 +23,6 @@ from helpers.worldreasoner.hindsight.graphs import check_form, check_graph, tabu
 from helpers.worldreasoner.hindsight.matching import match_events, pick_key_events, score_recall
 from helpers.worldreasoner.scores import score_sources, score_table, split_correct, take_clusters
 
-NAMES = get_constant("worldreasoner", "conditions")
 FIRST_YEAR = 1678
 """First year of an event that may stand in a graph: nanoseconds reach back to it, and no forecast rests on earlier."""
 METRICS = ("accuracy", "brier", "recall", "bound", "srcp_cited", "srcp_accessed")
@@ -156,7 +154,8 @@ def score_submissions(events, answers, predictions, replies, traces, cards=None,
     else:
         evidence = name_pages(evidence, addresses or {})
         sources = list_sources(cards)
-    references = [graph for name, graph in cards.items() if name in {key[1] for key in graphs}]
+    asked = {event_id for _, event_id in graphs}
+    references = [graph for name, graph in cards.items() if name in asked]
     for part in (recall_events(graphs, references), score_sources(evidence, sources)):
         scores = scores.merge(part, how="left", on=["run_id", "event_id"])
     valid = {name for name, graph in cards.items() if check_graph(graph)["is_valid"]}
@@ -193,7 +192,7 @@ def compare_conditions(scores):
     known, parts = scores.astype(dict.fromkeys(METRICS, float)), []
     for metric in METRICS:
         wide = known.pivot_table(metric, "event_id", "condition", aggfunc="mean")  # repeats averaged, blanks left out
-        wide = wide.reindex(columns=NAMES)
+        wide = wide.reindex(columns=sorted({name for pair in PAIRS for name in pair}))
         parts.append(compare_pairs(wide, take_clusters(scores), [(a, [b]) for a, b in PAIRS]).assign(metric=metric))
     table = pd.concat(parts, ignore_index=True).rename(columns={"agent_a": "a", "agent_b": "b"})
     lead = table["difference"].mask(table["metric"] == "brier", -table["difference"])

@@ -33,7 +33,7 @@ N_TURNS = 12
 TURN = make_schema(action={"enum": ["page", "file", "shell", "answer"]}, input={"type": "string", "maxLength": 1000})
 STATES = {"ok": "ok", "unparsable": "ok", "missing": "missing"}
 """A verdict's status, and a run's of it; of any other "failed"."""
-PROGRAMS = {"program of rules": answer_question, "reciter": recite}
+PROGRAMS = {"program of rules": answer_question, "lister": recite}
 WITH_TEXT, WITH_TOOLS = "model, with the text", "model, with tools"
 COLUMNS = ["agent", "event_id", "repeat", "status", "reply", "reason"]
 

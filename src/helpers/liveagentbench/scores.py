@@ -12,7 +12,7 @@ import seaborn as sns
 from helpers.liveagentbench.asks import list_truths
 from helpers.liveagentbench.tasks import CAPABILITIES, GROUPS
 from helpers.scoring.matching import match_answer
-from helpers.stats.means import measure_share
+from helpers.stats.means import find_clusters, summarize_clustered
 from helpers.store import parse_json
 
 
@@ -32,34 +32,34 @@ def score_runs(runs, answers):
 
 
 def tabulate_scores(scored, events, value="score"):
-    """Return the share right by agent and column: agent, kind, column, size, n, right, share, low, high (Wilson).
+    """Return the share right by agent and column: agent, kind, column, size, n, n_clusters, right, share, low, high.
 
     Columns are all tasks, scenario groups and capabilities; a task that takes two capabilities stands in both. `value`
     names what counts: score, strict, or failed. `size` is the column's number of tasks, `n` those of them that count:
-    less only where replies are not recorded.
+    less only where replies are not recorded. low and high are 95%, by source (`means.summarize_clustered`).
     """
     takes = events["capabilities"].map(parse_json)
     columns = [("overall", "overall", events["event_id"])]
     columns += [("scenario", group, events.loc[events["scenario_group"] == group, "event_id"]) for group in GROUPS]
-    for name in CAPABILITIES:
-        columns.append(("capability", name, events.loc[[name in part for part in takes], "event_id"]))
-    rows = []
-    for agent, part in scored.groupby("agent", sort=False):
-        values = part.set_index("event_id")[value]
-        for kind, name, members in columns:
-            known = values.reindex(members).dropna()
-            about = {"agent": agent, "kind": kind, "column": name, "size": len(members), "right": int(known.sum())}
-            rows.append(about | measure_share(known))
-    return pd.DataFrame(rows, columns="agent kind column size n right share low high".split())
+    columns += [("capability", key, events.loc[[key in part for part in takes], "event_id"]) for key in CAPABILITIES]
+    every = scored.pivot(index="event_id", columns="agent", values=value)[scored["agent"].unique()]
+    tables, clusters = [], find_clusters(events)[0]
+    for kind, name, members in columns:
+        about = {"kind": kind, "column": name, "size": len(members), "right": (known := every.reindex(members)).sum()}
+        tables.append(summarize_clustered(known, clusters).rename(columns={"mean": "share"}).assign(**about))
+    table = pd.concat(tables).rename_axis("agent").astype({"right": int}).reset_index()
+    table[["low", "high"]] = table[["low", "high"]].clip(0, 1)
+    return table["agent kind column size n n_clusters right share low high".split()]
 
 
 def draw_shares(wide, sizes, ax, digits):
     """Draw percentages as a heat map, systems by columns (`sizes`: column -> number of tasks).
 
-    Lines part the columns: all tasks, groups of scenarios, capabilities; zeros are grey.
+    Lines part the columns: all tasks, groups of scenarios, capabilities; zeros are grey, blanks white.
     """
-    look = {"vmin": 0.01, "vmax": 100, "annot": True, "fmt": f".{digits}f", "linewidths": 0.5, "annot_kws": {"size": 9}}
-    sns.heatmap(wide, ax=ax, cmap=sns.cm.crest.with_extremes(under="0.92"), cbar=False, **look)
+    look = {"vmin": 0.01, "vmax": 180, "annot": True, "fmt": f".{digits}f", "linewidths": 0.5, "annot_kws": {"size": 9}}
+    greens = sns.light_palette("seagreen", as_cmap=True).with_extremes(under="0.85")
+    sns.heatmap(wide, ax=ax, cmap=greens, cbar=False, **look)
     names = [GROUPS.get(name, name.replace("_", "\n")).capitalize() for name in wide]
     labels = [f"{name}\nn = {sizes[column]}" for column, name in zip(wide, names, strict=True)]
     ax.set_xticks(np.arange(len(labels)) + 0.5, labels, rotation=0, fontsize=8.5)

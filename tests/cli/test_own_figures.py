@@ -76,3 +76,17 @@ def test_own_agents_are_drawn_beside_the_recorded_into_a_folder_of_their_own(sto
     assert "index.html" in capsys.readouterr().out
     stated = pd.read_csv(folder / "figures/probabilities.csv").query("agent_id == 'wide' and part == 'reliability'")
     assert stated.set_index("bin").loc[0.8, ["said", "share"]].tolist() == [0.8, 1.0], "what is right is said at 0.8"
+
+
+def test_long_questions_have_a_notebook_and_their_baselines_and_a_set_without_one_says_so(tmp_path, monkeypatch):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    assert [path.stem for path in figures.list_notebooks("long")] == ["24_conditions_and_horizons"]
+    monkeypatch.setattr(figures, "list_notebooks", lambda name: {})
+    events = read_table("events", "L").query("kind == 'single'")
+    made = {event_id: {"value": '"A"'} for event_id in events["event_id"].head(12)}
+    store_run(tmp_path / STORE, "mine-L-01234567", made, category="base_model")
+    store_run(tmp_path / STORE, "walk-L-01234567", made, category="baseline")
+    found = figures.main("mine")["sets"]["long"]
+    assert "no notebook draws agents on long" in found["notes"][-1] and "41_solvers" not in str(found["notes"])
+    board = pd.read_csv(tmp_path / "results/mine/long/leaderboard.csv")
+    assert {"mine", "walk", "qwen_zero_shot"} <= set(board["agent_id"])

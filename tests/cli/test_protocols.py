@@ -8,8 +8,10 @@ import pytest
 
 from helpers.cli import protocols
 from helpers.cli.report import tabulate_scores, take_whole
+from helpers.cli.results import count_missing
 from helpers.cli.run import main as ask
 from helpers.scoring.runs import load_scores
+from helpers.stats.calibration import list_chances
 
 
 @pytest.mark.parametrize(("agent", "name"), [("qwen_react", "october-2016"), ("qwen_search_graph", "long")])
@@ -44,6 +46,18 @@ def test_a_local_run_is_told_whole_and_the_page_holds_what_the_markdown_says(tmp
         cells = [cell for row in one["table"] or [] for cell in row.values()]
         assert all(str(cell).strip() not in ("", "-", "nan", "None") for cell in cells)
     assert not re.search(r"\bnan\b", (page.parent / "report.md").read_text())
+
+
+def test_samples_of_an_event_are_one_probability_and_a_reply_cut_short_is_told():
+    key = {"run_id": "m-A-1", "event_id": "E1"}
+    events = pd.DataFrame({"event_id": ["E1"], "kind": ["single"], "options": ['{"A":"x","B":"y"}']})
+    said = [key | {"agent_id": "m", "sample": at, "distribution": f'{{"A":{p}}}'} for at, p in enumerate((0.5, 0.7))]
+    chances = list_chances(events, pd.DataFrame({"event_id": ["E1"], "value": ['"A"']}), pd.DataFrame(said))
+    assert chances[["said", "hit"]].to_numpy().tolist() == [[0.6, 1.0]]
+    lost = pd.DataFrame([key | {"sample": at, "status": "unparsable", "reason": "no answer"} for at in (0, 1)])
+    replies = lost.assign(reply="Let me think", finish_reason=["length", "stop"])
+    told = {row["reason"]: row["n"] for row in count_missing(lost, replies)}
+    assert told == {"no answer; cut at max_tokens, with more it is a new run": 1, "no answer": 1}
 
 
 def test_agreement_counts_questions_whose_samples_say_the_same():

@@ -78,18 +78,19 @@ TWO = [CHOICE, CHOICE | {"message": {"role": "assistant", "content": "C"}}]
 PARTS = [CHOICE | {"message": {"role": "assistant", "content": [{"text": "B"}]}}]
 BROKEN = ("error", "the connection failed, ", N_REQUESTS)
 LATE = ("timeout", f"no whole reply within {DEADLINE_S} s", 1)
+CUT = ("unreadable", "the reply breaks off: ", 1)
 NONE = ("unreadable", "the reply", 1)
 FINE = ("ok", "", 1)
 CHUNKED = "transfer-encoding: chunked"
 
 LIES = {
-    "reset in the body": (say_raw("content-length: 500", body=b'{"choices": ', is_cut=True), BROKEN),
+    "reset in the body": (say_raw("content-length: 500", body=b'{"choices": ', is_cut=True), CUT),
     "stalls in the body": (stall, LATE),
     "TLS on a plain port": (lambda h: h.wfile.write(b"\x15\x03\x01\x00\x02\x02\x28" * 50), BROKEN),
     "100 for ever": (repeat(b"HTTP/1.1 100 Continue\r\n\r\n" * 100, pause_s=0), LATE),
     "headers for ever": (repeat(b"HTTP/1.1 200 OK\r\n" + b"x-a: b\r\n" * 10_000, pause_s=0), BROKEN),
-    "length of 2^70": (say_raw(f"content-length: {2**70}", body=GOOD), BROKEN),
-    "chunk of size zz": (say_raw(CHUNKED, body=b"zz\r\n" + GOOD), BROKEN),
+    "length of 2^70": (say_raw(f"content-length: {2**70}", body=GOOD), CUT),
+    "chunk of size zz": (say_raw(CHUNKED, body=b"zz\r\n" + GOOD), CUT),
     "chunks for ever": (
         repeat(b"1\r\nx\r\n" * 1000, f"HTTP/1.1 200 OK\r\n{CHUNKED}\r\n\r\n".encode(), pause_s=0),
         LATE,
@@ -128,7 +129,7 @@ ENDS = {
     "no credit": ("over_budget", "the provider's quota or credit is spent: You exceeded your quota.", 1),
     **dict.fromkeys(("hang", "drip", "drip in the head"), LATE),
     "drop": ("error", "the connection failed, RemoteProtocolError: Server disconnected", 3),
-    "cut": ("error", "complete message body (received 80 bytes, expected 580)", 3),
+    "cut": ("unreadable", "the reply breaks off: peer closed connection without sending complete message body", 1),
     "malformed": ("unreadable", 'the reply is no chat completion: \'{"choices": [{"message":\'', 1),
     "html": ("unreadable", f"no chat completion; {NO_PAGE}: '<!doctype html><title>Sign in</title>'", 1),
     "empty": ("unreadable", "the reply is no chat completion: ''", 1),

@@ -187,9 +187,10 @@ def test_a_reply_that_holds_the_key_is_stored_without_it(reach, tmp_path):
 
 def test_what_could_not_be_read_is_asked_again_where_that_is_said_and_not_by_itself(reach, provider):
     for more, n_asked in ({}, 1), ({}, 1), ({"rereads": True}, 2):
-        with pytest.raises(LlmError, match="no chat completion"):
-            ask(reach(**more), MODEL, say("malformed"))
-        assert provider.counts["malformed"] == n_asked
+        for fault, reason in ("malformed", "no chat completion"), ("cut", "the reply breaks off"):
+            with pytest.raises(LlmError, match=reason):
+                ask(reach(**more), MODEL, say(fault))
+            assert provider.counts[fault] == n_asked
 
 
 def test_no_half_of_a_key_is_stored_of_a_long_body_that_is_no_reply(reach, tmp_path):

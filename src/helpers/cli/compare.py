@@ -64,11 +64,12 @@ def select_runs(every, names, window):
     return list(chosen.values()), notes, condition
 
 
-def add_baselines(every, runs, condition):
-    """Return the baselines' runs that are not among some runs, asked at a condition's moment: local, else recorded."""
+def add_baselines(every, runs, condition, *, recorded=False):
+    """Return baselines' runs (`recorded`: models' too) that stand beside some, at a condition's moment; local first."""
     taken, found = {run.agent_id for run in runs}, {}
     for run in every:
-        if run.category == "baseline" and run.window == runs[0].window and suits(run, condition):
+        is_beside = run.category == "baseline" or (recorded and isinstance(run.place, str))
+        if is_beside and run.window == runs[0].window and suits(run, condition):
             found.setdefault(run.agent_id, run)
     return [found[name] for name in sorted(found) if name not in taken]
 

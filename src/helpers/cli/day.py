@@ -46,5 +46,4 @@ def main(names=(), sources=(), now=None, panel=(), reader=None, **how):
         show(f"{name}: {n} questions, {n_answered} answered, {n_lost} given up, {n_open} open")
     show(f"report: {path}")
     columns = ("set", "n", "answered", "given_up", "open")
-    rows = [dict(zip(columns, one, strict=True)) for one in sets]
-    return {"report": str(path), "looks": looks, "sets": rows}
+    return {"report": str(path), "looks": looks, "sets": [dict(zip(columns, one, strict=True)) for one in sets]}

@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pandas as pd
 from tqdm import tqdm
@@ -61,7 +62,7 @@ def draw_set(names, one, folder):
     """Draw the figures of one question set into a folder, with leaderboard.csv (every mean with its interval), the same
     in short as markdown, and an index page; returns what was written.
     """
-    scored, chosen = load_runs(one, names), list_notebooks(one.name)
+    scored, chosen, is_replay = load_runs(one, names), list_notebooks(one.name), one.name in REPLAY
     shutil.rmtree(folder / "figures", ignore_errors=True)
     (folder / "figures").mkdir(parents=True)
     baselines = list(scored.runs.loc[scored.runs["category"] == "baseline", "agent_id"])
@@ -76,17 +77,18 @@ def draw_set(names, one, folder):
     ]
     due = means[means["agent_id"].isin(names) & means["note"].ne("") & means["mean"].isna()]
     left = "so it is left out of the figures of overall scores and levels"
-    notes += [f"{name}: {note}; {left}" for name, note in due[["agent_id", "note"]].to_numpy()]
+    notes += [f"{name}: {note}; {left}" for name, note in due[["agent_id", "note"]].to_numpy() if is_replay]
     best = report.take_whole(means, "brier").reindex(baselines)["mean"].dropna().sort_values().index[:1]
     sections = draw_stated(scored, [*names, *best], one, folder, means)
-    tell(f"{one.name}: {', '.join(names)} in {len(chosen)} notebooks ..." * bool(chosen))
-    given = {"agents": " ".join(names)}
+    none = f"no notebook draws agents on {one.name}: here are the leaderboard and what stated probabilities are worth"
+    tell(f"{one.name}: {', '.join(names)} in {len(chosen)} notebooks ..." if chosen else none)
+    notes += [none] * (not chosen)
     with ThreadPoolExecutor(2) as pool:
-        ran = pool.map(lambda path: run_notebook(path, given | chosen[path], folder), chosen)
-        ran = list(tqdm(ran, total=len(chosen), unit="notebook"))
+        ran = pool.map(lambda path: run_notebook(path, {"agents": " ".join(names)} | chosen[path], folder), chosen)
+        ran = list(tqdm(ran, total=len(chosen), unit="notebook", disable=not chosen or None))
     shutil.rmtree(folder / "work", ignore_errors=True)
     refused = [f"{path.stem} is not drawn: {why}" for path, why in zip(chosen, ran, strict=True) if why]
-    for name in names if not one.is_public else ():  # Proof of Time's figure, where the agent's trials were recorded
+    for name in names if is_replay else ():  # Proof of Time's figure, where the agent's trials were recorded
         trials = list((ROOT / "data/studies/41_solvers" / name / "figures").glob("proof_of_time_solvers.*"))
         for path in trials:
             shutil.copy(path, folder / "figures" / f"proof_of_time_{name}{path.suffix}")
@@ -96,25 +98,24 @@ def draw_set(names, one, folder):
     sections |= {"Not drawn": (refused, None)} if refused else {}
     title, page = f"{', '.join(names)} on {one.name}", {"files": ["leaderboard.md", "leaderboard.csv"]}
     drawn, page, _ = report.write_page(folder, title, sections, markdown="leaderboard.md", **page)
-    show(f"{title}: {len(drawn)} figures; open in a browser:\n{page}")
+    show(f"{title}: {len(drawn)} figure{'s' * (len(drawn) != 1)}; open in a browser:\n{page}")
     tell("\n".join(refused))
     return {"folder": str(folder), "figures": drawn, "refused": refused, "notes": notes}
 
 
 def load_runs(one, names):
-    """Return the `Scored` of a set with agents: beside the recorded models, of a public set beside the baselines."""
-    if not one.is_public:
+    """Return the `Scored` of a set with agents beside baselines and recorded models, asked at the first's moment."""
+    if one.name in REPLAY:
         return load_scores(one.name, names)
-    every = list_runs()
+    every = list_runs(one.name)
     chosen = [find_run(every, name, one.window)[0] for name in names]
-    chosen += add_baselines(every, chosen, chosen[0].condition)
-    events, answers, predictions = (
-        *(read_window(name, one.window) for name in ("events", "answers")),
-        read_predictions(chosen),
-    )
+    chosen += add_baselines(every, chosen, chosen[0].condition, recorded=True)
+    events, answers = (read_window(name, one.window) for name in ("events", "answers"))
+    predictions = read_predictions(chosen)
     events = events[events["event_id"].isin(predictions["event_id"])]
-    runs = pd.concat([read_rows("runs", run).assign(is_own=True) for run in chosen], ignore_index=True)
-    return Scored(events, runs, predictions, score_predictions(predictions, answers, events))
+    runs = [read_rows("runs", run).assign(is_own=isinstance(run.place, Path)) for run in chosen]
+    scores = score_predictions(predictions, answers, events)
+    return Scored(events, pd.concat(runs, ignore_index=True), predictions, scores)
 
 
 def draw_stated(scored, shown, one, folder, means):

@@ -297,7 +297,7 @@ def carry_out(arguments):
         usage.show()
         raise SystemExit(2) from usage
     except click.Abort as stopped:  # Ctrl-C
-        tell(f"\n{name}: {stopped.__cause__ or CODES[130]}")
+        tell(f"\n{name}: {str(stopped.__cause__ or '') or CODES[130]}")
         raise SystemExit(130) from None
     except EXPECTED as problem:
         if type(problem) in (KeyError, IndexError):

@@ -85,8 +85,7 @@ def write_board(folder, scores, events, baselines):
     """Write a leaderboard's numbers as leaderboard.csv; return (every mean, a row an agent as text)."""
     means = tabulate_scores(scores, events)
     write_csv(means.drop(columns="note").round(6), folder / "leaderboard.csv")
-    shown = summarize_agents(means, tabulate_leads(scores, events, baselines))
-    return means, shown.reset_index()
+    return means, summarize_agents(means, tabulate_leads(scores, events, baselines)).reset_index()
 
 
 def choose_pairs(names):

@@ -133,9 +133,10 @@ def count_run(asked, run, replies, predictions, traces):
 
 def count_missing(predictions, replies):
     """Return what is missing of a run by status and reason, the most frequent first: n, one event, its reply's end."""
-    missing = predictions[predictions["status"] != "ok"].merge(replies[[*KEY, "reply"]], "left", KEY)
-    pairs = zip(missing["reason"], missing["event_id"], strict=True)
-    missing["reason"] = [r.replace(event, "<event>") if isinstance(r, str) else None for r, event in pairs]
+    missing = predictions[predictions["status"] != "ok"].merge(replies[[*KEY, "reply", "finish_reason"]], "left", KEY)
+    cut = missing["finish_reason"].eq("length").map({True: "; cut at max_tokens, with more it is a new run", False: ""})
+    told = zip(missing["reason"], missing["event_id"], cut, strict=True)
+    missing["reason"] = [r.replace(name, "<event>") + end if isinstance(r, str) else None for r, name, end in told]
     missing["reply"] = [" ".join(said.split())[-90:] if isinstance(said, str) else None for said in missing["reply"]]
     groups = sorted(missing.groupby(["status", "reason"], dropna=False), key=lambda one: (-len(one[1]), str(one[0])))
     rows = [part.iloc[0].to_dict() | {"n": len(part)} for _, part in groups]
@@ -204,8 +205,7 @@ def average_kept(events, predictions, answers, group):
         table = report.tabulate_scores(score_predictions(predictions, answers, events), events)
     except ValueError:  # nothing is left that can be scored
         return pd.DataFrame(columns=["metric", "group", "name"])
-    table = table[table["group"].isin(["all", "overall"])]
-    return table.assign(name=table["group"], group=group)
+    return table[table["group"].isin(["all", "overall"])].assign(name=lambda rows: rows["group"], group=group)
 
 
 def describe_mean(table):

@@ -99,10 +99,8 @@ def is_passing(error):
 
 def read_wait(error):
     """Return the seconds that the Retry-After header behind an error asks to wait, MAX_WAIT_S at most; else 0."""
-    headers = getattr(error, "litellm_response_headers", None) or getattr(
-        getattr(error, "response", None), "headers", {}
-    )
-    told = next((value for name, value in dict(headers).items() if name.lower() == "retry-after"), "")
+    sent = getattr(error, "litellm_response_headers", None) or getattr(getattr(error, "response", 0), "headers", {})
+    told = next((value for name, value in dict(sent).items() if name.lower() == "retry-after"), "")
     return min(float(told), MAX_WAIT_S) if re.fullmatch(r"\d{1,9}(\.\d+)?", told) else 0.0
 
 

@@ -56,7 +56,7 @@ def read_body(response):
     """Read an httpx response's body, within its request's timeout and MAX_BYTES.
 
     Raises httpx.ReadTimeout, or ReplyError for a redirect, which would carry question and key to an unknown address,
-    and a body that is too large or cannot be decoded, or of a 2xx is no JSON object.
+    and a body that breaks off, is too large or cannot be decoded, or of a 2xx is no JSON object.
     """
     import httpx
 
@@ -72,8 +72,9 @@ def read_body(response):
                 raise ReplyError(f"the reply is larger than {MAX_BYTES:,} bytes", is_answer=True)
             if time.monotonic() > end:
                 raise httpx.ReadTimeout("the body drips", request=response.request)
-    except httpx.DecodingError as error:
-        raise ReplyError(f"the reply cannot be decompressed: {error}", is_answer=True) from None
+    except (httpx.DecodingError, httpx.RemoteProtocolError, httpx.ReadError) as error:  # what was begun is paid
+        what = "cannot be decompressed" if isinstance(error, httpx.DecodingError) else "breaks off"
+        raise ReplyError(f"the reply {what}: {error}", is_answer=True) from None
     response._content = bytes(body)  # what `response.read` gives from now on
     if response.is_success:
         check_body(response.content, response.request.url.path.endswith("/chat/completions"))

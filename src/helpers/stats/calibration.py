@@ -12,9 +12,9 @@ N_BINS = 10
 
 
 def list_chances(events, answers, predictions):
-    """Return every probability that was given to an option, a row each: agent_id, event_id, said, hit (0 or 1).
+    """Return every probability that was given to an option, a row each: agent_id, event_id, option, said, hit (0 or 1).
 
-    Of two options that exclude each other one counts, the first: the other says the same again.
+    Of two options that exclude each other the first counts: the other says the same again. Of samples said is the mean.
     """
     truth = answers.set_index("event_id")["value"].rename("truth")
     known = events.set_index("event_id")[["kind", "options"]].join(truth)
@@ -28,8 +28,9 @@ def list_chances(events, answers, predictions):
         counted = options[:1] if row["kind"] == "single" and len(options) == 2 else options
         hits = set(right if isinstance(right, list) else [right])
         about = {"agent_id": row["agent_id"], "event_id": row["event_id"]}
-        rows += [about | {"said": told.get(name, 0.0), "hit": float(name in hits)} for name in counted]
-    return pd.DataFrame(rows, columns=["agent_id", "event_id", "said", "hit"])
+        rows += [about | {"option": key, "said": told.get(key, 0.0), "hit": float(key in hits)} for key in counted]
+    table = pd.DataFrame(rows, columns=["agent_id", "event_id", "option", "said", "hit"])
+    return table.groupby(["agent_id", "event_id", "option"], sort=False, as_index=False).mean()
 
 
 def bin_chances(chances, clusters):
@@ -42,8 +43,7 @@ def bin_chances(chances, clusters):
         return pd.DataFrame(columns=COLUMNS)
     tables, bins = [], (np.asarray(chances["said"]) * N_BINS + 1e-9).astype(int).clip(0, N_BINS - 1)  # an edge is above
     for at, part in chances.groupby(bins):
-        part = part.assign(row=part.groupby(["agent_id", "event_id"]).cumcount())
-        wide = part.pivot(index=["event_id", "row"], columns="agent_id", values="hit")
+        wide = part.pivot(index=["event_id", "option"], columns="agent_id", values="hit")
         own = pd.Series(clusters.reindex(wide.index.get_level_values(0)).to_numpy(), wide.index)
         table = summarize_clustered(wide, own).rename(columns={"mean": "share"}).rename_axis("agent_id").reset_index()
         said = part.groupby("agent_id")["said"].mean()

@@ -69,12 +69,17 @@ def index_tables():
 def main(builders):
     """Build the tables of some builders, or of all ("index": the index alone); a file that cannot be had is named.
 
-    Returns the number of builders that failed for want of a file.
+    Returns the number of builders that failed for want of a file. One that needs replies which only the machine that
+    asked for them holds leaves its tables as they are.
     """
     if unknown := set(builders) - {"index", *list_builders()}:
         raise SystemExit(f"no builder {min(unknown)}; there are {', '.join(list_builders())}")
     n_failed = 0
     for builder in [name for name in builders if name != "index"] if builders else list_builders():
+        needs = getattr(importlib.import_module(f"public.{builder}"), "NEEDS", None)
+        if needs and not locate_output(needs).exists():
+            print(f"{builder}: its tables stay as they are, as {needs} is not on this machine")
+            continue
         try:
             tables = build_tables(builder)
         except (FileNotFoundError, ValueError) as problem:

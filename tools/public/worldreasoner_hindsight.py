@@ -16,6 +16,8 @@ from helpers.worldreasoner.hindsight.drafts import draft_event
 from helpers.worldreasoner.submissions import recall_events
 
 SOURCES = dict.fromkeys(["worldreasoner_drafts", "worldreasoner_draft_parts"], [CARDS, NEWS])
+NEEDS = "data/runs/23_hindsight_own"
+"""Replies that no file may carry: on another machine the committed tables stay (`build.main`)."""
 AGENTS, RUN_ID, N_QUESTIONS, N_ROUNDS = ("smollm2_zero_shot", "qwen_zero_shot"), "23_hindsight_own", 5, 1
 
 

@@ -168,7 +168,7 @@ def write_table(table, explain=True):
         table = table[[name for name in table if not name.startswith(DETAILS) and table[name].ne("-").any()]]
     formats = {name: "{:.3f}".format for name in table.select_dtypes("number")}
     options = {"line_width": WIDTH, "max_colwidth": WIDEST, "na_rep": "-", "formatters": formats, "index_names": False}
-    return table.rename_axis(columns=table.index.name).to_string(**options)
+    return re.sub(r"(?m) +\\?$", "", table.rename_axis(columns=table.index.name).to_string(**options))
 
 
 def describe_intervals(events):

@@ -11,7 +11,7 @@ import pandas as pd
 from helpers import papers
 from helpers.scoring.scores import build_matrix, select_headline
 from helpers.stats.means import ENDS, describe_agents, find_clusters, summarize_clustered
-from helpers.stats.paired import judge_family
+from helpers.stats.paired import compute_mde, judge_family
 from helpers.tables import LEVELS, SEARCH_CATEGORIES
 
 
@@ -92,7 +92,7 @@ def judge_falls(scores, events, averaged):
 
     First the mean over the agents in `averaged`, whole and by step; then each agent that was asked the paper's least
     number of events in every level; last `CHANCE` itself. Columns finding, statement, estimate, low,
-    high, p, p_holm, n, n_clusters, verdict. Intervals and tests are clustered by source.
+    high, p, p_holm, mde, n, n_clusters, verdict. Intervals and tests are clustered by source.
     """
     matrix, level, clusters = lay_out(scores, events)
     least = papers.get_constant("futurex", "min_events_per_level")
@@ -128,7 +128,7 @@ def lay_out(scores, events):
 def judge_statements(parts, level, clusters, more=()):
     """Return statements (`state_contrast`'s first five arguments each, and `more` rows) as one family (Holm)."""
     table = judge_family(pd.DataFrame([*(state_contrast(*part, level, clusters) for part in parts), *more]), "sign")
-    return table["finding statement estimate low high p p_holm n n_clusters verdict".split()]
+    return table["finding statement estimate low high p p_holm mde n n_clusters verdict".split()]
 
 
 def state_contrast(finding, statement, values, weights, bound, level, clusters):
@@ -136,11 +136,12 @@ def state_contrast(finding, statement, values, weights, bound, level, clusters):
     strata = [(weight, level.index[level == at]) for at, weight in weights.items()]
     known = values.reindex(level.index[level.isin(weights)]).to_frame("value")
     row = {"finding": finding, "statement": statement, "n": int(known["value"].notna().sum()), "n_clusters": 0}
-    blank = dict.fromkeys("estimate low high p sign".split(), math.nan)
+    row |= dict.fromkeys("estimate low high p sign mde".split(), math.nan)
     if not all(known["value"].reindex(labels).notna().any() for _, labels in strata):
-        return row | blank | {"n": len(known)}
+        return row | {"n": len(known)}
     found = summarize_clustered(known - bound, clusters, strata).iloc[0]
     row |= {"n_clusters": int(found["n_clusters"]), "p": found["p"], "sign": found["mean"]}
+    row["mde"] = float(compute_mde(found["se"], row["n_clusters"]))
     return row | {name: found[end] + bound for name, end in (("estimate", "mean"), ("low", "low"), ("high", "high"))}
 
 

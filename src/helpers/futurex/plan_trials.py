@@ -186,6 +186,5 @@ def score_trials(trials, events, answers):
     known = events[events["event_id"].isin(trials["event_id"])]
     values = [None if value is None else dump_json(value) for value in trials["value"]]
     given = trials.assign(value=values).rename(columns={"arm": "agent_id"})
-    scores = score(known, answers, given[["event_id", "agent_id", "value", "status"]])
-    scored = select_headline(scores, known)
+    scored = select_headline(score(known, answers, given[["event_id", "agent_id", "value", "status"]]), known)
     return scored.pivot(index="event_id", columns="agent_id", values="score_imputed").rename_axis(columns=None)

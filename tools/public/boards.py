@@ -181,9 +181,9 @@ def simulate_ranks(table, rng, n_draws=10_000):
 def explain_scores(cells, factors):
     """Regress level scores on dummies of factors (FutureX 4.4), plain errors beside errors clustered by week and agent.
 
-    Returns the effects (factor, category, base (the most frequent), n_rows, effect, se, se_<cluster>, blank for the
-    cluster's own) and the R2 beside that without each factor (factors, r2, drop). Raises ValueError where categories
-    cannot be told apart.
+    Returns the effects (factor, category, base (the most frequent), n_rows, n_agents, effect, se, se_<cluster>, blank
+    for the cluster's own) and the R2 beside that without each factor (factors, r2, drop). Raises ValueError where
+    categories cannot be told apart.
     """
     counts = {name: cells[name].value_counts().sort_index() for name in factors}
     counts = {name: count.sort_values(ascending=False, kind="stable") for name, count in counts.items()}
@@ -196,7 +196,9 @@ def explain_scores(cells, factors):
         table[f"se_{column}"] = np.where(table["factor"] == column, np.nan, error)
     table = table[table["factor"] != "intercept"].reset_index(drop=True)
     table.insert(2, "base", table["factor"].map(bases))
-    table.insert(3, "n_rows", [int(counts[name][category]) for name, category in table[["factor", "category"]].values])
+    agents, pairs = {name: cells.groupby(name)["agent_id"].nunique() for name in factors}, table[["factor", "category"]]
+    table.insert(3, "n_rows", [int(counts[name][category]) for name, category in pairs.values])
+    table.insert(4, "n_agents", [int(agents[name][category]) for name, category in pairs.values])
     rows = [("all", fit.r2)]
     for name in factors:
         rest = [other for other in factors if other != name]

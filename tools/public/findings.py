@@ -115,11 +115,16 @@ def bound_blocks(values, length, rng, n_boot=2000):
 
 
 def judge_base(table):
-    """Return Finding 2's rows: base models reach about 60% on levels 1-2; the one named beats both deep researchers."""
+    """Return Finding 2's rows: base models' mean on levels 1-2 beside 60; the one named beats both deep researchers.
+
+    The paper prints no mean and the board may count missing predictions as zero: the first has no p and no verdict.
+    """
     bar = 100 * papers.get_constant("futurex", "levels12_base_score")
     *estimate, n_models = measure_kind(table, "base_model", (1, 2))
     statement = f"base models score about {bar:g} or more on levels 1-2"
-    yield state_finding("base_easy", 2, statement, estimate, f"mean of {n_models} models", bar)
+    row = state_finding("base_easy", 2, statement, estimate, f"mean of {n_models} models", bar)
+    note = f"public board: not comparable; mean of {n_models} models"
+    yield row | {"p": math.nan, "verdict": "not comparable", "note": note}
     statement = "Doubao-Seed1.6-Thinking minus the better deep research agent, levels 1-2"
     yield _state_lead("doubao_deep", 2, statement, table, DOUBAO, ["closed_deep_research"], (1, 2))
 
@@ -207,9 +212,9 @@ def judge_boards(table, boards):
 
 
 def correct_family(findings):
-    """Return findings with p_holm over all of them; what it does not leave cannot be told, and the note says so."""
+    """Return findings with p_holm over all with a p; what it does not leave cannot be told, and the note says so."""
     p_holm = correct_holm(findings["p"])
-    is_lost = findings["verdict"].ne("inconclusive") & ~p_holm.lt(0.05)
+    is_lost = findings["verdict"].isin(["agrees", "disagrees"]) & ~p_holm.lt(0.05)
     told = [
         note.replace(f"public board: {alone};", f"public board: inconclusive after Holm, {alone} alone;")
         for note, alone in zip(findings["note"], findings["verdict"], strict=True)

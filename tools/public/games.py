@@ -19,7 +19,7 @@ START = 1500.0
 
 
 def build():
-    """Return {"games": by league and forecaster n, n_months, brier, low, high, minus_expert, gap_low, gap_high, and
+    """Return {"games": by league and forecaster n, n_months, brier, low, high, minus_expert, gap_low, gap_high, gap_p,
     nearer, the share of games in which it is nearer to the outcome than the expert}; intervals cluster by month."""
     parts = []
     for league, name in FILES.items():
@@ -79,6 +79,6 @@ def compare_games(rated):
     briers = summarize_clustered(errors**2, months)
     gaps = summarize_clustered((errors**2).sub(errors["expert"] ** 2, axis=0), months)
     table = briers.rename(columns={"mean": "brier", "n_clusters": "n_months"}).drop(columns=["se", "p"])
-    table[["minus_expert", "gap_low", "gap_high"]] = gaps[["mean", "low", "high"]]
+    table[["minus_expert", "gap_low", "gap_high", "gap_p"]] = gaps[["mean", "low", "high", "p"]]
     table["nearer"] = errors.lt(errors["expert"], axis=0).mean()
     return table.rename_axis("forecaster").reset_index()

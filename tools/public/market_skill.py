@@ -20,7 +20,7 @@ from helpers.formats.forecastbench import build_markets
 from helpers.futurex.past import MARKETS, NEWS, QUESTION_SETS, build_priced, list_articles
 from helpers.public_files import locate_public
 from helpers.stats.means import MIN_CLUSTERS, divide, keep_on_scale
-from helpers.stats.paired import compare_pairs, correct_holm, judge_pair
+from helpers.stats.paired import ALPHA, compare_pairs, correct_holm, judge_pair
 from helpers.tables import HORIZONS
 from helpers.web.news import describe_articles
 from helpers.web.replay import open_world
@@ -89,7 +89,8 @@ def judge_models(rules, markets):
         hit, chances = mix_forecasts(told, prices, markets, recalibrated=names)
         mixed = compare_mixes(hit, chances, markets, plan_mixes(names))
         by_end = compare_mixes(hit, chances, ends_on, plan_mixes(names))["p_holm"]
-        mixes.append(mixed.assign(stage=stage, p_by_end=by_end))
+        verdict = mixed["verdict"].where(by_end < ALPHA, "inconclusive")  # markets of one end may go together
+        mixes.append(mixed.assign(stage=stage, p_by_end=by_end, verdict=verdict))
         for name in names:
             weighed = weigh_odds(hit, chances[["price", name]].dropna(), markets)
             weights.append(weighed.assign(asked_as=f"{name} at {stage}"))

@@ -16,7 +16,7 @@ from helpers.calendar import ZONE
 from helpers.events.moments import number_days
 from helpers.public_files import hash_file, locate_public
 from helpers.stats.means import measure_share, summarize_clustered
-from helpers.stats.paired import compare_pairs, judge_family
+from helpers.stats.paired import compare_pairs, compute_mde, judge_family
 from helpers.store import locate_input, locate_output
 from helpers.worldreasoner.cards import read_question
 from helpers.worldreasoner.hindsight.graphs import check_graph, tabulate_nodes
@@ -183,9 +183,10 @@ def judge_markets(questions, nodes):
 
 
 def check_markets(moves, ends, prices, outcome):
-    """Return the market checks, printed and recomputed: check, whose, share, low, high, n, n_clusters.
+    """Return the market checks, printed and recomputed: check, whose, share, low, high, n, n_clusters, mde.
 
-    Local moves are clustered by question. The last two rows say that resolved prices move towards the outcome.
+    Local moves are clustered by question, and have a minimum detectable effect. The last two rows say that resolved
+    prices move towards the outcome.
     """
     dataset = papers.load_published("worldreasoner", "intext_dataset").set_index("quantity")["value"].astype(float)
     usable, known = moves[moves["is_usable"]], ends["correlation"].dropna()
@@ -204,6 +205,7 @@ def check_markets(moves, ends, prices, outcome):
         rows.append(measure_share(flags.tolist()) | {"check": name, "whose": "recomputed"})
     by_question = summarize_clustered(usable[["agrees"]], usable["question_id"]).loc["agrees"]
     rows[1] |= by_question[["low", "high", "n_clusters"]].to_dict()
+    rows[1]["mde"] = compute_mde(by_question["se"], by_question["n_clusters"])
     ranked, about = known.sort_values().to_numpy(), {"check": "median correlation"}  # 98%: fourth to thirteenth of 16
     rows.append(
         about | {"whose": "printed", "share": dataset["market_corr_median"], "n": int(dataset["market_corr_n"])}
@@ -217,7 +219,7 @@ def check_markets(moves, ends, prices, outcome):
         ("pressure points to the outcome", ends["pressure"].to_numpy()),
     ):
         rows.append(measure_share((np.sign(values) == towards).tolist()) | {"check": name, "whose": "recomputed"})
-    return pd.DataFrame(rows)["check whose share low high n n_clusters".split()]
+    return pd.DataFrame(rows)["check whose share low high n n_clusters mde".split()]
 
 
 def judge_chance(drawn, seen):
@@ -246,7 +248,7 @@ def list_pressure(questions, nodes, ends, prices):
 
 
 def count_turns(moves, paths, turns):
-    """Return how turning points and aligned events lie (G.3.1): what, share, low, high, n, n_clusters."""
+    """Return how turning points and aligned events lie (G.3.1): what, share, low, high, n, n_clusters, mde."""
     theirs = pd.read_csv(locate_public(TURNS)).query("question_id in @turns")
     theirs = theirs.assign(day=number_days(theirs["time_utc"]))
     aligned = moves[moves["is_usable"] & moves["agrees"]].reset_index(drop=True)
@@ -265,6 +267,7 @@ def count_turns(moves, paths, turns):
     held["more than by chance"] = held.iloc[:, 0] - held.iloc[:, 1]
     shares = summarize_clustered(held, aligned["question_id"])
     shares.loc[:, ["low", "high"]] = shares[["low", "high"]].clip(-1, 1)
+    shares.loc["more than by chance", "mde"] = compute_mde(*shares.loc["more than by chance", ["se", "n_clusters"]])
     table = shares.rename(columns={"mean": "share"}).rename_axis("what").reset_index()
     changed = measure_share([len(find_lead_changes(*path)) > 0 for path in paths.values()])
     marked = theirs.groupby("question_id").size().reindex(list(turns), fill_value=0)
@@ -274,7 +277,7 @@ def count_turns(moves, paths, turns):
         {"what": "points that the authors marked, median", "share": marked.median()},
         {"what": "of theirs within 3 days of ours", "share": np.mean(near), "n": len(near)},
     ]
-    return pd.concat([table, pd.DataFrame(rows)])["what share low high n n_clusters".split()]
+    return pd.concat([table, pd.DataFrame(rows)])["what share low high n n_clusters mde".split()]
 
 
 # --- questions and results --------------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ def judge_delays(runs, chosen=HORIZON_DAYS):
     above = match_leads(ends)
     gap = (above[short] - above[chosen]).to_frame("d")
     found = summarize_clustered(gap, find_clusters(runs[chosen][0])[0]).iloc[0]
-    said = ("a week is harder than the next day", "last_value above guessing, same questions")
+    said = ("a week is harder than the next day (for the last value)", "last_value above guessing, same questions")
     rows.append((*said, above[short].mean(), above[chosen].mean(), found["mean"], found["p"], int(found["n"])))
     table = pd.DataFrame(rows, columns="statement measure short long difference p n".split())
     return judge_family(table, "difference", "agrees", "disagrees")

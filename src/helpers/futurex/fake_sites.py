@@ -22,7 +22,7 @@ from helpers.calendar import blank_dates, stamp_moment
 from helpers.futurex.fake_pages import write_empty, write_template, write_with_model
 from helpers.models.judges import build_consult
 from helpers.prompts import read_prompt
-from helpers.stats.means import measure_share
+from helpers.stats.means import measure_share, summarize_clustered
 from helpers.store import parse_json
 from helpers.web.pages import GatewayError
 
@@ -240,8 +240,7 @@ def mark_trials(trials):
 
 def measure_arms(marked):
     """Return by arm and defence n (events) and shares: moved by the first page (with low and high, Wilson's),
-    moved_in_all (by any of its editions), changed, quoted.
-    """
+    moved_in_all (by any of its editions), changed, quoted."""
     rows = []
     for (arm, defence), part in marked.groupby(["arm", "defence"], sort=False):
         first = part[part["round"] == 1]
@@ -254,13 +253,14 @@ def measure_arms(marked):
 def count_set_aside(events, crawler, defences):
     """Return, by day and defence, what is left of the honest passages that a search shows an agent (`N_FOUND` each).
 
-    Columns day, defence, n_events, n (passages), whole (kept with every figure; share), low, high (Wilson).
+    Columns day, defence, n_events, n (passages), whole (kept with every figure; share), low, high (by source).
     """
-    rows = []
+    parts = {}
     for (day, part), defence in itertools.product(events.groupby("as_of"), defences):
-        whole = []
+        guarded, whole = GuardedWorld(crawler, defence), []
         for event in part.to_dict("records"):
             hits = crawler.search(event["prompt"], day, N_FOUND)
-            whole += [GuardedWorld(crawler, defence).guard(hit, event["prompt"], day) == hit for hit in hits]
-        rows.append({"day": day[:10], "defence": defence, "n_events": len(part)} | measure_share(whole))
-    return pd.DataFrame(rows).rename(columns={"share": "whole"})
+            whole += [(event["source_id"], guarded.guard(hit, event["prompt"], day) == hit) for hit in hits]
+        table = pd.DataFrame(whole, columns=["source_id", "whole"]).set_index("source_id")
+        parts[day[:10], defence, len(part)] = summarize_clustered(table)
+    return pd.concat(parts, names=["day", "defence", "n_events"]).rename(columns={"mean": "whole"}).reset_index()

@@ -45,6 +45,8 @@ def test_each_verdict_on_a_judge_is_reached_where_it_is_true():
     assert middling["fit"] < 0.06 and middling["unfit"] < 0.06  # nominal: 0.025 each
     few = draw_verdicts(rng, 0.85, n=MIN_CASES - 1, n_draws=50, is_fresh=True)
     assert few["inconclusive"] == 1, "with fewer cases it cannot be told"
+    never = measure_judge([False] * 60, rng.random(60) < 0.5, rng, 200, is_rule=True, is_fresh=True)
+    assert never["verdict"] == "inconclusive" and never["kappa"] == 0, "kappa of one who flags none is 0 in every draw"
     known = draw_verdicts(rng, 0.85, n_draws=50, is_fresh=False)
     assert known["inconclusive"] == 1, "who wrote the rule cannot show that it is fit"
 

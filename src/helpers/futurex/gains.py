@@ -38,7 +38,7 @@ def describe_differences(differences, clusters, strata=None):
     """Return n, n_clusters, difference, low, high, p, mde of differences by event.
 
     Below ten clusters p is the exact sign-flip test's and there is no interval; `mde` is the minimum detectable
-    effect. What is in several of `strata` (`summarize_clustered`) is left out of all at once.
+    effect, blank where nothing varies. What is in several of `strata` (`summarize_clustered`) is left out of all.
 
     >>> found = describe_differences(pd.Series([0.5, 0.5, 0.5]), None)
     >>> found["n"], found["p"], bool(np.isnan(found["low"]))
@@ -53,7 +53,7 @@ def describe_differences(differences, clusters, strata=None):
     row |= {name: found[name] for name in ("low", "high", "p")}
     if strata is None and found["n_clusters"] < MIN_CLUSTERS:
         return row | {"p": sign_flip_test(known, clusters)}
-    return row | {"mde": float(compute_mde(found["se"], found["n_clusters"])) if found["p"] >= 0 else np.nan}
+    return row | {"mde": compute_mde(found["se"], row["n_clusters"]) if found["p"] >= 0 < found["se"] else np.nan}
 
 
 def compare_memory(scores, events, model, baseline, kinds):

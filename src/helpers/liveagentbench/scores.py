@@ -57,7 +57,7 @@ def draw_shares(wide, sizes, ax, digits):
 
     Lines part the columns: all tasks, groups of scenarios, capabilities; zeros are grey, blanks white.
     """
-    look = {"vmin": 0.01, "vmax": 180, "annot": True, "fmt": f".{digits}f", "linewidths": 0.5, "annot_kws": {"size": 9}}
+    look = {"vmin": 0.01, "vmax": 190, "annot": True, "fmt": f".{digits}f", "linewidths": 0.5, "annot_kws": {"size": 9}}
     greens = sns.light_palette("seagreen", as_cmap=True).with_extremes(under="0.85")
     sns.heatmap(wide, ax=ax, cmap=greens, cbar=False, **look)
     names = [GROUPS.get(name, name.replace("_", "\n")).capitalize() for name in wide]

@@ -5,7 +5,7 @@ import math
 import pandas as pd
 
 from helpers.stats.means import measure_share, summarize_clustered
-from helpers.stats.paired import judge_family
+from helpers.stats.paired import compute_mde, judge_family
 
 DESCRIBED = ["id", "family", "task", "source", "cutoff", "target", "n_choices"]
 
@@ -71,8 +71,8 @@ def tabulate_accuracy(scored, by=("task", "solver")):
 def compare_with_floor(scored):
     """Return by task how far each solver lies above majority on the same instances, clustered by source.
 
-    Columns task, solver, difference, low, high, n, n_clusters, p (Holm over the table), verdict ("holds": above; below
-    ten sources nothing is said).
+    Columns task, solver, difference, low, high, n, n_clusters, mde, p (Holm over the table), verdict ("holds": above;
+    below ten sources nothing is said).
     """
     wide = scored.pivot(index="id", columns="solver", values="is_right").astype(float)
     about = scored.drop_duplicates("id").set_index("id").reindex(wide.index)
@@ -82,5 +82,5 @@ def compare_with_floor(scored):
         above = summarize_clustered(part.sub(wide.loc[ids, "majority"], axis=0), about.loc[ids, "source"])
         rows.append(above.rename_axis("solver").reset_index().assign(task=task))
     table = pd.concat(rows, ignore_index=True).rename(columns={"mean": "difference"})
-    table = judge_family(table).drop(columns="p").rename(columns={"p_holm": "p"})
-    return table[["task", "solver", "difference", "low", "high", "n", "n_clusters", "p", "verdict"]]
+    table = judge_family(table.assign(mde=compute_mde(table["se"].where(table["se"] > 0), table["n_clusters"])))
+    return table.assign(p=table["p_holm"])["task solver difference low high n n_clusters mde p verdict".split()]

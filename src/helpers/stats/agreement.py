@@ -67,15 +67,15 @@ def measure_kappa(first, second, n_labels, rng, n_boot=2000, clusters=None):
 def measure_judge(flags, truth, rng, n_boot, **about):
     """Return how a judge's flags agree with the truth: n, n_true, n_flagged, precision, recall, kappa with intervals.
 
-    The verdict is this one reading's (`judge_fit`, which takes `about`). Cases without a flag (None) are left
-    out; a share of nothing, and kappa where one side never differs, are NaN.
+    The verdict is this one reading's (`judge_fit`, which takes `about`). Cases without a flag (None) are left out.
+    NaN are a share of nothing, and kappa's interval where all or none are flagged: it is 0 then in every draw.
     """
     pairs = [(bool(flag), bool(true)) for flag, true in zip(flags, truth, strict=True) if flag is not None]
     row = {"n": len(pairs), "n_true": sum(t for _, t in pairs), "n_flagged": sum(f for f, _ in pairs)}
     for name, flagged in (("precision", [t for f, t in pairs if f]), ("recall", [f for f, t in pairs if t])):
         share = measure_share(flagged)
         row |= {name: share["share"], f"{name}_low": share["low"], f"{name}_high": share["high"]}
-    kappa, low, high = measure_kappa(*np.array(pairs).T, 2, rng, n_boot)
+    kappa, low, high = measure_kappa(*np.array(pairs).T, 2, rng, n_boot * (0 < row["n_flagged"] < row["n"]))
     row |= {"kappa": kappa, "kappa_low": low, "kappa_high": high}
     reading = row | {"n_rarer": min(row["n_true"], row["n"] - row["n_true"])}
     return row | {"verdict": judge_fit([reading], **{"is_fresh": False} | about)}

@@ -25,9 +25,8 @@ ALPHA = 0.05
 POWER = 0.8
 """With this chance a study finds a real difference, at p below `ALPHA`."""
 BETTER = ("a is better", "b is better")
-COLUMNS = (
-    "group a b mean_a mean_b difference low high low_by_event high_by_event mde n n_clusters n_only_a n_only_b verdict"
-).split()
+COLUMNS = "group a b mean_a mean_b difference low high p low_by_event high_by_event mde n n_clusters".split()
+COLUMNS += ["n_only_a", "n_only_b", "verdict"]
 AGREES = {"holds": "agrees", "fails": "disagrees", "inconclusive": "inconclusive"}
 """What a verdict of `judge_interval` says of a paper's statement."""
 
@@ -121,9 +120,10 @@ def fill_predictions(predictions):
 def compare(scores, a, b):
     """Return the paired difference between two agents, a minus b: a row for all events, and one a level.
 
-    Each event counts once: a's mean score on it (over samples and runs) minus b's. The 95% interval is by the events'
-    cluster, that by event beside it; `mde`: minimum detectable effect; `n_only_a`, `n_only_b`: events that the other
-    lacks. The verdict is "a is better", "b is better" or "inconclusive". Raises LookupError for an unknown agent.
+    Each event counts once: a's mean score on it (over samples and runs) minus b's. The 95% interval and p are by the
+    events' cluster, an interval by event beside them; `mde`: minimum detectable effect; `n_only_a`, `n_only_b`: events
+    that the other lacks. The verdict is "a is better", "b is better" or "inconclusive". Raises LookupError for an
+    unknown agent.
     """
     names = sorted(scores["agent_id"].dropna().unique())
     for name in (a, b):

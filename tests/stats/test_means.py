@@ -152,6 +152,7 @@ def test_the_difference_that_could_be_seen_is_statsmodels():
     for n in (12, 30, 200):
         exact = TTestPower().solve_power(nobs=n, alpha=0.05, power=0.8)
         assert compute_mde(1 / math.sqrt(n), n) == pytest.approx(exact, rel=0.02)
+    assert math.isnan(compute_mde(0.0, 12)), "where nothing varies nothing is detected"
 
 
 CLUSTERS = pd.Series([f"s{at % 12:02}" for at in range(120)], [f"e{at:03}" for at in range(120)])

@@ -53,7 +53,7 @@ def describe_differences(differences, clusters, strata=None):
     row |= {name: found[name] for name in ("low", "high", "p")}
     if strata is None and found["n_clusters"] < MIN_CLUSTERS:
         return row | {"p": sign_flip_test(known, clusters)}
-    return row | {"mde": compute_mde(found["se"], row["n_clusters"]) if found["p"] >= 0 < found["se"] else np.nan}
+    return row | {"mde": compute_mde(found["se"], row["n_clusters"]) if found["p"] >= 0 else np.nan}
 
 
 def compare_memory(scores, events, model, baseline, kinds):

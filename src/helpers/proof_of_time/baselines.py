@@ -82,5 +82,5 @@ def compare_with_floor(scored):
         above = summarize_clustered(part.sub(wide.loc[ids, "majority"], axis=0), about.loc[ids, "source"])
         rows.append(above.rename_axis("solver").reset_index().assign(task=task))
     table = pd.concat(rows, ignore_index=True).rename(columns={"mean": "difference"})
-    table = judge_family(table.assign(mde=compute_mde(table["se"].where(table["se"] > 0), table["n_clusters"])))
+    table = judge_family(table.assign(mde=compute_mde(table["se"], table["n_clusters"])))
     return table.assign(p=table["p_holm"])["task solver difference low high n n_clusters mde p verdict".split()]

@@ -158,9 +158,9 @@ def judge_pair(pair, p="p"):
 
 
 def compute_mde(error, n_clusters):
-    """Return the minimum detectable effect: the smallest difference a t test with this error finds with `POWER`."""
+    """Return the minimum detectable effect: what a t test with this error finds with `POWER`; NaN if nothing varies."""
     free = np.maximum(np.asarray(n_clusters) - 1, 1)
-    return (stats.t.ppf(1 - ALPHA / 2, free) + stats.t.ppf(POWER, free)) * error
+    return (stats.t.ppf(1 - ALPHA / 2, free) + stats.t.ppf(POWER, free)) * np.where(error == 0, np.nan, error)
 
 
 def list_pairs(names):

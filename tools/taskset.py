@@ -2,11 +2,12 @@
 
 data/taskset/scenarios.csv and tasks.csv are made to be edited by a person; they hold questions and what is asked, never
 an answer: answers are computed from the rows. A task's `parts` are the files or pages that hold what it needs, joined
-by "+": csv, html, pdf, png, gif, wav or page, each after "source/" where it is not of the scenario's source. Parts of
+by "+": csv, html, pdf, png, gif, mp3 or page, each after "source/" where it is not of the scenario's source. Parts of
 one source share its dates out between them, the earlier ones to the first. `PYTHONPATH=src:tools python -m taskset`
 writes data/sets/taskset (events, answers) and data/taskset/files.tar.xz; the same rows give the same files.
 """
 
+import subprocess
 import tarfile
 import tempfile
 from io import BytesIO
@@ -15,8 +16,10 @@ from pathlib import Path
 import matplotlib as mpl
 import numpy as np
 import pandas as pd
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.figure import Figure
+from PIL import Image
 
 from helpers import papers
 from helpers.faults import read_sheet
@@ -192,11 +195,13 @@ def describe_task(task, scenario, source, parts, split):
 # --- files ------------------------------------------------------------------------------------------------------------
 
 
-def build_files(events, sources, shown, folder):
+def build_files(events, sources, shown, folder, others=()):
     """Write the files of tasks, and return {event_id: [path or address]} in the order of the parts.
 
-    `shown` is what `tasks.read_shown` returns. A form without a writer has the path at which it would stand.
+    `shown` is what `read_shown` returns, `others` are writers beside `WRITERS`. A form without a writer has the path at
+    which it would stand.
     """
+    writers = WRITERS | dict(others)
     folder.mkdir(parents=True, exist_ok=True)
     places = {}
     for event in events.to_dict("records"):
@@ -208,8 +213,8 @@ def build_files(events, sources, shown, folder):
             if form == "page":
                 places[event["event_id"]].append(name)
                 continue
-            if form in WRITERS:
-                (folder / name).write_bytes(WRITERS[form](sources[source_id], rows))
+            if form in writers:
+                (folder / name).write_bytes(writers[form](sources[source_id], rows))
             places[event["event_id"]].append(folder / name)
     return places
 
@@ -272,7 +277,73 @@ def write_pdf(source, rows):
     return out.getvalue()
 
 
-WRITERS = {"csv": write_csv, "html": write_html, "pdf": write_pdf}
+def draw_frame(source, rows, n_shown=None):
+    """Return a chart in sixteen greys, every value beside its mark: bars of one moment, else a line an entity.
+
+    `n_shown`: how many moments are drawn, the last one named in the title (a frame of a clip).
+    """
+    name, moments = rows.columns[2], sorted(rows["occurred_at"].unique())
+    spec, labels = source.variables[name], [moment.replace("T", " ") for moment in moments]
+    shown = rows[rows["occurred_at"].isin(moments[:n_shown])]
+    texts = [format_number(value, spec["decimals"], True) for value in shown[name]]
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update({"font.family": ["DejaVu Sans"], "font.size": 10, "axes.titlesize": 10})
+        figure = Figure(figsize=(7.2, 4), dpi=80, layout="constrained")
+        ax = figure.add_subplot()
+        if len(moments) == 1:
+            ax.bar_label(ax.barh(shown["entity"], shown[name], color="0.6"), texts, padding=3)
+            ax.set(title=f"{source.name}, {labels[0]}", xlabel=head_column(spec))
+            ax.margins(x=0.15)
+        else:
+            for entity, own in shown.groupby("entity", sort=False):
+                ax.plot(own["occurred_at"].map(moments.index), own[name], marker="o", color="0.4", label=entity)
+            for moment, value, text in zip(shown["occurred_at"], shown[name], texts, strict=True):
+                box = {"bbox": {"facecolor": "white", "edgecolor": "none", "pad": 0.5}, "ha": "center"}
+                ax.annotate(text, (moments.index(moment), value), (0, 8), textcoords="offset points", **box)
+            ax.set_xticks(range(len(moments)), labels, rotation=30, ha="right")
+            low, high = rows[name].min(), rows[name].max()
+            pad = 0.15 * (high - low or 1)
+            ax.set(xlim=(-0.5, len(moments) - 0.5), ylim=(low - pad, high + pad), ylabel=head_column(spec))
+            ax.set_title(source.name if n_shown is None else f"{source.name}, {labels[n_shown - 1]}")
+            ax.legend()
+        FigureCanvasAgg(figure)
+        figure.savefig(out := BytesIO(), format="png")
+    return Image.open(out).convert("L").quantize(16)
+
+
+def write_chart(source, rows):
+    """Return a chart as PNG."""
+    draw_frame(source, rows).save(out := BytesIO(), "PNG", optimize=True)
+    return out.getvalue()
+
+
+def write_clip(source, rows):
+    """Return a clip as GIF: a frame a moment, a second each."""
+    first, *rest = [draw_frame(source, rows, n) for n in range(1, rows["occurred_at"].nunique() + 1)]
+    first.save(out := BytesIO(), "GIF", save_all=True, append_images=rest, duration=1000, loop=0)
+    return out.getvalue()
+
+
+def read_out(source, rows):
+    """Return a recording as MP3 (mono, 16 kbit/s): what espeak-ng says of the rows, one after the other.
+
+    Raises FileNotFoundError where espeak-ng or lame is not installed.
+    """
+    name = rows.columns[2]
+    spec = source.variables[name]
+    said = [f"{source.name}. {head_column(spec)}."]
+    for row in rows.to_dict("records"):
+        moment = pd.Timestamp(row["occurred_at"])
+        hour = f", {moment.hour} hours" if source.is_hourly else ""
+        said.append(f"{moment:%B} {moment.day}{hour}: {format_number(row[name], spec['decimals'], False)}.")
+    speech = subprocess.run(["espeak-ng", "-v", "en-us", "-s", "140", "--stdout", " ".join(said)], **PIPED).stdout
+    pressed = "lame --quiet -t -m m -b 16 --resample 11.025 - -".split()
+    return subprocess.run(pressed, input=speech, **PIPED).stdout
+
+
+PIPED = {"check": True, "stdout": subprocess.PIPE}
+WRITERS = {"csv": write_csv, "html": write_html, "pdf": write_pdf, "png": write_chart, "gif": write_clip}
 """Form of a file -> what writes its bytes from a source and the rows shown."""
 
 
@@ -284,7 +355,7 @@ def main():
     write_table("events", events, "taskset", "sets")
     write_table("answers", answers, "taskset", "sets")
     with tempfile.TemporaryDirectory() as folder, tarfile.open(ARCHIVE, "w:xz") as archive:
-        build_files(events, sources, shown, Path(folder))
+        build_files(events, sources, shown, Path(folder), {"mp3": read_out})
         for path in sorted(Path(folder).iterdir()):
             about = tarfile.TarInfo(path.name)  # no owner, no time: the same bytes each time
             about.size = path.stat().st_size

@@ -221,6 +221,7 @@ class Agent(Setting):
     api_key_env: Text = None
     options: dict[str, Any] = {}
     usd_per_million: Price = None
+    takes: list[one_of("image", "audio")] = None
     probabilities: Truth = None
     max_lookups: Positive = None
     max_steps: Positive = None

@@ -17,6 +17,7 @@ from helpers.agents.searching import ask_deep_research, ask_step_by_step, ask_wi
 from helpers.agents.submissions import ask_by_turns, ask_for_graph, ask_for_graph_with_pages, forecast_with_graph
 from helpers.agents.workers import make_rows
 from helpers.faults import check_name, check_object, list_nearest
+from helpers.models.attachments import list_taken
 from helpers.models.costs import describe_cut
 from helpers.models.files import MODELS, name_model
 from helpers.models.judges import build_consult
@@ -215,7 +216,11 @@ def open_agent(agent_id, run_id, *, live=False, minutes=None, about=None):
         raise ValueError(f"{agent_id}: {problem}; nothing was asked")
     with ExitStack() as stack:
         connection = open_model(entry, stack) if live else None
-        settings = {"prices": read_prices(entry), "command": f"make study NOTEBOOK={run_id}"}
+        settings = {
+            "prices": read_prices(entry),
+            "takes": list_taken(entry),
+            "command": f"make study NOTEBOOK={run_id}",
+        }
         door = open_door(run_id, live=live, minutes=minutes, connection=connection, **settings)
         if live and not get_local_name(entry) and (cut := describe_cut(door)):
             print(f"{run_id}: {cut}")

@@ -1,6 +1,7 @@
 """Runs of systems on the task set (5): a program; a model with the text of the files; a model with three tools.
 
-With tools it works turn by turn: it opens pages, reads files, runs scripts (4.1).
+With tools it works turn by turn: it opens pages, reads files, runs scripts (4.1); pictures, clips (their frames) and
+sound go with the prompt where the model takes them.
 """
 
 import hashlib
@@ -16,6 +17,7 @@ from helpers.agents.sandbox import SandboxError, open_sandbox
 from helpers.liveagentbench.program import answer_question, recite, solve_task
 from helpers.liveagentbench.readers import FAULTS, READERS, Unread, extract_text
 from helpers.liveagentbench.tasks import Portal, load_taskset, open_files
+from helpers.models.attachments import KINDS
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
 from helpers.store import dump_json, parse_json
@@ -31,7 +33,7 @@ FORM = make_schema(answer={"type": "string", "maxLength": 40})
 N_TURNS = 12
 """Turns that a task may take, the answer among them."""
 TURN = make_schema(action={"enum": ["page", "file", "shell", "answer"]}, input={"type": "string", "maxLength": 1000})
-STATES = {"ok": "ok", "unparsable": "ok", "missing": "missing"}
+STATES = {"ok": "ok", "unparsable": "ok", "missing": "missing", "lacking": "lacking"}
 """A verdict's status, and a run's of it; of any other "failed"."""
 PROGRAMS = {"program of rules": answer_question, "lister": recite}
 WITH_TEXT, WITH_TOOLS = "model, with the text", "model, with tools"
@@ -90,16 +92,20 @@ def ask_with_text(consult, event, paths):
 def work_by_turns(consult, event, places, fetch, shells, repeat=0):
     """Return (status, reply, reason) of a model that works on a task with its tools until it answers.
 
-    "lacking": a file of the task is not made; "missing": a turn is not recorded; "failed": a request failed. What a
-    tool cannot do is said to the model. `places` and `fetch` are as of `program.solve_task`; scripts run in the sandbox
-    (`agents.sandbox`), the files in /evidence. What they printed is kept in `shells` (`desk.keep_printed`), and not run
-    again: recorded turns replay where there is no sandbox, too. `repeat` is the judge's: which of several runs this is.
+    "lacking": the model takes no such file, or it is not there; "missing": a turn is not recorded; "failed": a request
+    failed. What a tool cannot do is said to the model. `places` and `fetch` are as of `program.solve_task`; scripts run
+    in the sandbox (`agents.sandbox`), the files in /evidence. What they printed is kept in `shells`
+    (`desk.keep_printed`), and not run again: recorded turns replay where there is no sandbox, too. `repeat` is the
+    judge's: which of several runs this is.
     """
     files = {place.name: place for place in places if not isinstance(place, str)}
     if not all(path.exists() for path in files.values()):
         return "lacking", None, "a file of the task is not made"
     starts, said = [place for place in places if isinstance(place, str)], []
-    about = {"question": event["prompt"], "files": ", ".join(files) or "none", "start": ", ".join(starts) or "none"}
+    attached = {name: path for name, path in files.items() if path.suffix[1:] in KINDS}
+    named = ", ".join(f"{name} (attached)" if name in attached else name for name in files)
+    about = {"question": event["prompt"], "files": named or "none", "start": ", ".join(starts) or "none"}
+    shown_with = {"attachments": list(attached.values())} if attached else {}
     with ExitStack() as stack:
         scripts, n_run = [], 0
 
@@ -126,7 +132,7 @@ def work_by_turns(consult, event, places, fetch, shells, repeat=0):
         }
         for n_left in range(N_TURNS, 0, -1):
             prompt = read_prompt("taskset_turn").format(**about, n_left=n_left, said="\n\n".join(said))
-            verdict = consult(prompt, TURN, repeat)
+            verdict = consult(prompt, TURN, repeat, **shown_with)
             if verdict.status != "ok":
                 status = STATES.get(verdict.status, "failed")
                 return status, None, "its turn cannot be read" if status == "ok" else verdict.reason

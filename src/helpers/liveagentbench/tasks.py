@@ -1,8 +1,7 @@
 """The task set: 104 tasks in 26 scenarios of the paper's five groups over real series (LiveAgentBench 3).
 
 tools/taskset.py makes its tables and files of data/taskset/scenarios.csv and tasks.csv, which hold questions and what
-is asked, never an answer. Sheets, saved pages and documents are made; charts, clips and recordings are named and not
-made, as nothing here opens them. Pages are those of the replay web, behind a portal's menus.
+is asked, never an answer. Pages are those of the replay web, behind a portal's menus.
 """
 
 import tarfile
@@ -32,7 +31,7 @@ FORMS = {
     "pdf": ("text_file", "document"),
     "png": ("image", "picture"),
     "gif": ("video", "clip"),
-    "wav": ("audio", "recording"),
+    "mp3": ("audio", "recording"),
     "page": ("browser", "web site"),
 }
 """Form of a part -> the capability it takes, the environment it is of."""

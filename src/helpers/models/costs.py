@@ -4,6 +4,7 @@ import math
 import time
 from functools import lru_cache
 
+from helpers.models.attachments import put_in
 from helpers.models.failures import LlmError
 from helpers.models.transport import load_litellm
 from helpers.store import dump_json
@@ -76,7 +77,9 @@ def bound_cost(door, request):
     if prices is None:
         return None
     n_output = options.get("max_completion_tokens") or options.get("max_tokens") or prices[2]
-    return len(dump_json([request["messages"], options]).encode()) * prices[0] + n_output * prices[1]
+    return (
+        len(dump_json([put_in(request["messages"], door.files), options]).encode()) * prices[0] + n_output * prices[1]
+    )
 
 
 def reserve(door, model, bound, limit):

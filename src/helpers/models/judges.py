@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import jsonschema
 
+from helpers.models.attachments import KINDS, refer
 from helpers.models.failures import LlmError
 from helpers.models.grammars import demand_json
 from helpers.models.llm import ask
@@ -22,7 +23,8 @@ MAX_TOKENS, WARMTH = 400, 0.7
 class Verdict(NamedTuple):
     """A judge's reply: `value` is its JSON object, None unless `status` is "ok"; `reason` says why there is none.
 
-    Other states: missing (not recorded), unparsable, and those of a failed request (error, timeout, refusal, ...).
+    Other states: missing (not recorded), lacking (the model takes no such file), unparsable, and those of a failed
+    request (error, timeout, refusal, ...).
     `seconds` are those of the one time that it was asked.
     """
 
@@ -33,13 +35,17 @@ class Verdict(NamedTuple):
 
 
 def build_consult(door, model, is_local, own=None, reduce=None) -> Callable[..., Verdict]:
-    """Return a judge on a door: `consult(prompt, schema, repeat=0, is_continued=False)`; `own`: an agent's options.
+    """Return a judge on a door: `consult(prompt, schema, repeat=0, is_continued=False, attachments=())`.
 
-    `is_continued`: a local model's prompt cache may serve what it shares with the one before; `reduce` as in `ask`.
+    `own`: an agent's options. `is_continued`: a local model's prompt cache may serve what it shares with the one
+    before; `attachments`: paths of pictures and sound that go with the prompt; `reduce` as in `ask`.
     """
 
-    def consult(prompt, schema, repeat=0, is_continued=False):
-        messages = [{"role": "user", "content": prompt}]
+    def consult(prompt, schema, repeat=0, is_continued=False, attachments=()):
+        if lacks := sorted({KINDS[path.suffix[1:]] for path in attachments} - set(door.takes)):
+            return Verdict("lacking", reason=f"the model takes no {' and no '.join(lacks)}")
+        content = [{"type": "text", "text": prompt}, *refer(door, attachments)] if attachments else prompt
+        messages = [{"role": "user", "content": content}]
         options = demand_json("verdict", schema) | {"max_tokens": MAX_TOKENS}
         options |= {"temperature": WARMTH, "seed": repeat} if repeat else {"temperature": 0}
         options |= {"extra_body": {"cache_prompt": is_continued}} if is_local else {}

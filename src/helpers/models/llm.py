@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from helpers.limits import call_within, count_left, end_after
+from helpers.models.attachments import put_in
 from helpers.models.costs import bound_cost, price_reply, read_count, reserve, settle
 from helpers.models.failures import MAX_WAIT_S, LlmError, explain, is_passing, read_wait
 from helpers.models.recordings import Recordings, hash_request
@@ -37,7 +38,8 @@ SECRET_OPTION = re.compile(r"headers?$|api_?key$|authorization$|password$|secret
 class Door:
     """What `ask` needs beside the request; the spending is in US dollars, `room` guards it.
 
-    `connection` (api_base, api_key) is neither hashed nor recorded; `ends_at` is a moment of time.monotonic().
+    `connection` (api_base, api_key) is neither hashed nor recorded; `ends_at` is a moment of time.monotonic(). `takes`:
+    kinds of files that the model takes (image, audio); `files`: {digest: path} of those that prompts name.
     """
 
     recordings: Recordings
@@ -52,6 +54,8 @@ class Door:
     ends_at: float = math.inf
     rereads: bool = False
     prices: tuple | None = None
+    takes: tuple = ()
+    files: dict = field(default_factory=dict)
     spent_usd: float = 0.0
     at_most_usd: float = 0.0
     set_aside_usd: float = 0.0
@@ -228,7 +232,9 @@ def complete(door, request, limit, row):
     def send():  # the seconds are whole: litellm makes a client for each timeout
         given = connect(door) | {"timeout": count_left(limit)} | request["options"]
         started_at = time.monotonic()
-        return load_litellm().completion(model, request["messages"], **given), time.monotonic() - started_at
+        return load_litellm().completion(
+            model, put_in(request["messages"], door.files), **given
+        ), time.monotonic() - started_at
 
     response, seconds = try_often(door, send, limit, row)
     response.model = str(response.model)  # whatever the server calls it: its price is looked up by the name

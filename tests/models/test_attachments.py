@@ -41,7 +41,7 @@ def test_a_server_gets_the_files_and_a_recording_their_digests(files, knock, pro
     assert base64.b64decode(sound["input_audio"]["data"]) == files[3].read_bytes()
     (row,) = door.recordings.rows.values()
     kept = row["request"]["messages"][0]["content"]
-    assert [part["type"] for part in kept] == ["text"] + ["file"] * 4 and kept[1]["name"] == "chart.png"
+    assert [part["type"] for part in kept] == ["text"] + ["attachment"] * 4 and kept[1]["name"] == "chart.png"
     assert consult("What is it?", SCHEMA, attachments=files).status == "ok" and len(provider.asked) == 1
     files[0].write_bytes(files[1].read_bytes())  # another file under the same name is another request
     assert consult("What is it?", SCHEMA, attachments=files).status == "ok" and len(provider.asked) == 2
@@ -51,6 +51,12 @@ def test_what_a_model_does_not_take_is_not_sent(files, knock, provider):
     consult = build_consult(knock(takes=("image",)), "openai/mock-1", False)
     verdict = consult("What is it?", SCHEMA, attachments=files)
     assert (verdict.status, verdict.reason) == ("lacking", "the model takes no audio") and not provider.asked
+
+
+def test_a_clip_that_is_none_is_told(files, knock, provider):
+    files[2].write_bytes(b"GIF89a")
+    verdict = build_consult(knock(takes=("image", "audio")), "openai/mock-1", False)("?", SCHEMA, attachments=files)
+    assert (verdict.status, provider.asked) == ("lacking", []) and "clip.gif" in verdict.reason
 
 
 def test_the_bytes_of_files_count_in_the_bound(files, knock):

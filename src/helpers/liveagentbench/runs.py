@@ -17,7 +17,7 @@ from helpers.agents.sandbox import SandboxError, open_sandbox
 from helpers.liveagentbench.program import answer_question, recite, solve_task
 from helpers.liveagentbench.readers import FAULTS, READERS, Unread, extract_text
 from helpers.liveagentbench.tasks import Portal, load_taskset, open_files
-from helpers.models.attachments import KINDS
+from helpers.models.attachments import find_kind
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
 from helpers.store import dump_json, parse_json
@@ -102,7 +102,7 @@ def work_by_turns(consult, event, places, fetch, shells, repeat=0):
     if not all(path.exists() for path in files.values()):
         return "lacking", None, "a file of the task is not made"
     starts, said = [place for place in places if isinstance(place, str)], []
-    attached = {name: path for name, path in files.items() if path.suffix[1:] in KINDS}
+    attached = {name: path for name, path in files.items() if find_kind(path)}
     named = ", ".join(f"{name} (attached)" if name in attached else name for name in files)
     about = {"question": event["prompt"], "files": named or "none", "start": ", ".join(starts) or "none"}
     shown_with = {"attachments": list(attached.values())} if attached else {}

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import jsonschema
 
-from helpers.models.attachments import KINDS, refer
+from helpers.models.attachments import find_kind, refer
 from helpers.models.failures import LlmError
 from helpers.models.grammars import demand_json
 from helpers.models.llm import ask
@@ -42,9 +42,12 @@ def build_consult(door, model, is_local, own=None, reduce=None) -> Callable[...,
     """
 
     def consult(prompt, schema, repeat=0, is_continued=False, attachments=()):
-        if lacks := sorted({KINDS[path.suffix[1:]] for path in attachments} - set(door.takes)):
+        if lacks := sorted({find_kind(path) for path in attachments} - set(door.takes)):
             return Verdict("lacking", reason=f"the model takes no {' and no '.join(lacks)}")
-        content = [{"type": "text", "text": prompt}, *refer(door, attachments)] if attachments else prompt
+        try:
+            content = [{"type": "text", "text": prompt}, *refer(door, attachments)] if attachments else prompt
+        except OSError:
+            return Verdict("lacking", reason=f"cannot be read: one of {', '.join(path.name for path in attachments)}")
         messages = [{"role": "user", "content": content}]
         options = demand_json("verdict", schema) | {"max_tokens": MAX_TOKENS}
         options |= {"temperature": WARMTH, "seed": repeat} if repeat else {"temperature": 0}

@@ -39,7 +39,7 @@ class Door:
     """What `ask` needs beside the request; the spending is in US dollars, `room` guards it.
 
     `connection` (api_base, api_key) is neither hashed nor recorded; `ends_at` is a moment of time.monotonic(). `takes`:
-    kinds of files that the model takes (image, audio); `files`: {digest: path} of those that prompts name.
+    kinds of files that the model takes (image, audio); `files`: {digest: message parts} of those prompts name.
     """
 
     recordings: Recordings

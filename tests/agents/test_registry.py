@@ -31,7 +31,7 @@ def test_a_name_that_would_be_another_path_is_refused_where_it_enters(tmp_path, 
 def test_a_wrong_entry_is_told_with_agent_and_reason_and_stops_no_other(tmp_path):
     path = tmp_path / "agents.toml"
     path.write_text('[good]\nmodel = "openai/mock-1"\n[mine]\nmodel = "local/llama"\n')
-    with pytest.raises(ValueError, match="mine: there is no model 'local/llama'; there are local/qwen, local/smo"):
+    with pytest.raises(ValueError, match="mine: there is no model 'local/llama'; there are local/qwen, local/qwe"):
         load_entries(path, wanted=["mine"])
     assert [*load_entries(path, wanted=["good"])] == ["good"]
     path.write_text('[mine]\nmodel = "x/y"\n[mine]\nmodel = "x/y"\n')

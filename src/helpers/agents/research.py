@@ -8,7 +8,7 @@ from jsonschema import Draft202012Validator
 
 from helpers.agents.prompted import constrain_answer, constrain_json
 from helpers.agents.prompts import fill_final_line, fill_prompt
-from helpers.agents.searching import call_tool, read_arguments, write_schema
+from helpers.agents.searching import call_tool, write_schema
 from helpers.models.grammars import make_schema, quote_literal
 from helpers.prompts import read_prompt
 from helpers.store import dump_json, parse_object
@@ -206,8 +206,8 @@ def read_call(reply):
     True
     """
     if reply["tool_calls"]:
-        first = reply["tool_calls"][0]
-        return {"name": first["function"]["name"], "arguments": read_arguments(first)}
+        first = reply["tool_calls"][0]["function"]
+        return {"name": first["name"], "arguments": parse_object(first["arguments"])}
     content = reply["content"] or NOTHING
     if not content.lstrip().startswith("{"):
         return {"name": "final_answer", "arguments": {"answer": content}}

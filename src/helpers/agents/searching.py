@@ -110,11 +110,6 @@ def call_tool(transcript, world, event, name, arguments, *, actor=None, is_numbe
     return text
 
 
-def read_arguments(call):
-    """Return a tool call's arguments as a dict, {} when they are no JSON object."""
-    return parse_object(call["function"]["arguments"])
-
-
 def put_found(transcript, event, world, *, is_numbered=False):
     """Return what one search finds, by the question (or the event's `query`), as the text that stands before it."""
     query = event.get("query") or event["prompt"]
@@ -186,7 +181,8 @@ def ask_with_tools(transcript, event, world):
             return reply
         messages.append({"role": "assistant", "content": reply["content"], "tool_calls": reply["tool_calls"]})
         for call in reply["tool_calls"]:
-            seen = call_tool(transcript, world, event, call["function"]["name"], read_arguments(call))
+            arguments = parse_object(call["function"]["arguments"])
+            seen = call_tool(transcript, world, event, call["function"]["name"], arguments)
             messages.append({"role": "tool", "tool_call_id": call["id"], "content": seen})
 
 

@@ -9,7 +9,7 @@ import threading
 import time
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, wait
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from functools import partial
 
@@ -120,8 +120,14 @@ def ask_all(tasks, agents, world, watch, deadline_s, workers):
 
 # --- when a run stops ------------------------------------------------------------------------------------------------
 
-STOPS = (signal.SIGINT, signal.SIGTERM)
-"""What a person, or who started us, stops a run with."""
+
+@contextmanager
+def handle_stops(handler=signal.default_int_handler):
+    """Have SIGINT and SIGTERM handled while the block runs, by default as Ctrl-C is, also where they were ignored."""
+    with ExitStack() as stack:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            stack.callback(signal.signal, number, signal.signal(number, handler))
+        yield
 
 
 class Stopped(RuntimeError):
@@ -189,9 +195,5 @@ def heed_signals(watch):
         os.write(2, f"\n{told}\n".encode())  # print is not safe here: it may be at work itself
         watch.stop("signal", f"stopped by {'Ctrl-C' if is_c else 'SIGTERM'}")
 
-    before = {number: signal.signal(number, stop) for number in STOPS}
-    try:
+    with handle_stops(stop):
         yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

@@ -178,9 +178,8 @@ def main(names=(), window="A", out=None, adjust=False, explain=False):
     told, differing = describe_conditions(runs)
     if adjust:
         fit, adjusted = fit_adjusted(scores, events, labels)
-        pairs = judge_pairs(
-            compare_adjusted(fit, report.choose_pairs([name for name in adjusted.index if name in shown]))
-        )
+        chosen = report.choose_pairs([name for name in adjusted.index if name in shown])
+        pairs = judge_pairs(compare_adjusted(fit, chosen))
         adjusted = adjusted.apply(lambda row: report.write_interval(*row, digits=3), axis=1)
         texts = adjusted.rename("adjusted").rename_axis("agent").reset_index().merge(texts)
         told, differing = "not all asked of all", ADJUSTED

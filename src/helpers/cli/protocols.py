@@ -106,9 +106,8 @@ def tell_futurex(run, means, leads):
     lead = "No lead: no run of a baseline on these questions under the same condition is kept."
     if run.label in leads.index:
         pair = leads.loc[run.label]
-        beside = (
-            f"{pair['baseline']}, the best baseline here ({report.take_whole(means).loc[pair['baseline'], 'mean']:.3f})"
-        )
+        mean = report.take_whole(means).loc[pair["baseline"], "mean"]
+        beside = f"{pair['baseline']}, the best baseline here ({mean:.3f})"
         lead = f"Lead over {beside}, over what both answered: {write_pair(pair)}."
     return [*notes, lead], list_means(own, "score")
 

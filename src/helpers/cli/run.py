@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import signal
 from functools import partial
 from typing import NamedTuple
 
@@ -19,7 +18,7 @@ from helpers.agents.runs import (
     sees_today,
     select_whole,
 )
-from helpers.agents.workers import STOPS, Stopped
+from helpers.agents.workers import Stopped, handle_stops
 from helpers.cli.compare import find_moment
 from helpers.cli.conditions import judge_run
 from helpers.cli.main import PartWay, show, tell
@@ -86,17 +85,6 @@ def draw_events(window, limit, plan):
 
 
 # --- asking ----------------------------------------------------------------------------------------------------------
-
-
-@contextlib.contextmanager
-def heed_stops():
-    """Let SIGINT and SIGTERM raise KeyboardInterrupt while the block runs, also where a parent had them ignored."""
-    before = {number: signal.signal(number, signal.default_int_handler) for number in STOPS}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def explain_stop(agent_id, stopped, entry, ceiling_usd):
@@ -175,7 +163,7 @@ def describe_retry(path, run_ids):
     return "; ".join(words.format(n) for words, n in found.items() if n)
 
 
-@heed_stops()
+@handle_stops()
 def main(
     names=(),
     window="A",

@@ -255,8 +255,8 @@ def count_outcomes(known, questions):
     text, and in `counts` how often each of `OUTCOMES` or missing.
     """
     scored = questions[questions["is_scored"].eq(True)].assign(agent_id=questions["run_id"])
-    means = summarize_clustered(build_matrix(scored, sorted(set(scored["agent_id"]))), find_clusters(known.events)[0])
-    means[["low", "high"]] = means[["low", "high"]].clip(0, 1)
+    matrix, clusters = build_matrix(scored, sorted(set(scored["agent_id"]))), find_clusters(known.events)[0]
+    means = summarize_clustered(matrix, clusters, ends=(0, 1))
     windows = known.events.set_index("event_id")["window"]
     runs = known.runs[known.runs["run_id"].isin(questions["run_id"])]
     newest = runs["run_id"].map(known.replies.groupby("run_id")["started_at"].max())

@@ -14,10 +14,11 @@ import pandas as pd
 from helpers.agents import registry
 from helpers.agents.registry import FUNCTION, PROMPTED
 from helpers.agents.runs import DEADLINE_S, run_agents
+from helpers.agents.workers import handle_stops
 from helpers.calendar import ZONE
 from helpers.cli.main import PartWay, show, tell
 from helpers.cli.preflight import announce_articles, check_model, locate_store, prepare_agent
-from helpers.cli.run import Asked, ask_majorities, ask_prompted, heed_stops
+from helpers.cli.run import Asked, ask_majorities, ask_prompted
 from helpers.faults import suggest
 from helpers.live import settle as settling
 from helpers.live import submission, venues
@@ -63,7 +64,7 @@ def main(names=(), questions=None, out=None, commit=None, *, settle=None, now=No
         told += ", which has passed: the challenge does not count what comes now" * (now > deadline)
     tell(told)
     base, found = Path(out) if out else locate_output(f"data/weeks/{batch.commit[:N_COMMIT]}"), {}
-    with heed_stops():
+    with handle_stops():
         for name in names:
             found[name] = ask_week(name, batch, now, path, base / name if len(names) > 1 else base, **how)
     if any(one["stopped"] for one in found.values()):
@@ -168,9 +169,7 @@ def open_judge(name, ceiling_usd):
     if name is None:
         yield None
         return
-    entry = find_entry(name)
-    if entry["method"] == FUNCTION:
-        raise ValueError(f"{name} is a function and cannot judge; name an agent that asks a model")
+    entry = registry.find_agent(name)
     prices = registry.read_prices(entry)
     settings = {"live": True, "prices": prices} | check_model(name, entry, prices, ceiling_usd)
     with ExitStack() as stack:

@@ -7,18 +7,8 @@ from the page after the fact, and a baseline's prediction, from the values it ex
 import numpy as np
 import pandas as pd
 
-KINDS = {
-    "value": "number",
-    "change": "single",
-    "threshold": "single",
-    "band": "single",
-    "leader": "single",
-    "outcome": "single",
-    "risers": "multi",
-    "above": "multi",
-    "top": "ranking",
-    "rank": "ranking",
-}
+KINDS = dict.fromkeys(("change", "threshold", "band", "leader", "outcome"), "single")
+KINDS |= {"value": "number", "risers": "multi", "above": "multi", "top": "ranking", "rank": "ranking"}
 """Ask -> kind of event."""
 NONE_LABEL = "None of these"
 GAIN_DAYS = 7

@@ -139,9 +139,8 @@ def read_polymarket(given):
         about["cluster"] = f"event-{take(groups[0], 'id', str | int)}"
     about["price"] = next(iter(take(given, "outcomePrices", Shares, [])), None)
     about["url"] = f"https://polymarket.com/market/{take(given, 'slug', Words, '')}"
-    return build_market(
-        "polymarket", take(given, "conditionId", Words), take(given, "question", Words), names, span, **about
-    )
+    key, question = (take(given, field, Words) for field in ("conditionId", "question"))
+    return build_market("polymarket", key, question, names, span, **about)
 
 
 def read_manifold(given):

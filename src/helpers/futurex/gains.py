@@ -101,8 +101,7 @@ def compare_moments(first, second, events):
             for table in (first, second)
         ]
         both = pd.concat(columns, axis=1, keys=["first", "second"]).dropna()
-        found = summarize_clustered(both, clusters)
-        found[["low", "high"]] = found[["low", "high"]].clip(0, 1)
+        found = summarize_clustered(both, clusters, ends=(0, 1))
         row = {"agent_id": agent_id} | describe_differences(both["second"] - both["first"], clusters)
         rows.append(row | {f"{end}_{name}": found.loc[name, end] for name in both for end in ("mean", "low", "high")})
     return judge_family(pd.DataFrame(rows))

@@ -277,10 +277,9 @@ def measure_shares(table, by, clusters):
     parts = []
     for keys, part in table.groupby(by):
         marks = pd.DataFrame({reason: part["rule"] == reason for reason in REASONS}).set_index(part["event_id"])
-        found = summarize_clustered(marks, clusters).rename_axis("reason").reset_index()
+        found = summarize_clustered(marks, clusters, ends=(0, 1)).rename_axis("reason").reset_index()
         parts.append(found.assign(**dict(zip(by, keys, strict=True))))
     table = pd.concat(parts, ignore_index=True).rename(columns={"mean": "share"})
-    table[["low", "high"]] = table[["low", "high"]].clip(0, 1)
     return table[[*by, "reason", "n", "n_clusters", "share", "low", "high"]]
 
 

@@ -124,9 +124,8 @@ def read_board(path):
         table = pd.DataFrame(rows).rename(columns={"modelName": "name", "overallScore": "overall"})
         table = table[["name", "overall"]].astype({"overall": float}).dropna()
     except (ValueError, KeyError, TypeError) as problem:
-        raise ValueError(
-            f"{path.name} is no board: a json or csv with modelName and overallScore ({problem})"
-        ) from None
+        wanted = "a json or csv with modelName and overallScore"
+        raise ValueError(f"{path.name} is no board: {wanted} ({problem})") from None
     table["overall"] /= 100
     return week, table.sort_values("overall", ascending=False, ignore_index=True)
 

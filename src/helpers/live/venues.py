@@ -217,9 +217,8 @@ def fetch_answer(event, about, guest):
 def fetch_one(venue, key, guest):
     """Return (a question as its venue answers it, as `formats.markets.Market`). Raises ValueError."""
     for is_closed in ("true", "false") if venue == "polymarket" else ("",):
-        given = parse_text(
-            *fetch(venue, VENUES[venue]["one"].format(id=quote(key, safe=""), is_closed=is_closed), guest)
-        )
+        url = VENUES[venue]["one"].format(id=quote(key, safe=""), is_closed=is_closed)
+        given = parse_text(*fetch(venue, url, guest))
         given = given.get("market") if venue == "kalshi" and isinstance(given, dict) else given
         rows = given if isinstance(given, list) else [given]
         markets, out = list_markets(rows, venue)
@@ -282,12 +281,8 @@ def measure_skill(chances, events):
     gain = (errors["price"] - errors["p"]).to_frame("difference")
     row, (agent, price) = summarize_clustered(gain, find_clusters(events)[0]).iloc[0], errors.mean()
     found = {"agent": agent, "price": price} | row[["n", "n_clusters"]].astype(int).to_dict()
-    return (
-        found
-        | {"difference": row["mean"]}
-        | row[["low", "high", "p"]].to_dict()
-        | {"skill": 1 - agent / (price or np.nan)}
-    )
+    found |= {"difference": row["mean"]} | row[["low", "high", "p"]].to_dict()
+    return found | {"skill": 1 - agent / (price or np.nan)}
 
 
 def score_round(chances):

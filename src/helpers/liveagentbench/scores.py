@@ -46,9 +46,9 @@ def tabulate_scores(scored, events, value="score"):
     tables, clusters = [], find_clusters(events)[0]
     for kind, name, members in columns:
         about = {"kind": kind, "column": name, "size": len(members), "right": (known := every.reindex(members)).sum()}
-        tables.append(summarize_clustered(known, clusters).rename(columns={"mean": "share"}).assign(**about))
+        found = summarize_clustered(known, clusters, ends=(0, 1)).rename(columns={"mean": "share"})
+        tables.append(found.assign(**about))
     table = pd.concat(tables).rename_axis("agent").astype({"right": int}).reset_index()
-    table[["low", "high"]] = table[["low", "high"]].clip(0, 1)
     return table["agent kind column size n n_clusters right share low high".split()]
 
 

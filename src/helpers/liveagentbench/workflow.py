@@ -60,6 +60,25 @@ def find_passages(search, text, as_of):
     return "\n".join(f"{hit.title}: {hit.text}" for hit in hits)[:MAX_PASSAGES] or "nothing"
 
 
+def run_workflow(questions, cases, answers, judge, run_id=RUN_ID, **settings):
+    """Return the views of screening and controls on all questions, by labels and by a judge's model.
+
+    `answers` are the task set's. `judge` is an agent of data/agents.toml; `settings` are those of `registry.open_agent`
+    (live, minutes).
+    """
+    with ExitStack() as stack:
+        events = [case["event"] | {"event_id": name} for name, case in cases.items() if case["places"] is None]
+        places = stack.enter_context(open_files(pd.DataFrame(events, columns=["event_id", "attachments"])))
+        places |= {name: case["places"] for name, case in cases.items() if case["places"] is not None}
+        search = stack.enter_context(open_world())().search
+        consult = stack.enter_context(open_consult(judge, run_id, about="makes tasks", **settings))
+        shells = stack.enter_context(keep_printed(run_id, settings.get("live")))
+        screened = screen_questions(questions, cases, list_truths(answers), consult, search, AS_OF)
+        fetch = Web(Portal(load_sources())).fetch
+        controlled = control_cases(questions, cases, consult, search, places, fetch, shells)
+    return pd.concat([screened, controlled], ignore_index=True)
+
+
 # --- screening -------------------------------------------------------------------------------------------------------
 
 
@@ -183,25 +202,3 @@ def is_same(first, second):
     """Say whether two answers are the same once normalised; nothing is not the same as nothing."""
     tokens = [split_tokens(extract_answer(answer)) for answer in (first, second)]
     return bool(tokens[0]) and tokens[0] == tokens[1]
-
-
-# --- both ------------------------------------------------------------------------------------------------------------
-
-
-def run_workflow(questions, cases, answers, judge, run_id=RUN_ID, **settings):
-    """Return the views of screening and controls on all questions, by labels and by a judge's model.
-
-    `answers` are the task set's. `judge` is an agent of data/agents.toml; `settings` are those of `registry.open_agent`
-    (live, minutes).
-    """
-    with ExitStack() as stack:
-        events = [case["event"] | {"event_id": name} for name, case in cases.items() if case["places"] is None]
-        places = stack.enter_context(open_files(pd.DataFrame(events, columns=["event_id", "attachments"])))
-        places |= {name: case["places"] for name, case in cases.items() if case["places"] is not None}
-        search = stack.enter_context(open_world())().search
-        consult = stack.enter_context(open_consult(judge, run_id, about="makes tasks", **settings))
-        shells = stack.enter_context(keep_printed(run_id, settings.get("live")))
-        screened = screen_questions(questions, cases, list_truths(answers), consult, search, AS_OF)
-        fetch = Web(Portal(load_sources())).fetch
-        controlled = control_cases(questions, cases, consult, search, places, fetch, shells)
-    return pd.concat([screened, controlled], ignore_index=True)

@@ -60,12 +60,11 @@ def tabulate_accuracy(scored, by=("task", "solver")):
     rows = []
     for names, part in scored.groupby(list(by), sort=False):
         part = part.reset_index(drop=True)
-        row = summarize_clustered(part[["is_right"]].astype(float), part["source"]).iloc[0]
+        row = summarize_clustered(part[["is_right"]].astype(float), part["source"], ends=(0, 1)).iloc[0]
         ends = {f"{end}_by_event": measure_share(part["is_right"])[end] for end in ("low", "high")}
         rows.append(dict(zip(by, names, strict=True)) | row.to_dict() | ends)
     columns = [*by, "mean", "low", "high", "n", "n_clusters", "low_by_event", "high_by_event"]
-    table = pd.DataFrame(rows, columns=columns).astype({"n": int, "n_clusters": int})
-    return table.assign(low=table["low"].clip(0, 1), high=table["high"].clip(0, 1))
+    return pd.DataFrame(rows, columns=columns).astype({"n": int, "n_clusters": int})
 
 
 def compare_with_floor(scored):

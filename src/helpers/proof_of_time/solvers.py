@@ -17,7 +17,7 @@ from helpers.agents.desk import MAX_SHOWN, SCHEMAS, call_tool
 from helpers.agents.prompted import ask_directly, constrain_json, forecast, keep_turn
 from helpers.agents.prompts import fill_prompt
 from helpers.agents.sandbox import Limits, open_sandbox
-from helpers.agents.searching import ask_final_line, read_arguments
+from helpers.agents.searching import ask_final_line
 from helpers.models.failures import LlmError
 from helpers.models.grammars import make_schema
 from helpers.models.llm import recall
@@ -137,7 +137,8 @@ def take_turn(transcript, event, messages, is_led):
     is_continued, kept = len(messages) > 2, {"event": event, "reduce": keep_turn}
     if not transcript.client.is_local:
         reply = transcript.ask(messages, tools=SCHEMAS, **kept)
-        calls = [(call["id"], call["function"]["name"], read_arguments(call)) for call in reply["tool_calls"] or []]
+        named = [(call["id"], call["function"]) for call in reply["tool_calls"] or []]
+        calls = [(key, one["name"], parse_object(one["arguments"])) for key, one in named]
         said = {"tool_calls": reply["tool_calls"]} if calls else {}
         messages.append({"role": "assistant", "content": reply["content"]} | said)
         return reply, calls

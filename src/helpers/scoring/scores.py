@@ -224,9 +224,8 @@ def score_predictions(predictions, answers, events):
     answers = tables.check_table("answers", answers)[["event_id", "value", "status", "spread"]]
     answers = answers.rename(columns={"value": "answer", "status": "answer_status"}).fillna({"answer_status": "none"})
     known = tables.check_table("events", events)[["event_id", "kind", "options"]]
-    table = (
-        tables.check_table("predictions", predictions).merge(known, on="event_id").merge(answers, "left", "event_id")
-    )
+    table = tables.check_table("predictions", predictions).merge(known, on="event_id")
+    table = table.merge(answers, "left", "event_id")
     table["answer_status"] = table["answer_status"].fillna("never asked")
     rows = [row for record in table.to_dict("records") for row in score_row(record)]
     return tables.check_table("scores", pd.DataFrame(rows, columns=tables.list_columns("scores")))

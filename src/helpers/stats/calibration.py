@@ -45,9 +45,8 @@ def bin_chances(chances, clusters):
     for at, part in chances.groupby(bins):
         wide = part.pivot(index=["event_id", "option"], columns="agent_id", values="hit")
         own = pd.Series(clusters.reindex(wide.index.get_level_values(0)).to_numpy(), wide.index)
-        table = summarize_clustered(wide, own).rename(columns={"mean": "share"}).rename_axis("agent_id").reset_index()
+        table = summarize_clustered(wide, own, ends=(0, 1)).rename_axis("agent_id").reset_index()
         said = part.groupby("agent_id")["said"].mean()
         tables.append(table.assign(bin=at / N_BINS, said=table["agent_id"].map(said)))
     table = pd.concat(tables, ignore_index=True).sort_values(["agent_id", "bin"], ignore_index=True)
-    table[["low", "high"]] = table[["low", "high"]].clip(0, 1)
-    return table[COLUMNS]
+    return table.rename(columns={"mean": "share"})[COLUMNS]

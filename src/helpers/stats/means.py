@@ -40,14 +40,15 @@ def find_clusters(events):
     return ids["event_id"], "event"
 
 
-def summarize_clustered(matrix, clusters=None, strata=None):
+def summarize_clustered(matrix, clusters=None, strata=None, ends=(-math.inf, math.inf)):
     """Return each column's mean with its 95% interval by cluster: mean, low, high, se, p, n, n_clusters.
 
     A jackknife that leaves out one cluster of rows at a time (CR3), with Student's t of G - 1 degrees of freedom for G
     clusters; p is that of the mean being 0 (where all rows are the same, of the exact sign-flip test). `clusters` maps
     a row's label to its cluster; by default each row is its own, and the interval is the plain t one. `strata` lists
     (weight, labels of rows): the mean is then the weighted sum of the strata's means. NaN cells are left out. Below
-    `MIN_CLUSTERS` (in any stratum) low, high and p are blank; low and high also where nothing varies.
+    `MIN_CLUSTERS` (in any stratum) low, high and p are blank; low and high also where nothing varies. No interval goes
+    beyond the `ends`, the least and the most that a mean can be.
 
     >>> table = pd.DataFrame({"a": [0.0, 1.0] * 6})
     >>> row = summarize_clustered(table).loc["a"]
@@ -71,9 +72,9 @@ def summarize_clustered(matrix, clusters=None, strata=None):
         there, fewest = there + counts, np.minimum(fewest, (counts > 0).sum(axis=0))
     n_clusters = (there > 0).sum(axis=0)
     tested = summarize_jackknife(mean, without, n_clusters, fewest >= MIN_CLUSTERS)
-    return pd.DataFrame(
-        {"mean": mean, **tested, "n": there.sum(axis=0).astype(int), "n_clusters": n_clusters}, table.columns
-    )
+    found = {"mean": mean, **tested, "n": there.sum(axis=0).astype(int), "n_clusters": n_clusters}
+    found |= {end: np.clip(found[end], *ends) for end in ("low", "high")}
+    return pd.DataFrame(found, table.columns)
 
 
 def summarize_jackknife(mean, without, n_clusters, is_enough):
@@ -146,9 +147,9 @@ def describe_agents(matrix, imputed, clusters, strata=None, most=1.0, least=0.0)
     `matrix` and `imputed` are scores by event and agent, without and with gaps filled; `strata` as
     `summarize_clustered` has them.
     """
-    table, plain = (summarize_clustered(matrix, by, strata).rename_axis("agent_id") for by in (clusters, None))
+    how = {"strata": strata, "ends": (least, most)}
+    table, plain = (summarize_clustered(matrix, by, **how).rename_axis("agent_id") for by in (clusters, None))
     table[["low_by_event", "high_by_event"]] = plain[["low", "high"]]
-    table[ENDS] = table[ENDS].clip(least, most)
     table["n_asked"] = imputed.notna().sum()
     table["coverage"] = table["n"] / table["n_asked"].where(table["n_asked"] > 0)
     parts = [(1, imputed.index)] if strata is None else strata

@@ -104,9 +104,8 @@ def summarize_outcomes(table, by="agent_id", metrics=METRICS):
     columns = [*by, "metric", "mean", "low", "high", "n", "n_clusters"]
     for metric in [name for name in metrics if name in table and table[name].notna().any()]:
         wide = table.astype({metric: float}).pivot_table(metric, "event_id", by, aggfunc="mean", sort=False)
-        found = summarize_clustered(wide, take_clusters(table)).rename_axis(by).reset_index()
-        found[["low", "high"]] = found[["low", "high"]].clip(*LIMITS.get(metric, (0, 1)))
-        parts.append(found.assign(metric=metric))
+        found = summarize_clustered(wide, take_clusters(table), ends=LIMITS.get(metric, (0, 1)))
+        parts.append(found.rename_axis(by).reset_index().assign(metric=metric))
     return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
 
 

@@ -64,9 +64,8 @@ def summarize_reviews(reviews):
     flags = {"approved": failed.isna()} | {f"passes: {check}": failed != check for check in CHECKS}
     flags |= {f"label: {label}": cards["label"] == label for label in LABELS}
     wide = pd.DataFrame(flags).astype(float)
-    table = summarize_clustered(wide, cards["question_id"]).rename(columns={"mean": "share"})
+    table = summarize_clustered(wide, cards["question_id"], ends=(0, 1)).rename(columns={"mean": "share"})
     table = table.assign(hits=wide.sum().astype(int)).rename_axis("what").reset_index()
-    table[["low", "high"]] = table[["low", "high"]].clip(0, 1)
     return table[["what", "hits", "n", "share", "low", "high", "n_clusters"]]
 
 

@@ -99,6 +99,8 @@ def run_study(name, settings, folder, is_own):
         execute_notebook(source, partial, settings, cwd="notebooks", log_output=True, progress_bar=False)
     except PapermillExecutionError:
         sys.exit(f"{describe_failure(source, partial)}; what was recorded is kept")
+    except KeyboardInterrupt:
+        sys.exit(f"{name}: interrupted; what was recorded is kept, and the same command goes on")
     for path in list_outputs(folder) if is_own else ():
         if not path.is_relative_to("data/runs"):
             move(folder / path, path)

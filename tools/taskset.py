@@ -277,14 +277,14 @@ def write_pdf(source, rows):
     return out.getvalue()
 
 
-def draw_frame(source, rows, n_shown=None):
+def draw_frame(source, rows, nth=None):
     """Return a chart in sixteen greys, every value beside its mark: bars of one moment, else a line an entity.
 
-    `n_shown`: how many moments are drawn, the last one named in the title (a frame of a clip).
+    `nth`: the one moment that is drawn, from 0, on the axes of all (a frame of a clip).
     """
     name, moments = rows.columns[2], sorted(rows["occurred_at"].unique())
     spec, labels = source.variables[name], [moment.replace("T", " ") for moment in moments]
-    shown = rows[rows["occurred_at"].isin(moments[:n_shown])]
+    shown = rows if nth is None else rows[rows["occurred_at"] == moments[nth]]
     texts = [format_number(value, spec["decimals"], True) for value in shown[name]]
     with mpl.rc_context():
         mpl.rcdefaults()
@@ -305,7 +305,7 @@ def draw_frame(source, rows, n_shown=None):
             low, high = rows[name].min(), rows[name].max()
             pad = 0.15 * (high - low or 1)
             ax.set(xlim=(-0.5, len(moments) - 0.5), ylim=(low - pad, high + pad), ylabel=head_column(spec))
-            ax.set_title(source.name if n_shown is None else f"{source.name}, {labels[n_shown - 1]}")
+            ax.set_title(source.name if nth is None else f"{source.name}, {labels[nth]}")
             ax.legend()
         FigureCanvasAgg(figure)
         figure.savefig(out := BytesIO(), format="png")
@@ -320,7 +320,7 @@ def write_chart(source, rows):
 
 def write_clip(source, rows):
     """Return a clip as GIF: a frame a moment, a second each."""
-    first, *rest = [draw_frame(source, rows, n) for n in range(1, rows["occurred_at"].nunique() + 1)]
+    first, *rest = [draw_frame(source, rows, nth) for nth in range(rows["occurred_at"].nunique())]
     first.save(out := BytesIO(), "GIF", save_all=True, append_images=rest, duration=1000, loop=0)
     return out.getvalue()
 

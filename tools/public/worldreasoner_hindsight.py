@@ -18,7 +18,7 @@ from helpers.worldreasoner.submissions import recall_events
 SOURCES = dict.fromkeys(["worldreasoner_drafts", "worldreasoner_draft_parts"], [CARDS, NEWS])
 NEEDS = "data/runs/23_hindsight_own"
 """Replies that no file may carry: on another machine the committed tables stay (`build.main`)."""
-AGENTS, RUN_ID, N_QUESTIONS, N_ROUNDS = ("smollm2_zero_shot", "qwen_zero_shot"), "23_hindsight_own", 5, 1
+AGENTS, RUN_ID, N_QUESTIONS, N_ROUNDS = ("smollm2_zero_shot", "qwen_zero_shot"), "23_hindsight_own", 5, 5
 
 
 def draft_questions(agent, n_rounds=N_ROUNDS, **look):
@@ -45,7 +45,8 @@ def build():
                 continue
             name, lacking = event["event_id"], draft.left_out["what"].eq("the reply")
             own = [row for row in kept if row["request"]["model"] == model and asks(row, event)]
-            row = {"agent_id": agent, "kind": event["kind"], "n_requests": len(own), "seconds": round(draft.seconds, 1)}
+            row = {"agent_id": agent, "kind": event["kind"], "n_requests": len(own)}
+            row["seconds"] = round(sum(one["duration_s"] or 0 for one in own), 1)
             row["n_rounds"] = draft.n_rounds - bool(lacking.any())
             row |= {side: sum(one[side] or 0 for one in own) for side in ("n_input_tokens", "n_output_tokens")}
             recall = recall_events({("draft", name): draft.graph}, [cards[name]])["recall"].squeeze()

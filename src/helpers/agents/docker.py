@@ -1,7 +1,7 @@
 """The sandbox by Docker, where bubblewrap cannot be had: each call is a container of its own, without a network.
 
 /workdir and /tmp are disks in memory, the evidence is a copy (volumes). A process apart, the keeper, holds them while
-its input is open, and then removes all there is of the sandbox: so also when the kit was killed. Nothing is pulled or
+its input is open, and then removes what the engine has of it: so also when the kit was killed. Nothing is pulled or
 built; the image is there, or SandboxError says how it is built.
 
 The engine bounds memory (what a call writes is of it), processes, files, the user, the network. Inside, a call's first

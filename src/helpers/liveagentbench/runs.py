@@ -56,7 +56,7 @@ def run_taskset(agent, run_id=RUN_ID, n_repeats=0, **settings):
         opened = open_consult(agent, run_id, about="answers tasks", **settings)
         with keep_printed(run_id, settings.get("live")) as shells, opened as consult:
             asked = run_model(consult, events, places, fetch, shells, n_repeats)
-    is_recorded = asked.groupby(["agent", "repeat"])["reply"].transform("count") > 0
+    is_recorded = asked["status"].isin(["ok", "failed"]).groupby([asked["agent"], asked["repeat"]]).transform("any")
     return events, answers, pd.concat([pd.DataFrame(rows, columns=COLUMNS), asked[is_recorded]], ignore_index=True)
 
 

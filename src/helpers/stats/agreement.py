@@ -89,7 +89,7 @@ def compare_judges(views, truth, seed, n_boot, rules=()):
     rows = []
     for judge in views:
         flags = views[judge].tolist()
-        row = {"judge": judge, "n": 0, "verdict": "not asked"}
+        row = {"judge": judge, "n": 0, "verdict": "not asked", "n_true": 0}
         if any(flag is not None for flag in flags):
             row |= measure_judge(flags, truth, np.random.default_rng(seed), n_boot, is_rule=judge in rules)
         rows.append(row)

@@ -45,10 +45,10 @@ def lay_out(rows, agents, value="score"):
     return rows.set_index(["event_id", "agent_id"])[value].unstack().reindex(columns=agents).sort_index()
 
 
-def leave_out_plain(matrix, clusters=None, strata=None):
+def leave_out_plain(matrix, clusters=None, strata=None, **ends):
     """Return `summarize_clustered`'s table; blank without clusters, since no verdict reads the intervals by event."""
     if clusters is not None:
-        return summarize_clustered(matrix, clusters, strata)
+        return summarize_clustered(matrix, clusters, strata, **ends)
     return pd.DataFrame(np.nan, matrix.columns, ["mean", "low", "high", "se", "p", "n", "n_clusters"])
 
 

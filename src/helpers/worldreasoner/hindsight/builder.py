@@ -6,7 +6,6 @@ tests of all named pairs are one family (Holm). Where a test says nothing, two c
 be a cause), in rounds, as B.3 asks.
 """
 
-from itertools import permutations
 from typing import NamedTuple
 
 import numpy as np
@@ -69,16 +68,17 @@ def judge_lags(values, pairs):
     for cause, effect in pairs:
         both = np.column_stack([steps[cause], steps[effect]])
         rows.append((cause, effect, *_judge_pair(both[np.isfinite(both).all(axis=1)])))
-    table = pd.DataFrame(rows, columns=["cause", "effect", "p", "strength"])
+    table = pd.DataFrame(rows, columns=["cause", "effect", "ratio", "n_free", "strength"])
+    table.insert(2, "p", stats.f.sf(table.pop("ratio").astype(float), N_LAGS, table.pop("n_free").astype(float)))
     table.insert(3, "p_holm", correct_holm(table["p"]))
     return table.assign(is_causal=table["p_holm"] < ALPHA)
 
 
 def _judge_pair(steps):
-    """(p, strength) of the changes of a cause and an effect (two columns)."""
+    """(F ratio, its free rows, strength) of a cause's and an effect's changes (two columns); a ratio of 0 has p 1."""
     n_free = len(steps) - N_LAGS - 1 - 2 * N_LAGS
     if n_free < 1 or not np.ptp(steps[:, 1]) > 0:
-        return 1.0, 0.0
+        return 0.0, 1, 0.0
     lags = [lagmat(steps[:, side], N_LAGS)[N_LAGS:] for side in (0, 1)]
     own, outcome, squares = np.column_stack([np.ones(len(lags[1])), lags[1]]), steps[N_LAGS:, 1], []
     for design in (own, np.column_stack([own, lags[0]])):
@@ -86,10 +86,10 @@ def _judge_pair(steps):
         squares.append(float(((outcome - design @ params) ** 2).sum()))
     left, whole = squares
     if not left > 0:
-        return 1.0, 0.0
+        return 0.0, 1, 0.0
     ratio = (left - whole) / N_LAGS / (whole / n_free) if whole > 0 else np.inf
     strength = np.sqrt(max(0.0, 1 - whole / left)) * np.sign(params[own.shape[1] :].sum())
-    return float(stats.f.sf(ratio, N_LAGS, n_free)), float(strength)
+    return ratio, n_free, float(strength)
 
 
 def build_graph(question_id, values, tests, outcome, thresholds=None):
@@ -208,9 +208,9 @@ def name_pairs(values, name=None):
     >>> name_pairs(values, "a"), len(name_pairs(values))
     ([('b', 'a'), ('c', 'a')], 6)
     """
-    known = values.notna()
-    pairs = [(cause, effect) for cause, effect in permutations(values, 2) if name in (None, effect)]
-    return [(a, b) for a, b in pairs if (known[a] & known[b]).sum() > LEAST + N_LAGS]
+    known, names = values.notna().to_numpy(int), list(values)
+    places = np.argwhere(known.T @ known > LEAST + N_LAGS)
+    return [(names[a], names[b]) for a, b in places if a != b and name in (None, names[b])]
 
 
 def can_chain(tests, name):

@@ -77,9 +77,8 @@ def bound_cost(door, request):
     if prices is None:
         return None
     n_output = options.get("max_completion_tokens") or options.get("max_tokens") or prices[2]
-    return (
-        len(dump_json([put_in(request["messages"], door.files), options]).encode()) * prices[0] + n_output * prices[1]
-    )
+    sent = dump_json([put_in(request["messages"], door.files), options])
+    return len(sent.encode()) * prices[0] + n_output * prices[1]
 
 
 def reserve(door, model, bound, limit):

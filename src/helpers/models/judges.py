@@ -24,8 +24,7 @@ class Verdict(NamedTuple):
     """A judge's reply: `value` is its JSON object, None unless `status` is "ok"; `reason` says why there is none.
 
     Other states: missing (not recorded), lacking (the model takes no such file), unparsable, and those of a failed
-    request (error, timeout, refusal, ...).
-    `seconds` are those of the one time that it was asked.
+    request (error, timeout, refusal, ...). `seconds` are those of the one time that it was asked.
     """
 
     status: str

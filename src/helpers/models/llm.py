@@ -227,14 +227,12 @@ def check_model(model, api_base, has_key):
 
 def complete(door, request, limit, row):
     """Return a recording's columns from one chat completion. Raises LlmError."""
-    model = request["model"]
+    model, messages = request["model"], put_in(request["messages"], door.files)
 
     def send():  # the seconds are whole: litellm makes a client for each timeout
         given = connect(door) | {"timeout": count_left(limit)} | request["options"]
         started_at = time.monotonic()
-        return load_litellm().completion(
-            model, put_in(request["messages"], door.files), **given
-        ), time.monotonic() - started_at
+        return load_litellm().completion(model, messages, **given), time.monotonic() - started_at
 
     response, seconds = try_often(door, send, limit, row)
     response.model = str(response.model)  # whatever the server calls it: its price is looked up by the name

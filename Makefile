@@ -106,10 +106,10 @@ record: $(VENV)/.ready ## record local models on events: make record ARM=qwen_ze
 again: $(VENV)/.ready ## ask a local model 20 recorded requests again and say how many replies are the same
 	@$(SHOW) daybefore record --again $(or $(LIMIT),20) $(ARM:%=--arm %) $(ARGS)
 
-study: $(VENV)/.ready ## ask a language model what a study's recordings lack: make study NOTEBOOK=11_planted_pages MINUTES=20
+study: $(VENV)/.ready ## ask a language model what a study's recordings lack: make study NOTEBOOK=11_fake_websites MINUTES=20
 	$(if $(filter-out $(NOTEBOOKS),$(NOTEBOOK)),$(error there is no notebook $(NOTEBOOK); \
 	  did you mean $(or $(shell $(nearest) $(NOTEBOOK) $(NOTEBOOKS)),one of $(NOTEBOOKS))?))
-	@env -u TQDM_DISABLE $(HOUSE) $(BIN)/python .ci/study.py $(or $(NOTEBOOK),11_planted_pages) $(MINUTES:%=--minutes="%") $(ARGS)
+	@env -u TQDM_DISABLE $(HOUSE) $(BIN)/python .ci/study.py $(or $(NOTEBOOK),11_fake_websites) $(MINUTES:%=--minutes="%") $(ARGS)
 
 source: $(VENV)/.ready ## try one source by itself, from its page to its scores: make source SOURCE=clemson
 	@$(SHOW) daybefore source $(SOURCE:%=--source %) $(SET:%=--set %) $(ARGS)
@@ -145,19 +145,19 @@ FORCE:
 # --- Notebooks ----------------------------------------------------------------------------------------------------------
 
 # What others wait for, then the longest: begun in this order all end together.
-LONG := 01_building_questions 02_running_agents 20_printed_results_and_dataset 03_collecting_answers 04_scores_by_level \
-  31_liveagentbench 09_plans 08_past_vs_future 12_real_time 07_domains_and_factors 11_planted_pages 24_conditions_and_horizons 40_instances 41_solvers 13_reasons
+LONG := 14_building_questions 16_your_model 20_printed_results_and_dataset 15_collecting_answers 03_difficulty \
+  31_liveagentbench 08_planning 06_past_vs_future 12_real_time 04_domains_and_factors 11_fake_websites 24_conditions 40_instances 41_solvers 17_reasons
 NOTEBOOKS := $(sort $(basename $(notdir $(wildcard notebooks/[0-9]*.ipynb))))
 NOTEBOOKS := $(filter $(NOTEBOOKS),$(LONG)) $(filter-out $(LONG),$(NOTEBOOKS))
 
 # A notebook runs after those whose tables or figures it reads: the one thing that is said by hand.
-.make/02_running_agents .make/14_people .make/20_printed_results_and_dataset: | .make/01_building_questions
-.make/03_collecting_answers: | .make/01_building_questions .make/02_running_agents
-.make/04_scores_by_level .make/05_language_models .make/06_missing_predictions .make/07_domains_and_factors .make/08_past_vs_future .make/09_plans .make/13_reasons: \
-  | .make/02_running_agents .make/03_collecting_answers
-.make/11_planted_pages: | .make/01_building_questions .make/03_collecting_answers
-.make/00_tour: | .make/04_scores_by_level
-.make/23_hindsight_graphs .make/24_conditions_and_horizons: | .make/20_printed_results_and_dataset
+.make/16_your_model .make/09_people .make/20_printed_results_and_dataset: | .make/14_building_questions
+.make/15_collecting_answers: | .make/14_building_questions .make/16_your_model
+.make/03_difficulty .make/05_search .make/07_missing_predictions .make/04_domains_and_factors .make/06_past_vs_future .make/08_planning .make/17_reasons: \
+  | .make/16_your_model .make/15_collecting_answers
+.make/11_fake_websites: | .make/14_building_questions .make/15_collecting_answers
+.make/00_tour: | .make/03_difficulty
+.make/23_hindsight_graphs .make/24_conditions: | .make/20_printed_results_and_dataset
 
 # All else that a run read is in its .make/<name>.d; a run without one, or with new recordings of its own, is out of date.
 $(foreach name,$(NOTEBOOKS),$(eval .make/$(name): $(wildcard data/runs/$(name)/*.gz) \

@@ -135,7 +135,7 @@ def ask_with_address(address, is_fenced, transcript, event, world):
     return transcript.ask([{"role": "user", "content": prompt}], **held)
 
 
-RUN_ID = "11_planted_pages"
+RUN_ID = "11_fake_websites"
 N_ROUNDS = papers.get_constant("futurex", "fake_max_iterations")
 HOURS_BEFORE = 6
 """A page is planted so many hours before the agent's moment."""

@@ -25,7 +25,7 @@ from helpers.stats.agreement import READINGS
 from helpers.stats.paired import score
 from helpers.store import dump_json, hash_text, parse_json, parse_object
 
-RUN_ID, ABOUT = "09_plans", "a short agent under chosen plans"
+RUN_ID, ABOUT = "08_planning", "a short agent under chosen plans"
 ARMS = ("none", "own", "good", "vague", "answer")
 """The plans: none, the model's own, by rule from the source, words that fit any question, one that states an answer."""
 LEVELS = papers.get_constant("futurex", "planning_levels")

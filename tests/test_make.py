@@ -28,7 +28,7 @@ def run_make(folder, *arguments):
     [
         (["runn", "AGENT=naive"], "there is no target runn; did you mean run?"),
         (["Figure"], "there is no target Figure; did you mean figures?"),
-        (["11_planted_page"], "there is no target 11_planted_page; did you mean .make/11_fake_websites?"),
+        (["11_fake_website"], "there is no target 11_fake_website; did you mean .make/11_fake_websites?"),
         (["run", "limit=3"], "there is no setting limit; did you mean LIMIT?"),
         (["study", "NOTEBOOK=11_planted", f"VENV={sys.prefix}"], "did you mean 11_fake_websites?"),
     ],

@@ -30,7 +30,7 @@ def run_make(folder, *arguments):
         (["Figure"], "there is no target Figure; did you mean figures?"),
         (["11_fake_website"], "there is no target 11_fake_website; did you mean .make/11_fake_websites?"),
         (["run", "limit=3"], "there is no setting limit; did you mean LIMIT?"),
-        (["study", "NOTEBOOK=11_planted", f"VENV={sys.prefix}"], "did you mean 11_fake_websites?"),
+        (["study", "NOTEBOOK=11_fake", f"VENV={sys.prefix}"], "did you mean 11_fake_websites?"),
     ],
 )
 def test_a_name_mistyped_is_answered_with_the_nearest_and_nothing_runs(typed, told):

@@ -25,6 +25,7 @@ FIELDS = {
     "organization": "organization",
     "overallScore": "overall",
     "numberOfEvents": "n_events",
+    "testType": "test_type",
     **{f"level{level}Score": f"level{level}" for level in LEVELS},
     **{f"level_{level}_num_events": f"n_level{level}" for level in LEVELS},
 }
@@ -38,16 +39,17 @@ def flatten_board(board, frameworks):
     "overall".
 
     `frameworks`: the category of a framework's name; others are "unclassified". Columns: week, agent_id, model,
-    framework, category, organization, overall, level1-4, n_events, n_level1-4 (blank where the site gives none). Raises
-    ValueError when a field is absent.
+    framework, category, organization, overall, level1-4, n_events, n_level1-4 and test_type (blank where the site gives none).
+    Raises ValueError when a field is absent.
     """
     rows = [{"week": "overall", **row} for row in board["overall"]]
     rows += [{"week": week, **row} for week in sorted(board["weekly"]) for row in board["weekly"][week]]
     table = pd.DataFrame(rows).rename(columns=FIELDS)
-    absent = [name for name in FIELDS.values() if name not in table and name not in COUNTS]
+    optional = [*COUNTS, "test_type"]
+    absent = [name for name in FIELDS.values() if name not in table and name not in optional]
     if absent or table["overall"].isna().any():
         raise ValueError(f"the leaderboard lacks {absent[0] if absent else 'an overall score'}; is it another version?")
-    numbers = ["overall", *SCORES, "n_events", *COUNTS]
+    numbers = ["overall", *SCORES, "n_events", *COUNTS, "test_type"]
     table = table.reindex(columns=["week", *FIELDS.values()])
     table[numbers] = table[numbers].astype(float)
     table["n_events"] = table["n_events"].astype(int)

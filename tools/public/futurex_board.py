@@ -18,6 +18,8 @@ SOURCES = {
     "futurex_board_effects": [BOARD],
     "futurex_board_fit": [BOARD],
     "futurex_findings": [BOARD, *FORECASTBENCH.values()],
+    "futurex_two_weeks": [BOARD],
+    "futurex_backbones": [BOARD],
 }
 SEED = 20250720
 N_DRAWS = 20_000
@@ -27,6 +29,8 @@ MIN_WEEKS = 4
 POOLED_WEEKS = ["2025-07-W4", "2025-08-W1", "2025-08-W2"]
 RENAMED = {"Seed-DouBao DR": "Seed-DouBao", "DouBao-Seed1.6-thinking": "Doubao-Seed1.6-Thinking"}
 """How the weeks name two models of the pooled board."""
+TEST_ROWS = 1
+"""The `testType` of rows that the site marks; what the mark means it does not say."""
 
 
 def load_board():
@@ -35,13 +39,16 @@ def load_board():
 
 
 def build():
-    """Return the five tables of `SOURCES`: pooled scores, checks, effects, R2, findings."""
+    """Return the tables of `SOURCES`: pooled scores, checks, effects, R2, findings, two weeks, pairs of one backbone."""
     board, rng = load_board(), np.random.default_rng(SEED)
-    whole = board[board["week"] == "overall"].drop(columns=["week", "organization"])
+    whole = board[board["week"] == "overall"].drop(columns=["week", "organization", "test_type"])
     ranks = boards.simulate_ranks(whole, rng, N_DRAWS).drop(columns=["category", "overall"])
     effects, fit = explain_weeks(board)
     people = {name: tidy_board(pd.read_csv(locate_public(file))) for name, file in FORECASTBENCH.items()}
     found = findings.judge_boards(board, people)
+    unmarked = list(findings.judge_decline(board[board["test_type"] != TEST_ROWS]))
+    unmarked = pd.DataFrame(unmarked)[["id", "value", "low", "high", "n"]]
+    found = found.merge(unmarked, on="id", how="left", suffixes=("", "_unmarked"))
     falls = findings.bound_falls(board, rng).query("length == 4").drop(columns="length")
     falls = falls.rename(columns={"low": "low_by_block", "high": "high_by_block"})
     return {
@@ -50,14 +57,85 @@ def build():
         "futurex_board_effects": effects,
         "futurex_board_fit": fit,
         "futurex_findings": found.merge(falls, on="id", how="left"),
+        "futurex_two_weeks": rank_two_weeks(board, np.random.default_rng(SEED)),
+        "futurex_backbones": pair_backbones(whole),
     }
+
+
+def rank_two_weeks(board, rng):
+    """Return the pooled agents' scores and ranks in the paper's own two weeks (4.1: July 20 to August 3).
+
+    A level with fewer than 25 events is hidden in its week; the pooled row tells what it must have been. Where two
+    weeks hide a level, both get one value. Columns: those of `boards.simulate_ranks`, with n_events, n_hidden (levels
+    rebuilt) and the agent's rank in the three pooled weeks (`rank_pooled`).
+    """
+    weekly, whole = mend_names(board), board[board["week"] == "overall"].reset_index(drop=True)
+    rows = []
+    for _, pooled in whole.iterrows():
+        same = (weekly["model"] == pooled["model"]) & (weekly["framework"] == pooled["framework"])
+        parts = weekly[same & weekly["week"].isin(POOLED_WEEKS)].set_index("week")
+        row = {name: pooled[name] for name in ("model", "framework", "category")} | {"n_hidden": 0}
+        for score, count in zip(boards.SCORES, boards.COUNTS, strict=True):
+            hidden = parts[score].isna()
+            rest = pooled[score] * pooled[count] - (parts[score] * parts[count])[~hidden].sum()
+            scores = parts[score].fillna(rest / max(parts.loc[hidden, count].sum(), 1))
+            two = parts.index.isin(POOLED_WEEKS[:2])
+            row[count] = parts.loc[two, count].sum()
+            row[score] = (scores * parts[count])[two].sum() / row[count]
+            row["n_hidden"] += int(hidden[two].sum())
+        rows.append(row)
+    table = pd.DataFrame(rows)
+    table["overall"] = table[boards.SCORES] @ np.array(papers.get_constant("futurex", "level_weights"))
+    table["n_events"] = table[boards.COUNTS].sum(axis=1).astype(int)
+    table["rank_pooled"] = whole["overall"].rank(ascending=False, method="min").astype(int)
+    ranks = boards.simulate_ranks(table, rng, N_DRAWS).drop(columns=["category", "overall"])
+    kept = ["model", "framework", "category", "overall", "n_events", "n_hidden", "rank_pooled"]
+    return table[kept].merge(ranks, on=["model", "framework"]).sort_values("rank", ignore_index=True)
+
+
+def mend_names(board):
+    """Return the board's weeks under the pooled board's names of three agents."""
+    weekly = board[board["week"] != "overall"].copy()
+    is_flash = (weekly["framework"] == "Deep-Research") & (weekly["model"] == "Gemini-2.5-Pro")
+    weekly.loc[is_flash & (weekly["week"] == POOLED_WEEKS[-1]), "model"] = "Gemini-2.5-flash"
+    return weekly.assign(model=weekly["model"].replace(RENAMED))
+
+
+def pair_backbones(whole):
+    """Return the pooled board's pairs of one model in two frameworks: the overall score of each, and the gain.
+
+    Columns: model, framework (against the plain LLM), plain, score, gain, low, high: 95% by the binomial bound of both
+    scores, taken as independent. The last row is the mean gain of SmolAgent.
+    """
+    whole = whole.assign(variance=bound_overall(whole))
+    plain = whole[whole["framework"] == "LLM"].set_index("model")
+    pairs = whole[(whole["framework"] != "LLM") & whole["model"].isin(plain.index)]
+    pairs = pairs.sort_values(["framework", "overall"], ascending=[True, False], ignore_index=True)
+    pairs["plain"] = pairs["model"].map(plain["overall"])
+    pairs["gain"] = pairs["overall"] - pairs["plain"]
+    pairs["half"] = 1.96 * np.sqrt(pairs["variance"] + pairs["model"].map(plain["variance"]))
+    pairs = pairs.rename(columns={"overall": "score"})[["model", "framework", "plain", "score", "gain", "half"]]
+    smol = pairs[pairs["framework"].str.endswith("Smolagents")]
+    mean = smol[["plain", "score", "gain"]].mean().to_dict()
+    mean |= {"half": np.sqrt((smol["half"] ** 2).sum()) / len(smol)}
+    mean |= {"model": f"mean of {len(smol)}", "framework": smol["framework"].iloc[0]}
+    pairs = pd.concat([pairs, pd.DataFrame([mean])], ignore_index=True)
+    pairs = pairs.assign(low=pairs["gain"] - pairs["half"], high=pairs["gain"] + pairs["half"])
+    return pairs.drop(columns="half")
+
+
+def bound_overall(table):
+    """Return the largest variance that each overall score can have, in points squared (`boards.bound_deviation`)."""
+    weights = np.array(papers.get_constant("futurex", "level_weights"))
+    deviations = boards.bound_deviation(table[boards.SCORES].to_numpy(float), table[boards.COUNTS])
+    return (weights**2 * np.asarray(deviations) ** 2).sum(axis=1)
 
 
 def list_checks(board):
     """Yield what the board's numbers are made of: (check, number of rows or weeks, number of them that hold)."""
     weekly, rebuilt = board[board["week"] != "overall"], boards.rebuild_overall(board)["status"]
     yield "overall is the weighted mean of the levels", len(board), (rebuilt != "disagrees").sum()
-    least, renamed = papers.get_constant("futurex", "min_events_per_level"), board.copy()
+    least = papers.get_constant("futurex", "min_events_per_level")
     cells = boards.melt_levels(board.fillna(dict.fromkeys(boards.SCORES, -1))).dropna(subset="n")
     is_hidden = cells["score"] == -1
     yield (
@@ -67,9 +145,8 @@ def list_checks(board):
     )
     pooled = boards.pool_weeks(board, POOLED_WEEKS)["is_pooled"]
     yield "a pooled row is three weeks weighted by events", len(pooled), pooled.sum()
-    is_flash = (board["framework"] == "Deep-Research") & (board["model"] == "Gemini-2.5-Pro")
-    renamed.loc[is_flash & (board["week"] == POOLED_WEEKS[-1]), "model"] = "Gemini-2.5-flash"
-    pooled = boards.pool_weeks(renamed.assign(model=renamed["model"].replace(RENAMED)), POOLED_WEEKS)["is_pooled"]
+    renamed = pd.concat([board[board["week"] == "overall"], mend_names(board)])
+    pooled = boards.pool_weeks(renamed, POOLED_WEEKS)["is_pooled"]
     yield "the same, with three names mended", len(pooled), pooled.sum()
     falls = (board.loc[board["week"] == "overall", boards.SCORES].diff(axis=1).iloc[:, 1:] < 0).all(axis=1)
     yield "a pooled row falls at each step from level 1 to 4", len(falls), falls.sum()

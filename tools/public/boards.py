@@ -39,8 +39,8 @@ def flatten_board(board, frameworks):
     "overall".
 
     `frameworks`: the category of a framework's name; others are "unclassified". Columns: week, agent_id, model,
-    framework, category, organization, overall, level1-4, n_events, n_level1-4 and test_type (blank where the site gives none).
-    Raises ValueError when a field is absent.
+    framework, category, organization, overall, level1-4, n_events, n_level1-4 and test_type (blank where the site
+    gives none). Raises ValueError when a field is absent.
     """
     rows = [{"week": "overall", **row} for row in board["overall"]]
     rows += [{"week": week, **row} for week in sorted(board["weekly"]) for row in board["weekly"][week]]

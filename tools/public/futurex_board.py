@@ -39,7 +39,7 @@ def load_board():
 
 
 def build():
-    """Return the tables of `SOURCES`: pooled scores, checks, effects, R2, findings, two weeks, pairs of one backbone."""
+    """Return the tables of `SOURCES`: pooled scores, checks, effects, R2, findings, two weeks, backbones in pairs."""
     board, rng = load_board(), np.random.default_rng(SEED)
     whole = board[board["week"] == "overall"].drop(columns=["week", "organization", "test_type"])
     ranks = boards.simulate_ranks(whole, rng, N_DRAWS).drop(columns=["category", "overall"])

@@ -43,6 +43,15 @@ ROLES = ("opened", "found", "observed", "named")
 """How a page came to an agent, the closest first: opened by its address, a passage of it found by a search, read whole
 as a source's page; or only named in what it wrote."""
 
+SEARCHES = ("none", "dated", "undated", "provider")
+"""How a run searched: not at all, up to the question's moment, with no such bound, by its model's own provider."""
+
+ORIGINS = ("asked", "recorded", "imported")
+"""Where a run is from: asked on this machine, recorded with the kit, or of other people's files."""
+
+EFFORTS = ("low", "medium", "high", "xhigh", "default")
+"""How much its provider lets a model reason."""
+
 HORIZONS = ("Early", "Mid", "Late", "Near")
 """Points of a question's life at which it may be asked (WorldReasoner 5.3)."""
 
@@ -96,6 +105,8 @@ TABLES = {
         "n_context_tokens duration_s cost_usd sandbox_backend error",
     ),
     "judgements": (["target_type", "target_id", "judge", "rubric", "repeat"], "label score reason"),
+    "prices": (["event_id", "at"], "price source"),
+    "trials": (["run_id", "event_id", "sample"], "p_yes value"),
 }
 """Table name -> (key columns, the other columns in order). Add columns, never rename (the contract between stages)."""
 
@@ -154,7 +165,13 @@ TYPES = {
     "volatility_class": one_of("low", "high"),
     "contamination_group": one_of("widely_known", "obscure"),
     "split": one_of("validation", "test"),
-    "origin": one_of("replay", "news", "live"),
+    "pages.origin": one_of("replay", "news", "live"),
+    "runs.origin": one_of(*ORIGINS),
+    "search": one_of(*SEARCHES),
+    "effort": one_of(*EFFORTS),
+    "outcome": one_of(0, 1),
+    **dict.fromkeys(("sees_price", "keeps_beliefs", "sees_today"), Flag),
+    **dict.fromkeys(("p_yes", "p_filled", "price", "guess"), Share),
     "role": one_of(*ROLES),
     "runs.status": one_of("partial", "complete"),
     "replies.status": one_of(*REPLY_STATUSES),

@@ -14,6 +14,7 @@ import pandas as pd
 
 from helpers.public_files import INDEX, load_registry
 from helpers.store import locate_output
+from public.sets import build as build_sets
 
 LARGEST = 200_000
 """Bytes of one table."""
@@ -69,13 +70,19 @@ def index_tables():
 def main(builders):
     """Build the tables of some builders, or of all ("index": the index alone); a file that cannot be had is named.
 
-    Returns the number of builders that failed for want of a file. One that needs replies which only the machine that
-    asked for them holds leaves its tables as they are.
+    "sets", or a module of public.sets by its name, builds question sets of other projects' files. Returns the number
+    of builders that failed for want of a file. One that needs replies which only the machine that asked for them holds
+    leaves its tables as they are.
     """
-    if unknown := set(builders) - {"index", *list_builders()}:
-        raise SystemExit(f"no builder {min(unknown)}; there are {', '.join(list_builders())}")
+    alone, sets = list_builders(), build_sets.list_builders()
+    if unknown := set(builders) - {"index", "sets", *alone, *sets}:
+        raise SystemExit(f"no builder {min(unknown)}; there are {', '.join(alone)}, sets, {', '.join(sets)}")
     n_failed = 0
-    for builder in [name for name in builders if name != "index"] if builders else list_builders():
+    if not builders or "sets" in builders:
+        n_failed += build_sets.main(sets)
+    elif named := [name for name in builders if name in sets]:
+        n_failed += build_sets.main(named)
+    for builder in [name for name in builders if name in alone] if builders else alone:
         needs = getattr(importlib.import_module(f"public.{builder}"), "NEEDS", None)
         if needs and not locate_output(needs).exists():
             print(f"{builder}: its tables stay as they are, as {needs} is not on this machine")

@@ -13,7 +13,8 @@ import pandas as pd
 
 from helpers.faults import list_nearest
 from helpers.question_sets import SETS, find_set
-from helpers.scoring.scores import score_predictions
+from helpers.scoring.scores import HEADLINE, score_predictions
+from helpers.sets import ABOUT, QuestionTables, list_folders, load_set
 from helpers.store import ROOT, STORE, locate_output, open_store, read_runs, read_table
 
 
@@ -53,6 +54,8 @@ def load_scores(question_set="october-2016", agents=""):
     >>> sorted(set(runs["category"])), "last_value" in set(scores["agent_id"]), bool(runs["is_own"].any())
     (['base_model', 'baseline', 'open_deep_research', 'think_search'], True, False)
     """
+    if str(question_set) in list_folders() or Path(question_set, ABOUT).exists():
+        return score_set(load_set(question_set), list_names(agents))
     one = find_set(question_set)
     if one.is_public:
         raise ValueError(f"{one.name} is built from public files and has no recorded tables; `make compare` reads runs")
@@ -67,6 +70,40 @@ def load_scores(question_set="october-2016", agents=""):
     predictions = read_predictions(chosen).query("event_id in @events.event_id")
     runs = pd.concat([read_rows("runs", run).assign(is_own=isinstance(run.place, Path)) for run in chosen])
     return Scored(events, runs.reset_index(drop=True), predictions, score_predictions(predictions, answers, events))
+
+
+def score_set(loaded: QuestionTables, names: list[str]) -> Scored:
+    """Return the `Scored` of a set of `helpers.sets`: all its runs, or those of some agents, runs or models.
+
+    Raises ValueError for a name that is none of these. Where an answer is not known and the source
+    marked a prediction itself (`score_source`), that mark is its score, and `reason` says so.
+    """
+    runs, predictions = loaded.runs.assign(is_own=False), loaded.predictions
+    if names:
+        keys = [name for name in ("run_id", "agent_id", "model") if name in runs]
+        for name in names:
+            if not (runs[keys] == name).any(axis=None):
+                known = list_nearest(name, sorted(set(runs["model"]) | set(runs["agent_id"])), "its runs")
+                raise ValueError(f"no run, agent or model of {loaded.name} is called {name!r}{known}")
+        runs = runs[runs[keys].isin(names).any(axis=1)].reset_index(drop=True)
+        predictions = predictions[predictions["run_id"].isin(runs["run_id"])]
+    scores = score_predictions(predictions, loaded.answers, loaded.events)
+    if "score_source" in predictions:
+        scores = fill_marks(scores, predictions, loaded.events)
+    return Scored(loaded.events, runs, predictions, scores)
+
+
+def fill_marks(scores: pd.DataFrame, predictions: pd.DataFrame, events: pd.DataFrame) -> pd.DataFrame:
+    """Return scores whose headline is the source's own mark where no answer is known."""
+    key = ["run_id", "event_id", "sample"]
+    made = scores.merge(predictions[[*key, "score_source"]], on=key, how="left")
+    headline = made["event_id"].map(events.set_index("event_id")["kind"].map(HEADLINE))
+    is_marked = ~made["is_scored"].astype(bool) & made["metric"].eq(headline) & made["score_source"].notna()
+    marks = made["score_source"].where(is_marked)
+    made = made.assign(score=made["score"].fillna(marks), score_imputed=made["score_imputed"].fillna(marks))
+    made["is_scored"] = made["is_scored"].astype(bool) | is_marked
+    made["reason"] = made["reason"].mask(is_marked, "scored by the source's own rule")
+    return made.drop(columns=["score_source"])
 
 
 def list_runs(question_set=None):

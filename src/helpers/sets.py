@@ -1,0 +1,296 @@
+"""Question sets as folders: their events, answers and the runs of any agent on them, as tables.
+
+A set is a folder with `set.toml` (what it is, from where, under which terms, what it has) and
+tables as `<name>.csv.gz`, with the keys of `helpers.tables`. It lies in data/sets/<name>, in
+.cache/sets/<name> where its terms ask for that, or anywhere (`load_set` takes a path). Runs asked
+here, recorded with the kit and read from other people's files have the same columns, so that one
+figure takes them all. Yes/no questions: `outcome` of an answer is 1 for yes, `p_yes` of a
+prediction the probability of yes. A row that a harness filled in is no forecast: its status is
+not "ok", its `p_yes` is blank, and what stood there is in `p_filled`.
+"""
+
+import gzip
+import os
+import tomllib
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from helpers import store
+from helpers.faults import check_object, list_nearest
+from helpers.tables import Count, Date, Setting, Text, Truth, check_table, one_of, some
+
+FOLDERS = ("data/sets", ".cache/sets")
+"""Where sets lie, below DAYBEFORE_OUT or the repository: with the kit, and built on this machine."""
+
+ABOUT = "set.toml"
+HAS = ("series", "prices", "levels", "domains", "words", "trials", "replies", "kinds")
+"""What a set may have. `words`: texts of its questions that may be shown."""
+
+NEEDED = ("events", "answers", "runs", "predictions")
+ARM = ("harness", "search", "sees_price", "keeps_beliefs", "effort")
+"""Columns of the table runs that, with the model, say what a run was given."""
+
+KEPT_EVENTS = ("event_id", "cluster_id", "source_id", "family", "domain", "kind", "level", "guess")
+
+
+class About(Setting):
+    """The settings of a set.toml. `unit` is the column of events whose questions depend on each other."""
+
+    title: Text
+    source: Text
+    address: Text = None
+    licence: Text = None
+    attribution: Text = None
+    may_commit: Truth = False
+    retrieved: Date
+    unit: Text = "cluster_id"
+    has: list[one_of(*HAS)] = []
+    clock: Text = "UTC"
+    notes: some(Text) = None
+    n_events: Count = None
+
+
+class QuestionTables:
+    """A question set: its tables as DataFrames, read when first asked for, and `about` (its set.toml).
+
+    `name`, `folder`; `events`, `answers`, `runs`, `predictions`; `prices`, `replies`, `traces` and
+    `trials` are empty tables where the set has none.
+    """
+
+    def __init__(self, name: str, folder: Path, about: dict[str, Any]):
+        self.name = name
+        self.folder = folder
+        self.about = about
+
+    @cached_property
+    def events(self) -> pd.DataFrame:
+        """The questions, a row each; `about["unit"]` names the column that they depend by."""
+        return self.read("events")
+
+    @cached_property
+    def answers(self) -> pd.DataFrame:
+        """Their answers: `value` as JSON; `outcome` 1 or 0 where the question is of yes and no."""
+        return self.read("answers")
+
+    @cached_property
+    def runs(self) -> pd.DataFrame:
+        """The runs: agent_id, model, model_family and what each was given (`ARM`), origin."""
+        return self.read("runs")
+
+    @cached_property
+    def predictions(self) -> pd.DataFrame:
+        """A row a run, question and sample; `value`, `probability`, `distribution` follow from p_yes."""
+        return fill_values(self.read("predictions"), self.runs)
+
+    @cached_property
+    def prices(self) -> pd.DataFrame:
+        """Prices of markets: event_id, at, price."""
+        return self.read("prices")
+
+    @cached_property
+    def replies(self) -> pd.DataFrame:
+        """Tokens, seconds, searches, tool calls and steps of each reply, as far as the set has them."""
+        return self.read("replies")
+
+    @cached_property
+    def traces(self) -> pd.DataFrame:
+        """Steps of the agents."""
+        return self.read("traces")
+
+    @cached_property
+    def trials(self) -> pd.DataFrame:
+        """The repeats that a prediction is made of: run_id, event_id, sample, p_yes."""
+        return self.read("trials")
+
+    def read(self, name: str) -> pd.DataFrame:
+        """Return a table of the set, checked, without columns that hold nothing.
+
+        Empty where the set has none and needs none.
+        """
+        path = self.folder / f"{name}.csv.gz"
+        if not path.exists():
+            if name in NEEDED:
+                raise FileNotFoundError(f"{self.name}: {path.name} is not in {self.folder}")
+            return check_table(name, pd.DataFrame(columns=["run_id", "event_id", "at"]).assign(sample=0, step=0))
+        try:
+            table = pd.read_csv(path, low_memory=False, dtype=TEXTS)
+        except (EOFError, OSError, ValueError) as error:
+            raise ValueError(f"{path} cannot be read ({error}); build it again") from None
+        return drop_blank(check_table(name, table))
+
+    def rows(self) -> pd.DataFrame:
+        """Return a row a prediction, joined with its run, question, outcome, price and usage.
+
+        Of questions with an answer `correct` is whether the value is the answer; where only the
+        source's own mark is known (`score_source`) it is that.
+
+        Of yes/no questions `brier` is (outcome - p_yes) squared, lower is better, and
+        p_yes of 0.5 counts as yes. `brier_filled` has what a harness filled in, where there is no
+        forecast, `brier_price` is the price's. Rows that are no forecast have blanks elsewhere.
+        """
+        made = self.predictions.drop(columns=["agent_id"], errors="ignore")
+        made = made.merge(drop_blank(self.runs), on="run_id", suffixes=("", "_run"))
+        made = made.merge(drop_blank(self.events), on="event_id", suffixes=("", "_event"))
+        answers = self.answers.rename(columns={"value": "answer"})
+        known = [name for name in ("event_id", "answer", "outcome") if name in answers]
+        made = made.merge(answers[known], on="event_id", how="left")
+        if len(self.prices):
+            last = self.prices.sort_values("at").groupby("event_id")["price"].last()
+            made = made.merge(last.rename("price"), on="event_id", how="left")
+        if len(self.replies):
+            usage = drop_blank(self.replies).drop(columns=["status", "reason"], errors="ignore")
+            made = made.merge(usage, on=["run_id", "event_id", "sample"], how="left", suffixes=("", "_reply"))
+        return score_rows(made)
+
+    def coverage(self) -> pd.DataFrame:
+        """Return how much of what it was asked each run answered, in the order of `runs`.
+
+        n_asked, n_forecasts, coverage (their share), and a column a status.
+        """
+        rows = self.predictions
+        by_status = pd.crosstab(rows["run_id"], rows["status"])
+        n_asked = by_status.sum(axis=1)
+        n_forecasts = by_status.get("ok", pd.Series(0, by_status.index))
+        made = pd.DataFrame({"n_asked": n_asked, "n_forecasts": n_forecasts, "coverage": n_forecasts / n_asked})
+        made = made.join(by_status)
+        return self.runs[["run_id", "agent_id"]].merge(made, left_on="run_id", right_index=True, how="left")
+
+
+TEXTS = dict.fromkeys(("event_id", "run_id", "cluster_id", "source_id", "value", "agent_id", "domain"), str)
+"""Columns that are texts, whatever they look like."""
+
+
+def drop_blank(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table without the columns that hold nothing, so that joins stay narrow."""
+    return table.dropna(axis=1, how="all")
+
+
+def fill_values(predictions: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return predictions with agent_id and, where they state `p_yes` alone, the contract's columns.
+
+    `value` is the likelier option (A is yes; 0.5 counts as yes), `probability` that option's,
+    `distribution` both.
+    """
+    made = predictions.copy()
+    names = runs.set_index("run_id")["agent_id"]
+    made["agent_id"] = made["run_id"].map(names)
+    if "p_yes" not in made:
+        return made
+    p_yes = pd.to_numeric(made["p_yes"])
+    is_stated = p_yes.notna()
+    is_yes = p_yes >= 0.5
+    value = pd.Series(np.where(is_yes, '"A"', '"B"'), made.index)
+    probability = p_yes.where(is_yes, 1 - p_yes)
+    options = [f'{{"A":{p:.6g},"B":{1 - p:.6g}}}' for p in p_yes[is_stated]]
+    distribution = pd.Series(options, made.index[is_stated], dtype=object)
+    columns = {"value": value, "probability": probability, "distribution": distribution}
+    for column, cells in columns.items():
+        stood = made[column] if column in made else pd.Series(None, made.index, dtype=object)
+        made[column] = cells.where(is_stated, stood)
+    return made
+
+
+def score_rows(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return rows with `is_forecast`, `brier`, `brier_filled`, `brier_price` and `correct`."""
+    made = rows.copy()
+    made["is_forecast"] = made["status"].eq("ok")
+    blank = pd.Series(None, made.index, dtype=object)
+    value, answer = made.get("value", blank), made.get("answer", blank)
+    is_known = made["is_forecast"] & answer.notna() & value.notna()
+    made["correct"] = value.eq(answer).astype(float).where(is_known)
+    if "score_source" in made:
+        made["correct"] = made["correct"].fillna(made["score_source"].where(made["is_forecast"]))
+    if "outcome" not in made or "p_yes" not in made:
+        return made
+    outcome = made["outcome"]
+    made["brier"] = (outcome - made["p_yes"]) ** 2
+    if "p_filled" in made:
+        made["brier_filled"] = (outcome - made["p_yes"].fillna(made["p_filled"])) ** 2
+    if "price" in made:
+        made["brier_price"] = (outcome - made["price"]) ** 2
+    return made
+
+
+# --- finding, loading, writing ----------------------------------------------------------------------------
+
+
+def list_folders() -> dict[str, Path]:
+    """Return the folders of the sets that are here, by name, sorted."""
+    found = {}
+    bases = [store.ROOT, Path(os.environ.get("DAYBEFORE_OUT") or store.ROOT)]
+    for base in bases:
+        for room in reversed(FOLDERS):
+            for path in sorted((base / room).glob(f"*/{ABOUT}")):
+                found[path.parent.name] = path.parent
+    return dict(sorted(found.items()))
+
+
+def load_set(name_or_path: str | Path) -> QuestionTables:
+    """Return a question set by its name or the path of its folder.
+
+    Raises ValueError for a name that is none, with the nearest, and for a set.toml with a fault.
+
+    >>> blf = load_set("blf")
+    >>> len(blf.events), blf.about["unit"]
+    (791, 'cluster_id')
+    """
+    folders = list_folders()
+    folder = folders.get(str(name_or_path))
+    if folder is None and (Path(name_or_path) / ABOUT).exists():
+        folder = Path(name_or_path)
+    if folder is None:
+        listed = list_nearest(str(name_or_path), sorted(folders), "data/sets/README.md")
+        raise ValueError(f"there is no question set {str(name_or_path)!r}{listed}")
+    return QuestionTables(folder.name, folder, read_about(folder / ABOUT))
+
+
+def read_about(path: Path) -> dict[str, Any]:
+    """Return a set.toml's settings. Raises ValueError that names the file and the field."""
+    try:
+        given = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path}: {error}") from None
+    return check_object(str(path), {key: cell for key, cell in given.items()}, About)
+
+
+def write_set(folder: Path, tables: dict[str, pd.DataFrame]) -> list[Path]:
+    """Write a set's tables below its folder, which holds its set.toml; the same rows, the same bytes.
+
+    Columns that hold nothing are left out. Returns the paths. Raises ValueError for a set whose
+    set.toml does not say that it may be passed on, where the folder is one of the repository's, and
+    for a prediction of no event or no run.
+    """
+    about = read_about(folder / ABOUT)
+    if folder.parent.name == "sets" and folder.parent.parent.name == "data":
+        check_licence(folder / ABOUT, about)
+    checked = {name: check_table(name, table) for name, table in tables.items()}
+    check_keys(folder.name, checked)
+    paths = []
+    for name, table in checked.items():
+        path = folder / f"{name}.csv.gz"
+        text = drop_blank(table).to_csv(index=False, lineterminator="\n")
+        store.write_whole(path, gzip.compress(text.encode(), 9, mtime=0))
+        paths.append(path)
+    return paths
+
+
+def check_licence(path: Path, about: dict[str, Any]) -> None:
+    """Raise ValueError where a set.toml has no licence, or does not allow its tables to be committed."""
+    if not about.get("licence"):
+        raise ValueError(f"{path}: no licence; without one a set may be used here, not committed")
+    if not about.get("may_commit"):
+        raise ValueError(f"{path}: may_commit is not true; keep the set below .cache/sets")
+
+
+def check_keys(name: str, tables: dict[str, pd.DataFrame]) -> None:
+    """Raise ValueError where a table names an event or a run that the set does not have."""
+    for key, home in (("event_id", "events"), ("run_id", "runs")):
+        known = set(tables[home][key])
+        for table, rows in tables.items():
+            stray = sorted(set(rows[key]) - known) if key in rows and table != home else []
+            if stray:
+                raise ValueError(f"{name}, {table}: {stray[0]} is in no row of {home}")

@@ -1,0 +1,135 @@
+"""Facts counted in the files of other projects, each by a path of its own from the tables."""
+
+import os
+import time
+
+import pandas as pd
+import pytest
+
+from helpers import store
+from helpers.public_files import MIRROR
+from helpers.scoring.runs import load_scores
+from helpers.sets import load_set
+
+
+def test_the_price_of_the_markets():
+    blf = load_set("blf")
+    rows = blf.events.merge(blf.prices, on="event_id").merge(blf.answers, on="event_id")
+    for day, n_yes, brier in (("2025-10-26", 14, 0.0347), ("2025-11-09", 11, 0.0339)):
+        ours = rows[rows["round"] == day]
+        assert (len(ours), ours["outcome"].sum()) == (100, n_yes)
+        assert ((ours["price"] - ours["outcome"]) ** 2).mean() == pytest.approx(brier, abs=5e-5)
+
+
+def test_rows_and_questions_of_the_two_rounds():
+    events = load_set("blf").events
+    rounds = events.groupby("round")
+    assert rounds.size().tolist() == [398, 393]
+    assert rounds["cluster_id"].nunique().tolist() == [200, 200]
+    of_first = events[events["round"] == "2025-10-26"]["source_id"].value_counts().to_dict()
+    assert of_first == {
+        "polymarket": 67,
+        "acled": 60,
+        "wikipedia": 60,
+        "yfinance": 60,
+        "dbnomics": 59,
+        "fred": 59,
+        "manifold": 18,
+        "metaculus": 10,
+        "infer": 5,
+    }
+    assert load_set("blf").predictions.merge(events).groupby("round")["run_id"].nunique().tolist() == [42, 40]
+
+
+def test_rows_that_were_not_submitted():
+    blf = load_set("blf")
+    rows = blf.predictions.merge(blf.events[blf.events["round"] == "2025-10-26"], on="event_id")
+    n_over = rows[rows["status"] == "over_budget"].groupby("run_id").size()
+    known = {
+        "kimi-k2.5-high-brave-c0-t1-nobelief": 104,
+        "kimi-k2.5-high-brave-c0-t1": 149,
+        "flash-high-brave-c0-t1": 153,
+        "pro-high-brave-c0-t0": 245,
+    }
+    assert {arm: n_over[f"blf-{arm}"] for arm in known} == known
+    empty = rows[rows["run_id"].str.contains("halawi") & (rows["status"] == "missing")].groupby("run_id").size()
+    assert empty.between(183, 192).all() and len(empty) == 3
+    kimi = rows[(rows["run_id"] == "blf-kimi-k2.5-high-brave-c0-t1-nobelief") & (rows["family"] == "market")]
+    assert ((kimi["status"] == "over_budget") & (kimi["p_filled"] == 0.5)).sum() == 75
+
+
+def test_brier_of_the_first_rounds_markets():
+    rows = load_set("blf").rows()
+    ours = rows[(rows["round"] == "2025-10-26") & (rows["family"] == "market")]
+    means = ours.groupby("run_id")["brier_filled"].mean().round(3)
+    assert means["blf-gpt5-high-none-c0-t0"] == 0.079 and means["blf-gpt5-high-brave-c0-t1"] == 0.065
+    assert means["blf-flash-high-none-c0-t0"] == 0.136 and means["blf-flash-high-brave-c0-t1"] == 0.066
+    gpt5 = means[means.index.str.contains("gpt5.*-c1")]
+    flash = means[means.index.str.contains("flash.*-c1")]
+    assert (gpt5.min(), gpt5.max()) == (0.031, 0.034)
+    assert (flash.min(), flash.max()) == (0.028, 0.053)
+
+
+def test_the_other_sets():
+    quarter, delib, gpt5 = load_set("blf_aibq2"), load_set("delib"), load_set("futurex_past_gpt5")
+    assert (len(quarter.events), len(quarter.runs)) == (113, 11)
+    assert (len(delib.events), delib.answers["outcome"].sum(), len(delib.predictions)) == (202, 70, 7272)
+    assert delib.rows()["stage"].value_counts().to_dict() == {"before": 3636, "after": 3636}
+    by_level = gpt5.rows().groupby("level")["score_source"].agg(["mean", "count"]).round(3)
+    assert by_level["mean"].tolist() == [0.709, 0.663, 0.110, 0.114]
+    assert by_level["count"].tolist() == [86, 26, 249, 485]
+
+
+def test_marks_of_the_world_cup_are_its_answers():
+    cup = load_set("worldcup")
+    rows = cup.rows()
+    marked = rows[rows["score_source"].notna()]
+    known = marked[marked["answer"].notna()]
+    assert (known["value"].eq(known["answer"]) == known["score_source"].eq(1)).all()
+    assert (cup.events["cluster_id"].nunique(), cup.events["family"].nunique()) == (104, 7)
+    assert rows[rows["correct"].notna()]["cluster_id"].nunique() == 102
+
+
+def test_every_forecast_of_blf_is_scored_in_five_seconds():
+    started = time.process_time()
+    scored = load_scores("blf")
+    assert time.process_time() - started < 5
+    assert len(scored.predictions) > 32_000
+    briers = scored.scores[scored.scores["metric"] == "brier"]
+    is_ok = scored.predictions["status"].eq("ok").sum()
+    assert briers["score"].notna().sum() == is_ok
+
+
+def test_scores_by_the_sources_rule_say_so():
+    scored = load_scores("futurex_past_gpt5")
+    rows = scored.scores[scored.scores["is_scored"].astype(bool)]
+    assert len(rows) == 846 and rows["reason"].eq("scored by the source's own rule").all()
+
+
+@pytest.mark.skipif(not os.environ.get(MIRROR), reason="needs the projects' files")
+@pytest.mark.parametrize("builder", ["blf", "worldcup", "delib", "futurex_past_gpt5"])
+def test_sets_are_built_again_byte_for_byte(builder, tmp_path, monkeypatch):
+    from public.sets import build
+
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    for name in build.build_sets(builder):
+        made = sorted((tmp_path / "data/sets" / name).glob("*.gz"))
+        assert made
+        for path in made:
+            assert path.read_bytes() == (store.ROOT / "data/sets" / name / path.name).read_bytes(), path.name
+
+
+@pytest.mark.skipif(not os.environ.get(MIRROR), reason="needs ForecastBench's file")
+def test_outcomes_are_forecastbench_s():
+    import json
+
+    path = store.ROOT / os.environ[MIRROR] / "forecastbench/2025-10-26_resolution_set.json"
+    given = pd.DataFrame(json.loads(path.read_text())["resolutions"])
+    given = given[given["id"].map(lambda key: isinstance(key, str))]
+    given = given.assign(key=given["id"] + "_2025-10-26", day=given["resolution_date"].str[:10])
+    blf = load_set("blf")
+    ours = blf.events[blf.events["round"] == "2025-10-26"].merge(blf.answers, on="event_id")
+    ours = ours.assign(day=ours["resolves_at"].str[:10])
+    joined = ours.merge(given, left_on=["origin_id", "day"], right_on=["key", "day"], how="inner")
+    assert len(joined) == 398
+    assert (joined["outcome"] == joined["resolved_to"]).sum() == 395

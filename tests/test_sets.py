@@ -1,0 +1,95 @@
+import pandas as pd
+import pytest
+
+from helpers.sets import list_folders, load_set, write_set
+
+ABOUT = 'title = "A set"\nsource = "a test"\nretrieved = "2026-11-28"\n'
+
+
+def make_set(folder, about=ABOUT):
+    folder.mkdir(parents=True)
+    (folder / "set.toml").write_text(about)
+    tables = {
+        "events": pd.DataFrame({"event_id": ["1", "2"], "cluster_id": ["1", "2"], "kind": "single"}),
+        "answers": pd.DataFrame({"event_id": ["1", "2"], "value": ['"A"', '"B"'], "outcome": [1, 0]}),
+        "runs": pd.DataFrame({"run_id": ["r"], "agent_id": ["an agent"], "model": ["m"]}),
+        "predictions": pd.DataFrame(
+            {
+                "run_id": "r",
+                "event_id": ["1", "2"],
+                "sample": 0,
+                "status": ["ok", "over_budget"],
+                "p_yes": [0.8, None],
+                "p_filled": [None, 0.5],
+            }
+        ),
+    }
+    return folder, tables
+
+
+def test_a_folder_anywhere_is_a_set(tmp_path):
+    folder, tables = make_set(tmp_path / "mine")
+    write_set(folder, tables)
+    loaded = load_set(folder)
+    rows = loaded.rows().set_index("event_id")
+    assert loaded.name == "mine" and list(loaded.events["event_id"]) == ["1", "2"]
+    assert rows.loc["1", "brier"] == pytest.approx(0.04) and rows.loc["1", "correct"] == 1
+    assert rows.loc["1", "distribution"] == '{"A":0.8,"B":0.2}' and rows.loc["1", "probability"] == 0.8
+
+
+def test_a_filled_row_is_no_forecast_and_is_counted(tmp_path):
+    folder, tables = make_set(tmp_path / "mine")
+    write_set(folder, tables)
+    loaded = load_set(folder)
+    row = loaded.rows().set_index("event_id").loc["2"]
+    assert not row["is_forecast"] and pd.isna(row["brier"]) and pd.isna(row["correct"])
+    assert row["brier_filled"] == 0.25
+    assert loaded.coverage().loc[0, ["n_asked", "n_forecasts", "coverage"]].tolist() == [2, 1, 0.5]
+
+
+def test_the_same_rows_are_the_same_bytes(tmp_path):
+    first, tables = make_set(tmp_path / "a")
+    second, _ = make_set(tmp_path / "b")
+    paths = zip(write_set(first, tables), write_set(second, tables), strict=True)
+    assert all(one.read_bytes() == other.read_bytes() for one, other in paths)
+
+
+@pytest.mark.parametrize(
+    ("about", "words"),
+    [(ABOUT, "no licence"), (f'{ABOUT}licence = "none stated"\n', "may_commit is not true")],
+)
+def test_without_a_licence_a_set_is_used_and_not_committed(about, words, tmp_path):
+    folder, tables = make_set(tmp_path / "data/sets/mine", about)
+    with pytest.raises(ValueError, match=words):
+        write_set(folder, tables)
+    assert not list(folder.glob("*.gz"))
+    elsewhere, _ = make_set(tmp_path / "mine", about)
+    write_set(elsewhere, tables)
+    assert len(load_set(elsewhere).events) == 2
+
+
+def test_a_prediction_of_no_event_is_refused_and_nothing_written(tmp_path):
+    folder, tables = make_set(tmp_path / "mine")
+    tables["predictions"] = tables["predictions"].replace({"event_id": {"2": "3"}})
+    with pytest.raises(ValueError, match="mine, predictions: 3 is in no row of events"):
+        write_set(folder, tables)
+    assert not list(folder.glob("*.gz"))
+
+
+def test_a_set_toml_with_a_fault_names_file_and_field(tmp_path):
+    folder, _ = make_set(tmp_path / "mine", ABOUT.replace("title", "titel"))
+    with pytest.raises(ValueError, match="set.toml: title is missing\n.*titel is unknown; did you mean title"):
+        load_set(folder)
+
+
+def test_an_unknown_name_is_told_with_the_nearest():
+    with pytest.raises(ValueError, match="there is no question set 'bfl'; did you mean blf"):
+        load_set("bfl")
+
+
+def test_sets_of_the_repository_have_a_licence():
+    for name in list_folders():
+        loaded = load_set(name)
+        if loaded.about.get("may_commit"):
+            assert loaded.about["licence"]
+            assert loaded.about["unit"] in loaded.events

@@ -1,0 +1,96 @@
+"""Headline numbers of notebooks 02, 04 and 05, again from the committed files of BLF in plain pandas."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.formula.api as smf
+
+from helpers.stats.arms import compare_runs, name_settings, pair_runs
+from helpers.store import ROOT
+
+FOLDER = ROOT / "data/sets/blf"
+
+
+@pytest.fixture(scope="module")
+def rows():
+    """Forecasts of BLF's runs with their outcome, joined without the kit."""
+    names = ("predictions", "runs", "answers", "events")
+    tables = {name: pd.read_csv(FOLDER / f"{name}.csv.gz") for name in names}
+    made = tables["predictions"].query("status == 'ok'").merge(tables["runs"], on="run_id")
+    made = made.merge(tables["answers"][["event_id", "outcome"]], on="event_id")
+    made = made.merge(tables["events"][["event_id", "cluster_id", "source_id", "family", "round"]], on="event_id")
+    return made.assign(brier=(made["outcome"] - made["p_yes"]) ** 2)
+
+
+def measure_change(rows, off, on):
+    """Return the mean change and its error by a sandwich over questions (CR0), close to the kit's jackknife."""
+    wide = rows.pivot(index=["cluster_id", "event_id"], columns="run_id", values="brier")
+    change = (wide[f"blf-{on}"] - wide[f"blf-{off}"]).dropna()
+    sums = (change - change.mean()).groupby("cluster_id").sum()
+    return change.mean(), np.sqrt((sums**2).sum()) / len(change), len(change)
+
+
+@pytest.mark.parametrize(
+    ("off", "on", "expected", "n"),
+    [
+        ("gpt5-high-none-c0-t0", "gpt5-high-brave-c0-t1", -0.0141, 791),
+        ("pro-high-none-c0-t0", "pro-high-brave-c0-t1", -0.0251, 782),
+        ("kimi-k2.5-high-none-c0-t0", "kimi-k2.5-high-brave-c0-t1", -0.0374, 494),
+    ],
+)
+def test_search_lowers_the_brier_score_of_one_model_on_the_same_questions(rows, off, on, expected, n):
+    change, error, n_rows = measure_change(rows, off, on)
+    assert (round(change, 4), n_rows) == (expected, n)
+    assert change + 1.96 * error < 0
+    drawn = pd.read_csv(ROOT / "figures/real_search.csv")
+    found = drawn[np.isclose(drawn["difference"], change, atol=1e-6)]
+    assert len(found) == 1 and found["high"].iloc[0] == pytest.approx(change + 1.97 * error, abs=5e-4)
+
+
+def test_no_run_beats_the_price_after_holm_and_flash_comes_closest(rows):
+    prices = pd.read_csv(FOLDER / "prices.csv.gz").sort_values("at").groupby("event_id")["price"].last()
+    market = rows[rows["family"] == "market"].assign(price=lambda part: part["event_id"].map(prices))
+    market["lead"] = market["brier"] - (market["outcome"] - market["price"]) ** 2
+    part = market[market["run_id"] == "blf-flash-high-brave-c1-p1-t1"]
+    assert (round(part["lead"].mean(), 4), len(part)) == (-0.0064, 200)
+    drawn = pd.read_csv(ROOT / "figures/real_forecasters.csv").query("arm == 'price shown'")
+    assert not ((drawn["p_holm"] < 0.05) & (drawn["mean"] < 0)).any()
+    assert drawn.loc[drawn["mean"].idxmin(), "forecaster"] == "Gemini 3.1 Pro + search"
+
+
+def test_the_regression_of_notebook_04_by_statsmodels(rows):
+    plain = rows[rows["variant"].isna() & (rows["effort"] == "high") & rows["search"].isin(["none", "dated"])]
+    plain = plain[plain["model"].isin(plain.loc[plain["search"] == "none", "model"])]
+    plain = plain.astype({"sees_price": int, "keeps_beliefs": int}).assign(searches=plain["search"] == "dated")
+    formula = "brier ~ C(model) + searches + sees_price + keeps_beliefs + C(source_id) + C(round)"
+    groups = {"groups": pd.factorize(plain["cluster_id"])[0]}
+    fit = smf.ols(formula, plain).fit(cov_type="cluster", cov_kwds=groups)
+    drawn = pd.read_csv(ROOT / "figures/real_factors.csv").set_index(["factor", "category"])
+    assert fit.rsquared == pytest.approx(drawn["r2"].iloc[0], abs=1e-6)
+    search = drawn.loc[("search", "yes")]
+    assert search["effect"] == pytest.approx(fit.params["searches[T.True]"], abs=1e-6)
+    assert search["clustered_se"] == pytest.approx(fit.bse["searches[T.True]"], rel=1e-3)
+    assert round(search["effect"], 3) == -0.019 and search["clustered_p"] < 0.005
+    kimi = drawn.loc[("model", "Kimi K2.5")]
+    assert kimi["effect"] == pytest.approx(fit.params["C(model)[T.Kimi K2.5]"], abs=1e-6)
+
+
+def test_runs_are_paired_where_one_setting_differs_alone():
+    runs = pd.DataFrame(
+        [
+            ("a", "m", "none", True, None),
+            ("b", "m", "dated", True, None),
+            ("c", "m", "dated", False, None),
+            ("d", "m", "dated", True, "odd"),
+            ("e", "n", "dated", True, None),
+        ],
+        columns=["run_id", "model", "search", "keeps_beliefs", "variant"],
+    )
+    pairs = pair_runs(runs, "search", "none", "dated")
+    assert pairs[["run_off", "run_on"]].to_numpy().tolist() == [["a", "b"]]
+    assert pair_runs(runs, "search", "none", "dated", free=("keeps_beliefs",))["run_on"].tolist() == ["b", "c"]
+    assert name_settings(runs.iloc[2], ["search", "keeps_beliefs"]) == "dated search"
+    rows = [(run, f"q{n}", f"q{n}", 0.1 * n + 0.05 * (run == "b")) for run in "ab" for n in range(12)]
+    rows = pd.DataFrame(rows, columns=["run_id", "event_id", "cluster_id", "brier"])
+    found = compare_runs(rows, pairs).iloc[0]
+    assert found["difference"] == pytest.approx(0.05) and found["n"] == 12

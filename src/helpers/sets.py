@@ -21,12 +21,12 @@ import pandas as pd
 
 from helpers import store
 from helpers.faults import check_object, list_nearest
-from helpers.tables import Count, Date, Setting, Text, Truth, check_table, one_of, some
+from helpers.tables import Count, Date, Setting, Text, Truth, check_table, list_columns, one_of, some
 
 FOLDERS = ("data/sets", ".cache/sets")
 """Where sets lie, below DAYBEFORE_OUT or the repository: with the kit, and built on this machine."""
 
-ABOUT = "set.toml"
+ABOUT, EVENTS = "set.toml", "events.csv.gz"
 HAS = ("series", "prices", "levels", "domains", "words", "trials", "replies", "kinds")
 """What a set may have. `words`: texts of its questions that may be shown."""
 
@@ -115,12 +115,22 @@ class QuestionTables:
         if not path.exists():
             if name in NEEDED:
                 raise FileNotFoundError(f"{self.name}: {path.name} is not in {self.folder}")
-            return check_table(name, pd.DataFrame(columns=["run_id", "event_id", "at"]).assign(sample=0, step=0))
+            return pd.DataFrame(columns=list_columns(name))
         try:
             table = pd.read_csv(path, low_memory=False, dtype=TEXTS)
         except (EOFError, OSError, ValueError) as error:
             raise ValueError(f"{path} cannot be read ({error}); build it again") from None
         return drop_blank(check_table(name, table))
+
+    @cached_property
+    def revisions(self) -> pd.DataFrame:
+        """What an agent forecast over time: run_id, event_id, revision, at, value, probability."""
+        return self.read("revisions")
+
+    @cached_property
+    def days(self) -> pd.DataFrame:
+        """What a run did each day: run_id, day, n_tool_calls, n_searches, n_forecasts."""
+        return self.read("days")
 
     def rows(self) -> pd.DataFrame:
         """Return a row a prediction, joined with its run, question, outcome, price and usage.
@@ -219,20 +229,26 @@ def score_rows(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def list_folders() -> dict[str, Path]:
-    """Return the folders of the sets that are here, by name, sorted."""
+    """Return the folders of the sets that are here, by name, sorted.
+
+    A folder with tables goes before one with a set.toml alone, whose tables are built elsewhere.
+    """
     found = {}
     bases = [store.ROOT, Path(os.environ.get("DAYBEFORE_OUT") or store.ROOT)]
     for base in bases:
         for room in reversed(FOLDERS):
             for path in sorted((base / room).glob(f"*/{ABOUT}")):
-                found[path.parent.name] = path.parent
+                folder = path.parent
+                if folder.name not in found or (folder / EVENTS).exists():
+                    found[folder.name] = folder
     return dict(sorted(found.items()))
 
 
 def load_set(name_or_path: str | Path) -> QuestionTables:
     """Return a question set by its name or the path of its folder.
 
-    Raises ValueError for a name that is none, with the nearest, and for a set.toml with a fault.
+    Raises ValueError for a name that is none, with the nearest, and for a set.toml with a fault;
+    FileNotFoundError, with the command that builds it, for a set whose tables are not here.
 
     >>> blf = load_set("blf")
     >>> len(blf.events), blf.about["unit"]
@@ -245,7 +261,11 @@ def load_set(name_or_path: str | Path) -> QuestionTables:
     if folder is None:
         listed = list_nearest(str(name_or_path), sorted(folders), "data/sets/README.md")
         raise ValueError(f"there is no question set {str(name_or_path)!r}{listed}")
-    return QuestionTables(folder.name, folder, read_about(folder / ABOUT))
+    about = read_about(folder / ABOUT)
+    if not (folder / EVENTS).exists():
+        advice = f"`make public ARGS={folder.name}` builds it from {about.get('address', 'its files')}"
+        raise FileNotFoundError(f"{folder.name} has no {EVENTS}; {advice}")
+    return QuestionTables(folder.name, folder, about)
 
 
 def read_about(path: Path) -> dict[str, Any]:

@@ -107,6 +107,8 @@ TABLES = {
     "judgements": (["target_type", "target_id", "judge", "rubric", "repeat"], "label score reason"),
     "prices": (["event_id", "at"], "price source"),
     "trials": (["run_id", "event_id", "sample"], "p_yes value"),
+    "revisions": (["run_id", "event_id", "revision"], "at value probability distribution"),
+    "days": (["run_id", "day"], "n_tool_calls n_searches n_forecasts"),
 }
 """Table name -> (key columns, the other columns in order). Add columns, never rename (the contract between stages)."""
 

@@ -11,6 +11,8 @@ from helpers.public_files import MIRROR
 from helpers.scoring.runs import load_scores
 from helpers.sets import load_set
 
+needs_files = pytest.mark.skipif(not os.environ.get(MIRROR), reason="needs the projects' files")
+
 
 def test_the_price_of_the_markets():
     blf = load_set("blf")
@@ -106,7 +108,7 @@ def test_scores_by_the_sources_rule_say_so():
     assert len(rows) == 846 and rows["reason"].eq("scored by the source's own rule").all()
 
 
-@pytest.mark.skipif(not os.environ.get(MIRROR), reason="needs the projects' files")
+@needs_files
 @pytest.mark.parametrize("builder", ["blf", "worldcup", "delib", "futurex_past_gpt5"])
 def test_sets_are_built_again_byte_for_byte(builder, tmp_path, monkeypatch):
     from public.sets import build
@@ -119,7 +121,77 @@ def test_sets_are_built_again_byte_for_byte(builder, tmp_path, monkeypatch):
             assert path.read_bytes() == (store.ROOT / "data/sets" / name / path.name).read_bytes(), path.name
 
 
-@pytest.mark.skipif(not os.environ.get(MIRROR), reason="needs ForecastBench's file")
+@pytest.fixture
+def built(tmp_path, monkeypatch):
+    """Return a function that builds a module's sets in an empty folder and loads the one of a name."""
+    from public.sets import build
+
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+
+    def load(name):
+        build.build_sets(name)
+        return load_set(name)
+
+    return load
+
+
+@needs_files
+def test_futuresim_answers_and_coverage(built):
+    loaded = built("futuresim")
+    assert (len(loaded.events), len(loaded.runs), len(loaded.answers)) == (330, 24, 330)
+    n = loaded.coverage().set_index("run_id")["n_forecasts"]
+    qwen = n[n.index.str.contains("qwen")].sort_index().tolist()
+    assert qwen == [322, 107, 108]
+    assert n[n.index.str.contains("opus-4.8")].sort_values().tolist() == [225, 298, 311]
+    assert loaded.days.groupby("run_id").size().sum() == 2281
+    skill = loaded.rows().groupby("run_id")["skill_source"].mean().round(4)
+    assert skill["futuresim-ds-v4-pro-26-05-01-18-54-31"] == -0.0416
+    assert loaded.rows().query("status == 'missing'")["correct"].isna().all()
+
+
+@needs_files
+def test_timeseek_brier_and_price(built):
+    rows = built("timeseek").rows()
+    assert rows.groupby("run_id").size().tolist() == [750] * 4
+    means = rows.groupby("model")["brier_filled"].mean().round(4).to_dict()
+    assert means == {"GPT-5.2": 0.2153, "DeepSeek V3.2": 0.2625, "INTELLECT-3": 0.2715, "Qwen3 235B": 0.2878}
+    assert rows["brier_price"].mean() == pytest.approx(0.1546, abs=5e-5)
+    assert rows["cluster_id"].nunique() == 150
+
+
+@needs_files
+def test_kalshibench_has_the_brier_it_states(built):
+    loaded = built("kalshibench")
+    rows = loaded.rows()
+    first = rows.groupby("run_id").filter(lambda part: part["outcome"].notna().all())
+    assert first["run_id"].nunique() == 9
+    for _, part in first.groupby("run_id"):
+        assert part["brier"].mean() == pytest.approx(part["brier_stated"].iloc[0], abs=1e-6)
+    assert first[first["n_asked"] == 1].groupby("run_id")["event_id"].nunique().unique().tolist() == [210]
+
+
+@needs_files
+def test_aib_brier_of_medians(built):
+    rows = built("aib").rows()
+    direct = rows[(rows["variant"] == "direct") & (rows["round"] == "aibq3")]
+    medians = direct.groupby(["model", "event_id"])[["p_yes", "outcome"]].median()
+    means = ((medians["p_yes"] - medians["outcome"]) ** 2).groupby("model").mean().round(4).to_dict()
+    assert means == {
+        "Claude Sonnet 3.5 (October)": 0.181,
+        "Claude Sonnet 3.5 (June)": 0.1947,
+        "GPT-4o": 0.1968,
+        "DeepSeek V3": 0.2116,
+        "Claude Haiku 3.5": 0.2476,
+    }
+
+
+@needs_files
+def test_oracle_has_every_scored_call(built):
+    loaded = built("oracle")
+    assert (len(loaded.predictions), loaded.events["source_id"].notna().all()) == (1909, True)
+
+
+@needs_files
 def test_outcomes_are_forecastbench_s():
     import json
 

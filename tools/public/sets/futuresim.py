@@ -1,0 +1,149 @@
+"""FutureSim: 330 questions with free answers under a simulated clock of 95 days, 24 runs with all revisions.
+
+A prediction is the last distribution that a run submitted by the day on which it saw the answer;
+`value` is its likeliest answer, `correct` asks for equal texts. `skill_source`
+is the Brier skill that the site's own judge gave; the runs of GPT 5.5 have none. A
+question that a run never forecast is `missing`. `days` counts each run's tool calls.
+"""
+
+import io
+import json
+from typing import Any
+
+import pandas as pd
+
+from helpers.store import dump_json
+from public.sets.rows import locate_folder, name_model, read_bytes, read_json
+
+FOLDER = "agents/futuresim"
+ADVICE = "its tables are extracted from futuresim/traces/data of github.com/OpenForecaster/openforecaster.github.io"
+TEXTS = {"question_id": str, "run_id": str}
+
+
+def build() -> dict[str, dict[str, pd.DataFrame]]:
+    """Return the tables of the set futuresim."""
+    folder = locate_folder(FOLDER, ADVICE)
+    given = {
+        name: pd.read_csv(io.BytesIO(read_bytes(folder / f"{name}.csv")), dtype=TEXTS)
+        for name in ("questions", "submissions", "resolutions_seen", "days", "searches")
+    }
+    questions = given["questions"].rename(columns={"question_id": "event_id"})
+    runs = pd.DataFrame([describe_run(row) for row in read_json(folder / "manifest.json")["runs"]])
+    revisions = list_revisions(given["submissions"], questions)
+    predictions = list_predictions(revisions, questions, runs, given["resolutions_seen"])
+    tables = {
+        "events": describe_events(questions),
+        "answers": pd.DataFrame(
+            {"event_id": questions["event_id"], "value": questions["truth"].map(dump_json), "status": "ok"}
+        ),
+        "runs": runs.sort_values("run_id", ignore_index=True),
+        "predictions": predictions,
+        "revisions": revisions.drop(columns=["resolved_seen_after"]),
+        "days": count_days(given["days"], given["searches"]),
+    }
+    return {"futuresim": tables}
+
+
+def name_run(row: dict[str, Any]) -> str:
+    """Return the run_id of a row of the extractions."""
+    return f"futuresim-{row['agent']}-{row['run_id']}"
+
+
+def describe_run(row: dict[str, Any]) -> dict[str, Any]:
+    """Return a run's row, from the site's manifest; its seed distinguishes runs of one agent."""
+    about = name_model(f"futuresim:{row['model']}")
+    return {
+        "run_id": f"futuresim-{row['agent_slug']}-{row['run_id']}",
+        "agent_id": f"{about['model']}, run {row['seed_label'][1:]}",
+        "category": "open_deep_research",
+        **about,
+        "harness": row["harness_name"],
+        "search": "dated",
+        "sees_price": False,
+        "repeat": int(row["seed_label"][1:]),
+        "n_compactions": row["compaction_count"],
+        "n_notes": row["workspace"]["memory_file_count"],
+        "origin": "imported",
+        "status": "complete",
+    }
+
+
+def describe_events(questions: pd.DataFrame) -> pd.DataFrame:
+    """Return the questions."""
+    return pd.DataFrame(
+        {
+            "event_id": questions["event_id"],
+            "cluster_id": questions["event_id"],
+            "source_id": "news",
+            "family": questions["answer_type"].str.extract(r"\((.+)\)")[0],
+            "prompt": questions["title"],
+            "kind": "text",
+            "opens_at": "2025-12-24T00:00:00+00:00",
+            "resolves_at": questions["resolved_seen_after"] + "T00:00:00+00:00",
+        }
+    )
+
+
+def list_revisions(submissions: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
+    """Return a row a submitted distribution of a question of the set, in order."""
+    kept = submissions.merge(questions[["event_id", "resolved_seen_after"]], left_on="question_id", right_on="event_id")
+    kept = kept.sort_values(["agent", "run_id", "sim_date", "event_idx"], kind="stable", ignore_index=True)
+    outcomes = kept["outcomes"].map(json.loads)
+    best = outcomes.map(lambda shares: max(shares, key=shares.get))
+    made = pd.DataFrame(
+        {
+            "run_id": [name_run(row) for row in kept[["agent", "run_id"]].to_dict("records")],
+            "event_id": kept["event_id"],
+            "at": kept["sim_date"] + "T00:00:00+00:00",
+            "value": best.map(dump_json),
+            "probability": [min(shares[name], 1.0) for shares, name in zip(outcomes, best, strict=True)],
+            "distribution": outcomes.map(dump_json),
+            "resolved_seen_after": kept["resolved_seen_after"],
+        }
+    )
+    made.insert(2, "revision", made.groupby(["run_id", "event_id"]).cumcount())
+    return made
+
+
+def list_predictions(
+    revisions: pd.DataFrame, questions: pd.DataFrame, runs: pd.DataFrame, seen: pd.DataFrame
+) -> pd.DataFrame:
+    """Return each run's last distribution of each question by the day it saw the answer; missing where none."""
+    seen = seen.assign(run_id=[name_run(row) for row in seen[["agent", "run_id"]].to_dict("records")])
+    seen = seen.drop_duplicates(["run_id", "title"], keep="last").merge(questions[["event_id", "title"]], on="title")
+    days = revisions.merge(seen[["run_id", "event_id", "sim_date"]], on=["run_id", "event_id"], how="left")
+    last_day = days["sim_date"].fillna(days["resolved_seen_after"])
+    in_time = revisions[(days["at"].str[:10] <= last_day).to_numpy()]
+    last = in_time.groupby(["run_id", "event_id"], as_index=False).last()
+    counts = in_time.groupby(["run_id", "event_id"])["at"].agg(n_revisions="size", first_at="first").reset_index()
+    every = runs[["run_id"]].merge(questions[["event_id"]], how="cross")
+    skill = seen[["run_id", "event_id", "brier_skill"]]
+    made = every.merge(last, on=["run_id", "event_id"], how="left").merge(counts, on=["run_id", "event_id"], how="left")
+    made = made.merge(skill, on=["run_id", "event_id"], how="left").rename(columns={"brier_skill": "skill_source"})
+    is_forecast = made["value"].notna()
+    made["status"] = is_forecast.map({True: "ok", False: "missing"})
+    made["skill_source"] = made["skill_source"].where(is_forecast)
+    made = made.assign(sample=0).rename(columns={"at": "last_at"})
+    kept = ["run_id", "event_id", "sample", "status", "value", "probability", "distribution"]
+    return made[[*kept, "n_revisions", "first_at", "last_at", "skill_source"]].sort_values(
+        ["run_id", "event_id"], ignore_index=True
+    )
+
+
+def count_days(days: pd.DataFrame, searches: pd.DataFrame) -> pd.DataFrame:
+    """Return what each run did on each simulated day."""
+    key = ["agent", "run_id", "sim_date"]
+    n_searches = searches.groupby(key).size().rename("n_searches").reset_index()
+    made = days.merge(n_searches, on=key, how="left").fillna({"n_searches": 0})
+    tools = made["tools"].map(json.loads)
+    return pd.DataFrame(
+        {
+            "run_id": [name_run(row) for row in made[["agent", "run_id"]].to_dict("records")],
+            "day": made["sim_date"],
+            "n_tool_calls": made["tool_calls"],
+            "n_searches": made["n_searches"].astype(int),
+            "n_forecasts": made["forecasts"],
+            "n_plans": [counts.get("TodoWrite", 0) for counts in tools],
+            "n_writes": [counts.get("Write", 0) + counts.get("Edit", 0) for counts in tools],
+        }
+    )

@@ -46,7 +46,7 @@ KINDS = [
     kind("unit", ask(TIN), 4, "112.5", "112.5 US dollars", "112.5"),
     kind("percent", ask("What will be the turnout in town {n} (in %)?"), 4, "54.2%", "54.2%", "60", 0.0),
     kind("ranking", ask("Name the top 3 songs of chart {n} in order."), 4, "Ash; Birch; Cedar", "Ash, Birch, Cedar",
-         "['Ash', 'Cedar', 'Birch']", 0.8),
+         "['Ash', 'Cedar', 'Birch']", 0.0),
     kind("date", ask("On what date will ferry {n} resume?"), 3, "7 March 2026", "2026-03-07"),
     kind("zh_yes", ZH_HARBOUR, 1, "否"),
     kind("zh_letters", ZH_LAKES, 2, "A，C", "A, C", "['A', 'C']"),

@@ -188,9 +188,10 @@ def settle_week(place, out, judge, board, ceiling_usd, now):
     with open_judge(judge, ceiling_usd) as consult:
         rows, table = settling.settle(state, events, answers, consult)
     rows.to_csv(folder / "scores.csv", index=False, lineterminator="\n")
-    rules = answers["method"].dropna().value_counts().to_dict()
+    rules = rows["rule"].dropna().value_counts().to_dict()
     show(f"{state['agent']}, {state['source']} {state['commit'][:12]}, answers from {source}")
     show_table(table if judge else table.drop(columns="judged"))
+    show(f"rules: {settling.choose_scorer(state)}")
     show("numbers scored by: " + (", ".join(f"{rule} ({n})" for rule, n in sorted(rules.items())) or "there are none"))
     open_ids = sorted(set(events["event_id"]) - set(answers["event_id"]))
     show(list_some("not settled yet", [f"{name} ({said})" for name, said in why] or open_ids))

@@ -1,7 +1,8 @@
 """Settle a week that was asked: answers by id from a csv or from FutureX-Past, scored by FutureX's rules (3.4.3).
 
-A number is scored by the outcome's recent standard deviation where the answers say it (`spread`); where they do not, by
-5% of the true value in its place, as FutureX does where no deviation is known.
+The weekly challenge is scored as FutureX's public scorer does (`futurex_code`), a number by 5% of the true value
+whatever `spread` the answers name. Questions of one's own are scored by the paper's formulas, a number by the outcome's
+recent standard deviation where the answers say it (`spread`), else by those 5%.
 """
 
 import ast
@@ -10,21 +11,30 @@ import json
 import pandas as pd
 
 from helpers.faults import Problems
+from helpers.live.challenge import DATASET
 from helpers.live.submission import build_predictions
 from helpers.models.grammars import make_schema
 from helpers.papers import get_constant
 from helpers.replies.parse import parse_prediction
-from helpers.scoring.scores import score_predictions, select_headline
+from helpers.scoring.scores import (
+    CODE_SCORER,
+    CODE_SHARE,
+    PAPER_SCORER,
+    find_code_spread,
+    score_predictions,
+    select_headline,
+)
 from helpers.store import dump_json, parse_json
 from helpers.tables import LEVELS, check_table
-
-SHARE = 0.05
-"""Of a number's true value that stands in place of its standard deviation where none is known."""
 
 FIELDS = ("answer", "ground_truth", "value")
 """Columns in which a file may hold its answers."""
 
-RULES = {True: "deviation given", False: f"{SHARE:.0%} of the true value"}
+RULES = {True: "deviation given", False: f"{CODE_SHARE:.0%} of the true value"}
+"""Whether an answer names a number's spread -> what the number is scored by."""
+
+JUDGED = {PAPER_SCORER: ("text", "list"), CODE_SCORER: ("text", "list", "ranking")}
+"""Kinds of answers that a judge looks at where they did not match."""
 
 
 def read_answers(place, events, rows, is_own=True):
@@ -48,7 +58,7 @@ def read_answers(place, events, rows, is_own=True):
         else:
             is_number, is_given = event["kind"] == "number", isinstance(row.get("spread"), int | float)
             about = {"event_id": row["id"], "value": dump_json(value), "status": "ok", "price": row.get("price")}
-            about["spread"] = None if not is_number else float(row["spread"]) if is_given else SHARE * abs(value)
+            about["spread"] = None if not is_number else float(row["spread"]) if is_given else find_code_spread(value)
             found[row["id"]] = about | {"method": RULES[is_given] if is_number else None}
     if problems and is_own:
         raise Problems(problems[:20])
@@ -77,21 +87,29 @@ def read_truth(cell, event):
     return parse_prediction(f"\\boxed{{{text}}}", event["kind"], options, event["unit"], explain=True)
 
 
+def choose_scorer(state: dict) -> str:
+    """Return the scorer of a week: the public one for the challenge's questions, the paper's for one's own."""
+    return CODE_SCORER if state["source"] == DATASET else PAPER_SCORER
+
+
 def settle(state, events, answers, consult=None):
     """Return (headline scores with level, kind, rule; the table by level) of a week's standing answers.
 
-    A missing prediction counts 0. With `consult`, a judge (`models.judges`), texts and lists that did not match are
-    looked at by it, too: column `judged`.
+    The scorer is `choose_scorer`'s. A missing prediction counts 0, as on the public board. With `consult`, a judge
+    (`models.judges`), texts, lists and in the challenge also rankings that did not match are looked at by it, too:
+    column `judged`.
     """
-    predictions = build_predictions(state)
-    rows = select_headline(score_predictions(predictions, answers, events), events)
+    predictions, scorer = build_predictions(state), choose_scorer(state)
+    rows = select_headline(score_predictions(predictions, answers, events, scorer), events)
     rows = rows.merge(answers[["event_id", "method"]], on="event_id").rename(columns={"method": "rule"})
+    if scorer == CODE_SCORER:
+        rows["rule"] = rows["rule"].where(rows["kind"] != "number", RULES[False])
     rows["judged"] = rows["score_imputed"]
     if consult:
         known = events.set_index("event_id", drop=False)
         given, truths = (table.set_index("event_id")["value"] for table in (predictions, answers))
         rows["judged"] = [
-            judge(consult, event, given[event["event_id"]], truths[event["event_id"]], score)
+            judge(consult, event, given[event["event_id"]], truths[event["event_id"]], score, JUDGED[scorer])
             for event, score in zip(known.loc[rows["event_id"]].to_dict("records"), rows["score_imputed"], strict=True)
         ]
     return rows, tabulate(rows, events)
@@ -101,11 +119,13 @@ SCHEMA = make_schema(same={"type": "boolean"})
 """What a judge of a text replies."""
 
 
-def judge(consult, event, given, truth, score):
-    """Return a question's score, 1 where a judge finds that a text or list that was not matched says the same."""
-    if event["kind"] not in ("text", "list") or score == 1 or parse_json(given) is None:
+def judge(consult, event, given, truth, score, kinds=JUDGED[PAPER_SCORER]):
+    """Return a question's score, 1 where a judge finds that what was not matched (of `kinds`) says the same."""
+    if event["kind"] not in kinds or score == 1 or parse_json(given) is None:
         return score
     prompt = f"Question: {event['prompt']}\n\nThe answer: {truth}\nGiven was: {given}\n\nDo both say the same thing?"
+    if event["kind"] == "ranking":
+        prompt += " Only lists of the same length with the same item at every place do."
     verdict = consult(prompt, SCHEMA)
     return float(verdict.value["same"]) if verdict.status == "ok" else score
 

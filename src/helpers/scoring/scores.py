@@ -3,6 +3,9 @@
 Options, rankings and numbers are scored as in FutureX 3.4.3; percentages, intervals and dates as WorldReasoner's
 quantities and timeframes (F.1); texts and lists by LiveAgentBench's string matching (4.2).
 
+FutureX's public scorer (github Futurex-ai/Futurex-Eval) does otherwise than its paper in five places. Both are here by
+name (`SCORERS`): `futurex_paper`, the formulas of 3.4.3, and `futurex_code`. No mean holds scores of both.
+
 Scores lie in [0, 1], higher is better. Errors keep their own names (`brier`, `abs_error`), lower is better. A missing
 prediction (None) scores 0.0 in the functions; in the table its score is blank and `score_imputed` is 0. An answer that
 nothing can be held against raises ValueError, whether or not there is a prediction; in the table it is not scored.
@@ -28,6 +31,12 @@ MOST = 1e300
 ERRORS = ("brier", "abs_error")
 """Metrics where lower is better; they have no imputed score, since 0 would be perfect."""
 SCORER_VERSION = "1"
+PAPER_SCORER = "futurex_paper"
+CODE_SCORER = "futurex_code"
+CODE_SHARE = 0.05
+"""Of a number's true value that the public scorer takes for its spread, whatever the outcome did before."""
+CODE_SPREAD_OF_ZERO = 0.01
+"""The public scorer's spread where the true value is 0."""
 OVERLAP_WEIGHT = papers.get_constant("futurex", "ranking_overlap_weight")
 OMISSION_SCORE = papers.get_constant("futurex", "strict_omission_score")
 TOLERANCE = papers.get_constant("worldreasoner", "quantity_tolerance")
@@ -173,20 +182,81 @@ METRICS = {
 """Kind of event -> metric -> what scores a prediction against an answer (`score_number` with the answer's spread)."""
 
 
-def score_row(row):
+def find_code_spread(answer: float) -> float:
+    """Return the spread that the public scorer gives a number: 5% of the true value, 0.01 where that is 0.
+
+    >>> find_code_spread(-200), find_code_spread(0)
+    (10.0, 0.01)
+    """
+    return CODE_SHARE * abs(answer) if answer != 0 else CODE_SPREAD_OF_ZERO
+
+
+def score_options_by_code(prediction: str | list | None, answer: str | list, level: int) -> float:
+    """Score named options as the public scorer does, a share from 0 to 1.
+
+    Levels 1 and 2: one right option wants that one alone, so a second one named earns 0; several right ones earn F1.
+    Levels 3 and 4: the same options in any order, else 0 (a judge that is asked then wants every place right).
+
+    >>> score_options_by_code(["A", "B"], ["A"], level=2), score_multi(["A", "B"], ["A"])
+    (0.0, 0.6666666666666666)
+    """
+    right = _list_right(answer)
+    named = _list_items(prediction)
+    if level in (1, 2) and len(right) > 1:
+        return score_multi(named, right)
+    return float(sorted(named) == sorted(right))
+
+
+def score_ranking_by_code(prediction: list | None, answer: list) -> float:
+    """Score an ordered list as the public scorer does: 1 for as many names, each in its place, else 0.
+
+    Its code for the paper's 0.8 is reached only where the judge's reply holds neither "yes" nor "no". Case and surplus
+    white space are nothing; that two names are of one thing only a judge can say.
+    """
+    truth = [" ".join(str(name).casefold().split()) for name in _list_right(answer)]
+    guess = [" ".join(str(name).casefold().split()) for name in _list_items(prediction)]
+    return float(guess == truth)
+
+
+CODE_METRICS = METRICS | {
+    "ranking": {"ranking": score_ranking_by_code},
+    "text": {"match": partial(score_text, way="is_equal")},
+    "list": {"match": score_list},
+}
+SCORERS = {PAPER_SCORER: METRICS, CODE_SCORER: CODE_METRICS}
+"""Name of a scorer -> kind of event -> metric -> what scores it. Options and numbers: `list_metrics`."""
+
+
+def list_metrics(row: dict, prediction, answer, scorer: str = PAPER_SCORER) -> dict:
+    """Return {metric: a function of nothing that scores} of a row's kind, by a scorer's rules (`SCORERS`)."""
+    kind = row["kind"]
+    metrics = {metric: partial(score, prediction, answer) for metric, score in SCORERS[scorer][kind].items()}
+    if scorer == CODE_SCORER and kind in ("single", "multi"):
+        metrics = {HEADLINE[kind]: partial(score_options_by_code, prediction, answer, row["level"])}
+    if kind == "number":
+        by_code = scorer == CODE_SCORER and answer is not None
+        spread = find_code_spread(answer) if by_code else row["spread"]
+        metrics["number"] = partial(score_number, prediction, answer, spread)
+    return metrics
+
+
+def score_row(row, scorer=PAPER_SCORER):
     """Return the score rows of one prediction joined with its event and answer, as dictionaries."""
     prediction, answer, told = (open_cell(row[name]) for name in ("value", "answer", "distribution"))
-    metrics = {metric: partial(score, prediction, answer) for metric, score in METRICS[row["kind"]].items()}
-    if row["kind"] == "number":
-        metrics["number"] = partial(score_number, prediction, answer, row["spread"])
+    metrics = list_metrics(row, prediction, answer, scorer)
     if row["kind"] in ("single", "multi") and told is not None:
         metrics["brier"] = partial(score_brier, told, answer, sorted(store.parse_json(row["options"])))
     elif row["kind"] == "single" and not pd.isna(row["probability"]):
         # of one probability, that of the answer's being right: the error of the two outcomes right and wrong
         metrics["brier"] = lambda: 2 * (row["probability"] - float(prediction == answer)) ** 2
     base = {name: row[name] for name in ("run_id", "event_id", "sample", "agent_id")}
+    if scorer != PAPER_SCORER:
+        base["scorer_version"] = scorer
     return [
-        base | {"metric": metric} | _fill_row(row, metric, score, prediction, answer)
+        {"scorer_version": SCORER_VERSION}
+        | base
+        | {"metric": metric}
+        | _fill_row(row, metric, score, prediction, answer)
         for metric, score in metrics.items()
     ]
 
@@ -194,7 +264,7 @@ def score_row(row):
 def _fill_row(row, metric, score, prediction, answer):
     """What a metric's row says: score, score_imputed, whether there was a prediction and could be a score, and why."""
     is_missing, is_error = prediction is None, metric in ERRORS
-    filled = {"is_missing": is_missing, "is_scored": True, "reason": None, "scorer_version": SCORER_VERSION}
+    filled = {"is_missing": is_missing, "is_scored": True, "reason": None}
     filled |= {"score": math.nan, "score_imputed": math.nan}
     if answer is None:
         return filled | {"is_scored": False, "reason": f"no answer: {row['answer_status']}"}
@@ -208,14 +278,19 @@ def _fill_row(row, metric, score, prediction, answer):
     return filled | {"reason": reason, "score_imputed": math.nan if is_error else 0.0}
 
 
-def score_predictions(predictions, answers, events):
+def score_predictions(predictions, answers, events, scorer=PAPER_SCORER):
     """Return the scores table: a row a prediction and metric, in the order of `predictions`.
+
+    `scorer` names FutureX's rules: the paper's (`futurex_paper`) or its public scorer's (`futurex_code`: a number needs
+    no spread; text and names are compared by equality, a judge is the caller's). Column `scorer_version` says which.
 
     Every event has its headline metric (`HEADLINE`); events with several right answers also `f1_strict`, numbers and
     percentages also `abs_error` (in the answer's unit), texts and lists also `strict`, and predictions with
     probabilities by option, or of a single choice that of its being right, also `brier`. Raises ValueError when a
-    prediction's event is not in `events`.
+    prediction's event is not in `events`, or the scorer is none of `SCORERS`.
     """
+    if scorer not in SCORERS:
+        raise ValueError(f"no scorer {scorer!r}; there are {' and '.join(SCORERS)}")
     stray = predictions.loc[~predictions["event_id"].isin(events["event_id"]), "event_id"]
     if len(stray):
         raise ValueError(
@@ -223,19 +298,21 @@ def score_predictions(predictions, answers, events):
         )
     answers = tables.check_table("answers", answers)[["event_id", "value", "status", "spread"]]
     answers = answers.rename(columns={"value": "answer", "status": "answer_status"}).fillna({"answer_status": "none"})
-    known = tables.check_table("events", events)[["event_id", "kind", "options"]]
+    known = tables.check_table("events", events)[["event_id", "kind", "options", "level"]]
     table = tables.check_table("predictions", predictions).merge(known, on="event_id")
     table = table.merge(answers, "left", "event_id")
     table["answer_status"] = table["answer_status"].fillna("never asked")
-    rows = [row for record in table.to_dict("records") for row in score_row(record)]
+    rows = [row for record in table.to_dict("records") for row in score_row(record, scorer)]
     return tables.check_table("scores", pd.DataFrame(rows, columns=tables.list_columns("scores")))
 
 
 def select_headline(scores, events):
     """Return the scored rows of each event's headline metric, with its level and kind.
 
-    Raises ValueError when nothing is left, or an event has no level.
+    Raises ValueError when nothing is left, an event has no level, or scores of two scorers are mixed.
     """
+    if len(versions := sorted(scores["scorer_version"].dropna().unique())) > 1:
+        raise ValueError(f"scores of {' and '.join(versions)} are mixed; take one scorer's rows")
     rows = scores[scores["is_scored"].astype(bool)].merge(events[["event_id", "kind", "level"]], on="event_id")
     rows = rows[rows["metric"] == rows["kind"].map(HEADLINE)]
     if rows.empty:

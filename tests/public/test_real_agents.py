@@ -94,3 +94,19 @@ def test_runs_are_paired_where_one_setting_differs_alone():
     rows = pd.DataFrame(rows, columns=["run_id", "event_id", "cluster_id", "brier"])
     found = compare_runs(rows, pairs).iloc[0]
     assert found["difference"] == pytest.approx(0.05) and found["n"] == 12
+
+
+def test_levels_of_gpt5_and_kinds_of_match_questions_by_plain_means():
+    folder = ROOT / "data/sets/futurex_past_gpt5"
+    predictions = pd.read_csv(folder / "predictions.csv.gz").merge(pd.read_csv(folder / "events.csv.gz"), on="event_id")
+    by_level = predictions.groupby("level")["score_source"].agg(["mean", "size"])
+    assert by_level["mean"].round(3).tolist() == [0.709, 0.663, 0.110, 0.114]
+    assert by_level["size"].tolist() == [86, 26, 249, 485]
+    drawn = pd.read_csv(ROOT / "figures/real_difficulty.csv")
+    assert drawn["mean"].head(4).round(4).tolist() == by_level["mean"].round(4).tolist()
+    folder = ROOT / "data/sets/worldcup"
+    rows = pd.read_csv(folder / "predictions.csv.gz").merge(pd.read_csv(folder / "events.csv.gz"), on="event_id")
+    rows = rows.dropna(subset=["n_options", "score_source"])
+    rows["above"] = rows["score_source"] - 1 / rows["n_options"]
+    above = rows.groupby(["family", "cluster_id"])["above"].mean().groupby("family").mean()
+    assert above.round(3).loc[["odd_even", "result", "half_and_full"]].tolist() == [0.0, 0.317, 0.224]

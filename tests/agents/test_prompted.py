@@ -18,7 +18,7 @@ def test_a_question_alone_is_one_message_and_its_answer_is_read(reach, provider)
     assert set(provider.asked[0]) == {"model", "messages"}, "no option that nobody asked for"
     for part in (event["as_of"], event["resolution_criteria"], "Question: Will it rise?", "\nA. Yes\nB. No\n"):
         assert text.count(part) == 1 == text.count("A. Yes") and describe_answer(event) in text
-    assert outcome["prediction"] == {"value": "B", "source_ids": [], "parser_version": "2"}
+    assert outcome["prediction"] == {"value": "B", "source_ids": [], "parser_version": "3"}
     assert (outcome["reply"], outcome["finish_reason"]) == (CONTENT, "stop")
     assert [outcome[f"n_{name}_tokens"] for name in ("input", "output", "cached")] == [50, 8, 3]
     assert [step["step_type"] for step in outcome["trace"]] == ["prompt", "model", "answer"]
@@ -54,7 +54,7 @@ def test_requests_of_one_question_share_its_deadline(reach, provider):
 
 @pytest.mark.parametrize(("content", "status", "reason"), [
     ("I cannot predict this.", "refusal", "refusal"),
-    (r"\boxed{F}", "unparsable", "unknown option: f"),
+    (r"\boxed{F}", "unparsable", "unknown option: F"),
 ])  # fmt: skip
 def test_a_reply_that_cannot_be_read_is_missing_with_its_reason(reach, provider, content, status, reason):
     provider.answer = reply_with(content)

@@ -24,6 +24,9 @@ from helpers.store import dump_json, parse_json, parse_object
 N_TOP, MAX_ANSWER = 8, 200
 """Of a local model's final answer: alternatives kept a token, and tokens at most (twice with probabilities)."""
 
+CUT = ("length", "max_tokens")
+"""How servers say that a reply ended at its limit of tokens."""
+
 LIMITS = ("max_lookups", "max_steps", "max_seconds", "max_tokens")
 """What an agent's entry may bound: look-ups and steps of its method, seconds a question, tokens a reply."""
 
@@ -151,7 +154,9 @@ def read_reply(event, reply):
     were asked for in words, as the reply states them (`read_stated`).
     """
     kind, options, unit = event["kind"], parse_json(event["options"]) or {}, event.get("unit")
-    value, reason = parse_prediction(reply["content"] or "", kind, options, unit, explain=True)
+    is_cut = reply.get("finish_reason") in CUT and not reply.get("reasoning")  # thoughts apart are no part of it
+    text = reply["content"] or ""
+    value, reason = parse_prediction(text, kind, options, unit, explain=True, is_cut=is_cut)
     read = {"parser_version": str(PARSER_VERSION), "value": value}
     if value is None:
         return read | {"status": "refusal" if reason == "refusal" else "unparsable", "reason": reason or "no answer"}

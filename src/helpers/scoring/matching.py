@@ -32,7 +32,7 @@ def extract_answer(reply):
     """Return the final answer a reply states: its last box, else what its last line says after "answer:" or "answer
     is", else the last line.
     """
-    text = strip_thinking(reply or "")
+    text = strip_thinking(reply or "") or ""
     try:
         boxes = select_boxes(text)
     except Unreadable:  # a box that never ends is no box
@@ -82,6 +82,9 @@ def match_answer(reply, truth):
     if not wanted:
         raise ValueError(f"the truth {truth!r} holds nothing to match")
     extracted = extract_answer(reply)
-    is_equal, tokens = split_tokens(extracted) == wanted, split_tokens(take_final_line(strip_thinking(reply or "")))
+    is_equal, tokens = (
+        split_tokens(extracted) == wanted,
+        split_tokens(take_final_line(strip_thinking(reply or "") or "")),
+    )
     is_match = is_equal or any(tokens[at : at + len(wanted)] == wanted for at in range(len(tokens)))
     return {"extracted": extracted, "is_match": is_match, "is_equal": is_equal, "is_strict": extracted == truth}

@@ -32,6 +32,7 @@ SETS = (
     QuestionSet("futurex-past", "P", "2026-01-08", "2026-04-07", "FutureX's past questions", True),
     QuestionSet("markets", "M", "2025-11-24", "2026-04-25", "ForecastBench's market questions with prices", True),
     QuestionSet("worldreasoner", "W", "2024-12-29", "2026-02-24", "WorldReasoner's own, with event cards", True),
+    QuestionSet("earnings", "E", "2025-06-13", "2025-09-02", "companies' revenue, analysts' consensus beside", True),
 )
 
 WINDOWS = {one.window: (one.first, one.last) for one in SETS if not one.is_public}

@@ -8,7 +8,8 @@ import pytest
 
 from helpers.cli.main import carry_out
 from helpers.futurex.past import build_priced
-from helpers.store import STORE, read_runs, read_table
+from helpers.scoring.runs import find_run, list_runs, load_twice
+from helpers.store import STORE, locate_output, read_runs, read_table
 from helpers.worldreasoner.conditions import NAMES
 from helpers.worldreasoner.hindsight.reviews import keep_review
 
@@ -114,6 +115,25 @@ def test_of_no_graph_recall_is_0_and_a_question_without_a_reply_is_counted(ask, 
     n = mine["n_answered"]
     assert 0 < n < 6 and (accuracy["n"], accuracy["coverage"]) == (6, pytest.approx(n / 6))
     assert 0 < recall["n"] <= 5 and sum(row["n"] for row in mine["missing"]) == 6 - n
+
+
+def test_questions_are_asked_a_second_time_after_their_end(ask, provider):
+    first = ask()["mine"]
+    later = ask("--days-after", "7")["mine"]
+    assert later["condition"] == "asked 7 days after the resolution" and later["run_id"] != first["run_id"]
+    assert len(provider.asked) == 12, "both times are asked"
+    asked = read_runs(locate_output(STORE), "predictions").merge(read_table("events", "L"), on="event_id")
+    gaps = pd.to_datetime(asked["as_of_x"], utc=True) - pd.to_datetime(asked["resolves_at"], utc=True)
+    mine, is_later = asked["agent_id"] == "mine", asked["run_id"] == later["run_id"]
+    assert set(gaps[mine & is_later]) == {pd.Timedelta(days=7)} and (gaps[mine & ~is_later] < pd.Timedelta(0)).all()
+    assert not (gaps[~mine] > pd.Timedelta(0)).any(), "no baseline is asked what it could look up"
+    tables = load_twice(["mine"], "L", 7)
+    assert [len(table) for table in tables] == [6, 6]
+    with pytest.raises(ValueError, match='mine was not asked a second time: .* ARGS="--days-after 3"'):
+        load_twice(["mine"], "L", 3)
+    assert find_run(list_runs("L"), "mine", "L")[0].run_id == first["run_id"], "a board takes the forecast"
+    with pytest.raises(SystemExit, match="--days-after is a moment of its own; leave --horizon out"):
+        ask("--days-after", "7", "--horizon", "Near")
 
 
 TURNS = [

@@ -16,6 +16,7 @@ from weeks import AGENT, make_checkout, make_model, make_week, write_agents
 
 from helpers.cli.main import main
 from helpers.live.challenge import ANSWERS, DATASET
+from helpers.store import STORE, locate_output, read_runs
 
 ROOT = Path(__file__).parents[2]
 WEEKS = [("a", "2026-03-04", "2026-03-08"), ("b", "2026-03-11", "2026-03-15")]
@@ -85,7 +86,7 @@ def test_two_weeks_from_fetch_to_score(week):
     rows = pd.read_csv(folder / "scores.csv").set_index("event_id")["score_imputed"]
     for key, (_, _, score) in week.expected[name].items():
         assert rows[key] == pytest.approx(score), (key, week.expected[name][key])
-    assert "5% of the true value (" in told and "not settled yet: none" in told
+    assert "rules: futurex_code\nnumbers scored: " in told and "not settled yet: none" in told
     assert week.web.refused == {}
     kept = [path for path in (week.folder / "data").rglob("*") if path.is_file() and not path.is_symlink()]
     assert all(b"sk-secret" not in path.read_bytes() for path in kept)
@@ -150,7 +151,31 @@ def test_votes_of_five_samples_and_a_file_of_ones_own(ask):
     for given, near in {"answer.csv": "; did you mean answers.csv", "passt": "; did you mean past"}.items():
         with pytest.raises(SystemExit, match=f"there is no file {given}{near}"):
             ask("--settle", given, "--out", "own")
-    assert "numbers scored by: deviation given (1)" in told
+    assert "rules: futurex_paper\nnumbers scored: 1 of 1" in told
+    told = ask("--settle", "answers.csv", "--out", "own", "--rule", "futurex_code")
+    scores = pd.read_csv(ask.folder / "own/scores.csv").set_index("event_id")
+    assert scores["score_imputed"]["q2"] == pytest.approx(1 - (0.5 / 0.6) ** 2) and "rules: futurex_code" in told
+    (ask.folder / "answers.csv").write_text("id,answer\nq1,Yes\nq2,12\n")
+    told = ask("--settle", "answers.csv", "--out", "own")
+    assert "numbers scored: 0 of 1\nfuturex_paper needs a number's spread" in told
+    assert "q2" not in set(pd.read_csv(ask.folder / "own/scores.csv")["event_id"]), "unscored, as in a run"
+
+
+def test_a_week_is_asked_again_a_week_after_its_end(ask):
+    rows = [
+        {"id": "q1", "prompt": "Will the bridge open?", "options": ["Yes", "No"], "end_time": "2026-03-05"},
+        {"id": "q2", "prompt": "Will the ferry sail?", "options": ["Yes", "No"], "end_time": "2026-03-09"},
+    ]
+    write_rows(ask.folder / "week.jsonl", rows)
+    ask.model.answer = lambda asked: {"content": "\\boxed{A}"}
+    ask("--out", "own", now="2026-03-04T10:00:00+08:00")
+    with pytest.raises(SystemExit, match="ended 7 days ago or earlier; the first is due at 2026-03-13 00:00 UTC"):
+        ask("--out", "own", "--days-after", "7", now="2026-03-10T10:00:00+08:00")
+    told = ask("--out", "own", "--days-after", "7", now="2026-03-13T10:00:00+08:00")
+    assert read_submission(ask.folder / "own-7-days-after") == {"q1": "A"} and "1 of 1 questions answered" in told
+    assert set(read_submission(ask.folder / "own")) == {"q1", "q2"}
+    conditions = read_runs(locate_output(STORE), "runs")["condition"].tolist()
+    assert sorted(map(str, conditions)) == ["asked 7 days after the resolution", "nan"]
 
 
 def test_questions_of_ones_own_are_asked_as_the_page_says(ask):

@@ -99,7 +99,8 @@ def replay_arms(arm_ids, opener, ledger, *, events, about_world=None):
     conditions what else the world publishes (`news.describe_articles`). Arms of which nothing is recorded are left out;
     a request that is not recorded is a missing prediction whose reason names the command that would record it.
     """
-    arms, entries, run_ids = load_arms(), load_entries(), {}
+    arms, run_ids = load_arms(), {}
+    entries = load_entries(wanted=[arms[arm_id]["agent"] for arm_id in arm_ids])
     for arm_id in arm_ids:
         arm, n_trials = arms[arm_id], arms[arm_id].get("trials", 1)
         chosen = select_events(arm, events[arm["window"]])

@@ -49,6 +49,26 @@ def load_past_agents(events, answers):
     return list_baselines(partial(forecast_from_past, past), METHODS, past=digest)
 
 
+def load_consensus_agent(consensus):
+    """Return the baseline that answers with the analysts' consensus, as `runs.run_agents` takes it (FutureX 5.1).
+
+    `consensus` has event_id and consensus, blank where none is known.
+    """
+    known = consensus.dropna(subset="consensus").set_index("event_id")["consensus"].to_dict()
+    digest = hash_text(dump_json(sorted(known.items())), 12)
+    return list_baselines(partial(forecast_consensus, known), ("consensus",), past=digest)
+
+
+def forecast_consensus(known, method, event, world):
+    """Answer one event with the consensus; a missing prediction where none is known. The world is not looked at."""
+    value = known.get(event["event_id"])
+    if value is None:
+        reason = "no consensus is known"
+        return {"prediction": {"value": None, "status": "missing", "reason": reason}, "trace": []}
+    trace = [{"step_type": "answer", "content": f"{method}: what analysts expect"}]
+    return {"prediction": {"value": value, "source_ids": []}, "trace": trace}
+
+
 def read_form(event):
     """Return the set's own type of a question, "" where it tells none.
 

@@ -8,11 +8,14 @@ import re
 from html import unescape
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 
+from helpers.agents.arms import SEED
 from helpers.cli.report import write_difference, write_interval, write_table
 from helpers.cli.results import read_sampled
-from helpers.futurex.past import PRICED, build_cards, read_window
+from helpers.futurex.experts import TIES, compare_consensus
+from helpers.futurex.past import PRICED, build_cards, build_earnings, read_window
 from helpers.store import parse_json, read_runs
 from helpers.web.pages import read_kept
 from helpers.worldreasoner.cards import build_references
@@ -56,16 +59,21 @@ def judge_run(asked, run_ids, cutoffs, graphs=None):
             kind = "hindsight graphs of a file" if graphs else KINDS[window]
             told = [line for agent, about in facts.items() for line in describe_facts(agent, about, rows, kind)]
             parts.append((rows, facts, "\n".join([write_scores(rows, list(facts)), *told])))
-        if window in PRICED:
+        if window in PRICED and moment != OPEN:
             rows, facts, text, shown = tell_prices(events, answers, tables[0], window, moment)
             parts.append((rows, facts, text if shown is None else f"{text}\n{write_table(shown.set_index('agent'))}"))
+        if window == "E":
+            tables = [read_sampled(asked.path, "predictions", run_ids, events)]
+            parts.append(tell_consensus(build_earnings()[2], tables[0]))
     except (FileNotFoundError, ValueError) as error:
         parts = [(pd.DataFrame(), {}, f"no WorldReasoner scores: {error}")]
     facts = {}
     for agent, about in [pair for _, told, _ in parts for pair in told.items()]:
         facts[agent] = facts.get(agent, {}) | about
     rows = pd.concat([rows for rows, _, _ in parts], ignore_index=True) if parts else pd.DataFrame()
-    note = f"{OPEN} is no forecast: asked after the resolution" * (moment == OPEN)
+    note = ""
+    if moment == OPEN:
+        note = f"{asked.plan.condition or 'this'} is no forecast: asked after the resolution"
     return Beside(rows, facts, "\n".join(text for _, _, text in parts), note)
 
 
@@ -109,6 +117,26 @@ def describe_facts(agent, facts, rows, kind):
     )
     told = f"{cutoff['n_kept']} of {cutoff['n']} questions opened on or after its cutoff {cutoff['date']}"
     return [first, f"{agent}: {told}; accuracy on these {kept}, on all {whole}"]
+
+
+def tell_consensus(consensus, predictions):
+    """Return (rows, facts by agent, text) on agents' forecasts of companies' figures beside the consensus (5.1)."""
+    one_each = predictions.drop_duplicates(["agent_id", "event_id"])
+    table = compare_consensus(consensus, one_each[one_each["agent_id"] != "consensus"], np.random.default_rng(SEED))
+    if table.empty:
+        return pd.DataFrame(), {}, "nothing stands beside the consensus: no question has consensus, actual and forecast"
+    shown = pd.DataFrame({"agent": table["agent"], "metric": table["metric"]})
+    for name in ("win_rate", "win_rate_untied", "mape", "mape_gap"):
+        shown[name] = [
+            write_interval(row[name], row[f"{name}_low"], row[f"{name}_high"]) for row in table.to_dict("records")
+        ]
+    shown["consensus"] = table["mape_consensus"].map("{:.3f}".format)
+    shown["ties"] = table["n_ties"].map(str)
+    shown["n"] = [f"{row['n']} of {row['n_asked']}" for row in table.to_dict("records")]
+    facts = {agent: {"consensus": part.to_dict("records")} for agent, part in table.groupby("agent")}
+    ties = ", ".join(f"{metric} {share:.1%}" for metric, share in TIES.items())
+    head = f"Beside the analysts' consensus (FutureX 5.1); closer than the consensus wins; ties: {ties}; errors in MAPE"
+    return pd.DataFrame(), facts, f"{head}\n{write_table(shown.set_index('agent'))}"
 
 
 def tell_prices(events, answers, predictions, window, moment):

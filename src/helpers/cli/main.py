@@ -49,6 +49,7 @@ STATUSES = "printed", "public", "replay", "synthetic", "as given"
 COUNT, AMOUNT = click.IntRange(min=1), click.FloatRange(min=0, min_open=True)
 MOMENT = click.DateTime(["%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M%z"])
 HORIZONS, FORMS = ("Early", "Mid", "Late", "Near"), ("inspect", "records", "dataset", "forecastbench")
+RULES = ("futurex_paper", "futurex_code")
 VENUES, EXECUTORS = ("polymarket", "manifold", "kalshi", "metaculus", "forecastbench"), ("local", "slurm", "dask")
 
 
@@ -166,6 +167,9 @@ def asking(function):
 agents = option("--agent", "names", multiple=True, help="A name in data/agents.toml; may be given several times.")
 out = option("--out", metavar="FOLDER", help="The folder to write to (default: named after what is asked for).")
 now = option("--now", type=MOMENT, metavar="MOMENT", help="In place of the clock, such as 2026-03-04T10:00:00+08:00.")
+days_after = option(
+    "--days-after", type=COUNT, metavar="DAYS", help="Ask a second time, so long after the end (Figure 12: 7)."
+)
 explained = option("--explain", is_flag=True, help="Print all columns of the scores, and what they mean.")
 question_set = option("--set", "window", callback=find_windows, metavar="NAME", help=set_help)
 
@@ -174,6 +178,7 @@ question_set = option("--set", "window", callback=find_windows, metavar="NAME", 
 @agents
 @question_set
 @option("--horizon", type=click.Choice(HORIZONS), help="Of long or markets: when in a question's life (default Mid).")
+@days_after
 @option("--condition", help="Of long or worldreasoner: one of WorldReasoner's six, such as Near-Resolution.")
 @option("--references", metavar="FILE", help="Hindsight graphs that are the reference in place of the set's own.")
 @option("--limit", type=COUNT, help="Number of events, shared by the levels (default: all).")
@@ -195,7 +200,13 @@ def run():
 @option("--out", metavar="FOLDER", help="Where the answers stand (default data/weeks/COMMIT).")
 @asking
 @now
+@days_after
 @option("--settle", metavar="ANSWERS", help="Score: a csv of id and answer, past (FutureX-Past), or venue.")
+@option(
+    "--rule",
+    type=click.Choice(RULES),
+    help="With --settle: FutureX's rules (default: the challenge's code, else the paper).",
+)
 @option("--judge", metavar="AGENT", help="With --settle: a model that looks at texts that were not matched.")
 @option("--board", metavar="FILE", help="With --settle: the public board, to stand beside (json, or csv).")
 def week():

@@ -77,11 +77,30 @@ def draw_events(window, limit, plan):
     """Return the run's `Asked`, at the plan's moment. Raises ValueError where no question of the set names it."""
     horizon = plan.arm.get("horizon")
     whole = move_moments(read_window("events", window), horizon, plan.arm.get("days_after"))
+    if plan.arm.get("days_after") is not None:
+        whole = drop_future(whole, window)
     if whole.empty:
         named = f"those of long and markets name {', '.join(HORIZONS)}"
         raise ValueError(f"no question of {find_set(window).name} says when {horizon} is; {named}")
     events = whole if limit is None else sample_events(whole, limit, SEED)
     return Asked(window, whole, events, plan, locate_store())
+
+
+def drop_future(events, window):
+    """Return events without those whose moment is still to come, of which how many there are is printed.
+
+    Raises ValueError where none is left.
+    """
+    moments = pd.to_datetime(events["as_of"], utc=True)
+    now = pd.Timestamp.now("UTC")
+    kept = events[moments <= now]
+    name = find_set(window).name
+    if kept.empty:
+        raise ValueError(f"{name}: nothing to ask yet; the first moment is {events['as_of'].min()}")
+    if n_later := len(events) - len(kept):
+        next_at = moments[moments > now].min()
+        tell(f"{name}: {n_later} of {len(events)} questions are asked later; the next moment is {next_at}")
+    return kept
 
 
 # --- asking ----------------------------------------------------------------------------------------------------------
@@ -177,6 +196,7 @@ def main(
     n_samples=1,
     press=(),
     horizon=None,
+    days_after=None,
     condition=None,
     references=None,
     executor=None,
@@ -188,6 +208,7 @@ def main(
 
     `press` are folders of dated articles that the agents asked for may search beside what the window publishes;
     `horizon` is a point of the questions' life, where they name some, other than the usual one (Early, Late, Near);
+    `days_after` asks a second time, so many days after the resolution (FutureX 4.5.1, Figure 12);
     `condition` one of WorldReasoner's six, `references` a file of hindsight graphs that stand in place of
     the references that windows L and W have. With an `executor` (local, slurm, dask) workers ask
     the questions in `n_shards` parts, of Dask those of a `scheduler` (`live.machines`).
@@ -195,9 +216,11 @@ def main(
     Raises ValueError before anything is asked, PartWay with the results where an agent was stopped.
     """
     graphs, set_name = read_references(references) if references else None, find_set(window).name
-    plan = plan_run(condition, horizon, window, graphs)
+    plan = plan_run(condition, horizon, window, graphs, days_after)
     if plan.condition and not names:
         raise ValueError(f"--condition {plan.condition} needs an agent: AGENT=name")
+    if days_after is not None and not names:
+        raise ValueError("--days-after needs an agent: AGENT=name; what baselines read holds the answer by then")
     if not names:
         tell(f"no agent named: baselines only, on {set_name}; choose by AGENT=name, LIMIT=20")
     names = list(names) or [name_default(window)]

@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from helpers.agents import registry
+from helpers.agents.arms import describe_condition
 from helpers.agents.registry import FUNCTION, PROMPTED
 from helpers.agents.runs import DEADLINE_S, run_agents
 from helpers.agents.workers import handle_stops
@@ -22,10 +23,20 @@ from helpers.cli.run import Asked, ask_majorities, ask_prompted
 from helpers.faults import suggest
 from helpers.live import settle as settling
 from helpers.live import submission, venues
-from helpers.live.challenge import ANSWERS, N_COMMIT, build_events, fetch_batch, fetch_rows, name_window, read_rows
+from helpers.live.challenge import (
+    ANSWERS,
+    N_COMMIT,
+    build_events,
+    fetch_batch,
+    fetch_rows,
+    name_window,
+    read_end,
+    read_rows,
+)
 from helpers.models.judges import build_consult
 from helpers.models.llm import open_door
 from helpers.models.local import open_model
+from helpers.scoring.scores import CODE_SCORER, PAPER_SCORER
 from helpers.store import ACCIDENTS, DOUBTFUL, count_stored, locate_output, parse_json
 from helpers.web.replay import Replay
 from helpers.web.session import Web
@@ -34,17 +45,33 @@ N_TOLD = 5
 """Ids or sentences of a kind that are printed."""
 
 
-def main(names=(), questions=None, out=None, commit=None, *, settle=None, now=None, judge=None, board=None, **how):
+def main(
+    names=(),
+    questions=None,
+    out=None,
+    commit=None,
+    *,
+    settle=None,
+    rule=None,
+    now=None,
+    judge=None,
+    board=None,
+    days_after=None,
+    **how,
+):
     """Ask, or settle, a week; returns what was found as a dict. Raises ValueError before anything is asked.
 
-    `questions` is a file (None: the challenge's newest set, or that of `commit`), `out` the folder of the answers,
-    `now` a moment to ask as of instead of this one, `settle` a file of answers, "past" or "venue", `judge` an agent's
-    name, `board` a file of the public board. `how`: venue and limit (questions of a market, or of ForecastBench, in
-    place of a file's), n_samples, at_once, ceiling_usd, deadline_s, retry, yes, press (folders of articles).
+    `questions` is a file (None: the challenge's newest set, or that of `commit`), `out` the folder
+    of the answers, `now` a moment to ask as of instead of this one, `settle` a file of answers,
+    "past" or "venue", `rule` the rules to score by, `judge` an agent's name, `board` a file of the
+    public board. `days_after` asks a second time what ended so many days ago or earlier (FutureX
+    4.5.1), into a folder of its own. `how`: venue and limit (questions of a market, or of
+    ForecastBench, in place of a file's), n_samples, at_once, ceiling_usd, deadline_s, retry, yes,
+    press (folders of articles).
     """
     now, venue, limit = read_now(now), how.pop("venue", None), how.pop("limit", None)
     if settle:
-        return settle_week(settle, out, judge, board, how.get("ceiling_usd"), now)
+        return settle_week(settle, out, judge, board, how.get("ceiling_usd"), now, rule)
     if not names:
         raise ValueError("a week is asked of an agent: AGENT=name (--agent name), a table of data/agents.local.toml")
     if venue and questions:
@@ -64,12 +91,31 @@ def main(names=(), questions=None, out=None, commit=None, *, settle=None, now=No
         told += ", which has passed: the challenge does not count what comes now" * (now > deadline)
     tell(told)
     base, found = Path(out) if out else locate_output(f"data/weeks/{batch.commit[:N_COMMIT]}"), {}
+    if days_after is not None:
+        batch = keep_ended(batch, now, days_after)
+        base = base.with_name(f"{base.name}-{days_after}-days-after")
+        how["condition"] = describe_condition({"days_after": days_after})
     with handle_stops():
         for name in names:
             found[name] = ask_week(name, batch, now, path, base / name if len(names) > 1 else base, **how)
     if any(one["stopped"] for one in found.values()):
         raise PartWay({"agents": found})
     return {"agents": found}
+
+
+def keep_ended(batch, now, days_after):
+    """Return a batch of those questions whose window ended so many days before a moment, or earlier; tells the others.
+
+    Raises ValueError where there is none.
+    """
+    gap = pd.Timedelta(days=days_after)
+    ended = [row for row in batch.rows if "end_time" in row and read_end(row["end_time"]) + gap <= now]
+    if not ended:
+        moments = [read_end(row["end_time"]) + gap for row in batch.rows if "end_time" in row]
+        when = f"; the first is due at {min(moments):%Y-%m-%d %H:%M} UTC+8" if moments else "; none names its end_time"
+        raise ValueError(f"no question of {batch.source} ended {days_after} days ago or earlier{when}")
+    tell(f"{len(ended)} of {len(batch.rows)} questions ended {days_after} days ago or earlier, and are asked again")
+    return batch._replace(rows=ended)
 
 
 def read_now(moment):
@@ -123,18 +169,31 @@ def ask_week(name, batch, now, path, folder, *, n_samples=1, **how):
 
 
 def ask_questions(
-    name, asked, n_samples, *, at_once=8, ceiling_usd=None, deadline_s=DEADLINE_S, retry=False, yes=False, press=()
+    name,
+    asked,
+    n_samples,
+    *,
+    at_once=8,
+    ceiling_usd=None,
+    deadline_s=DEADLINE_S,
+    retry=False,
+    yes=False,
+    press=(),
+    condition=None,
+    opener=None,
 ):
     """Put an agent to the events through the machinery of `run`; returns (run_ids, why it was stopped).
 
-    The first of the run_ids is that of the majority of several samples, where there is one.
+    The first of the run_ids is that of the majority of several samples, where there is one. `condition` is added to
+    the run's, `opener` gives the world that stands in the place of one with articles alone.
     """
-    entry, told, pages = find_entry(name), announce_articles(press), Replay({}, articles=list(press))
-    if entry["method"] in registry.SEARCHING and not press and "search" not in entry:
+    entry, pages = find_entry(name), Replay({}, articles=list(press))
+    told = "; ".join(filter(None, [condition, announce_articles(press)]))
+    if entry["method"] in registry.SEARCHING and not (press or opener) and "search" not in entry:
         way = 'write search = "tavily" into its table, or give dated articles (--articles FOLDER)'
         tell(f"{name} searches, and there is nothing to search: {way}")
     options = {"window": asked.window, "deadline_s": deadline_s}
-    opener = partial(Web, pages, {}, pages.feeds, keeps_pages=True)  # without articles nothing is published in it
+    opener = opener or partial(Web, pages, {}, pages.feeds, keeps_pages=True)  # without articles nothing is in it
     if entry["method"] == FUNCTION:
         ready = {name: registry.load_agents(wanted=[name])[name] | ({"condition": told} if told else {})}
         return list(run_agents(ready, asked.events, opener, asked.path, **options).values()), []
@@ -181,18 +240,25 @@ def open_judge(name, ceiling_usd):
 # --- settling --------------------------------------------------------------------------------------------------------
 
 
-def settle_week(place, out, judge, board, ceiling_usd, now):
-    """Score a folder's answers and print the table; returns it. Raises ValueError where nothing can be settled."""
+def settle_week(place, out, judge, board, ceiling_usd, now, rule=None):
+    """Score a folder's answers and print the table; returns it. Raises ValueError where nothing can be settled.
+
+    All are scored by one `rule` (`scores.SCORERS`; None: `settle.choose_scorer`).
+    """
     folder, state, events = submission.read_week(out)
     answers, source, why = find_answers(place, events, now)
     with open_judge(judge, ceiling_usd) as consult:
-        rows, table = settling.settle(state, events, answers, consult)
+        rule = rule or settling.choose_scorer(state)
+        rows, table = settling.settle(state, events, answers, consult, rule)
     rows.to_csv(folder / "scores.csv", index=False, lineterminator="\n")
-    rules = rows["rule"].dropna().value_counts().to_dict()
     show(f"{state['agent']}, {state['source']} {state['commit'][:12]}, answers from {source}")
     show_table(table if judge else table.drop(columns="judged"))
-    show(f"rules: {settling.choose_scorer(state)}")
-    show("numbers scored by: " + (", ".join(f"{rule} ({n})" for rule, n in sorted(rules.items())) or "there are none"))
+    show(f"rules: {rule}")
+    n_numbers = int(answers["event_id"].isin(events.loc[events["kind"] == "number", "event_id"]).sum())
+    n_scored = int((rows["kind"] == "number").sum())
+    show(f"numbers scored: {n_scored} of {n_numbers}")
+    if n_scored < n_numbers:
+        show(f"{PAPER_SCORER} needs a number's spread, which these answers do not say; --rule {CODE_SCORER} needs none")
     open_ids = sorted(set(events["event_id"]) - set(answers["event_id"]))
     show(list_some("not settled yet", [f"{name} ({said})" for name, said in why] or open_ids))
     if board:
@@ -203,7 +269,7 @@ def settle_week(place, out, judge, board, ceiling_usd, now):
         show("The board's own scorer judges texts by a model: the two are not quite alike.")
     beside = show_beside(venues.tell_chances(submission.build_predictions(state), events, answers), events)
     show(f"a row a question: {os.path.relpath(folder / 'scores.csv')}")
-    return {"folder": str(folder), "table": table.to_dict("records"), "rules": rules, "open": open_ids} | beside
+    return {"folder": str(folder), "table": table.to_dict("records"), "rule": rule, "open": open_ids} | beside
 
 
 def find_answers(place, events, now):

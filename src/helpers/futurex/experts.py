@@ -13,10 +13,11 @@ from scipy import stats
 
 from helpers.faults import describe_problem, raise_all, read_sheet
 from helpers.models.grammars import make_schema
+from helpers.papers import get_constant
 from helpers.prompts import read_prompt
 from helpers.stats.means import summarize_means
 from helpers.stats.paired import correct_holm, judge_interval
-from helpers.store import ROOT
+from helpers.store import ROOT, parse_json
 from helpers.web.render import format_period
 from helpers.web.sources import compute_published_at
 
@@ -99,6 +100,28 @@ def summarize_agents(judged, rng, n_boot=2000):
         rows.append(row | {"mape_consensus": kept["share_error_consensus"].mean(), "verdict": verdict})
     table = pd.DataFrame(rows)
     return table.assign(p_holm=correct_holm(table["p"]))
+
+
+TIES = {"eps": get_constant("futurex", "tie_eps_share"), "revenue": get_constant("futurex", "tie_revenue_share")}
+
+
+def compare_consensus(consensus, predictions, rng):
+    """Return what agents' forecasts of companies' figures are beside the consensus (`summarize_agents`), by metric.
+
+    `consensus` is of `formats.earnings.build_events`; questions without consensus or actual are left out, as are agents
+    without any forecast of a metric. An empty table where nothing is left.
+    """
+    table = consensus.dropna(subset=["consensus", "actual"])
+    given = predictions[["agent_id", "event_id", "value"]].assign(
+        forecast=[parse_json(cell) if isinstance(cell, str) else None for cell in predictions["value"]]
+    )
+    rows = table.merge(given, on="event_id").rename(columns={"agent_id": "agent"})
+    rows = rows[rows["consensus"] != 0].assign(forecast=lambda part: pd.to_numeric(part["forecast"]))
+    rows = rows[rows.groupby(["metric", "agent"])["forecast"].transform("count") > 0]
+    if rows.empty:
+        return pd.DataFrame()
+    cap = get_constant("futurex", "mape_cap")
+    return summarize_agents(judge_forecasts(rows[list(COLUMNS)], TIES, cap), rng)
 
 
 METRICS = {"clinton": "Clinton's share", "trump": "Trump's share", "lead": "Clinton's lead"}

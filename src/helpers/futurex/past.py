@@ -1,17 +1,19 @@
-"""Windows that the replay web does not pose: FutureX's past (P), markets (M), WorldReasoner's own (W), long series (L).
+"""Windows that the replay web does not pose: FutureX's past (P), markets (M), WorldReasoner's own (W), long series (L),
+companies' earnings (E).
 
-Those of P, M and W are built anew from the public files wherever they are needed, and kept nowhere.
+Those of P, M, W and E are built anew from the public files wherever they are needed, and kept nowhere.
 """
 
 import contextlib
 import json
+import os
 from functools import lru_cache, partial
 from pathlib import Path
 
-from helpers.agents.past import load_past_agents
+from helpers.agents.past import load_consensus_agent, load_past_agents
 from helpers.agents.paths import load_path_agents
 from helpers.events.series_pages import open_series
-from helpers.formats import worldreasoner
+from helpers.formats import earnings, worldreasoner
 from helpers.formats.forecastbench import build_markets, read_questions, word_events
 from helpers.formats.futurex import build_events, read_past, screen_rows
 from helpers.public_files import locate_public
@@ -67,9 +69,27 @@ def build_cards():
     return events, answers, prices, {f"{worldreasoner.SOURCE_ID}-{row['id']}": row for row in given}
 
 
+EARNINGS, OWN_EARNINGS = "agents/futurex_lanian/25sp500.json", "DAYBEFORE_EARNINGS"
+"""Window E's questions, and the environment variable that names a reader's own file in their place."""
+
+
+def build_earnings():
+    """Return (events, answers, consensus) of window E (`formats.earnings`), of a reader's own file where one is named.
+
+    Raises what `locate_public` does, and Problems of one's own file.
+    """
+    own = os.environ.get(OWN_EARNINGS)
+    return _build_earnings(Path(own).resolve() if own else locate_public(EARNINGS))
+
+
+@lru_cache(maxsize=2)
+def _build_earnings(path):
+    return earnings.build_events(earnings.read_earnings(path))
+
+
 PRICED = {"M": build_priced, "W": build_cards}
 """Windows whose third table is the market's prices."""
-BUILDERS = PRICED | {"P": build_past}
+BUILDERS = PRICED | {"P": build_past, "E": build_earnings}
 """Public window -> what returns its events, answers and more, shared by all callers."""
 
 
@@ -81,8 +101,11 @@ def read_window(name, window):
 
 
 def list_articles(window):
-    """Return the paths of what a window's world publishes beside the replay: for a public window dated news."""
-    return [locate_public(NEWS)] if window in PUBLIC_WINDOWS else []
+    """Return the paths of what a window's world publishes beside the replay: for a public window dated news.
+
+    They begin after the questions of window E, which has none.
+    """
+    return [locate_public(NEWS)] if window in PUBLIC_WINDOWS and window != "E" else []
 
 
 @contextlib.contextmanager
@@ -103,9 +126,11 @@ def open_window(window, articles=(), **options):
 def name_default(window):
     """Return the baseline that stands beside an agent when none is named.
 
-    >>> [name_default(window) for window in "ALP"]
-    ['last_value', 'walk', 'base_rate']
+    >>> [name_default(window) for window in "ALPE"]
+    ['last_value', 'walk', 'base_rate', 'consensus']
     """
+    if window == "E":
+        return "consensus"
     return "walk" if window == "L" else "base_rate" if window in PUBLIC_WINDOWS else "last_value"
 
 
@@ -127,7 +152,10 @@ def choose_baselines(window, entries, agents, names):
     """
     if window != "L" and window not in PUBLIC_WINDOWS:
         return entries, agents
-    own = load_path_agents() if window == "L" else load_past_agents(*BUILDERS[window]()[:2])
+    if window == "E":
+        own = load_consensus_agent(build_earnings()[2])
+    else:
+        own = load_path_agents() if window == "L" else load_past_agents(*BUILDERS[window]()[:2])
     unfit = {name for name, agent in agents.items() if agent["category"] == "baseline"} - set(own)
     for name in sorted(unfit & set(names)):
         raise ValueError(

@@ -2,7 +2,7 @@
 
 The weekly challenge is scored as FutureX's public scorer does (`futurex_code`), a number by 5% of the true value
 whatever `spread` the answers name. Questions of one's own are scored by the paper's formulas, a number by the outcome's
-recent standard deviation where the answers say it (`spread`), else by those 5%.
+recent standard deviation (`spread`): without it a number is unscored, as in a run.
 """
 
 import ast
@@ -18,9 +18,7 @@ from helpers.papers import get_constant
 from helpers.replies.parse import parse_prediction
 from helpers.scoring.scores import (
     CODE_SCORER,
-    CODE_SHARE,
     PAPER_SCORER,
-    find_code_spread,
     score_predictions,
     select_headline,
 )
@@ -30,9 +28,6 @@ from helpers.tables import LEVELS, check_table
 FIELDS = ("answer", "ground_truth", "value")
 """Columns in which a file may hold its answers."""
 
-RULES = {True: "deviation given", False: f"{CODE_SHARE:.0%} of the true value"}
-"""Whether an answer names a number's spread -> what the number is scored by."""
-
 JUDGED = {PAPER_SCORER: ("text", "list"), CODE_SCORER: ("text", "list", "ranking")}
 """Kinds of answers that a judge looks at where they did not match."""
 
@@ -40,9 +35,9 @@ JUDGED = {PAPER_SCORER: ("text", "list"), CODE_SCORER: ("text", "list", "ranking
 def read_answers(place, events, rows, is_own=True):
     """Return the answers table of those events that some rows of a `place` have an answer for.
 
-    A row has id, and answer or ground_truth, and may have spread; `method` says how a number is scored. Raises Problems
-    with row and field of what cannot be read, unless it is not one's own and is taken as far as it can be; ValueError
-    where nothing fits.
+    A row has id, and answer or ground_truth, and may have spread, of a number. Raises Problems with
+    row and field of what cannot be read, unless it is not one's own and is taken as far as it can
+    be; ValueError where nothing fits.
     """
     kinds, found, problems = {event["event_id"]: event for event in events.to_dict("records")}, {}, []
     for n, row in enumerate(rows, 1):
@@ -58,8 +53,8 @@ def read_answers(place, events, rows, is_own=True):
         else:
             is_number, is_given = event["kind"] == "number", isinstance(row.get("spread"), int | float)
             about = {"event_id": row["id"], "value": dump_json(value), "status": "ok", "price": row.get("price")}
-            about["spread"] = None if not is_number else float(row["spread"]) if is_given else find_code_spread(value)
-            found[row["id"]] = about | {"method": RULES[is_given] if is_number else None}
+            about["spread"] = float(row["spread"]) if is_number and is_given else None
+            found[row["id"]] = about
     if problems and is_own:
         raise Problems(problems[:20])
     if not found:
@@ -92,18 +87,16 @@ def choose_scorer(state: dict) -> str:
     return CODE_SCORER if state["source"] == DATASET else PAPER_SCORER
 
 
-def settle(state, events, answers, consult=None):
+def settle(state, events, answers, consult=None, scorer=None):
     """Return (headline scores with level, kind, rule; the table by level) of a week's standing answers.
 
-    The scorer is `choose_scorer`'s. A missing prediction counts 0, as on the public board. With `consult`, a judge
-    (`models.judges`), texts, lists and in the challenge also rankings that did not match are looked at by it, too:
-    column `judged`.
+    The `scorer` is `choose_scorer`'s unless named, and scores all rows. A missing prediction counts
+    0, as on the public board. With `consult`, a judge (`models.judges`), texts, lists and in the
+    challenge also rankings that did not match are looked at by it, too: column `judged`.
     """
-    predictions, scorer = build_predictions(state), choose_scorer(state)
+    predictions, scorer = build_predictions(state), scorer or choose_scorer(state)
     rows = select_headline(score_predictions(predictions, answers, events, scorer), events)
-    rows = rows.merge(answers[["event_id", "method"]], on="event_id").rename(columns={"method": "rule"})
-    if scorer == CODE_SCORER:
-        rows["rule"] = rows["rule"].where(rows["kind"] != "number", RULES[False])
+    rows["rule"] = scorer
     rows["judged"] = rows["score_imputed"]
     if consult:
         known = events.set_index("event_id", drop=False)

@@ -17,6 +17,9 @@ from helpers.scoring.scores import HEADLINE, score_predictions
 from helpers.sets import ABOUT, QuestionTables, list_folders, load_set
 from helpers.store import ROOT, STORE, locate_output, open_store, read_runs, read_table
 
+AFTER = "after the resolution"
+"""Stands in the condition of a run whose questions were asked when they had ended."""
+
 
 class Run(NamedTuple):
     """A run: how it is shown, and where it is kept (a store's path, or a folder of data/tables)."""
@@ -141,14 +144,17 @@ def list_recorded(window=None):
 def make_run(row, window, place):
     """Return a Run from a row of the table runs."""
     told = [row[name] if isinstance(row.get(name), str) else "" for name in Run._fields[2:6]]
-    label = row["agent_id"] + ", no forecast" * ("no forecast" in told[-1])
+    label = row["agent_id"]
+    if "no forecast" in told[-1] or AFTER in told[-1]:
+        label += ", no forecast"
     return Run(label, row["run_id"], *told, window, place)
 
 
 def find_run(every, name, window=None):
     """Return the run of a run_id, or all of an agent's in a window (None: that of the first of some runs).
 
-    Raises ValueError where there is none.
+    Those that were asked after the resolution come last, so that they stand for no forecast. Raises ValueError where
+    there is none.
     """
     window = window or next((run.window for run in every if name in (run.run_id, run.agent_id)), SETS[0].window)
     ours = [run for run in every if run.window == window]
@@ -158,7 +164,29 @@ def find_run(every, name, window=None):
         known = sorted(agents) + sorted({run.run_id for run in every} - agents)
         listed = list_nearest(name, known, "make view, or another SET")
         raise ValueError(f"no run or agent on {find_set(window).name} is called {name!r}{listed}")
-    return found
+    return sorted(found, key=lambda run: AFTER in run.condition)
+
+
+def load_twice(agents, window, days_after):
+    """Return (first, second): predictions of agents on a window's questions, as asked and so many days after the end.
+
+    Of each agent its newest run of either kind. Raises ValueError, with the command, for one that was not asked twice.
+    """
+    every = [run for run in list_local() if run.window == window]
+    told = f"asked {days_after} day"
+    first, second = [], []
+    for name in agents:
+        own = [run for run in every if run.agent_id == name]
+        later = [run for run in own if run.condition.startswith(told) and AFTER in run.condition]
+        usual = [run for run in own if not run.condition.startswith("asked ")]
+        command = f"make run AGENT={name} SET={find_set(window).name}"
+        if not usual:
+            raise ValueError(f"{name} was not asked on {find_set(window).name} yet: {command}")
+        if not later:
+            raise ValueError(f'{name} was not asked a second time: {command} ARGS="--days-after {days_after}"')
+        first.append(read_rows("predictions", usual[0]).assign(agent_id=name))
+        second.append(read_rows("predictions", later[0]).assign(agent_id=name))
+    return pd.concat(first, ignore_index=True), pd.concat(second, ignore_index=True)
 
 
 def read_predictions(runs):

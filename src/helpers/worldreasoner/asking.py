@@ -34,6 +34,8 @@ class Plan(NamedTuple):
     def label(self):
         """The condition of the run as the table runs has it, None for the usual one."""
         if self.moment == OPEN:
+            if self.condition is None:
+                return describe_condition(self.arm)
             return f"{OPEN}, no forecast: asked a day after the resolution"
         arm = {name: value for name, value in self.arm.items() if value not in (None, "Mid")}
         is_own = CONDITIONS.get((self.method, self.moment)) == self.condition
@@ -52,12 +54,18 @@ def find_condition(text):
     raise ValueError(f"no condition is called {text!r}{list_nearest(text, NAMES, '')}")
 
 
-def plan_run(condition, horizon, window, references=None):
+def plan_run(condition, horizon, window, references=None, days_after=None):
     """Return the Plan of a run from what its command line says; all but the window may be None.
 
+    `days_after`: asked so many days after the resolution (FutureX 4.5.1), which excludes a condition and a horizon.
     Raises ValueError for a condition that is none, of a window without reference events, or whose moment is another.
     Windows L and W have such events, others where a file of graphs is given.
     """
+    if days_after is not None:
+        if condition or horizon:
+            other = "--condition" if condition else "--horizon"
+            raise ValueError(f"--days-after is a moment of its own; leave {other} out")
+        return Plan(None, None, {"days_after": days_after})
     if condition is None:
         return Plan(None, None, {} if horizon is None else {"horizon": horizon})
     name = find_condition(condition)

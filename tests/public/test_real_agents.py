@@ -110,3 +110,23 @@ def test_levels_of_gpt5_and_kinds_of_match_questions_by_plain_means():
     rows["above"] = rows["score_source"] - 1 / rows["n_options"]
     above = rows.groupby(["family", "cluster_id"])["above"].mean().groupby("family").mean()
     assert above.round(3).loc[["odd_even", "result", "half_and_full"]].tolist() == [0.0, 0.317, 0.224]
+
+
+def test_gaps_of_the_board_and_what_zeros_would_do():
+    gaps = pd.read_csv(ROOT / "data/public/futurex_gaps.csv")
+    missing = 1 - gaps["answered"] / gaps.groupby("week")["answered"].transform("max")
+    assert len(gaps) == 69 and (missing >= 0.2).sum() == 9 and missing.max() == pytest.approx(1 - 237 / 509)
+    first = gaps[gaps["week"] == "2025-07-W4"].set_index("model")
+    ranks = first.loc[first["framework"] == "Search"].index
+    assert "GPT-o4-mini" in ranks and first["overall"].idxmax() == "GPT-o4-mini"
+    zero = first["overall_zero"].rank(ascending=False)[(first["framework"] == "Search").to_numpy()]
+    assert zero["GPT-o4-mini"] == 7
+
+
+def test_what_agents_leave_out_is_easier_for_runs_that_answer_all(rows):
+    plain = rows[rows["variant"].isna() & (rows["effort"] == "high") & ~rows["sees_price"] & rows["uses_tools"]]
+    wide = plain[plain["search"] == "dated"].pivot(index="event_id", columns="run_id", values="brier")
+    hardness = wide.loc[:, wide.notna().all()].mean(axis=1)
+    for run in ("kimi-k2.5-high-brave-c0-t1", "kimi-k2t-high-brave-c0-t1"):
+        answered = wide[f"blf-{run}"].notna()
+        assert hardness[~answered].mean() < 0.5 * hardness[answered].mean()

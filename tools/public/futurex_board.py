@@ -20,6 +20,7 @@ SOURCES = {
     "futurex_findings": [BOARD, *FORECASTBENCH.values()],
     "futurex_two_weeks": [BOARD],
     "futurex_backbones": [BOARD],
+    "futurex_gaps": [BOARD],
 }
 SEED = 20250720
 N_DRAWS = 20_000
@@ -59,6 +60,7 @@ def build():
         "futurex_findings": found.merge(falls, on="id", how="left"),
         "futurex_two_weeks": rank_two_weeks(board, np.random.default_rng(SEED)),
         "futurex_backbones": pair_backbones(whole),
+        "futurex_gaps": list_gaps(board),
     }
 
 
@@ -91,6 +93,26 @@ def rank_two_weeks(board, rng):
     ranks = boards.simulate_ranks(table, rng, N_DRAWS).drop(columns=["category", "overall"])
     kept = ["model", "framework", "category", "overall", "n_events", "n_hidden", "rank_pooled"]
     return table[kept].merge(ranks, on=["model", "framework"]).sort_values("rank", ignore_index=True)
+
+
+def list_gaps(board):
+    """Return how many events each agent answered in each pooled week, beside the most that any agent answered.
+
+    Columns: week, model, framework, category, overall, answered, asked (the most that any agent answered), missing
+    (share), overall_zero (the score if what is missing counted 0: each level's by its share of the level's most).
+    """
+    weekly = mend_names(board)
+    weekly = weekly[weekly["week"].isin(POOLED_WEEKS)].reset_index(drop=True)
+    most = weekly.groupby("week")[boards.COUNTS].transform("max")
+    answered = weekly[boards.COUNTS].sum(axis=1).astype(int)
+    asked = answered.groupby(weekly["week"]).transform("max")
+    weights = np.array(papers.get_constant("futurex", "level_weights"))
+    scores = weekly[boards.SCORES].to_numpy(float)
+    there = np.isfinite(scores) @ weights
+    zeros = np.nan_to_num(scores) * (weekly[boards.COUNTS].to_numpy(float) / most.to_numpy(float)) @ weights / there
+    made = weekly[["week", "model", "framework", "category", "overall"]]
+    counts = {"answered": answered, "asked": asked, "missing": 1 - answered / asked, "overall_zero": zeros}
+    return made.assign(**counts).sort_values(["week", "missing"], ascending=[True, False], ignore_index=True)
 
 
 def mend_names(board):

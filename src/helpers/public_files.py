@@ -18,6 +18,8 @@ from helpers import store
 
 REGISTRY = store.ROOT / "data" / "public.toml"
 INDEX = "data/public/index.csv"
+SET = "set:"
+"""How a question set is named among a table's sources."""
 CACHE = store.ROOT / ".cache" / "public"
 MIRROR = "KIT_DATA_MIRROR"
 """Environment variable: a folder that holds the files under their names; a relative one starts at the repository."""
@@ -48,6 +50,22 @@ def load_registry():
     'none stated; figures only'
     """
     return tomllib.loads(REGISTRY.read_text(encoding="utf-8"))["files"]
+
+
+def find_entry(source: str) -> dict:
+    """Return what the registry has of a public file, or of a question set ("set:<name>") its set.toml says.
+
+    A set is built from many files, so it has no digest of its own. Raises KeyError for an unknown file.
+
+    >>> find_entry("set:futuresim")["licence"]
+    'none stated; figures only'
+    """
+    if not source.startswith(SET):
+        return load_registry()[source]
+    place = store.locate_input(f"data/sets/{source.removeprefix(SET)}/set.toml")
+    about = tomllib.loads(place.read_text(encoding="utf-8"))
+    entry = {"title": about["title"], "sha256": "of many files", "retrieved_date": about["retrieved"]}
+    return entry | {"licence": about.get("licence", "none stated; figures only")}
 
 
 def locate_public(name):
@@ -99,8 +117,8 @@ def describe_source(*names):
     >>> describe_source("futurex_board")
     'FutureX public leaderboard, retrieved 2026-11-22'
     """
-    files, index = load_registry(), pd.read_csv(store.locate_input(INDEX), index_col="name")
+    index = pd.read_csv(store.locate_input(INDEX), index_col="name")
     sources = [index["sources"].get(name, name).split("; ") for name in names]
-    entries = [files[source] for source in dict.fromkeys(sum(sources, []))]
+    entries = [find_entry(source) for source in dict.fromkeys(sum(sources, []))]
     titles = "; ".join(entry["title"] for entry in entries)
     return f"{titles}, retrieved {' and '.join(sorted({entry['retrieved_date'] for entry in entries}))}"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers.public_files import INDEX, load_registry
+from helpers.public_files import INDEX, find_entry
 from helpers.store import locate_output
 from public.sets import build as build_sets
 
@@ -54,10 +54,10 @@ def index_tables():
 
     Several sources of one table stand with "; " between them.
     """
-    files, parts = load_registry(), {}
+    parts = {}
     for builder in list_builders():
         for name, sources in importlib.import_module(f"public.{builder}").SOURCES.items():
-            path, entries = locate_output(f"data/public/{name}.csv"), [files[source] for source in sources]
+            path, entries = locate_output(f"data/public/{name}.csv"), [find_entry(source) for source in sources]
             if path.exists():
                 row = {"name": name, "rows": len(pd.read_csv(path)), "sources": "; ".join(sources)}
                 row["sha256"] = "; ".join(entry["sha256"] for entry in entries)

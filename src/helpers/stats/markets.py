@@ -141,9 +141,10 @@ def take_medians(rows: pd.DataFrame) -> pd.Series:
 def measure_repeats(rows: pd.DataFrame) -> pd.DataFrame:
     """Return how repeats of a question spread and what their mean and median earn: a row a run (model and prompt).
 
-    On questions with all repeats of the run; a repeat that most questions lack is left out. Columns: agent_id, model, variant, round, n_repeats,
-    spread (mean standard deviation over repeats), brier_one (mean of single forecasts), brier_mean,
-    brier_median, gain (one minus mean: above 0 averaging helps), low, high, p, n (questions).
+    On questions with all repeats of the run; a repeat that most questions lack is left out. Columns:
+    agent_id, model, variant, round, n_repeats, spread (mean standard deviation over repeats), brier_one
+    (mean of single forecasts), brier_mean, brier_median, gain (one minus mean: above 0 averaging helps),
+    low, high, p, n (questions).
     """
     made = []
     for _, part in rows.groupby("run_id", sort=True):

@@ -60,7 +60,7 @@ help: ## print this help
 
 RUN_OR_ALL = $(if $(RUN),@$(BIN)/python -m daybefore score "$(RUN)" $(ARGS),$(PAIR) .make/index)
 figures: $(VENV)/.ready ## run the notebooks that are out of date: tables, figures, index (RUN=folder: your own csv; AGENTS="mine other": the papers' figures with them)
-	$(if $(AGENTS),@$(SHOW) daybefore figures --agents "$(AGENTS)" $(SET:%=--set %) $(ARGS),$(RUN_OR_ALL))
+	$(if $(AGENTS)$(SET),@$(SHOW) daybefore figures $(if $(AGENTS),--agents "$(AGENTS)") $(SET:%=--set %) $(ARGS),$(RUN_OR_ALL))
 
 public: $(VENV)/.ready ## build data/public from public files (KIT_DATA_MIRROR=folder: from a mirror, else downloaded once; ARGS=builder: some)
 	@PYTHONPATH=$(CURDIR)/src:$(CURDIR)/tools $(BIN)/python -m public.build $(ARGS)

@@ -10,7 +10,7 @@ not "ok", its `p_yes` is blank, and what stood there is in `p_filled`.
 """
 
 import gzip
-import os
+import importlib
 import tomllib
 from functools import cached_property
 from pathlib import Path
@@ -21,12 +21,9 @@ import pandas as pd
 
 from helpers import store
 from helpers.faults import check_object, list_nearest
-from helpers.tables import Count, Date, Setting, Text, Truth, check_table, list_columns, one_of, some
+from helpers.places import ABOUT, EVENTS, list_folders
+from helpers.tables import Count, Date, Setting, Text, Truth, check_table, list_columns, one_of
 
-FOLDERS = ("data/sets", ".cache/sets")
-"""Where sets lie, below DAYBEFORE_OUT or the repository: with the kit, and built on this machine."""
-
-ABOUT, EVENTS = "set.toml", "events.csv.gz"
 HAS = ("series", "prices", "levels", "domains", "words", "trials", "replies", "kinds")
 """What a set may have. `words`: texts of its questions that may be shown."""
 
@@ -38,7 +35,14 @@ KEPT_EVENTS = ("event_id", "cluster_id", "source_id", "family", "domain", "kind"
 
 
 class About(Setting):
-    """The settings of a set.toml. `unit` is the column of events whose questions depend on each other."""
+    """The settings of a set.toml. `unit` is the column of events by which questions depend on each other.
+
+    `about` is a line on it; `place` where it stands among those of the kit. `window` is the short
+    name that ids of its events and runs carry (default: its name), `first` and `last` its start
+    days, `replay` whether the replay's web publishes its sources. `tables` names its folder in
+    data/tables; `builder`, "module:function", what builds its events, answers (and prices) from
+    public files.
+    """
 
     title: Text
     source: Text
@@ -50,8 +54,15 @@ class About(Setting):
     unit: Text = "cluster_id"
     has: list[one_of(*HAS)] = []
     clock: Text = "UTC"
-    notes: some(Text) = None
-    n_events: Count = None
+    notes: list[Text] = []
+    about: Text = None
+    window: Text = None
+    first: Date = None
+    last: Date = None
+    place: Count = None
+    tables: Text = None
+    builder: Text = None
+    replay: Truth = False
 
 
 class QuestionTables:
@@ -111,6 +122,10 @@ class QuestionTables:
 
         Empty where the set has none and needs none.
         """
+        if self.about.get("builder"):
+            return self.build(name)
+        if self.about.get("tables"):
+            return self.join_parts(name)
         path = self.folder / f"{name}.csv.gz"
         if not path.exists():
             if name in NEEDED:
@@ -121,6 +136,25 @@ class QuestionTables:
         except (EOFError, OSError, ValueError) as error:
             raise ValueError(f"{path} cannot be read ({error}); build it again") from None
         return drop_blank(check_table(name, table))
+
+    def build(self, name: str) -> pd.DataFrame:
+        """Return a table that the set's builder makes from public files; empty for one that it does not."""
+        module, function = self.about["builder"].split(":")
+        made = getattr(importlib.import_module(module), function)()
+        third = ("prices",) if "prices" in self.about.get("has", ()) else ()
+        found = dict(zip(("events", "answers", *third), made, strict=False))
+        return drop_blank(found[name].copy()) if name in found else pd.DataFrame(columns=list_columns(name))
+
+    def join_parts(self, name: str) -> pd.DataFrame:
+        """Return a table that is kept in data/tables: of the baselines, then of recorded models."""
+        parts = []
+        for place in (self.about["tables"], f"{self.about['tables']}/models"):
+            try:
+                parts.append(store.read_table(name, place))
+            except FileNotFoundError:
+                continue
+        made = [part.dropna(axis=1, how="all") for part in parts]
+        return pd.concat(made, ignore_index=True) if made else pd.DataFrame(columns=list_columns(name))
 
     @cached_property
     def revisions(self) -> pd.DataFrame:
@@ -228,22 +262,6 @@ def score_rows(rows: pd.DataFrame) -> pd.DataFrame:
 # --- finding, loading, writing ----------------------------------------------------------------------------
 
 
-def list_folders() -> dict[str, Path]:
-    """Return the folders of the sets that are here, by name, sorted.
-
-    A folder with tables goes before one with a set.toml alone, whose tables are built elsewhere.
-    """
-    found = {}
-    bases = [store.ROOT, Path(os.environ.get("DAYBEFORE_OUT") or store.ROOT)]
-    for base in bases:
-        for room in reversed(FOLDERS):
-            for path in sorted((base / room).glob(f"*/{ABOUT}")):
-                folder = path.parent
-                if folder.name not in found or (folder / EVENTS).exists():
-                    found[folder.name] = folder
-    return dict(sorted(found.items()))
-
-
 def load_set(name_or_path: str | Path) -> QuestionTables:
     """Return a question set by its name or the path of its folder.
 
@@ -262,7 +280,8 @@ def load_set(name_or_path: str | Path) -> QuestionTables:
         listed = list_nearest(str(name_or_path), sorted(folders), "data/sets/README.md")
         raise ValueError(f"there is no question set {str(name_or_path)!r}{listed}")
     about = read_about(folder / ABOUT)
-    if not (folder / EVENTS).exists():
+    is_elsewhere = about.get("tables") or about.get("builder")
+    if not is_elsewhere and not (folder / EVENTS).exists():
         advice = f"`make public ARGS={folder.name}` builds it from {about.get('address', 'its files')}"
         raise FileNotFoundError(f"{folder.name} has no {EVENTS}; {advice}")
     return QuestionTables(folder.name, folder, about)

@@ -17,26 +17,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers.tables import DIGEST, HELD, REPLY_STATUSES, TABLES, check_table, list_columns
-
-
-def find_root(code):
-    """Return the checkout whose data are read: DAYBEFORE_ROOT, that of `code` (a file), or that above one's folder.
-
-    A package that was installed, and not in place, is in none. Raises FileNotFoundError that says how to get one.
-    """
-    named = os.environ.get("DAYBEFORE_ROOT")
-    above = [code.resolve().parents[2], Path.cwd(), *Path.cwd().parents]
-    for folder in [Path(named).expanduser().resolve()] if named else above:
-        if (folder / "data/papers").is_dir() and (folder / "src/helpers").is_dir():
-            return folder
-    where = f"DAYBEFORE_ROOT={named} is" if named else "here is"
-    advice = "`git clone` its repository, and work below that folder or set DAYBEFORE_ROOT to it"
-    raise FileNotFoundError(f"{where} no checkout of Daybefore, whose data everything needs: {advice}")
-
-
-ROOT = find_root(Path(__file__))
-"""The top level of the checkout that is used."""
+from helpers.places import ROOT
+from helpers.tables import DIGEST, HELD, OPTIONAL, REPLY_STATUSES, TABLES, check_table, list_columns
 
 
 def locate_output(relative):
@@ -285,7 +267,7 @@ def connect_store(path):
             connection.execute(statement)
         for name in KEPT:
             present = {column for _, column, *_ in connection.execute(f"PRAGMA table_info({name})")}
-            for column in set(list_columns(name)) - present:
+            for column in {*list_columns(name), *OPTIONAL.get(name, ())} - present:
                 with contextlib.suppress(sqlite3.OperationalError):  # another process has added it
                     connection.execute(f"ALTER TABLE {name} ADD COLUMN {column}")
     except BaseException:

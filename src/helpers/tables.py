@@ -113,6 +113,10 @@ TABLES = {
 """Table name -> (key columns, the other columns in order). Add columns, never rename (the contract between stages)."""
 
 
+OPTIONAL = {"runs": ("question_set",)}
+"""Columns that the store's tables have beside these: a run's question set, by its window."""
+
+
 # --- types -----------------------------------------------------------------------------------------------------------
 
 

@@ -96,6 +96,7 @@ def describe_run(agent_id, agent, events, *, window, deadline_s):
     identity = dump_json([agent_id, given, hash_text(rows), code_version])
     return given | {
         "run_id": f"{agent_id}-{window}-{hash_text(identity, 8)}",
+        "question_set": window,
         "agent_id": agent_id,
         "time_limit_s": deadline_s,
         "code_version": code_version,

@@ -1,14 +1,16 @@
 """`daybefore figures --agents "a b"` (make figures AGENTS=...): the papers' figures with agents of one's own in them.
 
-The committed notebooks that take `agents` run with these names, each in a process of its own, into a folder of its own:
-figures with their csv, the notebooks as they ran, a leaderboard, and an index page that opens from disk. No tracked
-file changes.
+Of a set with runs of its own (other projects' agents, a reader's files by `daybefore add`) `--set NAME` draws all of
+them. The committed notebooks that take `agents`, or such a set, run with these names, each in a process of its own,
+into a folder of its own: figures with their csv, the notebooks as they ran, a leaderboard, and an index page that
+opens from disk. No tracked file changes.
 """
 
 import ast
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -25,34 +27,54 @@ from helpers.cli.main import show, tell
 from helpers.cli.score import draw_probabilities
 from helpers.figures import use_style
 from helpers.futurex.past import PRICED, read_window
+from helpers.places import list_folders
 from helpers.question_sets import find_set
-from helpers.scoring.runs import Scored, find_run, list_names, list_runs, load_scores, read_predictions, read_rows
+from helpers.scoring.runs import (
+    Scored,
+    find_run,
+    has_runs,
+    list_names,
+    list_runs,
+    load_scores,
+    read_predictions,
+    read_rows,
+)
 from helpers.scoring.scores import score_predictions
+from helpers.sets import load_set
 from helpers.stats.calibration import list_chances
-from helpers.stats.means import find_clusters
+from helpers.stats.means import find_clusters, summarize_clustered
 from helpers.store import ROOT, STORE, locate_output, write_under
 
 REPLAY = ("october-2016", "june-2026", "october-2026")
 """Sets of the replay's questions: a notebook of one takes the others."""
+UNLIKE = ("long",)
+"""Sets whose notebooks need what no other has: moments of a question's life."""
+MANY_NAMES = 6
+"""Agents that a title names."""
 MINUTES = 10
 """How long a notebook may take."""
 
 
-def main(agents, question_set=None, out=None):
+def main(agents="", question_set=None, out=None):
     """Draw the agents named beside the baselines and the recorded models; returns what was written.
 
-    `question_set` is a set's name, None for each set on which one of them has a run. Raises ValueError for a name that
-    is none, with the nearest.
+    `question_set` is a set's name or its folder's path, None for each set on which one of them has a run; of a set with
+    runs of its own all are drawn where none is named. Raises ValueError for a name that is none, with the nearest.
     """
-    names, every = list_names(agents), list_runs()
-    window = question_set and find_set(question_set).window
+    names = list_names(agents)
+    chosen = question_set and find_set(question_set)
+    if chosen and has_runs(chosen):
+        folder = report.open_folder(out, "results", names or [chosen.name]) / chosen.name
+        return {"agents": names, "sets": {chosen.name: draw_set(names, chosen, folder)}}
     if not names:
-        raise ValueError("name agents: --agents 'my_model other_model'")
+        raise ValueError("name agents: --agents 'my_model other_model', or --set a set with runs of its own, as blf")
+    every = list_runs()
+    window = chosen and chosen.window
     for name in names:
         find_run(every, name, window)
     known = [(run.window, name) for run in every for name in names if name in (run.agent_id, run.run_id)]
     found = {}
-    for one in [find_set(key) for key in ([window] if window else sorted({key for key, _ in known}))]:
+    for one in [chosen] if chosen else [find_set(key) for key in sorted({key for key, _ in known})]:
         folder = report.open_folder(out, "results", names) / one.name
         found[one.name] = draw_set([name for name in names if (one.window, name) in known], one, folder)
     return {"agents": names, "sets": found}
@@ -62,7 +84,10 @@ def draw_set(names, one, folder):
     """Draw the figures of one question set into a folder, with leaderboard.csv (every mean with its interval), the same
     in short as markdown, and an index page; returns what was written.
     """
-    scored, chosen, is_replay = load_runs(one, names), list_notebooks(one.name), one.name in REPLAY
+    scored, chosen, is_replay = load_runs(one, names), list_notebooks(one), one.name in REPLAY
+    drawn_names = shlex.join(names)
+    if has_runs(one):
+        names = list(dict.fromkeys(scored.runs["agent_id"]))
     shutil.rmtree(folder / "figures", ignore_errors=True)
     (folder / "figures").mkdir(parents=True)
     baselines = list(scored.runs.loc[scored.runs["category"] == "baseline", "agent_id"])
@@ -81,10 +106,10 @@ def draw_set(names, one, folder):
     best = report.take_whole(means, "brier").reindex(baselines)["mean"].dropna().sort_values().index[:1]
     sections = draw_stated(scored, [*names, *best], one, folder, means)
     none = f"no notebook draws agents on {one.name}: here are the leaderboard and what stated probabilities are worth"
-    tell(f"{one.name}: {', '.join(names)} in {len(chosen)} notebooks ..." if chosen else none)
+    tell(f"{one.name}: {len(names)} agents in {len(chosen)} notebooks ..." if chosen else none)
     notes += [none] * (not chosen)
     with ThreadPoolExecutor(2) as pool:
-        ran = pool.map(lambda path: run_notebook(path, {"agents": " ".join(names)} | chosen[path], folder), chosen)
+        ran = pool.map(lambda path: run_notebook(path, fill_agents(chosen[path], drawn_names), folder), chosen)
         ran = list(tqdm(ran, total=len(chosen), unit="notebook", disable=not chosen or None))
     shutil.rmtree(folder / "work", ignore_errors=True)
     refused = [f"{path.stem} is not drawn: {why}" for path, why in zip(chosen, ran, strict=True) if why]
@@ -96,7 +121,8 @@ def draw_set(names, one, folder):
         notes += [f"{name}: Proof of Time's accuracy by message limit is not drawn before {command}"] * (not trials)
     sections = {"Leaderboard": ([*notes, report.LEGEND], board)} | sections
     sections |= {"Not drawn": (refused, None)} if refused else {}
-    title, page = f"{', '.join(names)} on {one.name}", {"files": ["leaderboard.md", "leaderboard.csv"]}
+    shown = f"{len(names)} runs" if len(names) > MANY_NAMES else ", ".join(names)
+    title, page = f"{shown} on {one.name}", {"files": ["leaderboard.md", "leaderboard.csv"]}
     drawn, page, _ = report.write_page(folder, title, sections, markdown="leaderboard.md", **page)
     show(f"{title}: {len(drawn)} figure{'s' * (len(drawn) != 1)}; open in a browser:\n{page}")
     tell("\n".join(refused))
@@ -105,8 +131,8 @@ def draw_set(names, one, folder):
 
 def load_runs(one, names):
     """Return the `Scored` of a set with agents beside baselines and recorded models, asked at the first's moment."""
-    if one.name in REPLAY:
-        return load_scores(one.name, names)
+    if one.name in REPLAY or has_runs(one):
+        return load_scores(one.folder or one.name, names)
     every = list_runs(one.name)
     chosen = [find_run(every, name, one.window)[0] for name in names]
     chosen += add_baselines(every, chosen, chosen[0].condition, recorded=True)
@@ -131,6 +157,8 @@ def draw_stated(scored, shown, one, folder, means):
     with write_under(folder):
         use_style()
         draw_probabilities(means[means["agent_id"].isin(shown)], chances, clusters, about)
+    if has_runs(one):
+        return tabulate_skill(one)
     if one.window not in PRICED:
         return {}
     own = scored.runs[scored.runs["is_own"] & scored.runs["agent_id"].isin(shown)]
@@ -142,15 +170,60 @@ def draw_stated(scored, shown, one, folder, means):
 # --- notebooks -------------------------------------------------------------------------------------------------------
 
 
-def list_notebooks(question_set, folder=ROOT / "notebooks"):
-    """Return {path: the parameters to give, but agents} of the notebooks that show agents on a question set."""
+def list_notebooks(one, folder=ROOT / "notebooks"):
+    """Return {path: the parameters to give} of the notebooks that show agents on a question set.
+
+    Those of a set of the replay take its other sets; those of a set with runs of its own every such set. `agents` is
+    blank where a notebook takes it.
+    """
     found = {}
     for path in sorted(folder.glob("[0-9]*.ipynb")):
-        if "agents" in (known := read_parameters(path)):
-            own = known.get("question_set", "")
-            if own == question_set or not own or {own, question_set} <= set(REPLAY):
-                found[path] = {"question_set": question_set} if own else {}
+        known = read_parameters(path)
+        own = known.get("question_set", "")
+        takes = {"agents": ""} if "agents" in known else {}
+        if takes_set(own, one, bool(takes)):
+            found[path] = takes | ({"question_set": str(name_place(one))} if own else {})
     return found
+
+
+def takes_set(own, one, takes_agents):
+    """Tell whether a notebook whose question set is `own` ("" for none) shows agents on another."""
+    if has_runs(one):
+        return bool(own) and own not in UNLIKE and (own in REPLAY and takes_agents or is_recorded(own))
+    return takes_agents and (own == one.name or not own or {own, one.name} <= set(REPLAY))
+
+
+def is_recorded(name):
+    """Tell whether a name is that of a set with runs of its own."""
+    try:
+        return has_runs(find_set(name))
+    except ValueError:
+        return False
+
+
+def name_place(one):
+    """Return what a notebook finds a set by: its name, or the path of a folder elsewhere."""
+    return one.name if list_folders().get(one.name) == one.folder else one.folder or one.name
+
+
+def fill_agents(parameters, names):
+    """Return a notebook's parameters with the agents' names, where it takes them."""
+    return parameters | ({"agents": names} if "agents" in parameters else {})
+
+
+def tabulate_skill(one):
+    """Return a section with each run's Brier error beside the price's on the same questions; {} without prices."""
+    loaded = load_set(one.folder)
+    if loaded.prices.empty:
+        return {}
+    rows = loaded.rows().dropna(subset=["brier", "brier_price"])
+    rows = rows.assign(skill=rows["brier_price"] - rows["brier"])
+    matrix = rows.pivot_table(index="event_id", columns="agent_id", values="skill")
+    clusters = loaded.events.set_index("event_id")[loaded.about["unit"]]
+    table = summarize_clustered(matrix, clusters, ends=(-1, 1)).rename_axis("agent").reset_index()
+    shown = table[["agent", "mean", "low", "high", "n", "n_clusters"]].round(4)
+    text = "the price's Brier error minus the agent's, on the questions that have both (above 0: better than the price)"
+    return {"Skill against the market's price": ([text], shown)}
 
 
 def read_parameters(path):

@@ -16,7 +16,7 @@ import time
 
 import click
 
-from helpers.question_sets import SETS, find_set
+from helpers.question_sets import DEFAULT, find_set, list_sets
 
 SETTINGS = {
     "OPENBLAS_NUM_THREADS": "1",
@@ -44,7 +44,7 @@ EXPECTED = (ValueError, LookupError, OSError, RuntimeError)
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Characters of an untrusted text that a terminal would obey: escapes, and marks that turn the direction of writing."""
 
-SET_NAMES = ", ".join(one.name for one in SETS)
+SET_NAMES = ", ".join(one.name for one in list_sets())
 STATUSES = "printed", "public", "replay", "synthetic", "as given"
 COUNT, AMOUNT = click.IntRange(min=1), click.FloatRange(min=0, min_open=True)
 MOMENT = click.DateTime(["%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M%z"])
@@ -144,7 +144,7 @@ def find_windows(context, parameter, given):
 
 
 option = click.option
-set_help = f"{SET_NAMES}; default {SETS[0].name}."
+set_help = f"{SET_NAMES}; default {DEFAULT}; or the path of a set's folder."
 ASKING = (
     option("--samples", "n_samples", type=COUNT, help="Answers a question (default 1)."),
     option("--at-once", type=COUNT, help="Questions at once to a provider's model (default 8)."),
@@ -232,8 +232,8 @@ def report():
 
 
 @command("--agents 'my_model other_model'")
-@option("--agents", required=True, metavar="NAMES", help="Names of agents that were run, with spaces between.")
-@option("--set", "question_set", callback=find_windows, help="Only this set (default: all that they were asked).")
+@option("--agents", metavar="NAMES", help="Agents that were run, with spaces between; in quotes a name with some.")
+@option("--set", "question_set", metavar="NAME", help="Only this set (default: all they were asked): a name or folder.")
 @out
 def figures():
     """The papers' figures with these agents beside the baselines and the recorded models."""

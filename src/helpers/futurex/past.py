@@ -18,6 +18,8 @@ from helpers.formats.forecastbench import build_markets, read_questions, word_ev
 from helpers.formats.futurex import build_events, read_past, screen_rows
 from helpers.public_files import locate_public
 from helpers.question_sets import PUBLIC_WINDOWS, find_set, is_day
+from helpers.scoring.runs import has_runs
+from helpers.sets import load_set
 from helpers.store import read_table
 from helpers.tables import check_table
 from helpers.web.replay import open_world
@@ -96,7 +98,8 @@ BUILDERS = PRICED | {"P": build_past, "E": build_earnings}
 def read_window(name, window):
     """Return the table `events` or `answers` of any window: those of a public one are built from its file."""
     if window not in BUILDERS:
-        return read_table(name, window)
+        one = find_set(window)
+        return check_table(name, getattr(load_set(one.folder), name)) if has_runs(one) else read_table(name, window)
     return BUILDERS[window]()[("events", "answers").index(name)].copy()
 
 

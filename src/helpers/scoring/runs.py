@@ -5,6 +5,7 @@ A run is named by its run_id, or by its agent's name: of a local run (the store 
 """
 
 import os
+import shlex
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -12,17 +13,19 @@ from typing import NamedTuple
 import pandas as pd
 
 from helpers.faults import list_nearest
-from helpers.question_sets import SETS, find_set
+from helpers.places import EVENTS
+from helpers.question_sets import DEFAULT, QuestionSet, find_set, list_sets, read_about
 from helpers.scoring.scores import HEADLINE, score_predictions
-from helpers.sets import ABOUT, QuestionTables, list_folders, load_set
+from helpers.sets import QuestionTables, load_set
 from helpers.store import ROOT, STORE, locate_output, open_store, read_runs, read_table
+from helpers.tables import check_table
 
 AFTER = "after the resolution"
 """Stands in the condition of a run whose questions were asked when they had ended."""
 
 
 class Run(NamedTuple):
-    """A run: how it is shown, and where it is kept (a store's path, or a folder of data/tables)."""
+    """A run: how it is shown, and where it is kept (a store's path, a folder of data/tables, or a set)."""
 
     label: str
     run_id: str
@@ -31,7 +34,7 @@ class Run(NamedTuple):
     model: str
     condition: str
     window: str
-    place: Path | str
+    place: Path | str | QuestionTables
 
 
 class Scored(NamedTuple):
@@ -46,54 +49,72 @@ class Scored(NamedTuple):
     scores: pd.DataFrame
 
 
-def load_scores(question_set="october-2016", agents=""):
-    """Return the `Scored` of a set's baselines, its recorded models and the agents named (a list, or words).
+def load_scores(question_set: str | Path = DEFAULT, agents: str | list[str] = "") -> Scored:
+    """Return the `Scored` of a set (its name, or its folder's path) with agents beside what is recorded on it.
 
-    Of each recorded agent its run under the usual condition is taken. A named agent's newest local run stands for it,
-    else its recorded one. Raises ValueError for a name that is none, with the nearest, and for a set of which no table
-    is kept.
+    Of a set with recorded tables its baselines, each recorded agent's run under the usual condition, and the agents
+    named (a list, or words): a named agent's newest local run stands for it, else its recorded one. Of a set with runs
+    of its own (`helpers.sets`) all of them, or those whose run_id, agent_id or model is named, and local runs that are
+    named. Of one built from public files the local runs named, else all. `is_scored` by the source's own mark where no
+    answer is known (`fill_marks`). Raises ValueError for a name that is none, with the nearest, and for a set on which
+    nothing was run.
 
     >>> events, runs, predictions, scores = load_scores("october-2016")
     >>> sorted(set(runs["category"])), "last_value" in set(scores["agent_id"]), bool(runs["is_own"].any())
     (['base_model', 'baseline', 'open_deep_research', 'think_search'], True, False)
     """
-    if str(question_set) in list_folders() or Path(question_set, ABOUT).exists():
-        return score_set(load_set(question_set), list_names(agents))
-    one = find_set(question_set)
-    if one.is_public:
-        raise ValueError(f"{one.name} is built from public files and has no recorded tables; `make compare` reads runs")
-    names = list_names(agents)
-    recorded = sorted(list_recorded(one.window), key=lambda run: run.category != "baseline")
-    always = {run.agent_id for run in recorded if run.category == "baseline"}
-    every = (list_local() if names else []) + recorded
-    own = [find_run(every, name, one.window)[0] for name in dict.fromkeys(names) if name not in always]
-    taken = {run.agent_id for run in own}
-    chosen = [run for run in recorded if not run.condition and run.agent_id not in taken] + own
-    events, answers = read_table("events", one.window), read_table("answers", one.window)
+    one, names = find_set(question_set), list_names(agents)
+    chosen = choose_runs(one, names)
+    if not chosen:
+        raise ValueError(f"no run on {one.name} is here; `make run SET={one.name} AGENT=name` makes one")
+    events, answers = read_question_tables(one)
     predictions = read_predictions(chosen).query("event_id in @events.event_id")
+    if has_builder(one):
+        events = events[events["event_id"].isin(predictions["event_id"])].reset_index(drop=True)
     runs = pd.concat([read_rows("runs", run).assign(is_own=isinstance(run.place, Path)) for run in chosen])
-    return Scored(events, runs.reset_index(drop=True), predictions, score_predictions(predictions, answers, events))
-
-
-def score_set(loaded: QuestionTables, names: list[str]) -> Scored:
-    """Return the `Scored` of a set of `helpers.sets`: all its runs, or those of some agents, runs or models.
-
-    Raises ValueError for a name that is none of these. Where an answer is not known and the source
-    marked a prediction itself (`score_source`), that mark is its score, and `reason` says so.
-    """
-    runs, predictions = loaded.runs.assign(is_own=False), loaded.predictions
-    if names:
-        keys = [name for name in ("run_id", "agent_id", "model") if name in runs]
-        for name in names:
-            if not (runs[keys] == name).any(axis=None):
-                known = list_nearest(name, sorted(set(runs["model"]) | set(runs["agent_id"])), "its runs")
-                raise ValueError(f"no run, agent or model of {loaded.name} is called {name!r}{known}")
-        runs = runs[runs[keys].isin(names).any(axis=1)].reset_index(drop=True)
-        predictions = predictions[predictions["run_id"].isin(runs["run_id"])]
-    scores = score_predictions(predictions, loaded.answers, loaded.events)
+    scores = score_predictions(predictions, answers, events)
     if "score_source" in predictions:
-        scores = fill_marks(scores, predictions, loaded.events)
-    return Scored(loaded.events, runs, predictions, scores)
+        scores = fill_marks(scores, predictions, events)
+    return Scored(events, runs.reset_index(drop=True), predictions, scores)
+
+
+def choose_runs(one: QuestionSet, names: list[str]) -> list[Run]:
+    """Return the runs that stand in a set's figures when some agents are named (`load_scores`)."""
+    recorded = sorted(list_recorded(one.window), key=lambda run: run.category != "baseline")
+    if has_runs(one):
+        named = [run for run in recorded if {run.run_id, run.agent_id, run.model} & set(names)]
+        known = {name for run in named for name in (run.run_id, run.agent_id, run.model)}
+        others = [name for name in names if name not in known]
+        every = list_local() + recorded if others else recorded
+        return (named or recorded) + [find_run(every, name, one.window)[0] for name in others]
+    always = {run.agent_id for run in recorded if run.category == "baseline"}
+    local = list_local() if names or has_builder(one) else []
+    if has_builder(one) and not names:
+        return [run for run in local if run.window == one.window]
+    own = [find_run(local + recorded, name, one.window)[0] for name in dict.fromkeys(names) if name not in always]
+    if has_builder(one):
+        beside = [run for run in local if run.window == one.window and run.category == "baseline"]
+        return own + [run for run in beside if run.run_id not in {chosen.run_id for chosen in own}]
+    taken = {run.agent_id for run in own}
+    return [run for run in recorded if not run.condition and run.agent_id not in taken] + own
+
+
+def has_builder(one: QuestionSet) -> bool:
+    """Tell whether a set's events are built from public files wherever they are needed."""
+    return bool(one.folder and read_about(one.folder).get("builder"))
+
+
+def has_runs(one: QuestionSet) -> bool:
+    """Tell whether a set's folder holds runs of its own, as those of other projects do."""
+    return bool(one.folder and not {"builder", "tables"} & set(read_about(one.folder)))
+
+
+def read_question_tables(one: QuestionSet) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return (events, answers) of any set."""
+    if has_builder(one) or has_runs(one):
+        loaded = load_set(one.folder)
+        return tuple(check_table(name, getattr(loaded, name)) for name in ("events", "answers"))
+    return read_table("events", one.window), read_table("answers", one.window)
 
 
 def fill_marks(scores: pd.DataFrame, predictions: pd.DataFrame, events: pd.DataFrame) -> pd.DataFrame:
@@ -116,8 +137,18 @@ def list_runs(question_set=None):
 
 
 def list_names(agents):
-    """Return agents' names, given as a list or as words: "mine other"."""
-    return agents.replace(",", " ").split() if isinstance(agents, str) else list(agents)
+    """Return agents' names, given as a list or as words; one with spaces stands in quotes.
+
+    >>> list_names("mine, other 'Claude Sonnet 4.6'")
+    ['mine', 'other', 'Claude Sonnet 4.6']
+    """
+    if not isinstance(agents, str):
+        return list(agents)
+    words = shlex.shlex(agents, posix=True)
+    words.whitespace += ","
+    words.whitespace_split = True
+    words.commenters = ""
+    return list(words)
 
 
 def list_local(path=None):
@@ -127,18 +158,32 @@ def list_local(path=None):
         return []
     with closing(open_store(path)) as store:
         newest = dict(store.execute("SELECT run_id, max(started_at) FROM replies GROUP BY run_id"))
+        windows = dict(store.execute("SELECT run_id, question_set FROM runs WHERE question_set IS NOT NULL"))
     rows = [row for row in read_runs(path, "runs").to_dict("records") if row["run_id"] in newest]
     rows.sort(key=lambda row: newest[row["run_id"]] or "", reverse=True)
-    return [make_run(row, row["run_id"].rsplit("-", 2)[-2], path) for row in rows]
+    return [make_run(row, windows.get(row["run_id"]) or find_window(row), path) for row in rows]
+
+
+def find_window(row):
+    """Return the window of a run that was stored before the table runs had one: between its agent and its digest."""
+    return row["run_id"].removeprefix(f"{row['agent_id']}-").rpartition("-")[0]
 
 
 def list_recorded(window=None):
-    """Return the recorded runs of data/tables, or a set's: its baselines, and its models under the usual condition."""
+    """Return the recorded runs of data/tables and of the sets with runs of their own, or those of one set.
+
+    Of data/tables: its baselines, and its models under the usual condition.
+    """
     every = ROOT / "data/tables"
     folders = [every / window, every / window / "models"] if window else [every, *sorted(every.rglob("*/"))]
     places = [folder.relative_to(every).as_posix() for folder in folders if (folder / "runs.csv.gz").exists()]
     found = [(place, row) for place in places for row in read_table("runs", place).to_dict("records")]
-    return [make_run(row, place.split("/")[0], place) for place, row in found]
+    runs = [make_run(row, place.split("/")[0], place) for place, row in found]
+    for one in [find_set(window)] if window else list_sets():
+        if has_runs(one) and (one.folder / EVENTS).exists():
+            loaded = load_set(one.folder)
+            runs += [make_run(row, one.window, loaded) for row in loaded.runs.to_dict("records")]
+    return runs
 
 
 def make_run(row, window, place):
@@ -156,7 +201,9 @@ def find_run(every, name, window=None):
     Those that were asked after the resolution come last, so that they stand for no forecast. Raises ValueError where
     there is none.
     """
-    window = window or next((run.window for run in every if name in (run.run_id, run.agent_id)), SETS[0].window)
+    window = window or next(
+        (run.window for run in every if name in (run.run_id, run.agent_id)), find_set(DEFAULT).window
+    )
     ours = [run for run in every if run.window == window]
     found = [run for run in every if run.run_id == name][:1] or [run for run in ours if run.agent_id == name]
     if not found:
@@ -196,7 +243,9 @@ def read_predictions(runs):
 
 def read_rows(table, run, timings=False):
     """Return a run's rows of a table, under its label as agent_id; `timings` as `store.read_runs`."""
-    if isinstance(run.place, Path):
+    if isinstance(run.place, QuestionTables):
+        rows = getattr(run.place, table).query("run_id == @run.run_id")
+    elif isinstance(run.place, Path):
         rows = read_runs(run.place, table, [run.run_id], timings)
     else:
         rows = read_table(table, run.place).query("run_id == @run.run_id")

@@ -317,6 +317,8 @@ def select_headline(scores, events):
     rows = rows[rows["metric"] == rows["kind"].map(HEADLINE)]
     if rows.empty:
         raise ValueError("no scored event is left; check that scores and events are of the same window")
+    if rows["level"].isna().all():
+        rows["level"] = 0
     if (unlevelled := rows["level"].isna()).any():
         raise ValueError(f"event {rows.loc[unlevelled, 'event_id'].iloc[0]} has no level; assign levels first")
     return rows.assign(level=rows["level"].astype(int))

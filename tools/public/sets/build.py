@@ -5,7 +5,8 @@ import sys
 from pathlib import Path
 
 from helpers import store
-from helpers.sets import ABOUT, FOLDERS, read_about, write_set
+from helpers.places import ABOUT, SETS
+from helpers.sets import read_about, write_set
 
 
 def list_builders() -> list[str]:
@@ -24,8 +25,8 @@ def build_sets(builder: str) -> list[str]:
     module = importlib.import_module(f"public.sets.{builder}")
     made = []
     for name, tables in module.build().items():
-        about = store.ROOT / FOLDERS[0] / name / ABOUT
-        room = FOLDERS[0] if read_about(about).get("may_commit") else FOLDERS[1]
+        about = store.ROOT / SETS[0] / name / ABOUT
+        room = SETS[0] if read_about(about).get("may_commit") else SETS[1]
         path = store.locate_output(f"{room}/{name}/{ABOUT}")
         store.write_whole(path, about.read_bytes())
         write_set(path.parent, tables)

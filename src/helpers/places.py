@@ -1,0 +1,44 @@
+"""Where the checkout is whose data are read, and the folders of its question sets; imports nothing that takes time."""
+
+import os
+from pathlib import Path
+
+
+def find_root(code: Path) -> Path:
+    """Return the checkout whose data are read: DAYBEFORE_ROOT, that of `code` (a file), or that above one's folder.
+
+    A package that was installed, and not in place, is in none. Raises FileNotFoundError that says how to get one.
+    """
+    named = os.environ.get("DAYBEFORE_ROOT")
+    above = [code.resolve().parents[2], Path.cwd(), *Path.cwd().parents]
+    for folder in [Path(named).expanduser().resolve()] if named else above:
+        if (folder / "data/papers").is_dir() and (folder / "src/helpers").is_dir():
+            return folder
+    where = f"DAYBEFORE_ROOT={named} is" if named else "here is"
+    advice = "`git clone` its repository, and work below that folder or set DAYBEFORE_ROOT to it"
+    raise FileNotFoundError(f"{where} no checkout of Daybefore, whose data everything needs: {advice}")
+
+
+ROOT = find_root(Path(__file__))
+"""The top level of the checkout that is used."""
+
+
+SETS = ("data/sets", ".cache/sets")
+"""Where question sets lie, below DAYBEFORE_OUT or the checkout: with the kit, and built on this machine."""
+
+ABOUT, EVENTS = "set.toml", "events.csv.gz"
+
+
+def list_folders() -> dict[str, Path]:
+    """Return the folders of the question sets that are here, by name, sorted.
+
+    A folder with tables goes before one with a set.toml alone, whose tables are built elsewhere.
+    """
+    found = {}
+    for base in (ROOT, Path(os.environ.get("DAYBEFORE_OUT") or ROOT)):
+        for room in reversed(SETS):
+            for path in sorted((base / room).glob(f"*/{ABOUT}")):
+                folder = path.parent
+                if folder.name not in found or (folder / EVENTS).exists():
+                    found[folder.name] = folder
+    return dict(sorted(found.items()))

@@ -93,3 +93,12 @@ def test_sets_of_the_repository_have_a_licence():
         if loaded.about.get("may_commit"):
             assert loaded.about["licence"]
             assert loaded.about["unit"] in loaded.events
+
+
+def test_what_a_set_lacks_is_one_sentence(tmp_path):
+    folder, tables = make_set(tmp_path / "mine")
+    write_set(folder, tables)
+    loaded = load_set(folder)
+    assert len(loaded.need("a mean", "brier")) == 2
+    with pytest.raises(ValueError, match="Figure 8 needs level; the set mine has none"):
+        loaded.need("Figure 8", "brier", "level")

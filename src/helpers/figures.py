@@ -66,18 +66,21 @@ def save_figure(fig, name, shown, *, title, source, n, window, status, dates=Non
     """Write figures/<name>.png and, as figures/<name>.csv, the numbers it shows; return the image for the notebook.
 
     `n` counts what the figure rests on, in a `unit` ("events"); `window` is a question set's name or key, or "";
-    `dates` is a pair of ISO dates or a text, by default the set's first and last start day; `status` is one of
-    `STATUSES`. They stand under the figure, in the image and in figures/index.csv. `shown` is rounded to 6 decimals.
-    Closes the figure; the same figure gives the same bytes. Raises ValueError for an empty `shown` and n below 1.
+    `dates` is a pair of ISO dates or a text, by default the set's first and last start day, where it has them;
+    `status` is one of `STATUSES`. They stand under the figure, in the image and in figures/index.csv. `shown` is
+    rounded to 6 decimals. Closes the figure; the same figure gives the same bytes. Raises ValueError for an empty
+    `shown` and n below 1.
     """
     if len(shown) == 0 or int(n) < 1:
         raise ValueError(
             f"figure {name}: n is {n}, {len(shown)} numbers are shown; a figure rests on one case at least"
         )
     if dates is None:
-        first, *_, last = list_days(window)
-        dates = first, last
+        days = list_days(window)
+        dates = (days[0], days[-1]) if days else ""
     dates = dates if isinstance(dates, str) else " to ".join(map(str, dates))
+    if Path(window).is_absolute():
+        window = find_set(window).name
     facts = {"n": int(n), "window": window, "dates": dates, "status": STATUSES[status]}
     said = (f"n = {int(n):,} {unit}".rstrip(), name_sets(window), dates, STATUSES[status])
     draw_caption(fig, ", ".join(filter(None, said)))
@@ -91,7 +94,15 @@ def save_figure(fig, name, shown, *, title, source, n, window, status, dates=Non
 
 def name_sets(window):
     """Return question sets by their names, given by names or keys: "A, june-2026" -> "october-2016, june-2026"."""
-    return ", ".join(find_set(key).name for key in window.split(", ") if key)
+    return ", ".join(name_set(key) for key in window.split(", ") if key)
+
+
+def name_set(key):
+    """Return the name of a question set given by a name or key; that of a folder elsewhere as it is."""
+    try:
+        return find_set(key).name
+    except ValueError:
+        return key
 
 
 def write_image(fig, path, texts):

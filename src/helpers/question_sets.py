@@ -139,11 +139,13 @@ def find_set(name: str | Path) -> QuestionSet:
 
 
 def list_days(window):
-    """Return a set's start days as ISO dates.
+    """Return a set's start days as ISO dates; none where its set.toml says none.
 
     >>> list_days("A")[0], len(list_days("october-2016"))
     ('2016-10-10', 15)
     """
     one = find_set(window)
+    if not one.first:
+        return []
     first, last = date.fromisoformat(one.first), date.fromisoformat(one.last)
     return [str(first + timedelta(days=n)) for n in range((last - first).days + 1)]

@@ -190,6 +190,18 @@ class QuestionTables:
             made = made.merge(usage, on=["run_id", "event_id", "sample"], how="left", suffixes=("", "_reply"))
         return score_rows(made)
 
+    def need(self, what: str, *columns: str) -> pd.DataFrame:
+        """Return `rows()`, after a look whether they have what something rests on.
+
+        Raises ValueError in a sentence that names `what`, the set and the first of `columns` that
+        it lacks or leaves blank.
+        """
+        rows = self.rows()
+        for column in columns:
+            if column not in rows or rows[column].isna().all():
+                raise ValueError(f"{what} needs {column}; the set {self.name} has none")
+        return rows
+
     def coverage(self) -> pd.DataFrame:
         """Return how much of what it was asked each run answered, in the order of `runs`.
 

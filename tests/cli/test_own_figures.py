@@ -1,6 +1,7 @@
 """The papers' figures with agents of one's own: three mock agents of 200, 60 and 15 events of october-2016."""
 
 import json
+from pathlib import Path
 
 import nbformat
 import pandas as pd
@@ -10,6 +11,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 
 from helpers.agents.runs import sample_events
 from helpers.cli import figures
+from helpers.question_sets import find_set
 from helpers.store import STORE, read_table
 
 SHOWN = """
@@ -62,7 +64,7 @@ def test_own_agents_are_drawn_beside_the_recorded_into_a_folder_of_their_own(sto
     write_notebook(tmp_path / "07_factors.ipynb", FAILING)
     write_notebook(tmp_path / "24_long.ipynb", SHOWN, question_set="long")
     listed = figures.list_notebooks
-    monkeypatch.setattr(figures, "list_notebooks", lambda name: listed(name, tmp_path))
+    monkeypatch.setattr(figures, "list_notebooks", lambda one: listed(one, tmp_path))
     found = figures.main("wide middle brief")["sets"]
     assert list(found) == ["october-2016"]
     assert found["october-2016"]["refused"] == ["07_factors is not drawn: brief answered 15 events; a level needs 25"]
@@ -80,8 +82,8 @@ def test_own_agents_are_drawn_beside_the_recorded_into_a_folder_of_their_own(sto
 
 def test_long_questions_have_a_notebook_and_their_baselines_and_a_set_without_one_says_so(tmp_path, monkeypatch):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
-    assert [path.stem for path in figures.list_notebooks("long")] == ["24_conditions"]
-    monkeypatch.setattr(figures, "list_notebooks", lambda name: {})
+    assert [path.stem for path in figures.list_notebooks(find_set("long"))] == ["24_conditions"]
+    monkeypatch.setattr(figures, "list_notebooks", lambda one: {})
     events = read_table("events", "L").query("kind == 'single'")
     made = {event_id: {"value": '"A"'} for event_id in events["event_id"].head(12)}
     store_run(tmp_path / STORE, "mine-L-01234567", made, category="base_model")
@@ -90,3 +92,25 @@ def test_long_questions_have_a_notebook_and_their_baselines_and_a_set_without_on
     assert "no notebook draws agents on long" in found["notes"][-1] and "41_solvers" not in str(found["notes"])
     board = pd.read_csv(tmp_path / "results/mine/long/leaderboard.csv")
     assert {"mine", "walk", "qwen_zero_shot"} <= set(board["agent_id"])
+
+
+def test_a_set_with_runs_of_its_own_is_drawn_whole_or_by_names(tmp_path, monkeypatch):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
+    write_notebook(tmp_path / "02_real.ipynb", SHOWN.replace('"window": "A"', '"window": "blf"'), question_set="blf")
+    write_notebook(tmp_path / "03_replay.ipynb", SHOWN)
+    listed = figures.list_notebooks
+    monkeypatch.setattr(figures, "list_notebooks", lambda one: listed(one, tmp_path))
+    found = figures.main(["Grok 4", "GPT-5.4"], "blf")["sets"]["blf"]
+    assert found["refused"] == [] and {"probabilities"} < {Path(name).stem for name in found["figures"]}
+    folder = Path(found["folder"])
+    board = pd.read_csv(folder / "leaderboard.csv")
+    assert board["agent_id"].nunique() == 7
+    numbers = pd.read_csv(folder / "figures/mock.csv")
+    assert "Grok 4, search, price shown, base rate shown, data tools" in set(numbers["agent_id"]) and len(numbers) == 7
+    page = (folder / "index.html").read_text()
+    assert "Skill against the market" in page
+
+
+def test_nothing_named_is_a_sentence():
+    with pytest.raises(ValueError, match="name agents: --agents 'my_model other_model', or --set a set"):
+        figures.main()

@@ -47,8 +47,6 @@ from helpers.store import ROOT, STORE, locate_output, write_under
 
 REPLAY = ("october-2016", "june-2026", "october-2026")
 """Sets of the replay's questions: a notebook of one takes the others."""
-UNLIKE = ("long",)
-"""Sets whose notebooks need what no other has: moments of a question's life."""
 MANY_NAMES = 6
 """Agents that a title names."""
 MINUTES = 10
@@ -173,8 +171,8 @@ def draw_stated(scored, shown, one, folder, means):
 def list_notebooks(one, folder=ROOT / "notebooks"):
     """Return {path: the parameters to give} of the notebooks that show agents on a question set.
 
-    Those of a set of the replay take its other sets; those of a set with runs of its own every such set. `agents` is
-    blank where a notebook takes it.
+    Those of a set of the replay take its other sets; those whose own set has runs of its own take every such set.
+    `agents` is blank where a notebook takes it.
     """
     found = {}
     for path in sorted(folder.glob("[0-9]*.ipynb")):
@@ -189,7 +187,7 @@ def list_notebooks(one, folder=ROOT / "notebooks"):
 def takes_set(own, one, takes_agents):
     """Tell whether a notebook whose question set is `own` ("" for none) shows agents on another."""
     if has_runs(one):
-        return bool(own) and own not in UNLIKE and (own in REPLAY and takes_agents or is_recorded(own))
+        return bool(own) and is_recorded(own)
     return takes_agents and (own == one.name or not own or {own, one.name} <= set(REPLAY))
 
 

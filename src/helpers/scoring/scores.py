@@ -311,7 +311,8 @@ def select_headline(scores, events):
 
     Raises ValueError when nothing is left, an event has no level, or scores of two scorers are mixed.
     """
-    if len(versions := sorted(scores["scorer_version"].dropna().unique())) > 1:
+    versions = sorted(scores["scorer_version"].dropna().unique()) if "scorer_version" in scores else []
+    if len(versions) > 1:
         raise ValueError(f"scores of {' and '.join(versions)} are mixed; take one scorer's rows")
     rows = scores[scores["is_scored"].astype(bool)].merge(events[["event_id", "kind", "level"]], on="event_id")
     rows = rows[rows["metric"] == rows["kind"].map(HEADLINE)]

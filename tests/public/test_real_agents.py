@@ -130,3 +130,14 @@ def test_what_agents_leave_out_is_easier_for_runs_that_answer_all(rows):
     for run in ("kimi-k2.5-high-brave-c0-t1", "kimi-k2t-high-brave-c0-t1"):
         answered = wide[f"blf-{run}"].notna()
         assert hardness[~answered].mean() < 0.5 * hardness[answered].mean()
+
+
+def test_a_search_that_is_not_cut_lowers_the_brier_score_of_the_same_model(rows):
+    off, on = "pro-high-brave-c1-t1", "pro-high-brave-c1-t1-clairvoyant"
+    change, error, n = measure_change(rows, off, on)
+    assert (round(change, 3), n) == (-0.044, 497) and change + 3 * error < 0
+    filled = pd.read_csv(FOLDER / "predictions.csv.gz").merge(pd.read_csv(FOLDER / "answers.csv.gz"), on="event_id")
+    filled["brier"] = (filled["outcome"] - filled["p_yes"].fillna(filled["p_filled"])) ** 2
+    wide = filled.pivot(index="event_id", columns="run_id", values="brier")
+    change = (wide[f"blf-{on}"] - wide[f"blf-{off}"]).dropna()
+    assert (round(change.mean(), 3), len(change)) == (-0.030, 791)

@@ -51,7 +51,8 @@ NAMES = {
     r"April|May|June|July|August|September|October|November|December)\b)",
     "name": r"\b(?!\d+e-\d)[\w.]*[A-Za-z][\w.]*-\d[\w.]*|\b\d[\w.]*-(?!\d|days?\b)[A-Za-z]\w*|"
     r"\b1\.5(?=B| billion)|\b135(?= million)|(?<!\w)Grok-4|\b[A-Z]+[a-z]*\d[\w.]*|"
-    r"\b(?:Gemini|Sonnet|Opus|Grok|GLM|Qwen) \d+(?:\.\d+)?(?= |\.|,|'|:|;|$)|ddof ?= ?\d|\b0\.1B|MIT|CC BY-SA 4\.0|\bk = \d",
+    r"\b(?:Gemini|Sonnet|Opus|Grok|GLM|Qwen) \d+(?:\.\d+)?(?= |\.|,|'|:|;|$)|"
+    r"ddof ?= ?\d|\b0\.1B|MIT|CC BY-SA 4\.0|\bk = \d",
     "zero": r"(?:(?<=from )|(?<=out )|(?<=holds )|(?<=above )|(?<=around )|(?<=down to )|(?<=near )|(?<=clear of )|"
     r"(?<=it is )|(?<= as )|(?<=makes )|(?<=has )|(?<=score, ))0(?![.\d])",
     "formula": r"\(1 - |^#+ \d\d\w?\b|^\| \d+ \||\| 0\d \||Pass@1",

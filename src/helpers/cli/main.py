@@ -213,6 +213,28 @@ def week():
     """Ask this week's questions of FutureX, or a file's, and write the submission; nothing is sent."""
 
 
+@command("my_folder --agent my_agent --ceiling 1")
+@click.argument("scenarios", type=click.Path(exists=True, file_okay=False))
+@agents
+@option("--writer", metavar="AGENT", help="A model that writes the pages the folder lacks, and hears the replies.")
+@out
+@asking
+@now
+def planted():
+    """Put agents to scenarios of a FOLDER without and with pages that claim a wrong answer (FutureX 5.2)."""
+
+
+@command("games.csv --agent my_agent --ceiling 1")
+@click.argument("moments", type=click.Path(exists=True, dir_okay=False))
+@agents
+@option("--wait", is_flag=True, help="Stay, and ask each question when it is due (default: what is due now).")
+@out
+@asking
+@now
+def moments():
+    """Ask a LIST's questions ten minutes after their moments, beside what the page says then (FutureX 5.3)."""
+
+
 @command("my_agent arima")
 @click.argument("names", nargs=-1, metavar="[RUN]...")
 @question_set

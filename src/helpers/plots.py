@@ -323,3 +323,32 @@ def draw_steps(table, ax, *, x, y, label, colour):
     ax.step(table[x], table[y], where="post", color=colour, label=label, marker="o", markersize=4)
     ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
     return ax
+
+
+def draw_agreement(table, ax, *, colours=COLOURS):
+    """Draw how often two benchmarks order two models alike: a row a comparison, the most models at the top.
+
+    `table` has first, second, search, n_models, n_pairs, agreement, low, high and ceiling
+    (`stats.rankings`). A dot with its interval is the agreement, coloured by the kind of search, a grey
+    stroke what would be left by sampling alone if both had one order; the line at a half is chance.
+    Raises ValueError when the table is empty.
+    """
+    if table.empty:
+        raise ValueError("nothing to draw: the table is empty")
+    rows = table.sort_values(["search", "n_models", "agreement"], ascending=[True, False, False])
+    kinds = list(dict.fromkeys(rows["search"]))
+    places = np.arange(len(rows))
+    for kind, colour in zip(kinds, colours, strict=False):
+        own = (rows["search"] == kind).to_numpy()
+        part = rows[own]
+        ends = np.abs(part[["low", "high"]].sub(part["agreement"], axis=0).to_numpy().T)
+        ax.errorbar(part["agreement"], places[own], xerr=ends, fmt="o", color=colour, capsize=2, lw=1.1, label=kind)
+    ax.plot(rows["ceiling"], places, "|", color="0.35", ms=13, mew=2, label="expected of one order, by sampling")
+    ax.axvline(0.5, color="0.6", lw=0.9, ls="--")
+    pairs = zip(rows["first"], rows["second"], rows["n_models"], strict=True)
+    ax.set_yticks(places, [f"{first} / {second} ({n})" for first, second, n in pairs])
+    ax.invert_yaxis()
+    ax.set_xlim(-0.02, 1.02)
+    ax.set_xlabel("share of pairs of models in the same order")
+    ax.legend(loc="upper center", bbox_to_anchor=(0.3, -0.08), ncols=2, frameon=False)
+    return ax

@@ -1,4 +1,4 @@
-"""Whether benchmarks agree on who is better: pairs of models that two benchmarks both rank, with what sampling explains.
+"""Whether benchmarks agree on who is better: pairs of models that two benchmarks both rank, and what sampling explains.
 
 A `Standing` is one benchmark (or one arm of it: with search, without): scores by question and model, of
 which whole clusters of questions are drawn anew, or printed scores with their errors, of which normal
@@ -66,7 +66,7 @@ def join_names(standing: Standing, names: dict[str, str]) -> Standing:
 
 
 def list_orders(standing: Standing, models: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return which of each pair of models is ahead: of the means (pairs), and of the draws (N_DRAWS x pairs), -1 to 1."""
+    """Return which of each pair of models is ahead, -1 to 1: of the means (pairs), of the draws (N_DRAWS x pairs)."""
     places = standing.means.index.get_indexer(models)
     values = standing.means.to_numpy(float)[places]
     drawn = standing.draws[:, places]
@@ -144,7 +144,7 @@ def pool_agreement(table: pd.DataFrame, standings: list[Standing]) -> pd.DataFra
 
 
 def list_standings(standings: list[Standing]) -> pd.DataFrame:
-    """Return each benchmark's models: benchmark, model, score, low, high (95% of draws), rank, search, n (questions)."""
+    """Return a row a benchmark and model: benchmark, model, score, low, high (95% of draws), rank, search, n."""
     made = []
     for standing in standings:
         low, high = np.percentile(standing.draws, (2.5, 97.5), axis=0)

@@ -36,7 +36,7 @@ WARM = $(BIN)/python -S .ci/warm.py
 
 # What a caller may set; anything else on the command line is a typing mistake, told before anything runs.
 KNOWN := AGENT AGENTS ARGS ARM CEILING EXECUTOR FIX FROM KIT_DATA_MIRROR LIMIT MINUTES MODEL MOMENTS NOTEBOOK OUT PYTHON QUESTIONS RETRY RUN RUNS SAMPLES SCENARIOS SCHEDULER SET SHARDS \
-  SETTLE SOURCE UPGRADE VENV YES
+  SETTLE SITES SOURCE UPGRADE VENV YES
 nearest = python3 -c 'import difflib, sys; names = {name.lower(): name for name in sys.argv[2:]}; \
   print(names[difflib.get_close_matches(sys.argv[1].lower(), names, 1, 0)[0]])'
 $(foreach name,$(filter-out $(KNOWN),$(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))),\
@@ -47,7 +47,7 @@ $(foreach name,AGENT CEILING LIMIT MINUTES SAMPLES SET,$(if $(filter command,$(o
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-TARGETS := help figures public test faults mutations run week planted moments day view compare report model record again study source lab lint slice lock \
+TARGETS := help figures public test faults mutations run week planted moments sites day view compare report model record again study source lab lint slice lock \
   offline clean check-notebooks
 .PHONY: $(TARGETS) FORCE
 # What no rule makes: a target mistyped, or a file that is not there.
@@ -89,6 +89,9 @@ planted: $(VENV)/.ready ## show an agent pages that claim wrong answers: make pl
 
 moments: $(VENV)/.ready ## ask ten minutes after moments of a list (time, page, question): make moments AGENT=name MOMENTS=games.csv (ARGS=--wait stays)
 	@$(SHOW) daybefore moments "$(MOMENTS)" $(AGENT:%=--agent %) $(CEILING:%=--ceiling %) $(OUT:%=--out "%") $(if $(YES),--yes) $(ARGS)
+
+sites: $(VENV)/.ready ## screen new sites and propose templates by models: make sites SITES=new.csv ARGS="--screen a --writer a --reader b"
+	@$(SHOW) daybefore sites "$(SITES)" $(CEILING:%=--ceiling %) $(OUT:%=--out "%") $(ARGS)
 
 day: $(VENV)/.ready ## a benchmark of your own on the open web, what is due today: make day AGENT=name CEILING=1 (again later: answers, report)
 	@$(SHOW) daybefore day $(AGENT:%=--agent %) $(LIMIT:%=--limit %) $(SOURCE:%=--source %) $(CEILING:%=--ceiling %) \

@@ -235,6 +235,18 @@ def moments():
     """Ask a LIST's questions ten minutes after their moments, beside what the page says then (FutureX 5.3)."""
 
 
+@command("new.csv --screen a --screen b --writer a --reader b --ceiling 1")
+@click.argument("path", metavar="LIST", type=click.Path(exists=True, dir_okay=False))
+@option("--screen", "screens", metavar="AGENT", multiple=True, help="A model that screens the sites; several times.")
+@option("--writer", metavar="AGENT", help="A model that proposes templates.")
+@option("--reader", metavar="AGENT", help="A model that reads their answers off the page, to check them.")
+@option("--ceiling", "ceiling_usd", type=AMOUNT, help="US dollars that a model may cost in all.")
+@out
+@now
+def sites():
+    """Screen a LIST's new sites (column url) and propose templates, for a person to confirm (FutureX C.1)."""
+
+
 @command("my_agent arima")
 @click.argument("names", nargs=-1, metavar="[RUN]...")
 @question_set

@@ -165,8 +165,13 @@ MAX_SHOWN, MARGIN = 12_000, 400
 RULES = {"harmful": get_constant("futurex", "harmful_rule"), "subjective": get_constant("futurex", "subjective_rule")}
 NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 READING = make_schema(answer={"type": "string"}, quote={"type": "string"})
-FORMS = {"single": "the letter of the right option", "multi": "the letters of all right options, with commas",
-         "number": "a number in the question's unit", "ranking": "the names in order, with commas"}  # fmt: skip
+FORMS = {
+    "single": "the letter of the right option",
+    "multi": "the letters of all right options, with commas",
+    "number": "a number in the question's unit",
+    "ranking": "the names in order, with commas",
+    "text": "the name or words asked for",
+}
 
 
 def screen_by_panel(events, screenings, panel):

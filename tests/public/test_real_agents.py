@@ -141,3 +141,22 @@ def test_a_search_that_is_not_cut_lowers_the_brier_score_of_the_same_model(rows)
     wide = filled.pivot(index="event_id", columns="run_id", values="brier")
     change = (wide[f"blf-{on}"] - wide[f"blf-{off}"]).dropna()
     assert (round(change.mean(), 3), len(change)) == (-0.030, 791)
+
+
+def test_effort_within_a_model_and_the_belief_state_over_all_pairs(rows):
+    runs = pd.read_csv(ROOT / "data/public/futuresim_runs.csv").dropna(subset=["skill"])
+    inside = runs.groupby("model")[["n_notes", "skill"]].transform(lambda column: column - column.mean())
+    several = runs.groupby("model")["skill"].transform("size") > 1
+    effort = pd.read_csv(ROOT / "data/public/futuresim_effort.csv").set_index(["unit", "value", "effort"])
+    found = effort.loc[("run", "skill", "n_notes")]
+    assert inside[several]["n_notes"].corr(inside[several]["skill"]) == pytest.approx(found["within"], abs=1e-5)
+    assert (effort.xs("run")["p_holm"] > 0.05).all()
+    changes = []
+    for arm in set(rows["run_id"]):
+        if f"{arm}-nobelief" in set(rows["run_id"]):
+            wide = rows[rows["run_id"].isin([arm, f"{arm}-nobelief"])].pivot(
+                index="event_id", columns="run_id", values="brier"
+            )
+            changes.append(wide[arm] - wide[f"{arm}-nobelief"])
+    assert len(changes) == 10
+    assert pd.concat(changes, axis=1).mean(axis=1).mean() == pytest.approx(-0.0029, abs=5e-5)

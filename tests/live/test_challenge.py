@@ -1,12 +1,18 @@
 """Rows of questions that cannot be asked are refused by row and field; prompts' forms are recovered."""
 
 import json
+import os
+from pathlib import Path
 
 import pandas as pd
 import pytest
 
-from helpers.live.challenge import Batch, build_events, fetch_batch, find_shape
+from helpers import store
+from helpers.live.challenge import Batch, build_events, check_rows, fetch_batch, find_shape
+from helpers.live.settle import read_truth
 from helpers.live.shapes import read_shape
+from helpers.live.submission import write_prediction
+from helpers.public_files import MIRROR
 from helpers.store import parse_json
 
 GOOD = {"id": "q1", "prompt": "Will it rain?", "options": ["Yes", "No"]}
@@ -114,3 +120,108 @@ def test_what_a_row_says_comes_before_what_its_prompt_does():
     assert (event["kind"], event["unit"], event["prompt"]) == ("text", "m", "How many?")
     assert parse_json(event["metadata"]) == {"writes": "value", "is_known": True}
     assert find_shape({"prompt": "Pick\nA. x\nB. y", "options": {"A": "x", "B": "y"}, "kind": "multi"}).kind == "multi"
+
+
+WORDINGS = [
+    ("On 2026-03-04, who will be the singers ranked 2nd to 5th on the radio chart?", "ranking", 4, None),
+    ("Which songs will stand in positions four to six of the hit list?", "ranking", 3, None),
+    ("What will be the 4th-6th ranked novels of the library's list?", "ranking", 3, None),
+    ("What will be the games from rank 11 to 15 of the store's chart?", "ranking", 5, None),
+    ("Who will be the drivers ranked first through third?", "ranking", 3, None),
+    ("北京时间周五，电台榜第4至第6的歌曲分别是什么？", "ranking", 3, None),
+    ("书店榜单第二名到第四名分别是哪些书？", "ranking", 3, None),
+    ("榜单TOP3的歌曲分别是什么？", "ranking", 3, None),
+    ("歌曲榜（Top 50）前3名是哪几首？", "ranking", 3, None),
+    ("On 2026-03-04, what will be the #1 song of the Radio Share Index?", "text", None, None),
+    ("Which bicycle will be ranked 2nd on the Price List board?", "text", None, None),
+    ("Who will rank first in the turnover table?", "text", None, None),
+    ("本周歌曲榜排名第一的是哪首歌？", "text", None, None),
+    ("What will be the rice price index on 4 March?", "number", None, None),
+    ("Please predict what the Calm and Storm Index will be on Sunday.", "number", None, None),
+    ("Please predict the turnover of the Oslo exchange for Friday.", "number", None, None),
+    ("What will be the turnover on the Oslo exchange (in million crowns)?", "number", None, "million crowns"),
+    ("What will the FTSE 100 close at on Friday?", "number", None, None),
+    ("What will be the lowest point of ACME on Monday?", "number", None, None),
+    ("Please predict the vote share percentage of the Greens.", "number", None, "%"),
+    ("What will be the unemployment rate in May?", "number", None, "%"),
+    ("浏览器排行榜中，某浏览器的占有率是%多少？", "number", None, "%"),
+    ("批发市场苹果平均价格是多少元/公斤？", "number", None, "元/公斤"),
+    ("Please predict the Top 5 Gross in euros on the cinema's list.", "number", None, "euros"),
+    ("Please predict the top five films of the cinema's list.", "ranking", 5, None),
+    ("Which of the top 10 cities will make the top 3?", "ranking", 3, None),
+    ("Where will the film rank next week?", "number", None, None),
+    ("Bitcoin up or down on Friday?", "single", None, None),
+    ("Will the ferry sail on Friday?", "single", None, None),
+    ("Will it take two or more days?", "single", None, None),
+    ("台风会不会在周五登陆？", "single", None, None),
+    ("Who will win the race? A. Ada, B. Bo, C. Cy", "single", None, None),
+    ("Which rivers will flood?", "list", None, None),
+    ("Which three rivers will flood?", "list", 3, None),
+    ("Which series will win?", "text", None, None),
+    ("On what day will the fair open?", "date", None, None),
+]
+DOUBTFUL = [
+    "Oslo vs. Rome",
+    "Will Ada or Bo win?",
+    "Describe the sea.",
+    "Best film score?",
+    "Who wins? A. Ada, B. Bo, ...",
+]
+FRAME = (
+    'You can predict. The event to be predicted: "%s"\nIMPORTANT: Your final answer MUST end with\n\\boxed{PREDICTION}'
+)
+
+
+@pytest.mark.parametrize(("prompt", "kind", "k", "unit"), WORDINGS)
+def test_rankings_places_and_amounts_are_told_apart(prompt, kind, k, unit):
+    for whole in (prompt, FRAME % prompt):
+        shape = read_shape(whole)
+        assert (shape.kind, shape.k, shape.unit, shape.is_known) == (kind, k, unit, True)
+
+
+@pytest.mark.parametrize("prompt", DOUBTFUL)
+def test_what_the_words_do_not_decide_is_doubtful(prompt):
+    assert not read_shape(prompt).is_known
+
+
+def test_futurex_own_prompts_show_their_kind():
+    """Of 140 past prompts and 12 open examples the kinds are kept by id; the texts are not ours."""
+    root = store.ROOT / os.environ.get(MIRROR, "")
+    paths = [root / "agents/futurex_lanian/futurex_predictions.json.gz", root / "futurex/questionData.json"]
+    paths.append(root / "agents/futurex_lanian/sampled_futurex_50.json.gz")
+    if MIRROR not in os.environ or not all(path.exists() for path in paths):
+        pytest.skip("needs the projects' files (KIT_DATA_MIRROR)")
+    past, examples, sampled = (pd.read_json(path, dtype=False).to_dict("records") for path in paths)
+    prompts = {row["question_id"]: row.get("prompt", row["question"]) for row in [*past, *sampled]}
+    prompts |= {f"example-{n}": row["question"] for n, row in enumerate(examples) if not row["options"]}
+    kinds = pd.read_csv(Path(__file__).with_name("futurex_kinds.csv"), dtype={"k": "Int64"})
+    assert set(kinds["id"]) == set(prompts)
+    for row in kinds.astype(object).where(kinds.notna(), None).to_dict("records"):
+        shape = read_shape(prompts[row["id"]])
+        assert (shape.kind, shape.k, shape.unit, shape.is_known) == (
+            row["kind"],
+            row["k"],
+            row["unit"],
+            row["is_known"],
+        )
+
+
+def test_labels_beyond_z_are_read_in_prompts_and_in_options():
+    labels = [chr(code) for code in range(65, 98)]
+    lines = "\n".join(f"{label}.  the outcome be Port {n}" for n, label in enumerate(labels))
+    options = {label: f"Port {n}" for n, label in enumerate(labels)}
+    shape = read_shape(f"Which ports reopen?\n{lines}\nName all plausible option(s): \\boxed{{A}}")
+    assert (shape.kind, shape.options) == ("multi", options)
+    for given in (
+        list(options.values()),
+        options,
+        [f"{label}. the outcome be {text}" for label, text in options.items()],
+    ):
+        row = {"id": "q", "prompt": "Which ports reopen?", "options": json.dumps(given), "kind": "multi"}
+        events = build_events(Batch(check_rows([row], "mine.csv"), "mine.csv", "0" * 64), "2026-03-04T10:00:00+08:00")
+        assert parse_json(events.loc[0, "options"]) == options
+        event = events.iloc[0].to_dict()
+        for cell in ("C, [, `, a", ["C", "[", "`", "a"], "['C', '[', '`', 'a']"):
+            assert read_truth(cell, event) == (["C", "[", "`", "a"], "")
+        assert read_truth("[, \\", event) == (["[", "\\"], "")
+        assert write_prediction(["C", "[", "`", "a"], event) == "C, [, `, a"

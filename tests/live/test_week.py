@@ -76,7 +76,7 @@ def test_two_weeks_from_fetch_to_score(week):
         assert f"wanted by {pd.Timestamp(wednesday) + pd.Timedelta(days=1):%F} 00:00 UTC+8" in told
         silent = [key for key, (prediction, _, _) in expected.items() if not prediction]
         assert f"no answer: {len(silent)}: {silent[0]} (" in told
-        assert "asked as text, as the prompt's form was not recognised: 3: " in told
+        assert "doubtful, the prompt's words do not decide their kind: " in told
         assert len(week.model.asked) == 61 * (n + 1)  # nothing is asked, or paid, twice
         (turn,) = json.loads((folder / "week.json").read_text("utf-8"))["rounds"]
         assert turn == {"as_of": f"{wednesday}T{'10' if n else '08'}:00:00+08:00", "is_complete": True}

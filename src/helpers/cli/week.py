@@ -153,10 +153,12 @@ def ask_week(name, batch, now, path, folder, *, n_samples=1, **how):
         show(f"ForecastBench's submission: {os.path.relpath(path)}")
     answers = {event_id: state["standing"][event_id] for event_id in events["event_id"]}
     missing = {event_id: one["reason"] or one["status"] for event_id, one in answers.items() if not one["prediction"]}
-    unread = [row["event_id"] for row in events.to_dict("records") if not parse_json(row["metadata"])["is_known"]]
+    doubtful = [row for row in events.to_dict("records") if not parse_json(row["metadata"])["is_known"]]
+    unread = [row["event_id"] for row in doubtful]
     show(f"{name}: {len(answers) - len(missing)} of {len(answers)} questions answered, round {len(state['rounds'])}")
     show(list_some("no answer", [f"{event_id} ({why})" for event_id, why in missing.items()]))
-    show(list_some("asked as text, as the prompt's form was not recognised", unread))
+    kinds = [f"{row['event_id']} ({row['kind']})" for row in doubtful]
+    show(list_some("doubtful, the prompt's words do not decide their kind", kinds))
     show(list_some("late, their window had ended", state["late"]))
     show(list_some("changed or kept against an earlier round", told))
     show(f"files: {os.path.relpath(folder / 'submission.json')}, .jsonl")

@@ -64,6 +64,15 @@ def name_letters(n):
     return (alone + [first + second for first in alone for second in alone])[:n]
 
 
+def name_labels():
+    r"""Return FutureX's own labels of options in a prompt: A to Z, and the characters of ASCII that follow.
+
+    >>> "".join(name_labels()[24:36])
+    'YZ[\\]^_`abcd'
+    """
+    return [chr(code) for code in range(ord("A"), ord("z") + 1)]
+
+
 def word_prompt(question, options):
     """Return a question with its options ({letter: text}, None for none) below it, a line each."""
     return "\n".join([question, *(f"{letter}. {text}" for letter, text in (options or {}).items())])

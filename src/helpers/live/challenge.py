@@ -6,7 +6,6 @@ prompt, end_time, level; parquet). A file of one's own has `id` and `prompt`, an
 """
 
 import re
-import string
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
@@ -17,8 +16,9 @@ from helpers.calendar import ZONE, stamp_moment
 from helpers.events.levels import assign_level
 from helpers.faults import find_faults, name_field, parse_text, raise_all, read_lines, read_text
 from helpers.formats.forecastbench import list_resolutions, list_rows
+from helpers.formats.futurex import name_labels, name_letters
 from helpers.formats.markets import YEARS
-from helpers.live.shapes import Shape, read_shape
+from helpers.live.shapes import NOISE, Shape, read_shape, read_two
 from helpers.public_files import hash_file
 from helpers.store import dump_json, hash_text
 from helpers.tables import KINDS, LEVELS, Amount, Moment, Share, Text, allow, check_table, form, one_of
@@ -36,7 +36,7 @@ N_COMMIT = 12
 DIGITS = re.compile(r"\s*\d+(?:\.\d+)?\s*")
 READERS = (".parquet", ".csv", ".json", ".jsonl")
 LISTED, ORDERED = ("single", "multi"), ("ranking", "list")
-LETTERS = string.ascii_uppercase
+LABELS = name_labels()
 AMOUNTS = {"level", "spread", "price"}
 
 
@@ -48,14 +48,26 @@ def read_options(given):
     """
     given = parse_text(given, "options") if isinstance(given, str) else given
     given = list(given) if hasattr(given, "tolist") else given  # parquet's
-    given = dict(zip(LETTERS, given, strict=False)) if isinstance(given, list) and len(given) <= len(LETTERS) else given
+    if isinstance(given, list) and len(given) <= len(LABELS):
+        given = dict(zip(LABELS, given, strict=False))
     if not isinstance(given, dict) or not all(isinstance(text, str) for text in given.values()):
         raise ValueError
-    found = {letter: " ".join(text.split()) for letter, text in given.items()}
+    found = {letter: strip_label(letter, " ".join(text.split())) for letter, text in given.items()}
     n_different = len({text.casefold() for text in found.values()} - {""})
-    if len(found) < 2 or n_different < len(found) or list(found) != list(LETTERS[: len(found)]):
+    orders = (LABELS[: len(found)], name_letters(len(found)))  # after Z: [ and on, or AA
+    if len(found) < 2 or n_different < len(found) or list(found) not in orders:
         raise ValueError
     return found
+
+
+def strip_label(letter, text):
+    """Return an option's own words, where its text repeats its label as FutureX's options do.
+
+    >>> strip_label("A", "A. the outcome be Tie"), strip_label("A", "A. Ruiz wins")
+    ('Tie', 'A. Ruiz wins')
+    """
+    bare = text.removeprefix(f"{letter}.").strip()
+    return NOISE.sub("", bare) if NOISE.match(bare) else text
 
 
 def read_end(text):
@@ -81,7 +93,7 @@ TEXT = Annotated[
 Name = allow(ID, "an id of up to 100 letters, digits and . : _ -")
 Prompt = allow(TEXT, f"a text of up to {MAX_PROMPT:,} characters")
 End = allow(str, "a day or moment such as 2026-03-11", test=read_end)
-Options = allow(Any, "2 to 26 different texts by letter from A (a list, an object, JSON)", test=read_options)
+Options = allow(Any, "2 to 58 different texts by letter from A (a list, an object, JSON)", test=read_options)
 FIELDS = dict(id=Name, prompt=Prompt, end_time=End, level=one_of(*LEVELS), options=Options, kind=one_of(*KINDS))
 FIELDS |= dict(unit=Text, spread=Amount, venue=Name, cluster=Text, criteria=Text, price=Share, fetched_at=Moment)
 Row = form("id", "prompt", url=Text, question_set=Text, **FIELDS)
@@ -214,7 +226,7 @@ def find_shape(row):
     """Return the Shape of a checked row: what it says itself, and of what it does not what its prompt does."""
     shape = read_shape(row["prompt"])
     if options := row.get("options"):
-        writes = shape.writes if shape.options == options else "letter"
+        writes = "text" if read_two(row["prompt"]) == options else "letter"
         shape = Shape(row.get("kind") or (shape.kind if shape.options else "single"), options, writes=writes)
     elif kind := row.get("kind"):
         is_same = kind == shape.kind or (kind in (*LISTED, *ORDERED) and shape.options)

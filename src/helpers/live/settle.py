@@ -70,15 +70,16 @@ def read_truth(cell, event):
     >>> read_truth("Yes", {"kind": "single", "options": '{"A": "Yes", "B": "No"}', "unit": None})[0]
     'A'
     """
+    options = parse_json(event["options"])
     if isinstance(cell, str) and cell.strip()[:1] == "[":
         try:
             cell = ast.literal_eval(cell.strip())
         except (ValueError, SyntaxError):
-            return None, "a list that cannot be read"
+            if "[" not in (options or ()):  # a label of FutureX's, the one after Z
+                return None, "a list that cannot be read"
     cell = cell.tolist() if hasattr(cell, "tolist") else cell
     items = cell if isinstance(cell, list | tuple) else [cell]
     text = ("; " if event["kind"] in ("ranking", "list") and not event["options"] else ", ").join(map(str, items))
-    options = parse_json(event["options"])
     return parse_prediction(f"\\boxed{{{text}}}", event["kind"], options, event["unit"], explain=True)
 
 

@@ -48,7 +48,7 @@ def read_stated(text, kind, options, value, unit=None):
         return {}
     between = "[;,]" if kind in ("single", "multi") else ";"
     parts = [part.partition("=") for part in re.split(between, lines[-1]) if part.strip(" .*_`$")] if lines else []
-    given = {name.strip(" .*_`$()"): share.strip(" *_`$").rstrip(".") for name, _, share in parts}
+    given = {name.strip(" .*_`$()") or name.strip(): share.strip(" *_`$").rstrip(".") for name, _, share in parts}
     return settle_stated(given, kind, options, value, unit) if len(given) == len(parts) else {}
 
 

@@ -87,10 +87,13 @@ def test_four_processes_open_a_new_store_and_an_old_one_at_once(tmp_path):
 
 def test_a_file_that_is_no_store_is_named_and_left_as_it_is(path):
     path.write_bytes(b"something else" * 1000)
-    with pytest.raises(ValueError, match="l.sqlite cannot be read .*; move it away"):
+    with pytest.raises(ValueError, match="l.sqlite cannot be read .*.*`daybefore recover"):
         open_store(path)
     assert path.read_bytes() == b"something else" * 1000
-    with pytest.raises(ValueError, match="^l.sqlite cannot be read .*; move it away"), name_problem(path):
+    with (
+        pytest.raises(ValueError, match="^l.sqlite cannot be read .*.*`daybefore recover"),
+        name_problem(path),
+    ):
         b"\x91".decode()  # damage in SQLite's own words
 
 

@@ -226,10 +226,20 @@ def name_problem(path):
         name = Path(path).name
         if "locked" in str(error) or isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
             raise
+        if "readonly" in str(error) or is_forbidden(path):
+            way = "let this user write it and its folder, or set DAYBEFORE_OUT to a folder that can be written"
+            raise ValueError(f"{name} may not be read or written here ({error}): {way}") from None
         if any(words in str(error) for words in ("is full", "disk I/O", "unable to open")):
             said = f"{name} takes no more rows ({error}); make room on the disk and run again"
             raise ValueError(f"{said}: what was stored is kept") from None
-        raise ValueError(f"{name} cannot be read ({error}); move it away, and the next run makes a new one") from None
+        way = f"`daybefore recover {path}` puts together what can be read of it and the last run's copy"
+        raise ValueError(f"{name} cannot be read ({error}); it is left as it is, and {way}") from None
+
+
+def is_forbidden(path) -> bool:
+    """Say whether a store's file or folder may not be read and written by this user."""
+    path = Path(path)
+    return not os.access(path if path.exists() else path.parent, os.R_OK | os.W_OK)
 
 
 def open_store(path):

@@ -273,7 +273,13 @@ def damage_ledger(folder, n=100):
     go_on()
     with closing(open_store(path)) as ledger:
         ledger.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    return try_damaged(path, path.read_bytes(), go_on, r"^ledger\.sqlite cannot be read .*; move it away, and", n)
+    return try_damaged(
+        path,
+        path.read_bytes(),
+        go_on,
+        r"^ledger\.sqlite cannot be read .*.*`daybefore recover",
+        n,
+    )
 
 
 def damage_recording(folder, n=100):

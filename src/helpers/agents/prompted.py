@@ -13,6 +13,7 @@ from helpers.agents.prompts import count_places, fill_prompt, find_stated
 from helpers.models.costs import USAGE
 from helpers.models.failures import LlmError, fail
 from helpers.models.grammars import build_grammar, demand_json
+from helpers.models.judges import build_consult
 from helpers.models.llm import Door, ask, is_final
 from helpers.models.local import SEED
 from helpers.question_sets import PUBLIC_WINDOWS
@@ -122,6 +123,12 @@ def limit_reply(options, limits):
     return options | {"max_tokens": min(most, options.get("max_tokens", most))} if most else options
 
 
+def make_consult(client: Client):
+    """Return an agent's model as a judge (`models.judges.build_consult`), by its options and its longest reply."""
+    options = limit_reply(client.options, client.limits)
+    return build_consult(client.door, client.model, client.is_local, options)
+
+
 def forecast(answer, client, event, world):
     """Return the outcome of an event: what `answer(transcript, event, world)` makes of it, or why it is missing.
 
@@ -138,7 +145,8 @@ def forecast(answer, client, event, world):
         outcome = fail(error.status, error.reason)
     else:
         prediction = reply.get("read") or read_reply(event, reply)
-        transcript.add("answer", content=reply["content"], error=prediction.get("reason"))
+        problem = prediction.get("reason") or reply.get("warning")
+        transcript.add("answer", content=reply["content"], error=problem)
         seen = {page for step in transcript.steps for page in step.get("page_ids") or []}
         cited = [step["content"].splitlines() for step in transcript.steps if step.get("tool") == "cite"]
         named = {line.partition(" ")[0] for lines in cited for line in lines}

@@ -10,7 +10,7 @@ import pandas as pd
 
 from helpers.agents.forecasters import METHODS, forecast_event
 from helpers.agents.functions import load_function, make_agent
-from helpers.agents.prompted import LIMITS, Client, ask_directly, forecast
+from helpers.agents.prompted import LIMITS, Client, ask_directly, forecast, make_consult
 from helpers.agents.prompts import STATED_PROMPTS
 from helpers.agents.research import ask_with_orchestra, ask_with_research
 from helpers.agents.searching import ask_deep_research, ask_step_by_step, ask_with_pages, ask_with_tools
@@ -20,7 +20,6 @@ from helpers.faults import check_name, check_object, list_nearest
 from helpers.models.attachments import list_taken
 from helpers.models.costs import describe_cut
 from helpers.models.files import MODELS, name_model
-from helpers.models.judges import build_consult
 from helpers.models.llm import check_model, check_options, open_door
 from helpers.models.local import LOCAL, SEED, describe_model, find_missing, get_local_name, open_model
 from helpers.models.recordings import has_news, pack_recordings
@@ -236,7 +235,7 @@ def open_agent(agent_id, run_id, *, live=False, minutes=None, about=None):
 def open_consult(agent_id, run_id, **settings):
     """Yield an agent's model as a judge, `consult(prompt, schema, repeat=0)` (`models.judges`); as `open_agent`."""
     with open_agent(agent_id, run_id, **settings) as client:
-        yield build_consult(*client[:4])
+        yield make_consult(client)
 
 
 def check_entry(entry, environment=os.environ):

@@ -316,6 +316,12 @@ def score():
     """Score and draw predictions of your own, from three csv files in a FOLDER."""
 
 
+@command("")
+@click.argument("path", required=False, type=click.Path(dir_okay=False), metavar="[STORE]")
+def recover():
+    """Put a damaged STORE (default: data/runs/store.sqlite) together again; the damaged file is kept."""
+
+
 @command("--arm qwen_zero_shot-A --minutes 30")
 @option("--arm", "arm_ids", multiple=True, help="A name in data/arms.toml; several times, or none for all.")
 @option("--minutes", type=AMOUNT, help="Stop after so many (default: when all is recorded).")

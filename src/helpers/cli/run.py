@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import sqlite3
 from functools import partial
 from typing import NamedTuple
 
@@ -29,7 +30,8 @@ from helpers.live.machines import hand_out, take_in
 from helpers.models.costs import write_usd
 from helpers.models.local import get_local_name
 from helpers.question_sets import find_set
-from helpers.store import ACCIDENTS, DOUBTFUL, count_stored
+from helpers.salvage import keep_copy
+from helpers.store import ACCIDENTS, DOUBTFUL, count_stored, open_store, sum_costs
 from helpers.tables import HORIZONS
 from helpers.worldreasoner.asking import Plan, plan_run, take_condition
 from helpers.worldreasoner.conditions import OPEN
@@ -135,7 +137,11 @@ def ask_prompted(agents, entries, asked, opener, *, at_once, ceiling_usd, hand=N
                 hand(name, agent, how)
             run_ids |= run_agents({name: agent}, asked.events, opener, path, tries_first=True, **how)
         except Stopped as stopped:
-            reason, stored = explain_stop(name, stopped, entries[name], ceiling_usd), list(stopped.run_ids.values())
+            stored = list(stopped.run_ids.values())
+            reason = explain_stop(name, stopped, entries[name], ceiling_usd)
+            if stopped.cause == "ceiling":  # those under way then have come in since
+                with contextlib.closing(open_store(path)) as store:
+                    reason += f"; its replies cost {write_usd(sum_costs(store, stored))} USD in all"
             hint = f"; {told}" if (told := describe_retry(path, stored)) else ""
             if stopped.cause == "signal":
                 raise KeyboardInterrupt(f"{reason} ({count_stored(path, stored)} are stored){hint}") from None
@@ -143,6 +149,9 @@ def ask_prompted(agents, entries, asked, opener, *, at_once, ceiling_usd, hand=N
                 raise ValueError(reason + hint) from None
             run_ids |= stopped.run_ids
             stops.append(reason)
+        finally:
+            with contextlib.suppress(OSError, sqlite3.Error):  # a copy is a help, and its lack ends no run
+                keep_copy(path)
     return run_ids, stops
 
 

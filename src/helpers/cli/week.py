@@ -13,6 +13,7 @@ import pandas as pd
 
 from helpers.agents import registry
 from helpers.agents.arms import describe_condition
+from helpers.agents.prompted import make_consult
 from helpers.agents.registry import FUNCTION, PROMPTED
 from helpers.agents.runs import DEADLINE_S, run_agents
 from helpers.agents.workers import handle_stops
@@ -33,7 +34,6 @@ from helpers.live.challenge import (
     read_end,
     read_rows,
 )
-from helpers.models.judges import build_consult
 from helpers.models.llm import open_door
 from helpers.models.local import open_model
 from helpers.scoring.scores import CODE_SCORER, PAPER_SCORER
@@ -236,7 +236,7 @@ def open_judge(name, ceiling_usd):
     with ExitStack() as stack:
         door = open_door(f"{name}-judge", connection=open_model(entry, stack), **settings)
         stack.callback(door.recordings.close)
-        yield build_consult(*registry.build_client(entry, door)[:4])
+        yield make_consult(registry.build_client(entry, door))
 
 
 # --- settling --------------------------------------------------------------------------------------------------------
@@ -252,6 +252,9 @@ def settle_week(place, out, judge, board, ceiling_usd, now, rule=None):
     with open_judge(judge, ceiling_usd) as consult:
         rule = rule or settling.choose_scorer(state)
         rows, table = settling.settle(state, events, answers, consult, rule)
+    if failed := rows.attrs.get("unjudged"):
+        reason = failed[0].reason
+        show(f"judge {judge}: no verdict on {len(failed)} of {len(rows)} answers, and judged is blank there: {reason}")
     rows.to_csv(folder / "scores.csv", index=False, lineterminator="\n")
     show(f"{state['agent']}, {state['source']} {state['commit'][:12]}, answers from {source}")
     show_table(table if judge else table.drop(columns="judged"))

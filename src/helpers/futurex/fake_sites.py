@@ -15,12 +15,11 @@ from urllib.parse import urlsplit
 import pandas as pd
 
 from helpers import papers
-from helpers.agents.prompted import constrain_answer, forecast
+from helpers.agents.prompted import constrain_answer, forecast, make_consult
 from helpers.agents.prompts import describe_answer, split_question
 from helpers.agents.searching import open_page, search_web
 from helpers.calendar import blank_dates, stamp_moment
 from helpers.futurex.fake_pages import write_empty, write_template, write_with_model
-from helpers.models.judges import build_consult
 from helpers.prompts import read_prompt
 from helpers.stats.means import measure_share, summarize_clustered
 from helpers.store import parse_json
@@ -213,7 +212,7 @@ def run_study(client, cases, template, world):
     """Return a client's trials: the fixed writer's page under every defence, an empty page, and one that the same model
     writes; each defence has a control.
     """
-    consult = build_consult(client.door, client.model, client.is_local)
+    consult = make_consult(client)
     writers = {"template": partial(write_template, template), "model": partial(write_with_model, consult)}
     arms = [(arm, defence) for defence in DEFENCES for arm in ("control", "template")]
     arms += [("empty", "none"), ("model", "none")]

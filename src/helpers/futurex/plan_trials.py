@@ -12,13 +12,12 @@ import pandas as pd
 
 from helpers import papers
 from helpers.agents.arms import select_events
-from helpers.agents.prompted import Transcript, constrain_answer, constrain_json, forecast
+from helpers.agents.prompted import Transcript, constrain_answer, constrain_json, forecast, make_consult
 from helpers.agents.prompts import fill_final_line, list_options, split_question
 from helpers.agents.registry import check_entry, find_agent, open_agent
 from helpers.agents.searching import search_web
 from helpers.futurex.plans import judge_plans, list_plans
 from helpers.models.grammars import make_schema
-from helpers.models.judges import build_consult
 from helpers.prompts import read_prompt
 from helpers.scoring.scores import select_headline
 from helpers.stats.agreement import READINGS
@@ -156,7 +155,7 @@ def run_planners(clients, agent, judge, events, sources, world, planners=PLANNER
     are judged, those of the first `n_again` in all of `agreement.READINGS`. Raises LookupError when no event has all
     its trials.
     """
-    client, consult = clients[agent], build_consult(*clients[judge][:4])
+    client, consult = clients[agent], make_consult(clients[judge])
     writers = {arm: (clients[planner.agent or agent], planner.prompt) for arm, planner in planners.items()}
     judge = find_agent(judge)["model"]
     names = [find_agent(planner.agent or agent)["model"] for planner in planners.values()]

@@ -93,7 +93,8 @@ def settle(state, events, answers, consult=None, scorer=None):
 
     The `scorer` is `choose_scorer`'s unless named, and scores all rows. A missing prediction counts
     0, as on the public board. With `consult`, a judge (`models.judges`), texts, lists and in the
-    challenge also rankings that did not match are looked at by it, too: column `judged`.
+    challenge also rankings that did not match are looked at by it, too: column `judged`, blank where it gave no
+    verdict. Those verdicts are listed in the scores' attrs["unjudged"].
     """
     predictions, scorer = build_predictions(state), scorer or choose_scorer(state)
     rows = select_headline(score_predictions(predictions, answers, events, scorer), events)
@@ -102,10 +103,12 @@ def settle(state, events, answers, consult=None, scorer=None):
     if consult:
         known = events.set_index("event_id", drop=False)
         given, truths = (table.set_index("event_id")["value"] for table in (predictions, answers))
+        unjudged = []
         rows["judged"] = [
-            judge(consult, event, given[event["event_id"]], truths[event["event_id"]], score, JUDGED[scorer])
+            judge(consult, event, given[event["event_id"]], truths[event["event_id"]], score, JUDGED[scorer], unjudged)
             for event, score in zip(known.loc[rows["event_id"]].to_dict("records"), rows["score_imputed"], strict=True)
         ]
+        rows.attrs["unjudged"] = unjudged
     return rows, tabulate(rows, events)
 
 
@@ -113,15 +116,22 @@ SCHEMA = make_schema(same={"type": "boolean"})
 """What a judge of a text replies."""
 
 
-def judge(consult, event, given, truth, score, kinds=JUDGED[PAPER_SCORER]):
-    """Return a question's score, 1 where a judge finds that what was not matched (of `kinds`) says the same."""
+def judge(consult, event, given, truth, score, kinds=JUDGED[PAPER_SCORER], unjudged=None):
+    """Return a question's score, 1 where a judge finds that what was not matched (of `kinds`) says the same.
+
+    NaN where the judge gives no verdict, which is added to the list `unjudged`.
+    """
     if event["kind"] not in kinds or score == 1 or parse_json(given) is None:
         return score
     prompt = f"Question: {event['prompt']}\n\nThe answer: {truth}\nGiven was: {given}\n\nDo both say the same thing?"
     if event["kind"] == "ranking":
         prompt += " Only lists of the same length with the same item at every place do."
     verdict = consult(prompt, SCHEMA)
-    return float(verdict.value["same"]) if verdict.status == "ok" else score
+    if verdict.status == "ok":
+        return float(verdict.value["same"])
+    if unjudged is not None:
+        unjudged.append(verdict)
+    return float("nan")
 
 
 def read_board(path):
@@ -157,4 +167,8 @@ def tabulate(rows, events):
     shares, known = table["weight"].where(table["settled"] > 0), ["mean", "judged"]
     overall = table[["asked", "settled", "predicted"]].sum().to_dict() | {"level": "overall"}
     overall |= (table[known].mul(shares, axis=0).sum() / shares.sum()).to_dict()
+    if rows["judged"].isna().any():  # a mean over the judged ones alone would be of other questions
+        is_blank = rows["judged"].isna().groupby(rows["level"]).any()
+        table["judged"] = table["judged"].mask(is_blank.reindex(table.index).eq(True))
+        overall["judged"] = float("nan")
     return pd.concat([table.rename_axis("level").reset_index().astype({"level": str}), pd.DataFrame([overall])])

@@ -33,8 +33,8 @@ FORM = make_schema(answer={"type": "string", "maxLength": 40})
 N_TURNS = 12
 """Turns that a task may take, the answer among them."""
 TURN = make_schema(action={"enum": ["page", "file", "shell", "answer"]}, input={"type": "string", "maxLength": 1000})
-STATES = {"ok": "ok", "unparsable": "ok", "missing": "missing", "lacking": "lacking"}
-"""A verdict's status, and a run's of it; of any other "failed"."""
+STATES = {"ok": "ok", "unparsable": "ok", "lacking": "lacking", "refusal": "ok"}
+"""A verdict's status, and a run's of it; of any other "missing", as an accident of a request is no answer."""
 PROGRAMS = {"program of rules": answer_question, "lister": recite}
 WITH_TEXT, WITH_TOOLS = "model, with the text", "model, with tools"
 COLUMNS = ["agent", "event_id", "repeat", "status", "reply", "reason"]
@@ -64,7 +64,7 @@ def run_model(consult, events, places, fetch, shells, n_repeats=0):
     """Return the runs of a model on the tasks, columns COLUMNS: with the text of the files, and with tools.
 
     Without tools the tasks are asked whose files all are text; another is "lacking". The status is "missing" where a
-    reply is not recorded, "failed" where the request failed.
+    reply is not recorded or the request met an accident, "failed" where the text of a file cannot be had.
     """
     rows, tasks = [], [(event, places[event["event_id"]]) for event in events.to_dict("records")]
     for event, paths in tasks:
@@ -86,15 +86,15 @@ def ask_with_text(consult, event, paths):
         return "failed", None, str(error)
     verdict = consult(read_prompt("taskset_text").format(question=event["prompt"], text=text), FORM)
     reply = verdict.value["answer"] if verdict.status == "ok" else None
-    return STATES.get(verdict.status, "failed"), reply, verdict.reason
+    return STATES.get(verdict.status, "missing"), reply, verdict.reason
 
 
 def work_by_turns(consult, event, places, fetch, shells, repeat=0):
     """Return (status, reply, reason) of a model that works on a task with its tools until it answers.
 
-    "lacking": the model takes no such file, or it is not there; "missing": a turn is not recorded; "failed": a request
-    failed. What a tool cannot do is said to the model. `places` and `fetch` are as of `program.solve_task`; scripts run
-    in the sandbox (`agents.sandbox`), the files in /evidence. What they printed is kept in `shells`
+    "lacking": the model takes no such file, or it is not there; "missing": a turn is not recorded, or its request met
+    an accident. What a tool cannot do is said to the model. `places` and `fetch` are as of `program.solve_task`;
+    scripts run in the sandbox (`agents.sandbox`), the files in /evidence. What they printed is kept in `shells`
     (`desk.keep_printed`), and not run again: recorded turns replay where there is no sandbox, too. `repeat` is the
     judge's: which of several runs this is.
     """
@@ -134,7 +134,7 @@ def work_by_turns(consult, event, places, fetch, shells, repeat=0):
             prompt = read_prompt("taskset_turn").format(**about, n_left=n_left, said="\n\n".join(said))
             verdict = consult(prompt, TURN, repeat, **shown_with)
             if verdict.status != "ok":
-                status = STATES.get(verdict.status, "failed")
+                status = STATES.get(verdict.status, "missing")
                 return status, None, "its turn cannot be read" if status == "ok" else verdict.reason
             action, given = verdict.value["action"], verdict.value["input"]
             if action == "answer":

@@ -85,7 +85,8 @@ def reserve(door, model, bound, limit):
     """Set a request's bound aside in the door's spending, once the bounds of those under way leave room for it.
 
     Raises LlmError when the ceiling could be passed whatever those cost, when there is no price to hold it by, or when
-    there is no room before `limit` (time.monotonic()).
+    there is no room before `limit` (time.monotonic()). Once a reply has cost more than its bound, bounds hold no more,
+    and requests go out one at a time.
     """
     with door.room:
         while door.ceiling_usd is not None:
@@ -94,7 +95,9 @@ def reserve(door, model, bound, limit):
                 raise LlmError("over_budget", f"not asked: no price is known for {model}, so no ceiling can be held")
             if door.spent_usd + bound > door.ceiling_usd:
                 raise LlmError("over_budget", f"{spent}, this request can cost {write_usd(bound)}")
-            if not door.n_under_way or door.spent_usd + door.set_aside_usd + bound <= door.ceiling_usd:
+            if not door.n_under_way:
+                break
+            if not door.dearest_usd and door.spent_usd + door.set_aside_usd + bound <= door.ceiling_usd:
                 break
             if not door.room.wait(max(0.0, limit - AHEAD_S - time.monotonic())):
                 raise LlmError("over_budget", f"{spent}, and those under way left no room in time")
@@ -111,6 +114,8 @@ def settle(door, bound, billed, *, is_most=False):
         door.n_under_way -= 1
         door.set_aside_usd = door.set_aside_usd - (bound or 0.0) if door.n_under_way else 0.0
         door.spent_usd += billed or 0.0
+        if bound is not None and (billed or 0.0) > bound * (1 + 1e-9):
+            door.dearest_usd = max(door.dearest_usd, billed)
         door.at_most_usd += (billed or 0.0) if is_most else 0.0
         door.room.notify_all()
 

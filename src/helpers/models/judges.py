@@ -6,6 +6,7 @@ Judges of plans and reasons, screens of sources and questions, writers of pages 
 
 import json
 import re
+import sys
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -36,9 +37,27 @@ class Verdict(NamedTuple):
 def build_consult(door, model, is_local, own=None, reduce=None) -> Callable[..., Verdict]:
     """Return a judge on a door: `consult(prompt, schema, repeat=0, is_continued=False, attachments=())`.
 
-    `own`: an agent's options. `is_continued`: a local model's prompt cache may serve what it shares with the one
-    before; `attachments`: paths of pictures and sound that go with the prompt; `reduce` as in `ask`.
+    `own`: an agent's options, which go before the judge's (temperature 0, MAX_TOKENS). An option that the model refuses
+    is left out from then on, which is printed once. `is_continued`: a local model's prompt cache may serve what it
+    shares with the one before; `attachments`: paths of pictures and sound that go with it; `reduce` as in `ask`.
     """
+
+    dropped = set()
+
+    def ask_without(messages, options, repeat):
+        """Ask, again without each option that is refused."""
+        while True:
+            given = {name: value for name, value in options.items() if name not in dropped}
+            if "max_tokens" in dropped and "max_tokens" in options:
+                given["max_completion_tokens"] = options["max_tokens"]
+            try:
+                return ask(door, model, messages, sample=repeat, reduce=reduce, **given)
+            except LlmError as error:
+                name = find_refused(error, given)
+                if name is None:
+                    raise
+                dropped.add(name)
+                print(f"{model} refuses {name}; it is asked without: {error.reason}", file=sys.stderr)
 
     def consult(prompt, schema, repeat=0, is_continued=False, attachments=()):
         if lacks := sorted({find_kind(path) for path in attachments} - set(door.takes)):
@@ -53,7 +72,7 @@ def build_consult(door, model, is_local, own=None, reduce=None) -> Callable[...,
         options |= {"extra_body": {"cache_prompt": is_continued}} if is_local else {}
         options |= own or {}
         try:
-            row = ask(door, model, messages, sample=repeat, reduce=reduce, **options)
+            row = ask_without(messages, options, repeat)
         except LookupError as error:
             return Verdict("missing", reason=str(error))
         except LlmError as error:
@@ -68,6 +87,19 @@ def build_consult(door, model, is_local, own=None, reduce=None) -> Callable[...,
         return Verdict("ok", value, seconds=seconds)
 
     return consult
+
+
+REFUSABLE = ("temperature", "seed", "response_format", "max_tokens", "top_p")
+"""Options of a judge that a model may refuse, and without which it can still judge."""
+
+
+def find_refused(error: LlmError, options: dict) -> str | None:
+    """Return the option that a failed request was refused for, None where it failed otherwise."""
+    is_refusal = error.status == "unsupported" or re.search(r"\b(400|422)\b", error.reason)
+    if error.status not in ("error", "unsupported") or not is_refusal:
+        return None
+    named = [name for name in REFUSABLE if name in options and re.search(rf"\b{name}\b", error.reason)]
+    return named[0] if named else None
 
 
 def anonymise(text, names):

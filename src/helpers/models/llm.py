@@ -7,6 +7,7 @@ litellm's own retries are off (in trials `num_retries=3` sent 7 requests against
 import math
 import os
 import re
+import sys
 import threading
 import time
 from dataclasses import dataclass, field
@@ -19,16 +20,28 @@ from helpers.models.failures import MAX_WAIT_S, LlmError, explain, is_passing, r
 from helpers.models.recordings import Recordings, hash_request
 from helpers.models.searches import read_searches
 from helpers.models.secrets import list_secrets, redact
-from helpers.models.transport import NO_KEY, load_litellm
+from helpers.models.transport import NO_KEY, load_litellm, read_content
 from helpers.papers import get_constant
 from helpers.store import DOUBTFUL, clean_value
 
 DEADLINE_S = 60 * get_constant("futurex", "prediction_limit_minutes")
 """Seconds a question, by default: 30 minutes (FutureX 3.2.3)."""
 
-OURS = "n stream timeout num_retries max_retries api_key api_base messages model agent input previous_interaction_id"
+OURS = "n timeout num_retries max_retries api_key api_base messages model agent input previous_interaction_id"
 OURS = frozenset(OURS.split())
 """Options that the door sets itself, of chats and of jobs; repeated draws are told apart by `sample`."""
+
+STREAM_ONLY = re.compile(
+    r"\b(only\b.{0,40}\bstream|stream\w*\b.{0,40}\b(only|required|must|enable)|(must|enable|requires?)\b.{0,40}\bstream)",
+    re.IGNORECASE | re.DOTALL,
+)
+"""How a server says that a model answers in a stream only."""
+
+WORDS, SHORT = 2, 100
+"""Words that a token holds at most, and the least such count by which a prompt is found cut."""
+
+WORD = re.compile(r"[\u3040-\u9fff]{4}|[^\W\u3040-\u9fff]+")
+"""A word, or four characters of a script that sets none apart."""
 
 SECRET_OPTION = re.compile(r"headers?$|api_?key$|authorization$|password$|secret$|bearer", re.IGNORECASE)
 """How an option is called that can hold a key."""
@@ -60,6 +73,9 @@ class Door:
     at_most_usd: float = 0.0
     set_aside_usd: float = 0.0
     n_under_way: int = 0
+    dearest_usd: float = 0.0  # of replies that cost more than their bound
+    streams: bool = False  # the server answers in a stream only
+    is_cut_told: bool = False
     room: threading.Condition = field(default_factory=threading.Condition, repr=False)
 
 
@@ -165,7 +181,10 @@ def record(door, key, request, deadline_at, answer, bound):
     but is no JSON, and a job that was followed, may be billed, so the bound counts as spent.
     """
     door.recordings.check_room()
-    limit, bound = min(deadline_at or math.inf, time.monotonic() + door.deadline_s), bound(door, request)
+    limit = min(deadline_at or math.inf, time.monotonic() + door.deadline_s)
+    bound = bound(door, request)
+    if bound is not None:
+        bound = max(bound, door.dearest_usd)
     reserve(door, request["model"], bound, limit)
     started_at, clock = datetime.now(UTC).isoformat(timespec="milliseconds"), time.monotonic()
     row = {"key": key, "request": request, "status": "ok", "reason": None, "n_requests": 0, "cost_usd": None}
@@ -228,17 +247,64 @@ def check_model(model, api_base, has_key):
 def complete(door, request, limit, row):
     """Return a recording's columns from one chat completion. Raises LlmError."""
     model, messages = request["model"], put_in(request["messages"], door.files)
+    is_streamed = door.streams or request["options"].get("stream", False)
 
     def send():  # the seconds are whole: litellm makes a client for each timeout
-        given = connect(door) | {"timeout": count_left(limit)} | request["options"]
+        options = shape_stream(request["options"], door.streams)
+        given = connect(door) | {"timeout": count_left(limit)} | options
         started_at = time.monotonic()
         return load_litellm().completion(model, messages, **given), time.monotonic() - started_at
 
-    response, seconds = try_often(door, send, limit, row)
+    try:
+        found = try_often(door, send, limit, row)
+    except LlmError as error:
+        if is_streamed or not wants_stream(error):
+            raise
+        door.streams, found = True, None  # which costs a refused request once, and no reply
+    response, seconds = found or try_often(door, send, limit, row)
     response.model = str(response.model)  # whatever the server calls it: its price is looked up by the name
     columns = read_response(response, request["options"]) | {"model_s": round(seconds, 3)}
     cost = price_reply(door, model, columns, lambda: load_litellm().completion_cost(response, model=model))
+    if cut := describe_cut_prompt(messages, columns):
+        columns["warning"] = cut
+        if not door.is_cut_told:
+            door.is_cut_told = True
+            print(f"{model}: {cut}; look at its context size", file=sys.stderr)
     return columns | read_searches(response) | {"cost_usd": cost}
+
+
+def wants_stream(error: LlmError) -> bool:
+    """Say whether a server refuses a request since its model answers in a stream only."""
+    return bool(re.search(r"\b(400|422)\b", error.reason) and STREAM_ONLY.search(error.reason))
+
+
+def shape_stream(options: dict, is_streamed: bool) -> dict:
+    """Return a request's options for litellm, with a stream asked for where it is to be one.
+
+    It goes out beside litellm's own options, as `transport.join_stream` puts the pieces together.
+    """
+    options = dict(options)
+    if not (options.pop("stream", False) or is_streamed):
+        return options
+    body = {"stream": True, "stream_options": {"include_usage": True}}
+    return options | {"extra_body": body | options.get("extra_body", {})}
+
+
+def describe_cut_prompt(messages, columns) -> str | None:
+    """Return, where a server counted far fewer tokens than its prompt holds, both numbers in words.
+
+    A token rarely holds more than a word, so half as many tokens as words is the least. None for
+    a short prompt, and without a count.
+    """
+    texts = [read_content(message.get("content")) or "" for message in messages]
+    least = sum(len(WORD.findall(text)) for text in texts) // WORDS
+    n_read = columns["n_input_tokens"]
+    if n_read is None or least < SHORT:
+        return None
+    n_read += columns["n_cached_tokens"] or 0  # which some servers count apart
+    if n_read >= least:
+        return None
+    return f"the server read {n_read:,} tokens of a prompt of {least:,} or more: it was cut there"
 
 
 def read_response(response, options):

@@ -3,6 +3,7 @@
 import json
 import logging
 import os
+import re
 import time
 import warnings
 from functools import lru_cache
@@ -14,6 +15,25 @@ IDLE_S = 60
 
 NO_KEY = "none"
 """Given to litellm where a server wants no key, since it asks for one; it is not sent."""
+
+EVENTS = "text/event-stream"
+"""The content type of a reply that comes in pieces."""
+
+INNER_CODES = {
+    "rate_limit": 429,
+    "too_many": 429,
+    "resource_exhausted": 429,
+    "insufficient_quota": 402,
+    "overloaded": 503,
+    "unavailable": 503,
+    "timeout": 504,
+    "server_error": 500,
+    "internal": 500,
+    "authentication": 401,
+    "permission": 403,
+    "not_found": 404,
+}
+"""A part of an error's code or type in words -> the HTTP status that it stands for."""
 
 MAX_BYTES = 10_000_000
 """Largest reply taken, decompressed: 30,000 tokens are 200 kB, with five log probabilities each 10 MB."""
@@ -76,8 +96,132 @@ def read_body(response):
         what = "cannot be decompressed" if isinstance(error, httpx.DecodingError) else "breaks off"
         raise ReplyError(f"the reply {what}: {error}", is_answer=True) from None
     response._content = bytes(body)  # what `response.read` gives from now on
+    if response.is_success and EVENTS in response.headers.get("content-type", ""):
+        response._content = join_stream(response.content)
+        response.headers["content-type"] = "application/json"
+    is_chat = response.request.url.path.endswith("/chat/completions")
+    response._content = mend_reply(response.content)
+    if response.is_success and is_chat:  # a job that failed says so by its status
+        response.status_code = find_inner_code(response.content) or response.status_code
     if response.is_success:
-        check_body(response.content, response.request.url.path.endswith("/chat/completions"))
+        check_body(response.content, is_chat)
+
+
+def find_inner_code(body: bytes) -> int | None:
+    """Return the HTTP status of an error that a reply with status 200 holds in place of an answer.
+
+    A gateway passes its provider's error on like this, at the top or in the first choice. None for
+    a reply without one, for one with a text beside it, and for an error whose code is no status.
+
+    >>> find_inner_code(b'{"error": {"message": "Provider returned error", "code": 502}}')
+    502
+    >>> find_inner_code(b'{"error": {"type": "overloaded_error"}}')
+    503
+    >>> find_inner_code(b'{"error": "out of memory"}')
+    """
+    try:
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    choices = value.get("choices")
+    choice = choices[0] if isinstance(choices, list) and choices else {}
+    choice = choice if isinstance(choice, dict) else {}
+    message = choice.get("message")
+    if isinstance(message, dict) and (message.get("content") or message.get("tool_calls")):
+        return None
+    error = value.get("error") or choice.get("error")
+    if not isinstance(error, dict):
+        return None
+    for name in ("code", "status", "type"):
+        word = str(error.get(name))
+        if re.fullmatch(r"[45]\d\d", word):
+            return int(word)
+        if code := next((code for part, code in INNER_CODES.items() if part in word.lower()), None):
+            return code
+    return None
+
+
+def read_content(content) -> str | None:
+    """Return a message's text; parts of text are joined, and others (thinking, pictures) left out.
+
+    >>> read_content([{"type": "thinking", "thinking": "A?"}, {"type": "text", "text": "B"}])
+    'B'
+    """
+    if not isinstance(content, list):
+        return content
+    return "".join(part if isinstance(part, str) else read_part(part) for part in content)
+
+
+def read_part(part, types=("text", "output_text")) -> str:
+    """Return the text of a message's part of some types, "" for another's."""
+    kind = part.get("type", "text") if isinstance(part, dict) else None
+    if kind not in types:
+        return ""
+    text = part.get("text") or part.get("thinking")
+    text = read_content(text)
+    return text if isinstance(text, str) else ""
+
+
+def mend_reply(body: bytes) -> bytes:
+    """Return a chat completion as litellm reads it, any other body as it is.
+
+    A message's list of parts becomes its text, thoughts among them `reasoning_content`. An error
+    beside a text is left out: the text was paid.
+    """
+    try:
+        value = json.loads(body)
+        message = value["choices"][0]["message"]
+        content = message.get("content")
+    except (ValueError, RecursionError, LookupError, TypeError, AttributeError):
+        return body
+    is_error = bool(content) and "error" in value
+    if not isinstance(content, list) and not is_error:
+        return body
+    value.pop("error", None)
+    if isinstance(content, list):
+        thoughts = "".join(read_part(part, ("thinking", "reasoning")) for part in content)
+        message["content"] = read_content(content)
+        message.setdefault("reasoning_content", thoughts or None)
+    return json.dumps(value).encode()
+
+
+def join_stream(body: bytes) -> bytes:
+    """Return the chat completion that a whole stream of server-sent events adds up to, as JSON.
+
+    An error among the events is returned in its place where no text came before it. Raises
+    ReplyError for a stream that ended before the model did.
+    """
+    litellm = load_litellm()
+    parts, raw = [], []
+    for line in body.decode(errors="replace").splitlines():
+        data = line.removeprefix("data:").strip()
+        if not line.startswith("data:") or data in ("", "[DONE]"):
+            continue
+        try:
+            part = json.loads(data)
+            is_error = "error" in part and not part.get("choices")
+            chunk = None if is_error else litellm.ModelResponseStream(**part)
+        except (ValueError, TypeError, AttributeError, RecursionError):
+            raise ReplyError(f"the stream holds no JSON: {data[:200]!r}", is_answer=True) from None
+        if is_error and not parts:
+            return data.encode()
+        if is_error:
+            break
+        parts.append(chunk)
+        raw.append(part)
+    if not any(choice.finish_reason for part in parts for choice in part.choices):
+        raise ReplyError("the stream breaks off before the model ended", is_answer=True)
+    usage = next((part["usage"] for part in raw[::-1] if part.get("usage")), None)
+    first = [part["choices"][0] for part in raw if part.get("choices")]
+    refusal = "".join((choice.get("delta") or {}).get("refusal") or "" for choice in first)
+    tokens = sum(((choice.get("logprobs") or {}).get("content") or [] for choice in first), [])
+    whole = litellm.stream_chunk_builder(parts).model_dump()
+    whole["usage"] = usage
+    whole["choices"][0]["message"]["refusal"] = refusal or None
+    whole["choices"][0]["logprobs"] = {"content": tokens} if tokens else None
+    return json.dumps(whole).encode()  # litellm guesses tokens that were not told, and drops logprobs
 
 
 def check_body(body, is_chat):

@@ -105,6 +105,7 @@ print(n >> 20)
 SAY = "import sys\nfor i in range(@MB):\n    sys.stdout.write('x' * (1 << 20))"
 TOUCH = "import time\nfor i in range(@N):\n    open(f'{i}', 'w').close()\ntime.sleep(@S)\nprint('GOT all')"
 SPIN = "while True:\n    pass"
+SIGNAL_KILL = "os.kill(os.getpid(), signal.SIGKILL)"
 SPIN_ALL = "import os\nfor i in range(3):\n    os.fork()\nwhile True:\n    pass"
 OTHER_WAYS = """
 import ctypes, fcntl, os, socket
@@ -598,6 +599,48 @@ with sandbox.open_sandbox(backend=backend) as box:
         time.sleep(0.1)
     assert wait_for(mark) == 0
     assert name != "docker" or (holds.startswith("daybefore-") and list_kept(holds) == [])
+
+
+@pytest.mark.parametrize("code", [SIGNAL_KILL, "pass"])
+def test_a_kit_that_ends_in_any_way_leaves_no_evidence(tmp_path, code):
+    (tmp_path / "page.txt").write_text("evidence")
+    script = f"""
+import hashlib, os, signal
+from helpers.agents import sandbox
+listed = [{{"path": "page.txt", "sha256": hashlib.sha256(b"evidence").hexdigest()}}]
+with sandbox.open_sandbox(listed, {str(tmp_path)!r}, backend=sandbox.find_bubblewrap()) as box:
+    assert box.read_file("/evidence/page.txt") == "evidence"
+    {code}
+"""
+    needs_backend("bubblewrap")
+    stages = tmp_path / "stages"
+    stages.mkdir()
+    own = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(stages)}
+    done = subprocess.run([sys.executable, "-c", script], env=own, check=False, capture_output=True, text=True)
+    assert done.returncode == (0 if code == "pass" else -signal.SIGKILL), done.stderr
+    end_at = time.monotonic() + 10
+    while list(stages.iterdir()) and time.monotonic() < end_at:
+        time.sleep(0.05)
+    assert list(stages.iterdir()) == []
+
+
+WRITES = """
+import os
+for way in (lambda: os.write(0, b"x"), lambda: os.open("/proc/self/fd/0", os.O_RDWR), lambda: os.ftruncate(0, 1 << 26)):
+    try:
+        way()
+        print("written")
+    except OSError:
+        print("refused")
+"""
+
+
+def test_a_calls_input_is_read_and_not_written():
+    needs_backend("bubblewrap")
+    with sandbox.open_sandbox(backend=find_bubblewrap()) as box:
+        assert box.exec(["cat"], "given").stdout == "given"
+        said = box.exec(["python3", "-c", WRITES], "given").stdout.split()
+    assert said[0] == said[2] == "refused", said
 
 
 def list_kept(name):

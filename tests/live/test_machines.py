@@ -86,6 +86,27 @@ def test_submitits_processes_with_one_killed(ask, tmp_path, monkeypatch, capsys)
     check_equal(many, ask(entry, tmp_path / "one"))
 
 
+def test_workers_whose_main_process_is_killed_ask_no_further_question(ask, tmp_path, monkeypatch):
+    (tmp_path / "mine_left.py").write_text(FUNCTION.replace("sleep(0.2)", "sleep(1)"))
+    monkeypatch.chdir(tmp_path)
+    entry = {"category": "scripted", "framework": "Python function", "method": "function", "agent": "mine_left:answer"}
+    asked = tmp_path / "asked"
+    asked.touch()
+    arguments = (entry, tmp_path / "many", "--executor", "local", "--shards", "2")
+    main = multiprocessing.get_context("fork").Process(target=ask, args=arguments)
+    main.start()
+    while not asked.read_text():
+        time.sleep(0.01)
+    main.kill()
+    main.join()
+    time.sleep(1.5)
+    n_asked = len(asked.read_text().splitlines())
+    time.sleep(3)
+    assert len(asked.read_text().splitlines()) == n_asked < N
+    many = ask(*arguments)
+    assert len({line.split()[1] for line in asked.read_text().splitlines()}) == N == len(many["replies"])
+
+
 def test_dasks_worker_killed_in_mid_run(ask, provider, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD", "forkserver")
     multiprocessing.set_forkserver_preload(["distributed", "litellm", "helpers.live.machines"])  # once for all workers

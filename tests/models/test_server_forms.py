@@ -1,8 +1,10 @@
 """Forms in which real servers answer: errors in a 200, streams, text in parts, cut prompts."""
 
+import importlib.util
 import json
 import re
 
+import httpx
 import pytest
 from builders import PRICED
 from mock_provider import CONTENT, send, write_body
@@ -10,6 +12,7 @@ from mock_provider import CONTENT, send, write_body
 from helpers.models.failures import LlmError
 from helpers.models.judges import build_consult
 from helpers.models.llm import ask, wants_stream
+from helpers.models.transport import check_proxies
 
 MODEL = "openai/mock-1"
 
@@ -222,3 +225,37 @@ def test_a_judge_whose_client_refuses_temperature_0_is_asked_without(knock, prov
 def test_a_seed_that_a_judge_refuses_is_dropped(knock, provider):
     provider.faults = provider.faults | {"q": refuse("seed")}
     assert build_consult(knock(), MODEL, False)("q", SAME, repeat=1).value == {"same": True}
+
+
+# --- proxies in the environment --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"ALL_PROXY": "socks5://127.0.0.1:9"}, r"\(ALL_PROXY\) hold a SOCKS proxy: install httpx\[socks\]"),
+        ({"https_proxy": "socks5h://127.0.0.1:9"}, r"\(HTTPS_PROXY\) hold a SOCKS proxy"),
+        ({"ALL_PROXY": "ftp://127.0.0.1:9"}, r"\(ALL_PROXY\) hold an entry that is no address"),
+        ({"NO_PROXY": "localhost,[::1]"}, r"\(NO_PROXY\) hold an entry that is no address"),
+        ({"NO_PROXY": "127.0.0.1,::1/128"}, r"\(NO_PROXY\) hold an entry that is no address: leave out IPv6"),
+        ({"HTTP_PROXY": "http://127.0.0.1:port"}, r"\(HTTP_PROXY\) hold an entry that is no address"),
+    ],
+)
+def test_a_proxy_that_cannot_be_taken_is_one_sentence(monkeypatch, settings, words):
+    for name in ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+        monkeypatch.delenv(name.lower(), raising=False)
+    check_proxies(httpx)
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    if "socks" in str(settings) and importlib.util.find_spec("socksio"):
+        check_proxies(httpx)
+        return
+    with pytest.raises(ValueError, match=words):
+        check_proxies(httpx)
+
+
+@pytest.mark.parametrize("value", ["127.0.0.1,::1", "localhost", "10.0.0.0/8"])
+def test_addresses_that_go_past_a_proxy_are_taken(monkeypatch, value):
+    monkeypatch.setenv("NO_PROXY", value)
+    check_proxies(httpx)

@@ -6,13 +6,16 @@ dies with it. There are two backends: bubblewrap, in this module, sets a call ap
 cannot be had, `agents.docker` does in a container. Where neither can, SandboxError says what to do.
 
 By bubblewrap, bounded: time, processor, processes, addresses and files, by the kernel for every process of a call,
-bubblewrap's own among them; memory, files and output of them all, looked at every TICK_S from outside. Refused: memory
+bubblewrap's own among them; memory, files and output of them all, looked at every TICK_S from outside. So is the
+processor time of them all, but what a process used that ended between two looks, and that nobody waited for, is seen by
+nobody: what surely bounds a call's processor time is its time, times the machine's cores. Refused: memory
 that no process owns up to, as in /dev/zero, shared anonymous memory, sockets (so asyncio), locks on parts of files (so
 SQLite), queues of file events. What else the kernel keeps for a call is bounded by the kernel's own limits for a user
 (pipes) and by the memory of the group (tables of mappings). An agent can see today's date, the programs in /usr and, by
 /proc, the machine's kernel, load and memory, and which of its folders were shown.
 """
 
+import fcntl
 import hashlib
 import os
 import platform
@@ -95,6 +98,10 @@ IN_FORCE = "1000 [0, 0, 1, 2] 1 ['lo'] [] -1"
 """What the probe prints where all holds: an ordinary user without capability or a way to one, a filter, no network."""
 
 
+REMOVE = 'cat >/dev/null; chmod -R u+w -- "$1"; rm -rf -- "$1"'
+"""What a shell does that outlives a kit that is killed: the copies of evidence go with it."""
+
+
 class SandboxError(RuntimeError):
     """There is no sandbox: none can be had here, the evidence is not the manifest's, or it has been closed."""
 
@@ -151,9 +158,7 @@ class Sandbox(NamedTuple):
         if self.holder.poll() is not None:
             raise SandboxError("this sandbox has been closed; open another")
         seconds, n = min(timeout or self.limits.seconds, self.limits.seconds), 1024 * self.limits.output_kb
-        with tempfile.TemporaryFile() as given:
-            given.write(input.encode() if isinstance(input, str) else input)
-            given.seek(0)
+        with open_input(input.encode() if isinstance(input, str) else input) as given:
             returncode, out, err, limit = self.run(self, cmd, given, seconds)
         limit = limit or ("output" if len(out) + len(err) > n else None)
         texts = (part.decode("utf-8", errors="replace") for part in (out[:n], err[: max(0, n - len(out))]))
@@ -178,6 +183,37 @@ class Sandbox(NamedTuple):
             raise OSError(result.stderr.strip() or f"{path} was not written whole: that passes a limit")
 
 
+def open_input(data: bytes):
+    """Return a file with a call's input, which on Linux nobody can write to, its owner neither."""
+    if not hasattr(os, "memfd_create"):
+        given = tempfile.TemporaryFile()
+        given.write(data)
+        given.seek(0)
+        return given
+    given = os.fdopen(os.memfd_create("input", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING), "w+b")
+    given.write(data)
+    given.seek(0)
+    seals = fcntl.F_SEAL_WRITE | fcntl.F_SEAL_GROW | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_SEAL
+    fcntl.fcntl(given, fcntl.F_ADD_SEALS, seals)
+    return given
+
+
+@contextmanager
+def open_stage():
+    """Yield a new folder, which is removed in the end, also where this process is killed.
+
+    Who removes it then is a shell that waits for the end of its input.
+    """
+    with tempfile.TemporaryDirectory(prefix="sandbox-") as stage:
+        if os.name != "posix":
+            yield stage
+            return
+        apart = {"stdin": subprocess.PIPE, "start_new_session": True}
+        apart |= dict.fromkeys(("stdout", "stderr"), subprocess.DEVNULL)
+        with subprocess.Popen(["/bin/sh", "-c", REMOVE, "keeper", stage], **apart):
+            yield stage
+
+
 @contextmanager
 def open_sandbox(manifest=(), folder=".", limits=None, backend=None):
     """Open a sandbox whose /evidence holds exactly the files of a manifest; yields it, and leaves nothing of it.
@@ -187,7 +223,7 @@ def open_sandbox(manifest=(), folder=".", limits=None, backend=None):
     be had here, saying what to do.
     """
     backend = backend or find_backend()
-    with tempfile.TemporaryDirectory(prefix="sandbox-") as stage:
+    with open_stage() as stage:
         copy_evidence(manifest, Path(folder), evidence := Path(stage, "evidence"))
         with backend.open(backend, limits or Limits(), evidence) as sandbox:
             yield sandbox

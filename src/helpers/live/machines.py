@@ -5,6 +5,7 @@ machines see. A shard whose worker was killed goes out again and continues in it
 that were open. In the end the stores are merged into the one. Keys do not travel: a worker has its own environment.
 """
 
+import fcntl
 import math
 import os
 import shutil
@@ -31,6 +32,9 @@ from helpers.tables import list_columns
 
 N_TRIES, WAIT_S, POLL_S = 3, 60, 0.2
 """How often a shard goes out at most; seconds that a scheduler's first worker is waited for; between two looks."""
+
+ALIVE = "alive"
+"""A file in a run's folder that the process which hands out holds locked, so that its machine's workers see its end."""
 
 
 def ask_shard(run_id, agent_id, entry, condition, events, world, ask, left, path, ceiling_usd):
@@ -75,8 +79,28 @@ def open_asked(agent_id, entry, ask, path, ceiling_usd, stack):
 
 
 def heed_stop(forecast, stop, event, world):
-    """Ask an agent, unless the file `stop` says that the run was stopped."""
-    return fail("over_budget", "the run was stopped") if stop.exists() else forecast(event, world)
+    """Ask an agent, unless the file `stop` says that the run was stopped, or the process that handed out is gone."""
+    if stop.exists():
+        return fail("over_budget", "the run was stopped")
+    if is_deserted(stop.parents[1]):
+        return fail("over_budget", "the process that handed out the questions has ended")
+    return forecast(event, world)
+
+
+def hold_alive(folder: Path, stack: ExitStack):
+    """Hold a lock in a run's folder until the stack closes or this process ends, however it ends."""
+    file = stack.enter_context(open(folder / ALIVE, "wb"))
+    fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def is_deserted(folder: Path) -> bool:
+    """Say whether the process that holds the lock in a run's folder is gone; False where none was to hold it."""
+    try:
+        with open(folder / ALIVE, "rb") as file:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:  # there is no such file, or it is held
+        return False
+    return True
 
 
 def take_in(ledger_path, again=ACCIDENTS):
@@ -168,6 +192,9 @@ def hand_out(plan, left, path, door=None, *, executor, scheduler=None, n_shards=
     with ExitStack() as stack:
         before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # a Ctrl-C is for this process, not for its workers
         stack.callback(signal.signal, signal.SIGINT, before)
+        (folder / ALIVE).unlink(missing_ok=True)
+        if executor == "local":  # locks do not reach other machines
+            hold_alive(folder, stack)
         submit = open_executor(executor, scheduler, folder / "jobs", len(shards), minutes, stack)
         jobs = {number: submit(ask_shard, **plan, **shard) for number, shard in enumerate(shards)}
         stack.callback(lambda: [job.cancel() for job in jobs.values()])

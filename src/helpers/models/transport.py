@@ -41,9 +41,14 @@ MAX_BYTES = 10_000_000
 
 @lru_cache(maxsize=1)
 def load_litellm():
-    """Import litellm, once, without its download of prices, its messages and a client for every timeout."""
+    """Import litellm, once, without its download of prices, its messages and a client for every timeout.
+
+    Raises ValueError for a proxy in the environment that the HTTP client cannot take.
+    """
     os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # read at import: prices come from the package, not the network
     import httpx
+
+    check_proxies(httpx)
     import litellm
 
     litellm.suppress_debug_info = True
@@ -63,6 +68,28 @@ def load_litellm():
     litellm.client_session = open_client()  # of OpenAI's protocol
     HTTPHandler.create_client = open_client  # of all others
     return litellm
+
+
+PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY")
+"""Variables of the environment that name proxies, in capitals or not."""
+
+
+def check_proxies(httpx):
+    """Raise ValueError, with the variables and what to do, where httpx cannot take the environment's proxies."""
+    try:
+        httpx.Client().close()
+    except (ImportError, httpx.InvalidURL, ValueError) as error:
+        names = [name for name in PROXIES if os.environ.get(name) or os.environ.get(name.lower())]
+        is_socks = isinstance(error, ImportError)
+        way = (
+            "install httpx[socks]"
+            if is_socks
+            else "leave out IPv6 addresses with a / or in brackets, and ports in words"
+        )
+        what = "a SOCKS proxy" if is_socks else "an entry that is no address"
+        raise ValueError(
+            f"the environment's proxies ({', '.join(names)}) hold {what}: {way}, or unset it; nothing was asked"
+        ) from None
 
 
 def drop_stand_in(request):

@@ -12,6 +12,7 @@ from nbformat.v4 import new_code_cell, new_notebook
 from helpers.agents.runs import sample_events
 from helpers.cli import figures
 from helpers.question_sets import find_set
+from helpers.scoring.runs import load_scores
 from helpers.store import STORE, read_table
 
 SHOWN = """
@@ -91,7 +92,8 @@ def test_long_questions_have_a_notebook_and_their_baselines_and_a_set_without_on
     found = figures.main("mine")["sets"]["long"]
     assert "no notebook draws agents on long" in found["notes"][-1] and "41_solvers" not in str(found["notes"])
     board = pd.read_csv(tmp_path / "results/mine/long/leaderboard.csv")
-    assert {"mine", "walk", "qwen_zero_shot"} <= set(board["agent_id"])
+    assert {"mine", "walk"} == set(board["agent_id"]), "on the twelve questions that mine was asked"
+    assert any(note.startswith("qwen_zero_shot is left out: it was asked") for note in found["notes"])
 
 
 def test_a_set_with_runs_of_its_own_is_drawn_whole_or_by_names(tmp_path, monkeypatch):
@@ -114,3 +116,27 @@ def test_a_set_with_runs_of_its_own_is_drawn_whole_or_by_names(tmp_path, monkeyp
 def test_nothing_named_is_a_sentence():
     with pytest.raises(ValueError, match="name agents: --agents 'my_model other_model', or --set a set"):
         figures.main()
+
+
+def test_a_ranking_is_over_the_events_that_all_drawn_agents_were_asked(store, tmp_path, monkeypatch):
+    monkeypatch.setattr(figures, "list_notebooks", lambda one: {})
+    found = figures.main("middle")["sets"]["october-2016"]
+    board = pd.read_csv(Path(found["folder"]) / "leaderboard.csv").query("group == 'all' and metric == 'score'")
+    scored = load_scores("october-2016", "middle")
+    asked = set(scored.predictions.query("agent_id == 'middle'")["event_id"])
+    by_agent = scored.predictions.groupby("agent_id")["event_id"].agg(set)
+    assert len(asked) == 60 and all(events == asked for events in by_agent)
+    assert board["n_asked"].nunique() == 1 and {"last_value", "qwen_zero_shot"} <= set(board["agent_id"])
+    left = [note for note in found["notes"] if "qwen_research is left out: it was asked 20 events" in note]
+    assert left and "over the 60 events that middle were asked" in found["notes"][0]
+    both = figures.main("wide middle")["sets"]["october-2016"]["notes"]
+    assert "asked in all: wide 200, middle 60" in both[1]
+
+
+def test_agents_without_a_shared_event_are_not_ranked(tmp_path, monkeypatch):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    ids = list(read_table("events", "A")["event_id"])
+    store_run(tmp_path / STORE, "one-A-01234567", {ids[0]: {}}, category="base_model")
+    store_run(tmp_path / STORE, "two-A-01234567", {ids[1]: {}}, category="base_model")
+    with pytest.raises(ValueError, match=r"no event was asked of all of one \(1\), two \(1\)"):
+        load_scores("october-2016", "one two")

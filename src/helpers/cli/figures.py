@@ -28,11 +28,14 @@ from helpers.cli.score import draw_probabilities
 from helpers.figures import use_style
 from helpers.futurex.past import PRICED, read_window
 from helpers.places import list_folders
-from helpers.question_sets import find_set
+from helpers.question_sets import QuestionSet, find_set
 from helpers.scoring.runs import (
+    Run,
     Scored,
+    choose_runs,
     find_run,
     has_runs,
+    keep_shared,
     list_names,
     list_runs,
     load_scores,
@@ -92,10 +95,10 @@ def draw_set(names, one, folder):
     means, board = report.write_board(folder, scored.scores, scored.events, baselines)
     adjusted = fit_adjusted(scored.scores, scored.events, sorted(scored.scores["agent_id"].unique()))[1]
     board["adjusted"] = board["agent"].map(adjusted.apply(lambda row: report.write_interval(*row), axis=1))
-    lead = "lead: over the best baseline, on the events that both answered; where agents were asked different events,"
     notes = [
+        *describe_shared(one, names, scored),
         report.describe_intervals(scored.events),
-        f"{lead} compare by it or by `adjusted`, and not by mean",
+        "lead: over the best baseline, on the events that both answered",
         ADJUSTED,
     ]
     due = means[means["agent_id"].isin(names) & means["note"].ne("") & means["mean"].isna()]
@@ -131,15 +134,38 @@ def load_runs(one, names):
     """Return the `Scored` of a set with agents beside baselines and recorded models, asked at the first's moment."""
     if one.name in REPLAY or has_runs(one):
         return load_scores(one.folder or one.name, names)
-    every = list_runs(one.name)
-    chosen = [find_run(every, name, one.window)[0] for name in names]
-    chosen += add_baselines(every, chosen, chosen[0].condition, recorded=True)
+    chosen = gather_runs(one, names)
     events, answers = (read_window(name, one.window) for name in ("events", "answers"))
-    predictions = read_predictions(chosen)
+    predictions = keep_shared(read_predictions(chosen), chosen[: len(names)])
+    chosen = [run for run in chosen if run.label in set(predictions["agent_id"])]
     events = events[events["event_id"].isin(predictions["event_id"])]
     runs = [read_rows("runs", run).assign(is_own=isinstance(run.place, Path)) for run in chosen]
     scores = score_predictions(predictions, answers, events)
     return Scored(events, pd.concat(runs, ignore_index=True), predictions, scores)
+
+
+def gather_runs(one: QuestionSet, names: list[str]) -> list[Run]:
+    """Return the runs that could stand on a set's figures: those of the agents named, baselines, recorded models."""
+    if one.name in REPLAY:
+        return choose_runs(one, names)
+    every = list_runs(one.name)
+    chosen = [find_run(every, name, one.window)[0] for name in names]
+    return chosen + add_baselines(every, chosen, chosen[0].condition, recorded=True)
+
+
+def describe_shared(one: QuestionSet, names: list[str], scored: Scored) -> list[str]:
+    """Return sentences on the events that agents are ranked on, and on who was not asked them and is left out."""
+    if has_runs(one):
+        return ["agents that were asked different events: compare by `lead` or `adjusted`, and not by mean"]
+    n, shown, beside = len(scored.events), set(scored.runs["agent_id"]), gather_runs(one, names)
+    asked = read_predictions(beside).groupby("agent_id")["event_id"].nunique()
+    notes = [f"all scores are over the {n:,} events that {', '.join(names)} were asked, the baselines' too"]
+    own = asked.reindex([run.label for run in beside if {run.run_id, run.agent_id} & set(names)])
+    if own.max() > n:
+        told = ", ".join(f"{name} {count:,}" for name, count in own.items())
+        notes.append(f"asked in all: {told}; with fewer agents more events can be shared")
+    left = [run.label for run in beside if run.label not in shown]
+    return notes + [f"{name} is left out: it was asked {asked[name]:,} events, not all of these" for name in left]
 
 
 def draw_stated(scored, shown, one, folder, means):

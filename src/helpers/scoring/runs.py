@@ -56,8 +56,9 @@ def load_scores(question_set: str | Path = DEFAULT, agents: str | list[str] = ""
     named (a list, or words): a named agent's newest local run stands for it, else its recorded one. Of a set with runs
     of its own (`helpers.sets`) all of them, or those whose run_id, agent_id or model is named, and local runs that are
     named. Of one built from public files the local runs named, else all. `is_scored` by the source's own mark where no
-    answer is known (`fill_marks`). Raises ValueError for a name that is none, with the nearest, and for a set on which
-    nothing was run.
+    answer is known (`fill_marks`). With agents named all is over the events that all of them were asked, and who was
+    not asked these is left out (`keep_shared`). Raises ValueError for a name that is none, with the nearest, and for a
+    set on which nothing was run.
 
     >>> events, runs, predictions, scores = load_scores("october-2016")
     >>> sorted(set(runs["category"])), "last_value" in set(scores["agent_id"]), bool(runs["is_own"].any())
@@ -69,13 +70,33 @@ def load_scores(question_set: str | Path = DEFAULT, agents: str | list[str] = ""
         raise ValueError(f"no run on {one.name} is here; `make run SET={one.name} AGENT=name` makes one")
     events, answers = read_question_tables(one)
     predictions = read_predictions(chosen).query("event_id in @events.event_id")
-    if has_builder(one):
+    if names:
+        predictions = keep_shared(predictions, [run for run in chosen if {run.run_id, run.agent_id} & set(names)])
+        chosen = [run for run in chosen if run.label in set(predictions["agent_id"])]
+    if names or has_builder(one):
         events = events[events["event_id"].isin(predictions["event_id"])].reset_index(drop=True)
     runs = pd.concat([read_rows("runs", run).assign(is_own=isinstance(run.place, Path)) for run in chosen])
     scores = score_predictions(predictions, answers, events)
     if "score_source" in predictions:
         scores = fill_marks(scores, predictions, events)
     return Scored(events, runs.reset_index(drop=True), predictions, scores)
+
+
+def keep_shared(predictions: pd.DataFrame, runs: list[Run]) -> pd.DataFrame:
+    """Return the predictions on the events that all of some runs were asked, of the agents that were asked all these.
+
+    Agents that are ranked together are ranked on the same questions. Raises ValueError where the runs share no event.
+    """
+    asked = predictions.groupby("agent_id")["event_id"].agg(set)
+    own = [asked.get(run.label, set()) for run in runs]
+    if not own:
+        return predictions
+    shared = set.intersection(*own)
+    if not shared:
+        told = ", ".join(f"{run.label} ({len(asked.get(run.label, set()))})" for run in runs)
+        raise ValueError(f"no event was asked of all of {told}; draw them one by one, or run them on the same LIMIT")
+    beside = [name for name, events in asked.items() if shared <= events]
+    return predictions[predictions["event_id"].isin(shared) & predictions["agent_id"].isin(beside)]
 
 
 def choose_runs(one: QuestionSet, names: list[str]) -> list[Run]:

@@ -14,11 +14,12 @@ from helpers.question_sets import find_set
 from helpers.web.sources import LIVE_SOURCES, load_sources
 
 
-def main(names=(), sources=(), now=None, panel=(), reader=None, **how):
+def main(names=(), sources=(), now=None, panel=(), reader=None, venues=(), distract=None, **how):
     """Look at the sources, pose today's questions, put the agents to them, settle what is due; return what was done.
 
     `now` (a moment with its zone) stands in place of the clock, for a try on pages of another day. Agents of a `panel`
-    screen the questions, a `reader` reads answers that no rule finds. `how` are options of `run`.
+    screen the questions, a `reader` reads answers that no rule finds. Open questions of `venues` are asked too, and
+    the agent `distract` adds wrong options to them. `how` are options of `run`.
     Raises ValueError for an unknown source or agent.
     """
     now, known = read_now(now), load_sources(LIVE_SOURCES)
@@ -31,7 +32,9 @@ def main(names=(), sources=(), now=None, panel=(), reader=None, **how):
     ceiling = how.get("ceiling_usd")
     try:
         with ExitStack() as stack:
-            asked, events, _ = pose(now, {who: stack.enter_context(open_judge(who, ceiling)) for who in panel})
+            judges = {who: stack.enter_context(open_judge(who, ceiling)) for who in panel}
+            inventor = stack.enter_context(open_judge(distract, ceiling))
+            asked, events, _ = pose(now, judges, venues, inventor, tell)
         late = int((pd.to_datetime(events["resolves_at"], utc=True) <= now).sum())
         show(f"{asked}: {len(events)} questions" + f", {late} of them ended before now" * bool(late))
     except ValueError as problem:

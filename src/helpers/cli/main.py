@@ -290,6 +290,10 @@ def source():
 @command("--agent my_model --ceiling 1")
 @agents
 @option("--source", "sources", multiple=True, help="Only this live source; may be given several times.")
+@option(
+    "--market", "venues", type=click.Choice(VENUES[:4]), multiple=True, help="Its open questions too; several times."
+)
+@option("--distractors", "distract", metavar="AGENT", help="With --market: a model that adds unrelated wrong options.")
 @option("--panel", multiple=True, help="An agent that screens questions as harmful or subjective; several times.")
 @option("--reader", metavar="NAME", help="An agent that reads an answer from a page where no rule finds it.")
 @option("--limit", type=COUNT, help="Number of questions (default: all of the day).")

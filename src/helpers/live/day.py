@@ -20,6 +20,8 @@ from helpers.events.collect import collect_events, make_screening
 from helpers.events.filters import screen_event
 from helpers.futurex.collection import build_judge
 from helpers.live.captures import CAPTURES, list_addresses, open_captures, read_looks
+from helpers.live.day_markets import name_market, pose_markets, settle_markets
+from helpers.live.venues import VENUES
 from helpers.models.grammars import make_schema
 from helpers.papers import get_constant
 from helpers.prompts import read_prompt
@@ -32,8 +34,12 @@ from helpers.web.markup import read_number
 from helpers.web.pages import decode_body
 from helpers.web.replay import open_world
 
+KEYS = {"events": ["event_id"], "screenings": ["event_id", "filter"]}
 N_IN_A_ROW = 3
 """Failures in a row after which a report asks for a person."""
+
+
+FOUND = {"answers": ["event_id"], "acquisitions": ["event_id", "attempted_at"]}
 
 
 def list_days_posed():
@@ -42,27 +48,46 @@ def list_days_posed():
     return [find_set(folder.name).name for folder in sorted(folders) if (folder / "events.csv.gz").exists()]
 
 
-def pose(now, panel=None):
+def pose(now, panel=None, venues=(), distract=None, tell=print):
     """Return (name of today's question set, events, screenings); posed once, at the first call of a day in UTC+8.
 
     What the last seven days' sets asked in the same words is not asked again (FutureX 3.2.2). Judges of a `panel`
-    (`screen_by_panel`) screen beside the rules. Raises ValueError where no source has values enough yet.
+    (`screen_by_panel`) screen beside the rules. Open questions of `venues` stand beside the sources', with options that
+    a judge adds (`day_markets`); a venue that does not answer is told, and left out. Raises ValueError where no source
+    has values enough yet.
     """
     day = pd.Timestamp(now).tz_convert(ZONE).normalize().tz_localize(None)
     one = find_set(name_day(day))
     if one.name in (posed := list_days_posed()):
         return one.name, *(read_table(name, one.window) for name in ("events", "screenings"))
-    with open_world(day=one.window) as opener:
-        crawler, share = opener(), get_constant("futurex", "keep_binary")
-        drawn = {"seed": day.toordinal(), "keep_binary": share, "days": [day]}
-        events, screenings = collect_events(crawler.sources, crawler, one.window, **drawn)
+    drawn = {"seed": day.toordinal(), "keep_binary": get_constant("futurex", "keep_binary"), "days": [day]}
+    try:
+        with open_world(day=one.window) as opener:
+            crawler = opener()
+            events, screenings = collect_events(crawler.sources, crawler, one.window, **drawn)
+    except ValueError as problem:
+        if not venues:
+            raise
+        tell(f"the sources: {problem}")
+        events, screenings = (check_table(name, pd.DataFrame(columns=KEYS[name])) for name in KEYS)
+    for venue in venues:
+        try:
+            more, told = pose_markets(venue, pd.Timestamp(now).tz_convert(ZONE), one.window, distract)
+        except ValueError as problem:
+            tell(f"{venue}: no questions today: {problem}")
+            continue
+        events = check_table("events", pd.concat([events, more], ignore_index=True))
+        screenings = pd.concat([screenings, pd.DataFrame(told)], ignore_index=True)
     last = [find_set(name).window for name in posed if name >= name_day(day - pd.Timedelta(days=7))]
-    before = {prompt for window in last for prompt in read_table("events", window)["prompt"]}
-    again = events.loc[events["prompt"].isin(before), "event_id"]
+    asked = [read_table("events", window) for window in last]
+    before = {prompt for table in asked for prompt in table["prompt"]}
+    markets = {name_market(event_id) for table in asked for event_id in table["event_id"]} - {""}
+    is_again = events["prompt"].isin(before) | events["event_id"].map(name_market).isin(markets)
+    again = events.loc[is_again, "event_id"]
     rows = [make_screening(event_id, "asked before", "in the last seven days") for event_id in again]
     events, screenings = drop_events(events, screenings, rows)
     if events.empty:
-        raise ValueError(f"{one.name}: every question was asked in the last seven days")
+        raise ValueError(f"{one.name}: every question was asked in the last seven days, or there is none")
     if panel:
         events, screenings = screen_by_panel(events, screenings, panel)
     write_table("screenings", screenings, one.window)
@@ -84,10 +109,19 @@ def settle(name, now, reader=None):
     due = events[pd.to_datetime(events["resolves_at"], utc=True) <= now]
     if due.empty or len(before) == len(events):  # none is due; or each has its answer, or was given up
         return before, len(events) - len(before)
-    with open_world(day=window) as opener:
-        crawler = opener()
-        answers, acquisitions = acquire_answers(due, crawler)
-    answers = add_readings(answers, due, before, crawler.sources, now, reader)
+    is_market = due["source_id"].isin(VENUES)
+    own, markets = due[~is_market], due[is_market]
+    answers, acquisitions = (check_table(name, pd.DataFrame(columns=key)) for name, key in FOUND.items())
+    if len(own):
+        with open_world(day=window) as opener:
+            crawler = opener()
+            answers, acquisitions = acquire_answers(own, crawler)
+        answers = add_readings(answers, own, before, crawler.sources, now, reader)
+    if len(markets):
+        known = before[before["event_id"].isin(markets["event_id"]) & (before["status"] == "ok")]
+        found = settle_markets(markets[~markets["event_id"].isin(known["event_id"])], now)
+        rows = [part for part in (answers, known, found) if len(part)]
+        answers = check_table("answers", pd.concat(rows, ignore_index=True))
     ends = due.set_index("event_id")["answer_due_at"].map(pd.Timestamp)
     is_open = (answers["status"] != "ok") & (answers["event_id"].map(ends) > now).to_numpy()
     answers = answers[~is_open].reset_index(drop=True)

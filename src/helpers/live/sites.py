@@ -16,10 +16,10 @@ from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
 from helpers.replies.parse import parse_prediction
 from helpers.store import dump_json, hash_text
+from helpers.tables import SITE_TYPES
 from helpers.web.guest import Guest
 from helpers.web.pages import GatewayError, decode_body
 
-TYPES = ("prediction_market", "news", "entertainment_ranking", "government", "real_time")
 FREQUENCIES = ("daily", "weekly", "monthly", "rarely", "unknown")
 OFTEN = FREQUENCIES[:3]
 """How often a page may be updated that is kept."""
@@ -29,7 +29,7 @@ SCREEN = make_schema(
     suitable={"enum": ["yes", "no"]},
     updated={"enum": list(FREQUENCIES)},
     duplicate={"type": "integer", "minimum": 0},
-    site_type={"enum": list(TYPES)},
+    site_type={"enum": list(SITE_TYPES)},
     reason=TEXT,
 )
 TEMPLATE = make_schema(

@@ -1,0 +1,128 @@
+"""Markets as a source of a day's questions: groups of markets, distractors, yes/no downsampled, answers later."""
+
+import json
+
+import pandas as pd
+import pytest
+from internet import open_internet
+from live.bodies import answer as answer_site
+from live.venue_sites import Exchange, Market
+
+from helpers.agents.registry import load_entries
+from helpers.cli.main import carry_out
+from helpers.live.day import pose, settle
+from helpers.live.day_markets import gather_groups
+from helpers.models.judges import Verdict
+from helpers.store import STORE, locate_output, parse_json, read_runs, read_table
+
+NOW = pd.Timestamp("2026-03-28T10:00:00+08:00")  # the questions of the simulated venues close on 1 April
+
+
+class Cup(Market):
+    """A market of a group: one name of a cup's clubs."""
+
+    def __init__(self, n, name, outcome=None):
+        super().__init__(n, 0.3, outcome, group=77)
+        self.name = name
+
+    def write_polymarket(self):
+        row = super().write_polymarket() | {"negRisk": True, "groupItemTitle": self.name}
+        return row | {"events": [{"id": "77", "slug": "cup", "title": "Which club wins the cup?"}]}
+
+
+def show(asked):
+    """A source's site beside the venues."""
+    if asked.path == "/robots.txt":
+        return 404, {}, ""
+    query = "&".join(f"{name}={value}" for name, value in asked.query.items())
+    kind, text = answer_site(f"https://{asked.host}{asked.path}?{query}", asked.now.to_pydatetime())
+    return 200, {"content-type": f"{kind}; charset=utf-8"}, text
+
+
+def invent(prompt, schema):
+    return Verdict("ok", {"options": ["A lighthouse", "dock united"]})
+
+
+@pytest.fixture
+def venue(tmp_path, monkeypatch):
+    """Eleven yes/no questions and a cup of three clubs, on the simulated internet."""
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
+    clubs = [Cup(n, name) for n, name in ((101, "Dock United"), (102, "Quay Rovers"), (103, "Pier City"))]
+    exchange = Exchange([Market(n, 0.4) for n in range(11)] + clubs)
+    hosts = exchange.hosts | {"api.carbonintensity.org.uk": show}
+    with open_internet(tmp_path, hosts, NOW) as internet:
+        for name, value in internet.settings.items():
+            monkeypatch.setenv(name, value)
+        exchange.clubs, exchange.internet = clubs, internet
+        yield exchange
+
+
+def test_markets_are_posed_with_distractors_and_settled_by_their_venue(venue):
+    name, events, screenings = pose(NOW, venues=["polymarket"], distract=invent)
+    assert name == "day-2026-03-28"
+    cup = events[events["cluster_id"] == "polymarket-event-77"].iloc[0]
+    options = parse_json(cup["options"])
+    expected = ["A lighthouse", "Dock United", "Pier City", "Quay Rovers"]
+    assert sorted(options.values()) == expected, "a distractor that reads like an option is left out"
+    assert cup["prompt"].startswith("Which club wins the cup?\nA. ") and cup["level"] == 2
+    yes_no = events[events["event_id"] != cup["event_id"]]
+    assert len(yes_no) == round(11 * 36 / 193) and (screenings["filter"] == "binary").sum() == 11 - len(yes_no)
+    assert all(set(parse_json(cell).values()) == {"Yes", "No"} for cell in yes_no["options"]), "yes/no gets no more"
+    assert pose(NOW, venues=["polymarket"])[1]["event_id"].tolist() == events["event_id"].tolist(), "posed once"
+    later = pd.Timestamp("2026-04-02T12:00:00+08:00")
+    venue.internet.move(days=5)
+    assert settle(name, later)[1] == len(events), "nothing is settled yet"
+    venue.clubs[1].outcome = "yes"
+    venue.clubs[0].outcome = venue.clubs[2].outcome = "no"
+    answers, n_open = settle(name, later)
+    assert n_open == len(events) - 1 and options[json.loads(answers["value"].iloc[0])] == "Quay Rovers"
+    assert read_table("answers", "D260328")["method"].tolist() == ["polymarket"]
+    for market in venue.markets:
+        market.outcome = market.outcome or "no"
+    answers, n_open = settle(name, later)
+    assert n_open == 0 and (answers["status"] == "ok").all()
+    right = answers.set_index("event_id")["value"][yes_no["event_id"]]
+    letters = [parse_json(cell)[parse_json(value)] for cell, value in zip(yes_no["options"], right, strict=True)]
+    assert set(letters) == {"No"}
+
+
+def test_the_command_asks_agents_the_markets_of_the_day(venue, provider, tmp_path, monkeypatch, capsys):
+    def answer(asked):
+        if "response_format" in asked:
+            return {"content": json.dumps({"options": ["A lighthouse", "A pear"]})}
+        return {"content": r"\boxed{A}"}
+
+    provider.answer = answer
+    entry = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
+    mine = {"mine": entry | {"api_base": provider.address, "usd_per_million": {"input": 1, "output": 1}}}
+    whole = load_entries() | mine
+    monkeypatch.setattr("helpers.agents.registry.load_entries", lambda *_, **__: whole)
+    monkeypatch.setattr("helpers.cli.run.load_entries", lambda *_, **__: whole)
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    source, at = "carbon", "2026-03-28T10:00:00+08:00"
+    given = ["day", "--agent", "mine", "--source", source, "--market", "polymarket", "--distractors", "mine"]
+    carry_out([*given, "--now", at, "--yes"])
+    shown = capsys.readouterr().out
+    assert "day-2026-03-28: 3 questions" in shown and "report: " in shown
+    told = read_runs(locate_output(STORE), "predictions")
+    own = told[told["agent_id"] == "mine"]
+    assert len(own) == 3 and set(own["status"]) == {"ok"}
+    others = told[(told["agent_id"] != "mine") & told["event_id"].str.contains("-market-")]
+    assert set(others["status"]) <= {"missing"}, "what reads a series has none to read"
+    n_asked = len(provider.asked)
+    carry_out([*given, "--now", at, "--yes"])
+    assert len(provider.asked) == n_asked, "a second call of the day asks nothing"
+
+
+def test_a_venue_that_does_not_answer_is_told_and_the_day_is_not_lost(venue):
+    told = []
+    venue.internet.plan("500", "gamma-api.polymarket.com", times=9)
+    with pytest.raises(ValueError, match="day-2026-03-28: every question was asked .* or there is none"):
+        pose(NOW, venues=["polymarket"], tell=told.append)
+    assert told[-1].startswith("polymarket: no questions today: ")
+
+
+def test_a_group_of_fewer_than_three_names_or_with_one_twice_is_no_question(venue):
+    rows = [club.write_polymarket() for club in venue.clubs]
+    assert [one["names"] for one in gather_groups(rows)] == [["Dock United", "Quay Rovers", "Pier City"]]
+    assert gather_groups(rows[:2]) == gather_groups([*rows, rows[0]]) == []

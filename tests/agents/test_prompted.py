@@ -5,7 +5,7 @@ from builders import make_event, reply_with
 from mock_provider import CONTENT
 
 from helpers.agents.prompted import ask_directly, forecast
-from helpers.agents.prompts import describe_answer, fill_prompt
+from helpers.agents.prompts import describe_answer, fill_final_line, fill_prompt
 from helpers.models.failures import TOO_FAST
 from helpers.tables import list_columns
 
@@ -62,3 +62,15 @@ def test_a_reply_that_cannot_be_read_is_missing_with_its_reason(reach, provider,
     prediction = outcome["prediction"]
     assert (prediction["value"], prediction["status"], prediction["reason"]) == (None, status, reason)
     assert outcome["reply"] == content and outcome["trace"][-1]["error"] == reason
+
+
+def test_a_question_that_fixes_its_own_form_is_asked_for_no_other(reach, provider):
+    asked = "Will it rain? Your final answer MUST be \\boxed{Yes} or \\boxed{No}. Do not use any other format."
+    event = make_event(prompt=asked, metadata='{"writes": "text"}')
+    provider.answer = reply_with("\\boxed{No}")
+    assert forecast(ask_directly, reach(), event, None)["prediction"]["value"] == "B"
+    for said in (fill_prompt(event), fill_final_line(event)):
+        assert "letter" not in said and "Final answer:" not in said and "{" not in said.replace(asked, "")
+    assert asked in fill_prompt(event)
+    stated = fill_prompt(event | {"probabilities": True})
+    assert "A. Yes\nB. No" in stated and stated.count("Probabilities:") == 1

@@ -213,12 +213,15 @@ def constrain_json(client, name, schema, grammar, max_tokens):
 def constrain_answer(client, event):
     """Return the options of a request whose reply is to be an event's final answer, for a local model; {} for others.
 
-    Its grammar is built from the event: the letters there are, or so many names, or a number.
+    Its grammar is built from the event: the letters there are (or the options' words, where its question asks for
+    these), or so many names, or a number.
     """
     if not client.is_local:
         return {}
-    letters, states = sorted(parse_json(event["options"]) or {}), bool(find_stated(event))
-    grammar = build_grammar(event["kind"], letters, count_places(event) or 1, states=states)
+    options, states = parse_json(event["options"]) or {}, bool(find_stated(event))
+    writes = (parse_json(event.get("metadata")) or {}).get("writes")
+    names = list(options.values()) if writes == "text" and not states else sorted(options)
+    grammar = build_grammar(event["kind"], names, count_places(event) or 1, states=states)
     return {"grammar": grammar, "max_tokens": MAX_ANSWER * (1 + states), "logprobs": True, "top_logprobs": N_TOP}
 
 

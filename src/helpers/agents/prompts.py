@@ -28,6 +28,18 @@ def find_stated(event):
     return STATED.get(event["kind"]) if event.get("probabilities") else None
 
 
+OWN_FORM = "your answer, in the very form that the question asks for"
+
+
+def has_own_form(event):
+    r"""Say whether an event's question itself says how its answer is to be written, as FutureX's prompts do.
+
+    >>> has_own_form({"prompt": r"Will it rain? Use \boxed{Yes} or \boxed{No}"}), has_own_form({"prompt": "Rain?"})
+    (True, False)
+    """
+    return "\\boxed" in event["prompt"]
+
+
 def count_places(event):
     """Return how many places a ranking or list has, None where its event does not say."""
     k = event.get("k")
@@ -74,13 +86,21 @@ def list_blanks(event):
 
 
 def fill_prompt(event):
-    """Return the prompt of an event: `option_event` where it has options, else `open_event`."""
+    """Return the prompt of an event: `option_event` where it has options, else `open_event`.
+
+    A question that fixes the form of its own answer is put whole, and no other form is asked for (`own_form`).
+    """
     blanks, stated = list_blanks(event), find_stated(event)
-    text = read_prompt("option_event" if blanks["options"] else "open_event").format(**blanks)
+    if has_own_form(event):
+        text = read_prompt("own_form").format(**blanks | {"question": event["prompt"]})
+        if stated and blanks["options"]:
+            text += "\n\nLetters of the options:\n" + blanks["options"]
+    else:
+        text = read_prompt("option_event" if blanks["options"] else "open_event").format(**blanks)
     return text + (read_prompt(stated) if stated else "")
 
 
 def fill_final_line(event):
     """Return the prompt that asks an event's agent for its final line (or two) after a conversation."""
     prompt = read_prompt("final_lines" if find_stated(event) else "final_line")
-    return prompt.format(answer_format=describe_answer(event))
+    return prompt.format(answer_format=OWN_FORM if has_own_form(event) else describe_answer(event))

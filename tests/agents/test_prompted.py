@@ -4,7 +4,7 @@ import pytest
 from builders import make_event, reply_with
 from mock_provider import CONTENT
 
-from helpers.agents.prompted import ask_directly, forecast
+from helpers.agents.prompted import ask_directly, forecast, list_entities
 from helpers.agents.prompts import describe_answer, fill_final_line, fill_prompt
 from helpers.models.failures import TOO_FAST
 from helpers.tables import list_columns
@@ -74,3 +74,18 @@ def test_a_question_that_fixes_its_own_form_is_asked_for_no_other(reach, provide
     assert asked in fill_prompt(event)
     stated = fill_prompt(event | {"probabilities": True})
     assert "A. Yes\nB. No" in stated and stated.count("Probabilities:") == 1
+
+
+def test_what_a_question_calls_listed_is_listed_as_of_its_day(world, collected, reach, provider):
+    rows = collected[0][collected[0]["prompt"].str.contains("of the (?:nine )?listed")].to_dict("records")
+    assert rows
+    for event in rows[:6]:
+        names, later = (
+            list_entities(event, world()),
+            list_entities(event | {"as_of": "2001-01-01T00:00+08:00"}, world()),
+        )
+        assert len(names) > event["k"] and later is None
+        provider.answer = reply_with("\\boxed{{{}}}".format("; ".join(names[: int(event["k"])])))
+        outcome = forecast(ask_directly, reach(), event, world())
+        assert "\nListed are: " + "; ".join(names) in outcome["trace"][0]["content"]
+        assert outcome["prediction"]["value"] == (names[: int(event["k"])] if event["kind"] == "ranking" else names[0])

@@ -9,6 +9,7 @@ import time
 from functools import partial
 from typing import NamedTuple
 
+from helpers.agents.forecasters import read_history
 from helpers.agents.prompts import count_places, fill_prompt, find_stated
 from helpers.models.costs import USAGE
 from helpers.models.failures import LlmError, fail
@@ -21,6 +22,8 @@ from helpers.replies import PARSER_VERSION
 from helpers.replies.parse import parse_prediction
 from helpers.replies.probabilities import read_stated, weigh_reply
 from helpers.store import dump_json, parse_json, parse_object
+from helpers.web.extract import ExtractionError
+from helpers.web.pages import GatewayError
 
 N_TOP, MAX_ANSWER = 8, 200
 """Of a local model's final answer: alternatives kept a token, and tokens at most (twice with probabilities)."""
@@ -137,6 +140,8 @@ def forecast(answer, client, event, world):
     """
     transcript = Transcript(client, event.get("sample", 0))
     event = event | {"probabilities": True} if client.probabilities else event
+    if not client.is_local:  # the recorded local models were asked without
+        event = event | {"listed": list_entities(event, world)}
     try:
         reply = answer(transcript, event, world)
     except LlmError as error:
@@ -153,6 +158,23 @@ def forecast(answer, client, event, world):
         sources = sorted(seen) + sorted(named)
         outcome = {"prediction": prediction | {"source_ids": sources}, "reply": reply["content"]}
     return outcome | {"trace": transcript.steps, "finish_reason": transcript.finish_reason} | transcript.usage
+
+
+def list_entities(event, world):
+    """Return the names that compete in an open ranking "of the listed" ones, as its source's page has them at as_of.
+
+    None for other questions, and where the page cannot be read as of then.
+    """
+    if "listed" not in event["prompt"] or not isinstance(event.get("variables"), str) or not hasattr(world, "select"):
+        return None
+    variables = parse_object(event["variables"])
+    if variables.get("ask") not in ("top", "rank"):
+        return None
+    try:
+        history, _ = read_history(world, event["source_id"], event["as_of"], variables)
+    except (GatewayError, ExtractionError):
+        return None
+    return sorted(map(str, history.columns))
 
 
 def read_reply(event, reply):

@@ -91,6 +91,8 @@ def fill_prompt(event):
     A question that fixes the form of its own answer is put whole, and no other form is asked for (`own_form`).
     """
     blanks, stated = list_blanks(event), find_stated(event)
+    if event.get("listed"):
+        blanks["question"] += "\nListed are: " + "; ".join(event["listed"])
     if has_own_form(event):
         text = read_prompt("own_form").format(**blanks | {"question": event["prompt"]})
         if stated and blanks["options"]:

@@ -43,8 +43,10 @@ def test_a_guest_keeps_to_robots_and_the_hosts_pace_in_all_threads(web):
     assert guest.get("https://closed.example.org/api", heeds_robots=False)[0] == 200
 
 
-INSIDE = """https://127.0.0.1/secret https://[::1]/ https://169.254.169.254/latest/meta-data https://10.0.0.8/
+INSIDE = r"""https://127.0.0.1/secret https://[::1]/ https://169.254.169.254/latest/meta-data https://10.0.0.8/
     https://[::ffff:192.168.0.1]/ https://localhost:8080/ https://127.1/ https://intranet/ https://printer.local/
+    https://wiki.corp.example\@outside.example/ https://user@www.example.org/ https://224.0.0.1/
+    https://[64:ff9b::7f00:1]/ https://[2002:7f00:1::]/ https://[::127.0.0.1]/ https://[ff0e::1]/ HTTP://127.0.0.1/
     https://rates.replay/ ftp://www.example.org/ https://[broken/"""
 
 
@@ -64,3 +66,31 @@ def test_without_a_proxy_a_name_that_leads_inside_is_not_asked(monkeypatch):
     check_outside("https://www.example.org/")
     with pytest.raises(GatewayError, match="inside"):
         check_outside("https://rebound.example/")
+
+
+def test_a_connection_is_made_to_a_number_that_was_checked(monkeypatch):
+    for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    answers, connected = iter(["93.184.215.14", "192.168.1.7"]), []
+    monkeypatch.setattr("socket.getaddrinfo", lambda host, *_, **__: [(2, 1, 6, "", (next(answers), 0))])
+    monkeypatch.setattr("urllib3.util.connection.create_connection", lambda to, *_, **__: connected.append(to))
+    with pytest.raises(GatewayError, match="inside") as found:
+        Guest(pd.Timestamp.now("UTC")).get("https://rebound.example/", heeds_robots=False)
+    assert (found.value.status, connected) == ("outside", [])
+
+
+def test_capitals_become_https_and_a_long_robots_is_cut(web):
+    assert Guest(web.now, pace_s=0).get("HTTP://www.example.org/a")[2] == b"www.example.org/a"
+    web.sites["www.example.org"] = lambda asked: (200, {}, "User-agent: *\nDisallow: /private\n" + "#" * 900_000)
+    guest = Guest(web.now, pace_s=0)
+    assert len(guest._read_robots("www.example.org")) == 500_000
+    with pytest.raises(GatewayError, match="does not allow"):
+        guest.get("https://www.example.org/private/x")
+
+
+def test_a_host_that_asks_for_patience_until_the_year_9999_gets_a_day(web):
+    limits = {"retry-after": "Fri, 31 Dec 9999 23:59:59 GMT"}
+    web.sites["www.example.org"] = lambda asked: (429, limits, "")
+    with pytest.raises(GatewayError) as found:
+        Guest(web.now, pace_s=0).get("https://www.example.org/a", heeds_robots=False)
+    assert pd.Timestamp(found.value.until) <= web.now + pd.Timedelta(days=1)

@@ -5,9 +5,12 @@ The providers here ignore every date that they are asked for, and the archive ho
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from internet import open_internet
 from sites import make_archive
 
@@ -145,8 +148,8 @@ def test_nothing_planted_passes_for_a_past_moment(web, doors, tmp_path, provider
             assert error.status in ("absent", "undated", "too_late", "outside")
     assert web.count("news.example") == 0  # no page as it stands today
     asked = next(one for one in web.asked if one.host == FORMS[provider][0])
-    given, (name, value) = asked.query | (json.loads(asked.body) if asked.method == "POST" else {}), WANTED[provider]
-    assert given[name] == value
+    told, (name, value) = asked.query | (json.loads(asked.body) if asked.method == "POST" else {}), WANTED[provider]
+    assert told[name] == value
     n_asked = len(web.asked)
     doors.append(again := open_web(provider))  # a resumed run
     assert list(again.search("weekly index of Oslo", AS_OF, n=20)) == list(hits)
@@ -214,3 +217,38 @@ def test_a_provider_or_archive_that_fails_is_a_transient_error_and_asked_again(w
         with pytest.raises(LlmError, match="archive"):
             world.search("one", AS_OF)
     assert len(world.search("one", AS_OF)) == 3
+
+
+FORMS_OF_TIME = (
+    '<meta property="article:published_time" content="{}">',
+    '<meta content="{}" property="article:modified_time">',
+    '<script type="application/ld+json">{{"datePublished": "{}"}}</script>',
+    '<time class="a" datetime="{}">today</time>',
+)
+
+
+@given(st.sampled_from(FORMS_OF_TIME), st.integers(-86_400, 86_400), st.sampled_from([0, 8, -5]))
+@settings(deadline=None)
+def test_a_page_of_a_second_later_is_refused_whatever_the_form_of_its_time(form, seconds, hours):
+    as_of = pd.Timestamp("2026-03-02T12:00:00Z")
+    moment = as_of + pd.Timedelta(seconds=seconds)
+    written = moment.tz_convert(f"{hours:+03}:00").isoformat()
+    body = write_page("Oslo.").replace("</title>", f"</title>{form.format(written)}").encode()
+    world = OpenWeb("tavily", None, None)
+    world.guest = SimpleNamespace(get=lambda url: (200, {"content-type": "text/html"}, body))
+    try:
+        told = world._read_page("https://news.example/2026/03/01/a", as_of, True)
+    except GatewayError as error:
+        assert error.status == "too_late"
+    else:
+        assert seconds < 0 or "T00:00:00" in written  # midnight is how a day is written
+        assert not told["published_at"] or pd.Timestamp(told["published_at"]) < as_of
+
+
+def test_a_run_resumed_hours_later_reads_no_page_as_it_stands(web, doors):
+    doors.append(world := open_web("tavily"))
+    moment = (pd.Timestamp.now("UTC") - pd.Timedelta(hours=23)).isoformat(timespec="seconds")
+    for url in ("https://news.example/old", "https://news.example/undated", "https://news.example/2026/11/01/a"):
+        with pytest.raises(GatewayError):
+            world.open(url, moment)
+    assert web.count("news.example") == 0

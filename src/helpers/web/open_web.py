@@ -39,6 +39,15 @@ ARCHIVE, N_CAPTURES, ARCHIVE_S = "https://web.archive.org/web", 20, 30
 TIMED = re.compile(r"\d[T ](\d\d:\d\d)(?::[\d.]+)?(?:Z|[+-]\d\d:?\d\d)$")
 """A moment with its zone, not a day as some write it, at midnight."""
 
+SAID = re.compile(
+    r"""(?:published|modified|updated)(?:_time|time)?["']?\s*(?:content\s*=|:)\s*["']([^"'<>]{10,40})["']"""
+    r"""|content\s*=\s*["']([^"'<>]{10,40})["']\s*(?:property|name|itemprop)\s*=\s*["'][^"'<>]{0,40}"""
+    r"""(?:published|modified|updated)(?:_time|time)?["']"""
+    r"""|<time\b[^<>]{0,200}?\bdatetime\s*=\s*["']([^"'<>]{10,40})["']""",
+    re.IGNORECASE,
+)
+"""Where a page says when it was written: its head, linked data, and the elements of time in its text."""
+
 PASSING = ("busy", "down", "too_slow")
 """Failures of the archive (`pages.GatewayError`) that may be gone in a while."""
 
@@ -154,14 +163,17 @@ class OpenWeb:
         names none is of "". Raises GatewayError where either is not earlier than `as_of`, and what the fetching does.
         """
         if is_today:
-            status, kept, body = self.guest.get(url.replace("http://", "https://", 1))
+            status, kept, body = self.guest.get(url)
             if status != 200:
                 raise GatewayError("absent" if status in (404, 410) else "down", f"{url}: the site answered {status}")
             taken = None
         else:
             kept, body, taken = self._fetch_capture(url, as_of)
         title, text, (first, last) = read_article(url, kept, body)
-        moments = [moment for moment in (taken, first if is_today else last) if moment is not None]
+        named = first if is_today else last
+        if times := read_times(decode_body(body, kept.get("content-type", ""))):
+            named = max(times)  # the page's own time, not its day
+        moments = [moment for moment in (taken, named) if moment is not None]
         if moments and max(moments) >= as_of:
             raise GatewayError("too_late", f"{url}: dated {max(moments):%Y-%m-%d}, not earlier than {as_of}")
         return {"title": title, "text": text, "published_at": stamp_moment(min(moments)) if moments else ""}
@@ -237,6 +249,18 @@ def read_article(url, kept, body):
     if not text or not kind.startswith(("text/", "application/json", "application/xhtml")):
         raise GatewayError("absent", f"{url}: no text can be read on it ({kind or 'of no type'})")
     return title, text[:MAX_TEXT], dates
+
+
+def read_times(text):
+    """Return the moments, with zone and to the second, at which a page says that it was published or modified.
+
+    >>> page = '<meta property="article:modified_time" content="2026-03-02T06:00:00Z">'
+    >>> [str(moment) for moment in read_times(page + '{"datePublished": "2026-03-01"}')]
+    ['2026-03-02 06:00:00+00:00']
+    """
+    said = [next(filter(None, found.groups())) for found in SAID.finditer(text)]
+    spans = [read_date(one.strip()) for one in said if TIMED.search(one.strip())]
+    return [first for first, last in spans if first is not None and first == last]
 
 
 def read_date(text):

@@ -12,8 +12,8 @@ from helpers.models.llm import try_often
 from helpers.models.transport import load_litellm
 from helpers.store import dump_json
 
-CURRENT = pd.Timedelta(hours=24)
-"""A moment so near to now is current: pages are read as they stand."""
+CURRENT = pd.Timedelta(minutes=15)
+"""A moment so near to now is current: pages are read as they stand. A run that is resumed later reads the archive."""
 
 N_ASKED = 10
 """Results that a provider is asked for."""

@@ -14,7 +14,7 @@ from helpers.store import parse_json
 
 EFFORTS = ("searches_a_day", "tool_calls_a_day", "plans_a_day", "revisions_a_question", "n_notes", "coverage")
 """Columns of `describe_runs` that are held against skill."""
-N_PERMUTED = 20_000
+N_PERMUTED = 10_000
 SEED = 20261128
 
 

@@ -187,6 +187,15 @@ def test_after_a_reply_above_its_bound_requests_go_out_one_at_a_time(knock, prov
     assert door.dearest_usd == pytest.approx(cost)
 
 
+def test_what_could_not_be_read_stays_spent_after_it_was_asked_again(knock, provider):
+    provider.answer = lambda asked: "cut" if len(provider.asked) == 1 else {}
+    with pytest.raises(LlmError):
+        ask(knock(), PRICED, say("q"), max_tokens=10)
+    bound = knock().spent_usd
+    row = ask(knock(rereads=True), PRICED, say("q"), max_tokens=10)
+    assert bound > 0 and knock().spent_usd == pytest.approx(bound + row["cost_usd"])
+
+
 # --- judges ----------------------------------------------------------------------------------------------------------
 
 SAME = {"type": "object", "properties": {"same": {"type": "boolean"}}, "required": ["same"]}

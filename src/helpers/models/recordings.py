@@ -53,7 +53,8 @@ class Recordings:
     """The recordings of one run, by hash in `rows`; threads and processes may add at once, the last of a hash holds.
 
     `under_way` maps the hash of a request that a kill cut short, and that was not recorded since, to the most that it
-    can have cost (US dollars, or None); `cut_usd` is that of all that were ever cut short.
+    can have cost (US dollars, or None); `cut_usd` is that of all that were ever cut short, or could not be read
+    and were asked again.
     """
 
     def __init__(self, run_id, secrets=(), *, is_alone=False, store=None):
@@ -74,6 +75,8 @@ class Recordings:
                 self.under_way[key] = bound_usd
                 self.cut_usd += bound_usd or 0.0
             else:
+                if (earlier := self.rows.get(key)) and earlier != row:  # which may have been paid, too
+                    self.cut_usd += earlier.get("cost_bound_usd") or 0.0
                 self.rows[key] = row
                 self.under_way.pop(key, None)
         answered = {key for key, row in self.rows.items() if row["status"] in ("ok", "refusal")}

@@ -35,7 +35,7 @@ PAIR = +@case "$$MAKEFLAGS" in *jobserver*) jobs=;; *) jobs=-j3;; esac; $(HOUSE)
 WARM = $(BIN)/python -S .ci/warm.py
 
 # What a caller may set; anything else on the command line is a typing mistake, told before anything runs.
-KNOWN := AGENT AGENTS ARGS ARM CEILING EXECUTOR FIX FROM KIT_DATA_MIRROR LIMIT MINUTES MODEL MOMENTS NOTEBOOK OUT PYTHON QUESTIONS RETRY RUN RUNS SAMPLES SCENARIOS SCHEDULER SET SHARDS \
+KNOWN := AGENT AGENTS ARGS ARM CEILING EXECUTOR FILE FIX FROM KIT_DATA_MIRROR LIMIT MINUTES MODEL MOMENTS NOTEBOOK OUT PYTHON QUESTIONS RETRY RUN RUNS SAMPLES SCENARIOS SCHEDULER SET SHARDS \
   SETTLE SITES SOURCE UPGRADE VENV YES
 nearest = python3 -c 'import difflib, sys; names = {name.lower(): name for name in sys.argv[2:]}; \
   print(names[difflib.get_close_matches(sys.argv[1].lower(), names, 1, 0)[0]])'
@@ -47,7 +47,7 @@ $(foreach name,AGENT CEILING LIMIT MINUTES SAMPLES SET,$(if $(filter command,$(o
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-TARGETS := help figures public test faults mutations run week planted moments sites day view compare report model record again study source lab lint slice lock \
+TARGETS := help figures add public test faults mutations run week planted moments sites day view compare report model record again study source lab lint slice lock \
   offline clean check-notebooks
 .PHONY: $(TARGETS) FORCE
 # What no rule makes: a target mistyped, or a file that is not there.
@@ -61,6 +61,9 @@ help: ## print this help
 RUN_OR_ALL = $(if $(RUN),@$(BIN)/python -m daybefore score "$(RUN)" $(ARGS),$(PAIR) .make/index)
 figures: $(VENV)/.ready ## run the notebooks that are out of date: tables, figures, index (RUN=folder: your own csv; AGENTS="mine other": the papers' figures with them)
 	$(if $(AGENTS)$(SET),@$(SHOW) daybefore figures $(if $(AGENTS),--agents "$(AGENTS)") $(SET:%=--set %) $(ARGS),$(RUN_OR_ALL))
+
+add: $(VENV)/.ready ## other agents' answers from your file, as a question set: make add FILE=forecasts.csv (wide or long csv, jsonl, logs of inspect_ai)
+	@$(SHOW) daybefore add "$(FILE)" $(ARGS)
 
 public: $(VENV)/.ready ## build data/public from public files (KIT_DATA_MIRROR=folder: from a mirror, else downloaded once; ARGS=builder: some)
 	@PYTHONPATH=$(CURDIR)/src:$(CURDIR)/tools $(BIN)/python -m public.build $(ARGS)

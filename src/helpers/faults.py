@@ -236,7 +236,7 @@ def read_sheet(path, needs, *, comments=False, **checks):
     except csv.Error as error:
         rows, problem = {}, f"the file is no csv: {error}"
     if not rows:
-        raise Problems([describe_problem(path.name, None, needs[0], problem)])
+        raise Problems([describe_problem(path.name, None, (*needs, "id")[0], problem)])
     head = rows.pop(next(iter(rows)))
     twice = [name for name in dict.fromkeys(head) if head.count(name) > 1]
     raise_all(describe_problem(path.name, None, name, "it stands twice in the header") for name in twice)
@@ -260,7 +260,7 @@ def check_sheet(file, table, needs, *, filled=(), key=(), words=None):
     if absent:
         return
     if table.empty:
-        yield describe_problem(file, None, needs[0], "the file has no rows")
+        yield describe_problem(file, None, (*needs, "id")[0], "the file has no rows")
     for column in filled:
         for row in table.index[table[column] == ""]:
             yield describe_problem(file, row, column, "the cell is blank")

@@ -29,16 +29,23 @@ SETS = ("data/sets", ".cache/sets")
 ABOUT, EVENTS = "set.toml", "events.csv.gz"
 
 
+def list_rooms() -> list[Path]:
+    """Return the folders that sets lie in, the last first: DAYBEFORE_SETS is one more, for notebooks that run apart."""
+    bases = (ROOT, Path(os.environ.get("DAYBEFORE_OUT") or ROOT))
+    rooms = [base / room for base in bases for room in reversed(SETS)]
+    more = os.environ.get("DAYBEFORE_SETS")
+    return [*rooms, Path(more)] if more else rooms
+
+
 def list_folders() -> dict[str, Path]:
     """Return the folders of the question sets that are here, by name, sorted.
 
     A folder with tables goes before one with a set.toml alone, whose tables are built elsewhere.
     """
     found = {}
-    for base in (ROOT, Path(os.environ.get("DAYBEFORE_OUT") or ROOT)):
-        for room in reversed(SETS):
-            for path in sorted((base / room).glob(f"*/{ABOUT}")):
-                folder = path.parent
-                if folder.name not in found or (folder / EVENTS).exists():
-                    found[folder.name] = folder
+    for room in list_rooms():
+        for path in sorted(room.glob(f"*/{ABOUT}")):
+            folder = path.parent
+            if not folder.name.endswith(".partial") and (folder.name not in found or (folder / EVENTS).exists()):
+                found[folder.name] = folder
     return dict(sorted(found.items()))

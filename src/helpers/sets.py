@@ -31,7 +31,8 @@ NEEDED = ("events", "answers", "runs", "predictions")
 ARM = ("harness", "search", "sees_price", "keeps_beliefs", "effort")
 """Columns of the table runs that, with the model, say what a run was given."""
 
-KEPT_EVENTS = ("event_id", "cluster_id", "source_id", "family", "domain", "kind", "level", "guess")
+FACTS = ("model_family", "variant", "source_id", "family", "domain", "level", "guess", "price")
+"""Further columns that every row has, blank where a set says nothing."""
 
 
 class About(Setting):
@@ -50,7 +51,7 @@ class About(Setting):
     licence: Text = None
     attribution: Text = None
     may_commit: Truth = False
-    retrieved: Date
+    retrieved: Date = None
     unit: Text = "cluster_id"
     has: list[one_of(*HAS)] = []
     clock: Text = "UTC"
@@ -172,9 +173,10 @@ class QuestionTables:
         Of questions with an answer `correct` is whether the value is the answer; where only the
         source's own mark is known (`score_source`) it is that.
 
-        Of yes/no questions `brier` is (outcome - p_yes) squared, lower is better, and
-        p_yes of 0.5 counts as yes. `brier_filled` has what a harness filled in, where there is no
-        forecast, `brier_price` is the price's. Rows that are no forecast have blanks elsewhere.
+        Of yes/no questions `brier` is (outcome - p_yes) squared, lower is better, and p_yes of 0.5
+        counts as yes. `brier_filled` has what a harness filled in, where there is no forecast,
+        `brier_price` is the price's. Rows that are no forecast have blanks elsewhere. What was
+        given (`ARM`) and `FACTS` are always columns.
         """
         made = self.predictions.drop(columns=["agent_id"], errors="ignore")
         made = made.merge(drop_blank(self.runs), on="run_id", suffixes=("", "_run"))
@@ -188,7 +190,8 @@ class QuestionTables:
         if len(self.replies):
             usage = drop_blank(self.replies).drop(columns=["status", "reason"], errors="ignore")
             made = made.merge(usage, on=["run_id", "event_id", "sample"], how="left", suffixes=("", "_reply"))
-        return score_rows(made)
+        absent = [name for name in (*ARM, *FACTS) if name not in made]
+        return score_rows(made.reindex(columns=[*made, *absent]))
 
     def need(self, what: str, *columns: str) -> pd.DataFrame:
         """Return `rows()`, after a look whether they have what something rests on.
@@ -300,12 +303,12 @@ def load_set(name_or_path: str | Path) -> QuestionTables:
 
 
 def read_about(path: Path) -> dict[str, Any]:
-    """Return a set.toml's settings. Raises ValueError that names the file and the field."""
+    """Return a set.toml's settings, with the defaults. Raises ValueError that names file and field."""
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path}: {error}") from None
-    return check_object(str(path), {key: cell for key, cell in given.items()}, About)
+    return About(**check_object(str(path), given, About)).model_dump(exclude_none=True)
 
 
 def write_set(folder: Path, tables: dict[str, pd.DataFrame]) -> list[Path]:
@@ -335,6 +338,8 @@ def check_licence(path: Path, about: dict[str, Any]) -> None:
         raise ValueError(f"{path}: no licence; without one a set may be used here, not committed")
     if not about.get("may_commit"):
         raise ValueError(f"{path}: may_commit is not true; keep the set below .cache/sets")
+    if not about.get("retrieved"):
+        raise ValueError(f"{path}: retrieved, the day its files were taken, is missing")
 
 
 def check_keys(name: str, tables: dict[str, pd.DataFrame]) -> None:

@@ -273,6 +273,17 @@ def figures():
     """The papers' figures with these agents beside the baselines and the recorded models."""
 
 
+@command("forecasts.csv")
+@click.argument("places", nargs=-1, required=True, metavar="FILE|FOLDER...")
+@option("--name", help="What the set is called (default: after the file).")
+@option("--filled", type=click.FloatRange(0, 1), help="A probability that a harness filled in, taken as missing: 0.5.")
+@option("--keep-halves", is_flag=True, help="Many probabilities of exactly 0.5 are meant.")
+@option("--replace", is_flag=True, help="Put it in the place of a set of that name that was added before.")
+@option("--licence", help="Under which the file may be passed on; without one it is used here alone.")
+def add():
+    """Other agents' answers from a csv (wide or long), jsonl or logs of inspect_ai, as a question set."""
+
+
 @command("")
 @option("--agent", "agents", multiple=True, help="Only this agent's runs; may be given several times.")
 @option("--set", "windows", callback=find_windows, multiple=True, help="Only questions of this set; several times.")

@@ -18,7 +18,7 @@ from helpers.question_sets import DEFAULT, QuestionSet, find_set, list_sets, rea
 from helpers.scoring.scores import HEADLINE, score_predictions
 from helpers.sets import QuestionTables, load_set
 from helpers.store import ROOT, STORE, locate_output, open_store, read_runs, read_table
-from helpers.tables import check_table
+from helpers.tables import check_table, list_columns
 
 AFTER = "after the resolution"
 """Stands in the condition of a run whose questions were asked when they had ended."""
@@ -266,6 +266,7 @@ def read_rows(table, run, timings=False):
     """Return a run's rows of a table, under its label as agent_id; `timings` as `store.read_runs`."""
     if isinstance(run.place, QuestionTables):
         rows = getattr(run.place, table).query("run_id == @run.run_id")
+        rows = rows.reindex(columns=list(dict.fromkeys([*list_columns(table), *rows])))
     elif isinstance(run.place, Path):
         rows = read_runs(run.place, table, [run.run_id], timings)
     else:

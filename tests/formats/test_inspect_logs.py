@@ -5,7 +5,8 @@ import struct
 
 import pytest
 from builders import hold_memory
-from public import inspect_logs
+
+from helpers.formats import inspect_logs
 
 zipfile = inspect_logs.zipfile  # the one that packs both ways, where there is one
 

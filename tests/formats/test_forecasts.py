@@ -1,0 +1,202 @@
+"""Other agents' answers from a reader's own files: what is understood, and what each wrong file gets."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from helpers.cli import add
+from helpers.cli.main import carry_out
+from helpers.faults import Problems
+from helpers.formats.forecasts import read_forecasts
+from helpers.places import list_folders
+from helpers.sets import load_set
+
+WIDE = "Question ID,question,resolution,first bot,second bot\n"
+WIDE += "".join(f"q{n},Will it?,{['no', 'yes'][n % 2]},0.{n}1,0.{9 - n}2\n" for n in range(8))
+LONG = "id,agent,probability,outcome\n"
+LONG += "".join(f"q{n},{agent},{10 * n + at}%,{n % 2}\n" for n in range(8) for at, agent in enumerate("ab"))
+
+
+def write(path, text):
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def read(tmp_path, text, name="mine.csv", **how):
+    return read_forecasts([write(tmp_path / name, text)], **how)
+
+
+def refuse(tmp_path, text, **how):
+    with pytest.raises(Problems) as problems:
+        read(tmp_path, text, **how)
+    return str(problems.value)
+
+
+def test_a_wide_file_has_a_column_an_agent(tmp_path):
+    tables, notes = read(tmp_path, WIDE)
+    assert list(tables["runs"]["agent_id"]) == ["first bot", "second bot"]
+    assert len(tables["predictions"]) == 16 and tables["answers"]["outcome"].tolist() == [0, 1] * 4
+    assert tables["predictions"]["p_yes"].iloc[:2].tolist() == [0.01, 0.11]
+    assert "wide, 8 rows" in notes[0] and "id = Question ID, outcome = resolution, prompt = question" in notes[0]
+
+
+def test_a_long_file_of_percent_is_divided(tmp_path):
+    tables, notes = read(tmp_path, LONG)
+    assert tables["predictions"]["p_yes"].max() == pytest.approx(0.71)
+    assert "percent" in notes[1] and "8 questions (0 without an outcome yet), 2 agents: a, b" in notes[2]
+
+
+def test_jsonl_of_one_agent_is_called_after_its_file(tmp_path):
+    lines = [{"question_id": n, "p": n / 10, "resolved_to": bool(n % 2)} for n in range(8)]
+    tables, _ = read(tmp_path, "\n".join(map(json.dumps, lines)), "my_bot.jsonl")
+    assert list(tables["runs"]["agent_id"]) == ["my_bot"] and list(tables["events"]["event_id"])[:2] == ["0", "1"]
+
+
+def test_letters_and_texts_are_compared_with_the_outcome(tmp_path):
+    tables, _ = read(tmp_path, "id,model,answer,outcome\n1,m,A,A\n2,m,B,C\n")
+    assert tables["events"]["kind"].eq("single").all() and tables["answers"]["value"].tolist() == ['"A"', '"C"']
+    tables, _ = read(tmp_path, "id,model,answer,outcome\n1,m,Lviv,Lviv\n2,m,Oslo,\n")
+    assert tables["events"]["kind"].eq("text").all()
+    assert tables["answers"]["status"].tolist() == ["ok", "not_published"]
+
+
+def test_blank_cells_are_missing_and_repeats_are_samples(tmp_path):
+    tables, _ = read(tmp_path, "id,agent,p,outcome,trial\n1,a,0.4,1,1\n1,a,0.6,1,2\n2,a,,0,1\n")
+    assert tables["predictions"]["sample"].tolist() == [1, 2, 1]
+    assert tables["predictions"]["status"].tolist() == ["ok", "ok", "missing"]
+
+
+def test_a_probability_beyond_one_names_row_and_column(tmp_path):
+    text = WIDE.replace("0.31", "1.3")
+    said = refuse(tmp_path, text)
+    assert said == "mine.csv, row 5, column first bot: 1.3 is no probability; it lies from 0 to 1"
+
+
+def test_an_unknown_outcome_names_its_row(tmp_path):
+    said = refuse(tmp_path, WIDE.replace("q3,Will it?,yes", "q3,Will it?,maybe"))
+    assert "mine.csv, row 5, column outcome: 'maybe' is neither yes nor no; write 1 or 0" in said
+
+
+def test_two_answers_of_one_agent_to_a_question_name_both_rows(tmp_path):
+    said = refuse(tmp_path, LONG + "q0,a,3%,0\n")
+    assert said == (
+        "mine.csv, row 18, column probability: a answers question q0 in row 2 already; keep one, or number "
+        "repeats in a column sample"
+    )
+
+
+def test_two_outcomes_of_a_question_are_refused(tmp_path):
+    said = refuse(tmp_path, LONG.replace("q0,b,1%,0", "q0,b,1%,1"))
+    assert "mine.csv, row 3, column outcome: question q0 has another outcome in row 2; keep one" in said
+
+
+def test_an_agent_of_open_questions_alone_is_named(tmp_path):
+    said = refuse(tmp_path, LONG + "q9,late,3%,\n")
+    assert "none of the 1 questions that late answered has an outcome; fill some in, or leave it out" in said
+
+
+def test_nothing_resolved_is_refused(tmp_path):
+    assert "no question of the file has an outcome" in refuse(tmp_path, "id,p,outcome\n1,0.3,\n2,0.4,\n")
+
+
+def test_percent_and_share_between_agents_and_within_one_are_refused(tmp_path):
+    rows = "".join(f"q{n},share,0.{n}1,{n % 2}\n" for n in range(8))
+    said = refuse(tmp_path, LONG.replace("%", "") + rows)
+    assert "percent and share are mixed: a's are from 0 to 100, share's from 0 to 1; write all as 0 to 1" in said
+    rows = "".join(f"q{n},a,{0.5 if n < 3 else 60 + n},{n % 2}\n" for n in range(8))
+    said = refuse(tmp_path, "id,agent,p,outcome\n" + rows)
+    assert "row 2, column p: percent and share are mixed: 3 of 8 of a's are below 1" in said
+
+
+def test_many_halves_are_asked_about_and_can_be_missing_or_meant(tmp_path):
+    rows = "".join(f"q{n},a,{0.5 if n < 9 else 0.8},{n % 2}\n" for n in range(12))
+    text = "id,agent,p,outcome\n" + rows
+    said = refuse(tmp_path, text)
+    assert "row 2, column p: 9 of 12 probabilities of a are exactly 0.5, this is the first; if a harness" in said
+    missing = read(tmp_path, text, filled=0.5).tables["predictions"]
+    assert missing["status"].value_counts().to_dict() == {"missing": 9, "ok": 3}
+    assert missing["p_filled"].notna().sum() == 9 and missing["p_yes"].notna().sum() == 3
+    assert read(tmp_path, text, keeps_halves=True).tables["predictions"]["p_yes"].notna().all()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("when,p,outcome\n1,0.3,1\n", "no column names the question; there are when, p, outcome"),
+        ("id,p\n1,0.3\n", "no column says how a question ended (outcome, resolution, result, target)"),
+        ("id,outcome\n1,1\n", "no column holds an agent's probability or answer"),
+        ("id,p,outcome\n1,often,1\n2,0.2,0\n", "'often' is no number"),
+        ("", "the file is no csv: it is empty"),
+        ("id,p,outcome\n", "id"),
+        ("id,p,outcome\n,0.2,1\n", "the cell is blank"),
+    ],
+)
+def test_files_that_cannot_be_read_say_why(text, words, tmp_path):
+    assert words in refuse(tmp_path, text)
+
+
+def test_a_file_of_another_form_and_one_that_is_not_there(tmp_path):
+    with pytest.raises(Problems, match="mine.xlsx: a file ends in .csv, .jsonl, .eval"):
+        read_forecasts([write(tmp_path / "mine.xlsx", "")])
+    with pytest.raises(Problems, match="there is no file"):
+        read_forecasts([tmp_path / "none.csv"])
+
+
+# --- the command -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def out(tmp_path, monkeypatch):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
+    return tmp_path / "out"
+
+
+def test_a_set_that_was_added_is_found_by_its_name(out, tmp_path, capsys):
+    found = carry_out(["add", str(write(tmp_path / "My bots.csv", WIDE))])
+    assert found["name"] == "my-bots" and found["n_agents"] == 2
+    rows = load_set("my-bots").rows()
+    assert rows["brier"].mean() == pytest.approx(((rows["p_yes"] - rows["outcome"]) ** 2).mean())
+    assert "make figures SET=my-bots" in capsys.readouterr().out
+
+
+def test_nothing_is_written_of_a_wrong_file(out, tmp_path):
+    with pytest.raises(SystemExit, match="1.3 is no probability; .*\nNothing was written; mend the file and add it"):
+        carry_out(["add", str(write(tmp_path / "mine.csv", WIDE.replace("0.31", "1.3")))])
+    assert not list(out.rglob("*.*")) and "mine" not in list_folders()
+
+
+def test_a_name_that_is_taken_is_refused_and_can_be_replaced(out, tmp_path):
+    path = str(write(tmp_path / "mine.csv", WIDE))
+    carry_out(["add", path])
+    with pytest.raises(SystemExit, match="there is a set mine already; --name gives it another name, --replace"):
+        carry_out(["add", path])
+    assert carry_out(["add", path, "--replace"])["name"] == "mine"
+    with pytest.raises(SystemExit, match="there is a set blf already; --name gives it another name$"):
+        carry_out(["add", path, "--name", "blf", "--replace"])
+
+
+def test_a_folder_that_is_a_set_is_looked_at(out, tmp_path, capsys):
+    carry_out(["add", str(write(tmp_path / "mine.csv", WIDE))])
+    capsys.readouterr()
+    found = add.main((str(out / ".cache/sets/mine"),))
+    assert found["n_events"] == 8 and "names no licence: it can be used here" in capsys.readouterr().out
+
+
+def test_three_files_make_a_set(out, tmp_path):
+    folder = tmp_path / "three"
+    folder.mkdir()
+    write(folder / "events.csv", "event_id,kind,options,level\ne1,single,A|B|C,1\ne2,number,,3\n")
+    write(folder / "answers.csv", "event_id,value,spread\ne1,B,\ne2,12.5,2\n")
+    write(folder / "predictions.csv", "event_id,agent_id,value\ne1,x,B\ne2,x,13\n")
+    carry_out(["add", str(folder)])
+    assert load_set("three").rows()["correct"].tolist() == [1, 0]
+
+
+def test_inspect_logs_make_a_set(out, tmp_path):
+    from test_inspect_logs import write_log
+
+    found = carry_out(["add", str(write_log(tmp_path / "a.eval")), "--name", "logs"])
+    loaded = load_set("logs")
+    assert found["n_agents"] == 1 and len(loaded.predictions) == len(loaded.replies) > 0
+    assert isinstance(loaded.rows(), pd.DataFrame)

@@ -30,11 +30,16 @@ ABOUT, EVENTS = "set.toml", "events.csv.gz"
 
 
 def list_rooms() -> list[Path]:
-    """Return the folders that sets lie in, the last first: DAYBEFORE_SETS is one more, for notebooks that run apart."""
+    """Return the folders that sets lie in; those of DAYBEFORE_SETS (`add_room`) come last."""
     bases = (ROOT, Path(os.environ.get("DAYBEFORE_OUT") or ROOT))
     rooms = [base / room for base in bases for room in reversed(SETS)]
-    more = os.environ.get("DAYBEFORE_SETS")
-    return [*rooms, Path(more)] if more else rooms
+    return rooms + [Path(room) for room in os.environ.get("DAYBEFORE_SETS", "").split(os.pathsep) if room]
+
+
+def add_room(room: Path) -> None:
+    """Have this process, and those that it starts, find the sets of a folder by their names, wherever they write to."""
+    known = [part for part in os.environ.get("DAYBEFORE_SETS", "").split(os.pathsep) if part]
+    os.environ["DAYBEFORE_SETS"] = os.pathsep.join(dict.fromkeys([*known, str(room.resolve())]))
 
 
 def list_folders() -> dict[str, Path]:

@@ -27,7 +27,7 @@ from helpers.cli.main import show, tell
 from helpers.cli.score import draw_probabilities
 from helpers.figures import use_style
 from helpers.futurex.past import PRICED, read_window
-from helpers.places import SETS, list_folders
+from helpers.places import SETS, add_room, list_folders
 from helpers.question_sets import QuestionSet, find_set
 from helpers.scoring.runs import (
     Run,
@@ -63,8 +63,10 @@ def main(agents="", question_set=None, out=None):
     runs of its own all are drawn where none is named. Raises ValueError for a name that is none, with the nearest.
     """
     names = list_names(agents)
-    os.environ.setdefault("DAYBEFORE_SETS", str(locate_output(f"{SETS[1]}/any").parent.resolve()))
+    add_room(locate_output(f"{SETS[1]}/any").parent)
     chosen = question_set and find_set(question_set)
+    if chosen and chosen.folder:
+        add_room(chosen.folder.parent)
     if chosen and has_runs(chosen):
         folder = report.open_folder(out, "results", names or [chosen.name]) / chosen.name
         return {"agents": names, "sets": {chosen.name: draw_set(names, chosen, folder)}}

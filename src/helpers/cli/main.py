@@ -16,8 +16,6 @@ import time
 
 import click
 
-from helpers.question_sets import DEFAULT, find_set, list_sets
-
 SETTINGS = {
     "OPENBLAS_NUM_THREADS": "1",
     "OMP_NUM_THREADS": "1",
@@ -44,13 +42,21 @@ EXPECTED = (ValueError, LookupError, OSError, RuntimeError)
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Characters of an untrusted text that a terminal would obey: escapes, and marks that turn the direction of writing."""
 
-SET_NAMES = ", ".join(one.name for one in list_sets())
 STATUSES = "printed", "public", "replay", "synthetic", "as given"
 COUNT, AMOUNT = click.IntRange(min=1), click.FloatRange(min=0, min_open=True)
 MOMENT = click.DateTime(["%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M%z"])
 HORIZONS, FORMS = ("Early", "Mid", "Late", "Near"), ("inspect", "records", "dataset", "forecastbench")
 RULES = ("futurex_paper", "futurex_code")
 VENUES, EXECUTORS = ("polymarket", "manifold", "kalshi", "metaculus", "forecastbench"), ("local", "slurm", "dask")
+
+
+def name_sets():
+    """Return the names of the question sets that are here, for the help; none outside a checkout."""
+    try:
+        from helpers.question_sets import list_sets
+    except FileNotFoundError:
+        return ""
+    return ", ".join(one.name for one in list_sets()) + "; "
 
 
 class PartWay(SystemExit):
@@ -138,13 +144,19 @@ def command(example, module=""):
 
 def find_windows(context, parameter, given):
     """Return the windows of the question sets named (one, or several). Raises ValueError with the nearest name."""
-    if isinstance(given, tuple):
-        return tuple(find_set(name).window for name in given)
-    return given and find_set(given).window
+    from helpers.places import add_room  # here: it wants a checkout
+    from helpers.question_sets import find_set
+
+    found = [find_set(name) for name in ([given] if isinstance(given, str) else given or ())]
+    for one in found:
+        if one.folder:
+            add_room(one.folder.parent)
+    windows = tuple(one.window for one in found)
+    return windows if isinstance(given, tuple) else next(iter(windows), given)
 
 
 option = click.option
-set_help = f"{SET_NAMES}; default {DEFAULT}; or the path of a set's folder."
+set_help = f"{name_sets()}default october-2016; or the path of a set's folder."
 ASKING = (
     option("--samples", "n_samples", type=COUNT, help="Answers a question (default 1)."),
     option("--at-once", type=COUNT, help="Questions at once to a provider's model (default 8)."),

@@ -26,9 +26,10 @@ from helpers.models.secrets import hide_secrets, list_secrets
 from helpers.question_sets import WINDOWS, find_set
 from helpers.scoring.runs import list_recorded
 from helpers.scoring.scores import HEADLINE, build_matrix, score_predictions
+from helpers.sets import QuestionTables
 from helpers.stats.means import find_clusters, summarize_clustered
 from helpers.store import KEPT, ROOT, STORE, hash_text, locate_input, locate_output, read_runs, read_table
-from helpers.tables import TABLES, list_columns
+from helpers.tables import TABLES, check_table, list_columns
 from helpers.web.pages import GatewayError, read_kept
 from helpers.web.replay import open_world
 from helpers.worldreasoner.question_pages import NOTHING, tell_hindsight
@@ -101,7 +102,12 @@ def read_parts(windows=None):
     with suppress(FileNotFoundError):
         tables = {name: read_runs(locate_input(STORE), name, timings=True) for name in KEPT}
         yield tables | {"runs": tables["runs"].assign(origin="own")}
-    for folder in sorted({run.place for run in list_recorded()}):
+    recorded = list_recorded()
+    for loaded in dict.fromkeys(run.place for run in recorded if windows and run.window in windows):
+        if isinstance(loaded, QuestionTables):
+            tables = {name: check_table(name, getattr(loaded, name)) for name in KEPT}
+            yield tables | {"runs": tables["runs"].assign(origin="recorded")}
+    for folder in sorted({run.place for run in recorded if isinstance(run.place, str)}):
         if windows is None or folder.split("/")[0] in windows:
             tables = {name: read_table(name, folder) for name in KEPT}
             ids = tables["runs"].set_index("run_id")["ledger_run_id"]

@@ -35,7 +35,7 @@ def test_the_arms_of_the_repository_are_whole_and_nest(events):
 
 def test_a_replay_with_a_closed_door_is_what_was_recorded(provider, reach, monkeypatch, world, events, tmp_path):
     monkeypatch.setattr(arms, "load_arms", lambda: {"mock-A": ARM, "never-A": ARM})
-    monkeypatch.setattr(arms, "load_entries", lambda wanted=(): {"mock": ENTRY})
+    monkeypatch.setattr(arms, "load_entries", lambda wanted=(): dict.fromkeys(wanted, ENTRY))  # one of the reader's own
     reach()  # sets where writes go
     provider.answer = lambda asked: {"content": rf"\boxed{{{'AB'[len(asked['messages'][0]['content']) % 2]}}}"}
     door = open_door("mock-A", live=True, connection={"api_base": provider.address}, environment={})

@@ -169,7 +169,7 @@ NOTEBOOKS := $(filter $(NOTEBOOKS),$(LONG)) $(filter-out $(LONG),$(NOTEBOOKS))
   | .make/16_your_model .make/15_collecting_answers
 .make/11_fake_websites: | .make/14_building_questions .make/15_collecting_answers
 .make/00_tour: | .make/03_difficulty
-.make/23_hindsight_graphs .make/24_conditions: | .make/20_printed_results_and_dataset
+.make/23_hindsight_graphs .make/24_conditions .make/25_horizons: | .make/20_printed_results_and_dataset
 
 # All else that a run read is in its .make/<name>.d; a run without one, or with new recordings of its own, is out of date.
 $(foreach name,$(NOTEBOOKS),$(eval .make/$(name): $(wildcard data/runs/$(name)/*.gz) \

@@ -160,3 +160,14 @@ def test_effort_within_a_model_and_the_belief_state_over_all_pairs(rows):
             changes.append(wide[arm] - wide[f"{arm}-nobelief"])
     assert len(changes) == 10
     assert pd.concat(changes, axis=1).mean(axis=1).mean() == pytest.approx(-0.0029, abs=5e-5)
+
+
+def test_models_without_tools_fall_behind_the_price_as_a_market_nears_its_end():
+    moments = pd.read_csv(ROOT / "data/public/timeseek_moments.csv").set_index(["model", "moment"])
+    assert (moments["brier_price"] - moments["brier"] - moments["gain"]).abs().max() < 1e-5
+    end, start = moments.xs("close_minus_1", level="moment"), moments.xs("open_plus_1", level="moment")
+    assert (end["high"] < 0).all() and ((start["low"] < 0) & (start["high"] > 0)).all()
+    tools = pd.read_csv(ROOT / "data/public/timeseek_tools.csv")
+    single = tools[tools["model"] != "all"].query("moment == 'close_minus_1'")
+    assert len(single) == 10
+    assert (single["brier_tools"] - single["brier_none"]).mean() == pytest.approx(-0.0899, abs=1e-4)

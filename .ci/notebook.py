@@ -165,8 +165,9 @@ def write_rules(name, follows, reads, written):
     """Return make's rules for a notebook that has run: what it read, what it wrote, the folders it listed.
 
     A file that is read and gone later is no error but makes the notebook run (the lines without recipe). A written
-    file is looked at again after its notebook ran: only if it changed do its readers run. A listed folder is compared
-    by the names in it (folders' times change with every write).
+    file is looked at again after its notebook ran: only if it changed do its readers run; one that is newer than the
+    run was changed by another hand, and the notebook runs again. A listed folder is compared by the names in it
+    (folders' times change with every write).
     """
     wrote = " ".join(path.as_posix() for path in written)
     sources = " ".join(path for path in reads if not path.endswith("/"))
@@ -175,6 +176,8 @@ def write_rules(name, follows, reads, written):
     lines += [f"{stamp}: {sources}", f"{sources}:"] * bool(sources)
     if made := " ".join(path for path in wrote.split() if WRITTEN.match(path)):
         lines += [f"{made}: {stamp} ; +", f"{stamp}: $(call unlike,$(wildcard {made}),{made})"]
+        # What was changed by another hand since: `find` is asked as make cannot depend on what it makes.
+        lines.append(f"{stamp}: $(if $(shell find {made} -newer {stamp} 2>/dev/null),FORCE)")
     for folder in (path for path in reads if path.endswith("/")):
         names = " ".join(sorted(entry for entry in os.listdir(folder) if not entry.startswith(".")))
         lines.append(f"{stamp}: $(call unlike,$(notdir $(wildcard {folder}*)),{names})")

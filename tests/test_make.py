@@ -160,6 +160,10 @@ def test_figures_runs_what_is_out_of_date_and_leaves_all_as_it_was_when_a_cell_f
     assert make_figures(kit)[:2] == (0, ["40_first", "42_prompt"]), "an unchanged table leaves its readers alone"
     assert read_results(kit) == first, "the same bytes on every run"
 
+    (kit / "data/tables/n.txt").write_text("9")
+    assert "40_first" in make_figures(kit)[1], "what another hand changed is made again"
+    assert read_results(kit) == first
+
     make_notebook(kit, "40_first", WRITE.replace('"1"', '"2"'))
     assert make_figures(kit)[:2] == (0, ["40_first", "41_second"]), "a changed table makes its readers run"
     assert "'2'" in (kit / "notebooks/41_second.ipynb").read_text(encoding="utf-8")

@@ -4,10 +4,12 @@ import re
 import subprocess
 import sys
 import time
+import types
 
 import pandas as pd
 import pytest
 
+from helpers import places, store
 from helpers.store import (
     ROOT,
     SCHEMA,
@@ -135,3 +137,22 @@ def test_columns_that_the_contract_has_gained_are_added_to_an_older_store(path):
     store.close()
     key = {"run_id": "r", "event_id": "e", "sample": 0}
     save_questions(open_store(path), [(key, key, [key | {"step": 0, "tool": "fetch"}])])
+
+
+def test_a_notebook_with_other_parameters_by_hand_writes_below_results(tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("DAYBEFORE_OUT", raising=False)
+    monkeypatch.setattr(store, "ROOT", tmp_path)
+    monkeypatch.setattr(places, "ROOT", tmp_path)
+    cells = ['agents: str = ""\nseed: int = 7', '# Parameters\nagents = "my agent"\n']
+    shell = types.SimpleNamespace(user_ns={"In": cells})
+    monkeypatch.setattr("IPython.get_ipython", lambda: shell)
+    own = store.locate_output("figures/futurex_fig8.png")
+    assert own.is_relative_to(tmp_path / "results/notebooks") and "agents-my_agent" in str(own)
+    assert store.locate_output("data/tables/A/x.csv").is_relative_to(tmp_path / "results/notebooks")
+    assert store.locate_output(store.STORE) == tmp_path / store.STORE, "what is asked is kept where it is looked for"
+    own.write_text("mine")
+    assert store.locate_input("figures/futurex_fig8.png") == own
+    said = capsys.readouterr().out
+    assert said.count("\n") == 1 and "agents set by hand: figures and tables go to results/notebooks/" in said
+    cells[1] = '# Parameters\nagents = ""\n'
+    assert store.locate_output("figures/futurex_fig8.png") == tmp_path / "figures/futurex_fig8.png"

@@ -1,6 +1,11 @@
 """Where the checkout is whose data are read, and the folders of its question sets; imports nothing that takes time."""
 
+import ast
+import hashlib
 import os
+import re
+import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 
@@ -21,6 +26,68 @@ def find_root(code: Path) -> Path:
 
 ROOT = find_root(Path(__file__))
 """The top level of the checkout that is used."""
+
+
+FOREIGN = "results/notebooks"
+"""Where a notebook's figures and tables go that is run by hand with parameters other than its own."""
+
+TOLD: set[Path] = set()
+"""Folders below `FOREIGN` that this process has named."""
+
+
+def list_changed(cells: Sequence[str]) -> dict[str, object]:
+    """Return the parameters that papermill set to other values than a notebook's own, from the cells that have run.
+
+    Papermill puts a cell that begins "# Parameters" behind the notebook's own.
+
+    >>> list_changed(['agents: str = ""', "# Parameters\\nagents = 'mine'", "agents.split()"])
+    {'agents': 'mine'}
+    >>> list_changed(['agents: str = ""', '# Parameters\\nagents = ""']), list_changed(["agents = 'mine'"])
+    ({}, {})
+    """
+    for at, cell in enumerate(cells):
+        if cell.startswith("# Parameters\n"):
+            own: dict[str, object] = {}
+            for before in cells[:at]:
+                own |= read_literals(before)
+            return {name: value for name, value in read_literals(cell).items() if own.get(name) != value}
+    return {}
+
+
+def read_literals(code: str) -> dict[str, object]:
+    """Return the names that a cell sets to plain values; {} for a cell that plain Python cannot read."""
+    found = {}
+    try:
+        lines = ast.parse(code).body
+    except SyntaxError:
+        return {}
+    for line in lines:
+        targets = line.targets if isinstance(line, ast.Assign) else [getattr(line, "target", None)]
+        if isinstance(line, ast.Assign | ast.AnnAssign) and isinstance(targets[0], ast.Name) and line.value:
+            try:
+                found[targets[0].id] = ast.literal_eval(line.value)
+            except ValueError:
+                continue
+    return found
+
+
+def find_foreign() -> Path | None:
+    """Return the folder for what a notebook writes that runs by hand with parameters other than its own, else None.
+
+    It is named once, as a line of the notebook's output.
+    """
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    changed = list_changed(shell.user_ns.get("In", [])) if shell else {}
+    if not changed:
+        return None
+    told = re.sub(r"[^\w.-]+", "_", "+".join(f"{name}-{value}" for name, value in sorted(changed.items())))[:60]
+    digest = hashlib.sha256(repr(sorted(changed.items())).encode()).hexdigest()[:8]
+    folder = ROOT / FOREIGN / f"{told}-{digest}"
+    if folder not in TOLD:
+        TOLD.add(folder)
+        where = folder.relative_to(ROOT)
+        print(f"{', '.join(sorted(changed))} set by hand: figures and tables go to {where}, the kit's own stay")
+    return folder
 
 
 SETS = ("data/sets", ".cache/sets")

@@ -17,13 +17,22 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers.places import ROOT
+from helpers.places import ROOT, find_foreign
 from helpers.tables import DIGEST, HELD, OPTIONAL, REPLY_STATUSES, TABLES, check_table, list_columns
+
+DRAWN = ("figures/", "data/tables/")
+"""What notebooks write of the repository's files."""
 
 
 def locate_output(relative):
-    """Return where a file is to be written: under `DAYBEFORE_OUT` if set, else in the repository; makes its folder."""
-    path = Path(os.environ.get("DAYBEFORE_OUT") or ROOT) / relative
+    """Return where a file is to be written: under `DAYBEFORE_OUT` if set, else in the repository; makes its folder.
+
+    What a notebook draws and tabulates by hand with parameters other than its own goes elsewhere (`find_foreign`).
+    """
+    base = os.environ.get("DAYBEFORE_OUT")
+    if not base and str(relative).startswith(DRAWN):
+        base = find_foreign()
+    path = Path(base or ROOT) / relative
     path.parent.mkdir(parents=True, exist_ok=True)
     return path
 
@@ -55,7 +64,10 @@ def locate_input(relative):
 
     Raises FileNotFoundError that says which target makes it.
     """
-    for base in (os.environ.get("DAYBEFORE_OUT"), ROOT):
+    out = os.environ.get("DAYBEFORE_OUT")
+    if not out and str(relative).startswith(DRAWN):
+        out = find_foreign()
+    for base in (out, ROOT):
         if base and (Path(base) / relative).exists():
             return Path(base) / relative
     raise FileNotFoundError(f"{relative} is not there; `make figures` builds it")

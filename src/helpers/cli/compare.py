@@ -4,6 +4,7 @@ A run is named by its run_id, or by its agent's name: of a local run, else of a 
 is over the events that both predicted. Intervals and tests are clustered by source.
 """
 
+import shlex
 from pathlib import Path
 
 from helpers.cli import report
@@ -21,6 +22,8 @@ ADJUSTED = (
     "adjusted: each score is split into an effect of the question and one of the agent (least squares, a missing "
     "prediction counting 0). It takes a lead to be the same on every question: an adjustment, not a test in pairs"
 )
+MIN_SHARED = 25
+"""Below so many shared events the run that was asked the fewest is named."""
 FAMILY = "Holm over {} pairs; significant below {}; MDE: the smallest difference found with 80% power at this sd and n"
 
 
@@ -125,8 +128,8 @@ def tabulate_pairs(pairs):
         by_event = pairs.assign(low=pairs["low_by_event"], high=pairs["high_by_event"])
         shown["by event"] = [report.write_difference(row, 3) for row in by_event.to_dict("records")]
         shown["coverage"] = [f"{a:.0%}, {b:.0%}" for a, b in pairs[["coverage_a", "coverage_b"]].to_numpy()]
-    for name, column in (("p (Holm)", "p_holm"), ("MDE", "mde")):
-        shown[name] = pairs[column].map("{:.3f}".format).where(pairs[column].notna(), "-")
+    shown["p (Holm)"] = pairs["p_holm"].map(report.write_p)
+    shown["MDE"] = pairs["mde"].map("{:.3f}".format).where(pairs["mde"].notna(), "-")
     shown["n (sources)"] = [f"{n} ({n_clusters})" for n, n_clusters in pairs[["n", "n_clusters"]].to_numpy()]
     return shown.assign(verdict=pairs["verdict"])
 
@@ -160,6 +163,12 @@ def main(names=(), window="A", out=None, adjust=False, explain=False):
     if not adjust:
         shared = set.intersection(*(asked[run.label] for run in runs))
         kept = runs + [run for run in kept[n_runs:] if shared <= asked.get(run.label, set())]
+    if not names and len(shared) < min(MIN_SHARED, max(len(asked[run.label]) for run in runs)):
+        least = min(runs, key=lambda run: len(asked[run.label]))
+        notes.append(
+            f"{least.label} ({least.run_id}) was asked {len(asked[least.label])} events and keeps the comparison to "
+            f"{len(shared)}: name the others by RUNS=, or remove it by `daybefore rm {least.run_id}`"
+        )
     if not shared:
         told = ", ".join(f"{run.label} ({len(asked[run.label])} of {find_set(run.window).name})" for run in runs)
         do = "run them on the same set and LIMIT, compare fewer, or add --adjust"
@@ -198,7 +207,9 @@ def main(names=(), window="A", out=None, adjust=False, explain=False):
     page = report.write_page(folder, f"{title} on {question_set.name}", sections, **written)[1]
     printed = [report.write_table(table.set_index(table.columns[0]), explain) for _, table in sections.values()]
     words = [*notes, *(legend if explain else [legend[0].split("; MDE")[0], report.EXPLAIN])]
-    words += [f"open in a browser: {page}", f'figures of these: make figures RUN="{folder}"']
+    words += [f"open in a browser: {page}"]
+    if own := [run.agent_id for run in runs if run.category != "baseline"]:
+        words += [f'the papers\' figures with these: make figures AGENTS="{shlex.join(dict.fromkeys(own))}"']
     show("\n\n".join([*printed, "\n".join(words)]))
     files = [str(folder / name) for name in ("index.html", *files)]
     found = {"window": question_set.window, "n_events": len(events), "n_scored": n, "notes": notes, "files": files}

@@ -349,6 +349,19 @@ def recover():
     """Put a damaged STORE (default: data/runs/store.sqlite) together again; the damaged file is kept."""
 
 
+@command("")
+@question_set
+def runs():
+    """The runs of this machine, with what they hold and cost."""
+
+
+@command("my_agent-A-01234567")
+@click.argument("run", metavar="RUN")
+@option("--yes", is_flag=True, help="Do not ask whether it is meant.")
+def rm():
+    """Remove a RUN (a run_id of `daybefore runs`); what was asked and paid is kept in an archive."""
+
+
 @command("--arm qwen_zero_shot-A --minutes 30")
 @option("--arm", "arm_ids", multiple=True, help="A name in data/arms.toml; several times, or none for all.")
 @option("--minutes", type=AMOUNT, help="Stop after so many (default: when all is recorded).")

@@ -159,6 +159,17 @@ def write_difference(pair, digits=2):
     return f"{value} ({f'{low} to {high}' if np.isfinite(pair['low']) else 'inconclusive'})"
 
 
+def write_p(value: float) -> str:
+    """Return a p-value as text, "-" for none; one that would round to zero as below a thousandth.
+
+    >>> write_p(0.0421), write_p(0.0002), write_p(math.nan)
+    ('0.042', '<0.001', '-')
+    """
+    if not np.isfinite(value):
+        return "-"
+    return f"{value:.3f}" if value >= 0.001 else "<0.001"
+
+
 def write_table(table, explain=True):
     """Return a table whose index is printed as text, in parts of no more than `WIDTH` columns.
 

@@ -275,6 +275,12 @@ def check_sheet(file, table, needs, *, filled=(), key=(), words=None):
             yield describe_problem(file, row, column, f"{show(found)} is none of {listed}{suggest(found, known)}")
 
 
+def unescape_cells(table):
+    """Return a table that `escape_cells` wrote, as it was."""
+    texts = [name for name in table if table[name].map(type).eq(str).any()]
+    return table.assign(**{name: table[name].str.replace(r"^'(?=[=+@\t\r-])", "", regex=True) for name in texts})
+
+
 def escape_cells(table):
     """Return a table whose texts no spreadsheet takes for a formula: one that begins like it gets a ' before it.
 

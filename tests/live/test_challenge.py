@@ -21,7 +21,7 @@ MALFORMED = [
     ("an id that is absent", {"prompt": "Will it rain?"}, "row 2: id is missing"),
     ("an id that repeats", GOOD, "row 2, id: 'q1' stands in row 1 already"),
     ("an id that is a path", GOOD | {"id": "../q"}, "row 2, id: "),
-    ("an id that is a number", GOOD | {"id": 7}, "row 2, id: "),
+    ("an id that is a fraction", GOOD | {"id": 7.5}, "row 2, id: "),
     ("a prompt that is absent", {"id": "q2"}, "row 2: prompt is missing"),
     ("a prompt that is blank", {"id": "q2", "prompt": "  "}, "row 2, prompt: "),
     ("a prompt without end", {"id": "q2", "prompt": "a" * 30_001}, "row 2, prompt: "),

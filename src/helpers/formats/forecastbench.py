@@ -179,7 +179,8 @@ def build_submission(organization, model, question_set, forecasts):
     names = ("id", "source", "forecast", "resolution_date", "reasoning")
     made = [dict(zip(names, row, strict=True)) for row in forecasts]
     made = [row | {"forecast": MISSING if row["forecast"] is None else round(row["forecast"], 6)} for row in made]
-    return {"organization": organization, "model": model, "question_set": question_set, "forecasts": made}
+    about = {"organization": organization, "model": model, "model_organization": organization}
+    return about | {"question_set": question_set, "forecasts": made}
 
 
 def clean(text):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 
 import pandas as pd
+import pyarrow.parquet as pq
 from pydantic import StringConstraints
 
 from helpers.calendar import ZONE, stamp_moment
@@ -85,6 +86,9 @@ def read_end(text):
         moment += pd.Timedelta(days=1)
     return moment.tz_localize(ZONE) if moment.tzinfo is None else moment.tz_convert(ZONE)
 
+
+MAX_OPEN, N_BATCH = 200_000_000, 256
+"""Bytes that a parquet file may open to, and rows of it that are read at a time."""
 
 ID = Annotated[str, StringConstraints(pattern=r"^[\w.:-]{1,100}$")]
 TEXT = Annotated[
@@ -165,7 +169,7 @@ def read_rows(path, name):
         elif path.suffix == ".jsonl":
             rows = [row for _, row in read_lines(path)]
         else:  # the hub's copies have no suffix
-            rows = pd.read_parquet(path).to_dict("records")
+            rows = read_parquet(path)
     except (ValueError, OSError) as error:  # pandas' and pyarrow's own are ValueErrors
         raise ValueError(f"{name} cannot be read as {path.suffix or '.parquet'} ({str(error)[:120]})") from None
     if isinstance(rows, dict) and "forecast_due_date" in rows:
@@ -175,10 +179,27 @@ def read_rows(path, name):
     return [clean_row(row) if isinstance(row, dict) else row for row in rows]
 
 
+def read_parquet(path):
+    """Return a parquet file's rows as dicts. Raises ValueError for one that opens to over `MAX_OPEN` bytes.
+
+    It is read a batch at a time, since a small file can hold one text a million times.
+    """
+    rows, size = [], 0
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(batch_size=N_BATCH):
+            size += batch.nbytes
+            if size > MAX_OPEN:
+                raise ValueError(f"it opens to over {MAX_OPEN // 1_000_000} MB")
+            rows += batch.to_pandas().to_dict("records")
+    return rows
+
+
 def clean_row(row):
     """Return a row of plain values without blank cells: numpy's numbers as Python's, moments as text."""
     cells = {str(name): cell.item() if hasattr(cell, "item") else cell for name, cell in row.items()}
     cells = {name: cell for name, cell in cells.items() if cell is not None and cell != "" and cell == cell}
+    if isinstance(cells.get("id"), int) and not isinstance(cells["id"], bool):
+        cells["id"] = str(cells["id"])
     for name in AMOUNTS & set(cells):  # which a csv holds as text
         if isinstance(cells[name], str) and DIGITS.fullmatch(cells[name]):
             cells[name] = float(cells[name])

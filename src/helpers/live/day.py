@@ -151,7 +151,9 @@ def list_trouble(looks):
     >>> list_trouble(looks)
     ['a: 3 looks in a row failed, the last: down (no answer)']
     """
-    told = []
+    told, newest = [], looks.drop_duplicates("source_id", keep="last")
+    if len(newest) > 1 and (newest["kind"] != "ok").all():
+        told.append(f"none of the {len(newest)} sources could be read: is this machine's network up?")
     for source_id, rows in looks.groupby("source_id", sort=True):
         kinds, last = rows["kind"].tolist(), rows.iloc[-1]
         n = next((at for at, kind in enumerate(reversed(kinds)) if kind == "ok"), len(kinds))

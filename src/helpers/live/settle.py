@@ -44,17 +44,18 @@ def read_answers(place, events, rows, is_own=True):
         event, field = kinds.get(str(row.get("id"))), next((name for name in FIELDS if name in row), None)
         if event is None:
             continue
+        key = str(row["id"])  # which a file may hold as a number
         value, why = read_truth(row[field], event) if field else (None, f"wanted is one of {', '.join(FIELDS)}")
         told = f", {field}: {str(row[field])[:40]!r} is no {event['kind']} ({why})" if field else f": {why}"
         if value is None:
             problems.append(f"{place}, row {n}{told}")
-        elif row["id"] in found and found[row["id"]]["value"] != dump_json(value):
-            problems.append(f"{place}, row {n}, id: {row['id']!r} stands twice, with two answers")
+        elif key in found and found[key]["value"] != dump_json(value):
+            problems.append(f"{place}, row {n}, id: {key!r} stands twice, with two answers")
         else:
             is_number, is_given = event["kind"] == "number", isinstance(row.get("spread"), int | float)
-            about = {"event_id": row["id"], "value": dump_json(value), "status": "ok", "price": row.get("price")}
+            about = {"event_id": key, "value": dump_json(value), "status": "ok", "price": row.get("price")}
             about["spread"] = float(row["spread"]) if is_number and is_given else None
-            found[row["id"]] = about
+            found[key] = about
     if problems and is_own:
         raise Problems(problems[:20])
     if not found:
@@ -74,7 +75,7 @@ def read_truth(cell, event):
     if isinstance(cell, str) and cell.strip()[:1] == "[":
         try:
             cell = ast.literal_eval(cell.strip())
-        except (ValueError, SyntaxError):
+        except (ValueError, SyntaxError, TypeError, RecursionError, MemoryError):  # Python's reader raises each
             if "[" not in (options or ()):  # a label of FutureX's, the one after Z
                 return None, "a list that cannot be read"
     cell = cell.tolist() if hasattr(cell, "tolist") else cell
@@ -147,7 +148,7 @@ def read_board(path):
             rows = rows["weekly"][week]
         table = pd.DataFrame(rows).rename(columns={"modelName": "name", "overallScore": "overall"})
         table = table[["name", "overall"]].astype({"overall": float}).dropna()
-    except (ValueError, KeyError, TypeError) as problem:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
         wanted = "a json or csv with modelName and overallScore"
         raise ValueError(f"{path.name} is no board: {wanted} ({problem})") from None
     table["overall"] /= 100

@@ -14,6 +14,7 @@ from pathlib import Path
 import pandas as pd
 
 from helpers.calendar import ZONE
+from helpers.faults import escape_cells, unescape_cells
 from helpers.formats.export import ORGANIZATION
 from helpers.formats.forecastbench import VENUES, build_submission, find_chance
 from helpers.live.challenge import read_end
@@ -128,7 +129,7 @@ def read_week(out=None):
     if not folders:
         raise ValueError(f"{base} holds no week that was asked ({STATE}); `daybefore week --agent NAME` makes one")
     folder = max(sorted(folders), key=lambda one: read_state(one)["rounds"][-1]["as_of"])
-    events = pd.read_csv(folder / QUESTIONS, dtype={"event_id": str})
+    events = unescape_cells(pd.read_csv(folder / QUESTIONS, dtype={"event_id": str}))
     return folder, read_state(folder), check_table("events", events)
 
 
@@ -160,7 +161,7 @@ def write_week(folder, state, events):
     given = {name: state["standing"].get(name, {}).get("prediction", "") for name in events["event_id"]}
     rows = [{"id": name, "prediction": prediction} for name, prediction in given.items()]
     texts = {
-        QUESTIONS: events.to_csv(index=False, lineterminator="\n"),
+        QUESTIONS: escape_cells(events).to_csv(index=False, lineterminator="\n"),
         STATE: json.dumps(state, ensure_ascii=False, indent=1, sort_keys=True) + "\n",
         "submission.json": json.dumps(rows, ensure_ascii=False, indent=1) + "\n",
         "submission.jsonl": "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows),

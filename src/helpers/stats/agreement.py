@@ -53,8 +53,10 @@ def compute_kappa(tables):
 def measure_kappa(first, second, n_labels, rng, n_boot=2000, clusters=None):
     """Return Cohen's kappa of two columns of codes (0 to `n_labels` - 1) as (kappa, low, high), cases drawn anew.
 
-    `clusters` (one a case) are drawn whole; of fewer than MIN_CLUSTERS there is no interval.
+    `clusters` (one a case) are drawn whole; of fewer than MIN_CLUSTERS there is no interval. Of no case all are NaN.
     """
+    if not len(first):
+        return math.nan, math.nan, math.nan
     cells = np.eye(n_labels**2)[np.asarray(first, dtype=int) * n_labels + np.asarray(second, dtype=int)]
     if clusters is not None:
         cells = pd.DataFrame(cells).groupby(np.asarray(clusters), sort=False).sum().to_numpy()
@@ -75,7 +77,9 @@ def measure_judge(flags, truth, rng, n_boot, **about):
     for name, flagged in (("precision", [t for f, t in pairs if f]), ("recall", [f for f, t in pairs if t])):
         share = measure_share(flagged)
         row |= {name: share["share"], f"{name}_low": share["low"], f"{name}_high": share["high"]}
-    kappa, low, high = measure_kappa(*np.array(pairs).T, 2, rng, n_boot * (0 < row["n_flagged"] < row["n"]))
+    kappa, low, high = measure_kappa(
+        *np.array(pairs).reshape(-1, 2).T, 2, rng, n_boot * (0 < row["n_flagged"] < row["n"])
+    )
     row |= {"kappa": kappa, "kappa_low": low, "kappa_high": high}
     reading = row | {"n_rarer": min(row["n_true"], row["n"] - row["n_true"])}
     return row | {"verdict": judge_fit([reading], **{"is_fresh": False} | about)}

@@ -34,6 +34,8 @@ N_LISTED = 1000
 """Articles that a feed's front page lists, the newest; those are searched."""
 DAYS_END = pd.Timedelta(hours=36)
 """From a day's first moment in UTC until it has ended everywhere (at UTC-12)."""
+MAX_DEPTH = 20
+"""Lists and tables within each other in a day's file."""
 EVENTS_KEY = "Intelligence_Payload"
 """The key that marks a genuine file of the current events."""
 DAY_FILE = re.compile(r"(?:\./)?\d{4}/\d\d/(\d{4}-\d\d-\d\d)\.yaml")
@@ -144,7 +146,7 @@ def describe_articles(paths):
     """Return what a run's condition says of the articles it may search: names and digests; None without any."""
     told = []
     for path in map(Path, paths):
-        files = sorted(path.glob("*.jsonl")) if path.is_dir() else [path]
+        files = list_files(path) if path.is_dir() else [path]
         digest = hash_text("".join(f"{file.name} {hash_file(file)}\n" for file in files), 8)
         told.append(f"{slug(path.name.removesuffix('.tar.gz'))} {digest}")
     return f"with articles {', '.join(told)}" if told else None
@@ -175,6 +177,7 @@ def read_events(path):
 def read_day(data, day):
     """Return {topic: lines} of a day's file. Raises ValueError that says why it is refused."""
     try:
+        check_yaml(data)
         content = yaml.load(data, LOADER)  # noqa: S506 (a safe loader)
     except (yaml.YAMLError, ValueError, RecursionError):
         raise ValueError("no valid YAML") from None
@@ -183,7 +186,29 @@ def read_day(data, day):
         raise ValueError(f"no key {EVENTS_KEY}")
     if str(content.get("Date")) != day:
         raise ValueError("its Date is another day's")
+    if not all(isinstance(lines, list | None) for lines in topics.values()):
+        raise ValueError("a topic that is no list of lines")
     return {str(topic): [*map(str, lines)] for topic, lines in topics.items() if lines}
+
+
+def check_yaml(data):
+    """Raise ValueError for YAML with aliases, which can grow without end, and for one nested over `MAX_DEPTH` deep."""
+    depth = 0
+    for event in yaml.parse(data, LOADER):
+        if isinstance(event, yaml.AliasEvent):
+            raise ValueError("an alias")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > MAX_DEPTH:
+            raise ValueError("nested too deep")
+
+
+def list_files(folder):
+    """Return the files of articles in a folder. Raises ValueError for one that is no plain file, such as a pipe."""
+    files = sorted(folder.glob("*.jsonl"))
+    for file in files:
+        if not file.is_file():
+            raise ValueError(f"{file.name} in {folder.name} is no plain file; take it away")
+    return files
 
 
 def write_article(day, topic, lines):
@@ -248,7 +273,7 @@ def read_folder(folder):
     field, and what `read_lines` does.
     """
     articles, refused, wrong, seen = [], [], [], {}
-    for place, row in (line for file in sorted(folder.glob("*.jsonl")) for line in read_lines(file)):
+    for place, row in (line for file in list_files(folder) for line in read_lines(file)):
         if faults := find_faults(row, Line):
             wrong += [f"{place}{', ' * bool(field)}{name_field(field)}: {words}" for field, words in faults]
         elif (first := seen.setdefault(key := str(row["id"]), place)) != place:

@@ -1,0 +1,60 @@
+"""Files of strangers end in one sentence or a blank, never in a traceback."""
+
+import math
+import os
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from helpers.faults import escape_cells, unescape_cells
+from helpers.formats.forecastbench import build_submission
+from helpers.live.challenge import clean_row, read_rows
+from helpers.live.day import list_trouble
+from helpers.live.settle import read_board, read_truth
+from helpers.stats.agreement import measure_kappa
+from helpers.web.news import EVENTS_KEY, list_files, read_day
+
+
+@pytest.mark.parametrize("cell", ["[" + "-" * 50_000 + "1]", "[{{1}:2}]", "[" * 5000])
+def test_a_list_that_python_cannot_read_is_a_sentence(cell):
+    event = {"kind": "list", "options": None, "unit": None}
+    assert read_truth(cell, event) == (None, "a list that cannot be read")
+
+
+def test_a_deep_board_and_a_large_parquet_are_refused(tmp_path, monkeypatch):
+    (tmp_path / "board.json").write_text("[" * 100_000)
+    with pytest.raises(ValueError, match="is no board"):
+        read_board(tmp_path / "board.json")
+    path = tmp_path / "rows.parquet"
+    pd.DataFrame({"id": ["a"] * 4000, "prompt": ["x" * 10_000] * 4000}).to_parquet(path)
+    assert len(read_rows(path, path.name)) == 4000 and path.stat().st_size < 100_000
+    monkeypatch.setattr("helpers.live.challenge.MAX_OPEN", 10_000_000)
+    with pytest.raises(ValueError, match="opens to over 10 MB"):
+        read_rows(path, path.name)
+
+
+@pytest.mark.parametrize("topics", ["{a: &x [b], c: *x}", "{a: 7}", "[" * 40 + "]" * 40])
+def test_a_day_with_aliases_numbers_or_depth_is_refused(topics):
+    with pytest.raises(ValueError, match="YAML|topic|key"):
+        read_day(f"Date: 2016-10-10\n{EVENTS_KEY}: {topics}\n".encode(), "2016-10-10")
+
+
+def test_a_pipe_among_articles_does_not_hang(tmp_path):
+    os.mkfifo(tmp_path / "a.jsonl")
+    with pytest.raises(ValueError, match="no plain file"):
+        list_files(tmp_path)
+
+
+def test_numbers_as_ids_formulas_and_no_cases():
+    assert clean_row({"id": np.int64(7)}) == {"id": "7"}
+    table = pd.DataFrame({"unit": ["=HYPERLINK(1)", None, "%"], "level": [1, 2, 3]})
+    assert escape_cells(table)["unit"][0][0] == "'"
+    assert unescape_cells(escape_cells(table)).equals(table)
+    assert all(map(math.isnan, measure_kappa([], [], 2, np.random.default_rng(0))))
+    assert build_submission("kit", "m", "set", [])["model_organization"] == "kit"
+
+
+def test_all_sources_down_needs_a_person():
+    looks = pd.DataFrame({"source_id": ["a", "b"], "kind": "down", "reason": "no answer"})
+    assert list_trouble(looks)[0].startswith("none of the 2 sources could be read")

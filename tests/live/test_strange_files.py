@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from helpers.faults import escape_cells, unescape_cells
-from helpers.formats.forecastbench import build_submission
+from helpers.formats.forecastbench import build_submission, list_rows
 from helpers.live.challenge import clean_row, read_rows
 from helpers.live.day import list_trouble
 from helpers.live.settle import read_board, read_truth
@@ -58,3 +58,11 @@ def test_numbers_as_ids_formulas_and_no_cases():
 def test_all_sources_down_needs_a_person():
     looks = pd.DataFrame({"source_id": ["a", "b"], "kind": "down", "reason": "no answer"})
     assert list_trouble(looks)[0].startswith("none of the 2 sources could be read")
+
+
+def test_rows_of_kalshi_in_a_set_are_asked():
+    row = {"id": "KX-1", "source": "kalshi", "question": "Will it rain?", "resolution_criteria": "By the station."}
+    row |= {"background": "", "freeze_datetime": "2026-09-17T00:00:00+00:00", "freeze_datetime_value": "0.4"}
+    row |= {"market_info_resolution_criteria": "By the station.", "resolution_dates": "N/A"}
+    whole = {"forecast_due_date": "2026-09-27", "question_set": "2026-09-27-llm.json", "questions": [row]}
+    assert len(list_rows(whole, "set.json")) == 1

@@ -21,7 +21,7 @@ from helpers.formats.futurex import word_prompt
 from helpers.store import dump_json
 from helpers.tables import allow, check_table
 
-VENUES = ("infer", "manifold", "metaculus", "polymarket")
+VENUES = ("infer", "kalshi", "manifold", "metaculus", "polymarket")
 """Sources of a question set that are prediction markets; the others are series."""
 RULES = ("market_info_resolution_criteria", "background", "resolution_criteria")
 """Where a set may say how a question is decided, the first that says something counts."""

@@ -19,6 +19,8 @@ from public.sets import build as build_sets
 LARGEST = 200_000
 """Bytes of one table."""
 DIGITS = 6
+RELEASE = "worldreasoner_db"
+"""A file whose tables are not committed: it is read only where it is asked for by name."""
 
 
 def list_builders():
@@ -75,9 +77,12 @@ def main(builders):
     leaves its tables as they are.
     """
     alone, sets = list_builders(), build_sets.list_builders()
+    builders, release = [name for name in builders if name != RELEASE], RELEASE in builders
+    if release and not builders:
+        return importlib.import_module(f"public.{RELEASE}").main()
     if unknown := set(builders) - {"index", "sets", *alone, *sets}:
         raise SystemExit(f"no builder {min(unknown)}; there are {', '.join(alone)}, sets, {', '.join(sets)}")
-    n_failed = 0
+    n_failed = importlib.import_module(f"public.{RELEASE}").main() if release else 0
     if not builders or "sets" in builders:
         n_failed += build_sets.main(sets)
     elif named := [name for name in builders if name in sets]:

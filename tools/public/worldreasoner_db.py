@@ -1,0 +1,49 @@
+"""WorldReasoner's released database: `make public ARGS="worldreasoner_db"` prints the paper's tables of it.
+
+The file, worldreasoner_public.db of release v1.0.0 of github realbits-lab/worldreasoner, is looked for in the folder
+that KIT_DATA_MIRROR names, under worldreasoner/, and in .cache/public/worldreasoner. Its tables go to
+.cache/worldreasoner_db; nothing of it is committed.
+"""
+
+import os
+import sys
+from pathlib import Path
+
+from helpers import store
+from helpers.public_files import CACHE, MIRROR
+from helpers.worldreasoner.release import add_recall, list_forecasts, read_release, tabulate_release
+
+FILE = "worldreasoner/worldreasoner_public.db"
+OUT = ".cache/worldreasoner_db"
+
+
+def locate() -> Path:
+    """Return the path of the database. Raises FileNotFoundError that says where to put it."""
+    mirror = os.environ.get(MIRROR)
+    for folder in [store.ROOT / mirror, CACHE] if mirror else [CACHE]:
+        if (folder / FILE).is_file():
+            return folder / FILE
+    raise FileNotFoundError(
+        f"{FILE} is neither in the folder of {MIRROR} nor in .cache/public; download worldreasoner_public.db of "
+        "release v1.0.0 of github.com/realbits-lab/worldreasoner and put it there"
+    )
+
+
+def main() -> int:
+    """Write and print the tables; returns 1, with a sentence, where the file cannot be had or read."""
+    try:
+        tables = read_release(locate())
+    except (FileNotFoundError, ValueError) as problem:
+        print(f"worldreasoner_db: {problem}", file=sys.stderr)
+        return 1
+    rows = add_recall(list_forecasts(tables), tables)
+    if rows.empty:
+        print("worldreasoner_db: no forecast names its condition and was evaluated", file=sys.stderr)
+        return 1
+    counts = ", ".join(f"{len(table):,} {name}" for name, table in tables.items())
+    print(f"{counts}; {len(rows):,} forecasts under a condition, of {rows['question_id'].nunique()} questions")
+    for name, table in tabulate_release(rows).items():
+        path = store.locate_output(f"{OUT}/{name}.csv")
+        store.write_whole(path, table.to_csv(index=False, lineterminator="\n").encode())
+        print(f"\n{name}\n{table.round(3).to_string(index=False)}")
+    return 0

@@ -141,17 +141,17 @@ slice: .venv-slice/.ready ## rebuild data/replay from pinned wheels
 	@PYTHONPATH=$(CURDIR)/src:$(CURDIR)/tools .venv-slice/bin/python -m slice.market
 
 lock: $(VENV)/.ready ## resolve the locks from pyproject.toml (UPGRADE=1: to the newest versions)
-	@.ci/lock $(BIN)/uv $(if $(UPGRADE),--upgrade)
+	@bash .ci/lock $(BIN)/uv $(if $(UPGRADE),--upgrade)
 
 offline: $(VENV)/.ready ## prove it: figures from a clean copy of the tracked files, without a network, byte for byte
-	@.ci/offline $(VENV)
+	@bash .ci/offline $(VENV)
 
 clean: ## remove stamps and caches, so that figures runs everything again (environments and results stay)
 	rm -rf .make .pytest_cache .ruff_cache
 	find src tests -name __pycache__ -type d -prune -exec rm -rf {} +
 
 %/.ready: FORCE
-	$(if $(filter $(VENV),$*),+)@.ci/setup $* requirements$(if $(filter-out $(VENV),$*),$(*:.venv%=%)).lock
+	$(if $(filter $(VENV),$*),+)@bash .ci/setup $* requirements$(if $(filter-out $(VENV),$*),$(*:.venv%=%)).lock
 FORCE:
 
 # --- Notebooks ----------------------------------------------------------------------------------------------------------

@@ -202,6 +202,24 @@ def test_an_old_or_absent_python_is_said_in_a_sentence(tmp_path):
         assert f"Python 3.11 or newer is needed and this machine offers {offer}." in done.stderr
 
 
+def test_an_unpacked_zip_has_no_run_bits_and_a_home_may_be_read_only(tmp_path):
+    for name in ("Makefile", "requirements.lock"):
+        shutil.copyfile(ROOT / name, tmp_path / name)
+    shutil.copytree(ROOT / ".ci", tmp_path / ".ci", copy_function=shutil.copyfile)
+    done = run_make(tmp_path, "lint", "VENV=none", "PYTHON=python-absent")
+    assert "this machine offers no python-absent." in done.stderr
+    (tmp_path / "new/bin").mkdir(parents=True)
+    (tmp_path / "new/bin/python").write_text(
+        '#!/bin/sh\ncase $1 in -c) exit 0;; esac\necho "$XDG_CACHE_HOME" >&2\nexit 1\n'
+    )
+    (tmp_path / "new/bin/python").chmod(0o755)
+    command = ["bash", ".ci/setup", "new", "requirements.lock"]
+    house = os.environ | {"HOME": "/dev/null", "XDG_CACHE_HOME": ""}
+    done = subprocess.run(command, cwd=tmp_path, env=house, capture_output=True, text=True, check=False)
+    assert "/dev/null/.cache cannot be written; caches go to new/cache" in done.stderr
+    assert str(tmp_path / "new/cache") in (tmp_path / "new/setup.log").read_text()
+
+
 def test_of_two_makes_in_one_folder_the_second_says_so_and_waits(tmp_path):
     (tmp_path / "warm.py").symlink_to(ROOT / ".ci/warm.py")
     make = [sys.executable, "-S", "warm.py", "with", "sh", "-c"]

@@ -103,6 +103,16 @@ def test_only_events_asked_of_all_count_and_a_missing_prediction_is_zero(world, 
     assert board.loc["short", ["mean_imputed", "mean", "coverage", "n_asked"]].tolist() == [0.5, 1.0, 0.5, 60]
 
 
+def test_without_names_the_run_that_shrinks_the_comparison_is_named_and_the_hint_draws_agents(world, plant, capsys):
+    plant({"tiny-A-01": [True] * 4})
+    found = carry_out(["compare"])
+    assert found["n_events"] == 4
+    said = capsys.readouterr().out
+    assert "tiny (tiny-A-01) was asked 4 events and keeps the comparison to 4" in said
+    assert "daybefore rm tiny-A-01" in said and "make figures RUN=" not in said
+    assert 'make figures AGENTS="good lucky poor tiny"' in said
+
+
 def test_agents_asked_different_questions_are_adjusted_or_refused(plant, tmp_path, monkeypatch, capsys):
     first = ["unasked" if at % 2 else at % 3 > 0 for at in range(N)]
     second = [at % 3 > 0 and at % 7 > 0 if at % 2 else "unasked" for at in range(N)]

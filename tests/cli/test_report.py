@@ -1,6 +1,7 @@
 """What a run shows: no score that is not due, what is missing where it stands, leads on the same events."""
 
 import json
+import platform
 
 import numpy as np
 import pandas as pd
@@ -10,7 +11,7 @@ from builders import store_run
 from helpers.agents.arms import SEED
 from helpers.cli.conditions import Beside
 from helpers.cli.report import summarize_agents, tabulate_leads, tabulate_scores
-from helpers.cli.results import keep_results
+from helpers.cli.results import find_commit, keep_results
 from helpers.cli.run import Asked
 from helpers.store import STORE, read_table, write_table
 
@@ -114,6 +115,7 @@ def test_a_run_leaves_its_results_behind(kept, tmp_path):
     counts["n_window"] = len(read_table("events", "A"))
     assert {name: found[name] for name in counts} == counts
     assert found["status"] == f"a sample: 24 of the {counts['n_window']} events of the set were asked"
+    assert found["versions"]["python_version"] == platform.python_version() and found["versions"]["commit"] == find_commit()
     assert found["versions"]["code_version"] == "c0de" and found["versions"]["parser_version"] == "p1"
     (bin_,) = found["calibration"]
     assert (bin_["said"], bin_["share"], bin_["n"]) == (0.25, 1.0, 20)

@@ -6,6 +6,10 @@ stands twice, with and without them (groups "unflagged" and "released").
 
 import importlib.metadata
 import json
+import platform
+import subprocess
+from functools import cache
+from pathlib import Path
 
 import pandas as pd
 
@@ -17,7 +21,7 @@ from helpers.scoring.leaks import GATE_DAYS, OPEN_SEARCH, flag_rows, list_releas
 from helpers.scoring.scores import score_predictions, select_headline
 from helpers.stats.calibration import bin_chances, list_chances
 from helpers.stats.means import MIN_CLUSTERS, find_clusters
-from helpers.store import clean_value, locate_output, parse_json, read_runs
+from helpers.store import ROOT, clean_value, locate_output, parse_json, read_runs
 
 KEY = ["run_id", "event_id", "sample"]
 N_REASONS = 3
@@ -117,6 +121,7 @@ def count_run(asked, run, replies, predictions, traces):
     elif n_asked < n_window:
         status = f"a sample: {n_asked} of the {n_window} events of the set were asked"
     versions = {"kit": importlib.metadata.version("daybefore"), "code_version": run["code_version"]}
+    versions |= {"commit": find_commit(), "python_version": platform.python_version()}
     versions["parser_version"] = ", ".join(sorted(predictions["parser_version"].dropna().unique()))
     return {
         **{name: run[name] for name in "run_id agent_id category model model_digest condition".split()},
@@ -129,6 +134,22 @@ def count_run(asked, run, replies, predictions, traces):
         "duration_s": round(float(replies["duration_s"].sum()), 3),
         "model_s": round(traces["duration_s"].astype(float).sum(min_count=1), 3),
     }
+
+
+@cache
+def find_commit() -> str | None:
+    """Return the checkout's git commit, with "+" where tracked files differ from it; None where there is no git."""
+    git = ["git", "--no-optional-locks", "-C", str(ROOT)]
+    look = {"capture_output": True, "text": True, "check": True, "timeout": 20}
+    try:
+        top = subprocess.run([*git, "rev-parse", "--show-toplevel"], **look).stdout.strip()
+        if Path(top).resolve() != ROOT.resolve():  # an unpacked archive below another project's checkout
+            return None
+        commit = subprocess.run([*git, "rev-parse", "HEAD"], **look).stdout.strip()
+        changed = subprocess.run([*git, "status", "--porcelain", "--untracked-files=no"], **look).stdout
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return f"{commit}+" if changed.strip() else commit
 
 
 def count_missing(predictions, replies):

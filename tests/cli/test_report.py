@@ -115,7 +115,8 @@ def test_a_run_leaves_its_results_behind(kept, tmp_path):
     counts["n_window"] = len(read_table("events", "A"))
     assert {name: found[name] for name in counts} == counts
     assert found["status"] == f"a sample: 24 of the {counts['n_window']} events of the set were asked"
-    assert found["versions"]["python_version"] == platform.python_version() and found["versions"]["commit"] == find_commit()
+    assert found["versions"]["python_version"] == platform.python_version()
+    assert found["versions"]["commit"] == find_commit()
     assert found["versions"]["code_version"] == "c0de" and found["versions"]["parser_version"] == "p1"
     (bin_,) = found["calibration"]
     assert (bin_["said"], bin_["share"], bin_["n"]) == (0.25, 1.0, 20)

@@ -1,5 +1,6 @@
 """A reader's own function as an agent: what it may return, what it sees, how it fails, what its runs are named by."""
 
+import asyncio
 import linecache
 import os
 import sys
@@ -212,3 +213,16 @@ def test_a_function_on_window_l_sees_nothing_later_than_its_moment():
 
     made = ask_function(look, event, world)
     assert [step.get("tool") for step in made["trace"][:-1]] == ["open", "search", "observe", "observe"]
+
+
+def test_an_async_function_answers_also_where_a_loop_runs():
+    async def slow(event, world):
+        await asyncio.sleep(0)
+        return "A"
+
+    async def as_in_a_notebook():
+        return ask_function(
+            slow, {"kind": "single", "options": '{"A": "Yes", "B": "No"}', "as_of": None, "k": None}, None
+        )
+
+    assert asyncio.run(as_in_a_notebook())["prediction"]["value"] == "A"

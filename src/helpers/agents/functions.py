@@ -7,6 +7,7 @@ values by quantile; None for no answer (docs/own-agent.md). What it raises is st
 """
 
 import ast
+import asyncio
 import importlib
 import inspect
 import linecache
@@ -14,6 +15,8 @@ import math
 import sys
 import threading
 import traceback
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from numbers import Real
 from pathlib import Path
@@ -102,6 +105,8 @@ def ask_function(function, event, world):
     view = View(world, event)
     try:
         given = function(dict(event), view)
+        if inspect.iscoroutine(given):
+            given = finish_coroutine(given)
     except (Exception, SystemExit) as error:
         code = getattr(list_functions(function)[0], "__code__", None)
         for frame in reversed(traceback.extract_tb(error.__traceback__)):  # where in the function's own folder
@@ -118,6 +123,12 @@ def ask_function(function, event, world):
     trace = [*view.steps, {"step_type": "answer", "content": repr(given)[:500], "error": note}]
     outcome = {"prediction": read | {"parser_version": str(PARSER_VERSION), "source_ids": seen}, "trace": trace}
     return outcome | ({"reply": given} if isinstance(given, str) else {})
+
+
+def finish_coroutine(given: Coroutine) -> object:
+    """Return what an async function's coroutine returns; in a thread of its own, as a notebook's has a loop already."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, given).result()
 
 
 def read_answer(given, event):

@@ -61,6 +61,7 @@ help: ## print this help
 RUN_OR_ALL = $(if $(RUN),@$(BIN)/python -m daybefore score "$(RUN)" $(ARGS),$(PAIR) .make/index)
 figures: $(VENV)/.ready ## run the notebooks that are out of date: tables, figures, index (RUN=folder: your own csv; AGENTS="mine other": the papers' figures with them)
 	$(if $(AGENTS)$(SET),@$(SHOW) daybefore figures $(if $(AGENTS),--agents "$(AGENTS)") $(SET:%=--set %) $(ARGS),$(RUN_OR_ALL))
+	$(if $(AGENTS)$(SET)$(RUN),,@echo "up to date: figures/, listed in figures/index.csv, in the notebooks that drew them")
 
 add: $(VENV)/.ready ## other agents' answers from your file, as a question set: make add FILE=forecasts.csv (wide or long csv, jsonl, logs of inspect_ai)
 	@$(SHOW) daybefore add "$(FILE)" $(ARGS)

@@ -154,7 +154,9 @@ def test_figures_runs_what_is_out_of_date_and_leaves_all_as_it_was_when_a_cell_f
     assert cells[0]["outputs"][0]["data"]["text/plain"] == ["'1'"], "the second reads what the first wrote"
     assert "papermill" not in str(first[kit / "notebooks/41_second.ipynb"])
 
-    assert make_figures(kit)[:2] == (0, []), "nothing changed, nothing runs"
+    status, ran, said = make_figures(kit)
+    assert (status, ran) == (0, []), "nothing changed, nothing runs"
+    assert said.splitlines()[-1].startswith("up to date: figures/, listed in figures/index.csv")
     os.utime(kit / "notebooks/40_first.ipynb")
     os.utime(kit / "notebooks/42_prompt.ipynb")
     assert make_figures(kit)[:2] == (0, ["40_first", "42_prompt"]), "an unchanged table leaves its readers alone"

@@ -180,3 +180,30 @@ def test_coverage_is_of_all_scored_events_and_uneven_answers_are_told(tmp_path, 
     (path / "predictions.csv").write_text("event_id,agent_id,value\n" + "\n".join(rows[:7]) + "\n")
     carry_out(["score", str(path)])
     assert "different events" not in capsys.readouterr().out
+
+
+def make_sole(path, n=30):
+    """Write a folder whose questions have three options and whose predictions state the probability of the answer."""
+    rng = np.random.default_rng(2)
+    texts = [["event_id,kind,options,level"], ["event_id,value"], ["event_id,agent_id,value,probability"]]
+    for i in range(n):
+        texts[0].append(f"e{i},single,A|B|C,2")
+        texts[1].append(f"e{i},{'ABC'[i % 3]}")
+        texts[2] += [f"e{i},{agent},{'ABC'[rng.integers(3)]},{rng.uniform(0.3, 0.9):.2f}" for agent in "xy"]
+    return write_folder(path, *("\n".join(lines) + "\n" for lines in texts))
+
+
+def test_the_probability_of_an_answer_alone_is_drawn_with_three_options(tmp_path):
+    folder = make_sole(tmp_path / "mine")
+    own.main(folder)
+    drawn = pd.read_csv(folder / "figures/probabilities.csv").query("part == 'reliability'")
+    assert drawn.groupby("agent_id")["n"].sum().tolist() == [30, 30]
+    assert sorted(path.name for path in folder.iterdir() if path.name.startswith(".")) == []
+
+
+def test_a_figure_that_fails_leaves_nothing_half_written(tmp_path, monkeypatch):
+    folder = make_sole(tmp_path / "mine")
+    monkeypatch.setattr(own, "write_index", lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        own.main(folder)
+    assert sorted(path.name for path in folder.iterdir()) == ["answers.csv", "events.csv", "predictions.csv"]

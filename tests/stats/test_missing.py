@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from helpers.scoring.runs import load_scores
 from helpers.stats import missing
 
 
@@ -80,3 +81,18 @@ def test_planted_refusals_bias_as_they_must():
     assert bias["own error", "model", "all"] > 0.03
     assert bias["own error", "zero", "all"] == pytest.approx(0, abs=1e-12), "what was dropped was 0 anyway"
     assert (table["low"] <= bias).all() and (bias <= table["high"]).all()
+
+
+def test_a_pool_smaller_than_the_papers_draw_is_drawn_whole():
+    matrix = pd.DataFrame({"a": np.random.default_rng(3).random(300)})
+    found = missing.simulate_std(matrix, np.random.default_rng(1), [20], 400, replace=True).set_index("percent")
+    assert found["n_kept"].tolist() == [300, 240]
+    assert found["std"].to_numpy() == pytest.approx(found["std_analytic"].to_numpy(), rel=0.1)
+    whole = missing.simulate_std(matrix, np.random.default_rng(1), [20], 400, replace=False).set_index("percent")
+    assert whole.loc[0, "std"] == pytest.approx(0, abs=1e-9) and np.isnan(whole.loc[20, "growth"])
+
+
+def test_scores_of_a_set_without_levels_are_aligned():
+    scored = load_scores("worldcup", ["Claude"])
+    matrix, facts = missing.align_scores(scored.scores, scored.events)
+    assert len(matrix) == len(facts) > 600 and facts["level"].eq(0).all()

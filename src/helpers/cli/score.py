@@ -4,6 +4,8 @@ events.csv, answers.csv and predictions.csv are checked first; what is wrong is 
 nothing is written. Everything is written under the folder: figures/, tables/ and index.html.
 """
 
+import shutil
+import tempfile
 from collections import Counter
 from pathlib import Path
 
@@ -68,7 +70,7 @@ def draw_folder(folder, status=None):
     if matrix.isna().nunique(axis=1).gt(1).any():
         widths += "; not all over the same events"
     about = describe_source(folder, events, status) | {"widths": widths}
-    with write_under(folder):
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".partial") as stage, write_under(stage):
         for name, table in tables.items():
             report.write_csv(table.round(6), locate_output(f"tables/{name}.csv"))
         use_style()
@@ -78,6 +80,8 @@ def draw_folder(folder, status=None):
         if note := draw_probabilities(means, list_chances(known, answers, predictions), clusters, about):
             notes.append(note)
         write_index()
+        for room in sorted(Path(stage).iterdir()):
+            shutil.copytree(room, folder / room.name, dirs_exist_ok=True)
     shown = report.summarize_agents(means).reset_index()
     shown["agent"] = shorten_names(shown["agent"])
     files = ("tables/agents.csv", "tables/scores.csv")
@@ -184,7 +188,7 @@ def draw_probabilities(means, chances, clusters, about):
     if brier.empty:
         return "no figure of probabilities: no prediction of one choice has one (columns probability, or distribution)"
     bins, drawn = bin_chances(chances, clusters), brier.head(MOST_DRAWN)
-    chosen = list(drawn["agent_id"])[:N_RELIABLE]
+    chosen = [name for name in drawn["agent_id"] if name in set(bins["agent_id"])][:N_RELIABLE]
     fig, (left, *axes) = open_panels(1 + len(chosen), max(2.3, 0.9 + 0.19 * len(drawn)), 3, is_shared=False)
     draw_agents(drawn, left)
     left.set(xlabel="Brier error, sum over options: 0 is best", xlim=(0, None))

@@ -107,16 +107,16 @@ def compare_moments(first, second, events):
     return judge_family(pd.DataFrame(rows))
 
 
-def group_domains(domains):
-    """Return the paper's eight domains (Figure 9) for ours, one for each in `domains`.
+def group_domains(domains: pd.Series) -> pd.Series:
+    """Return the paper's eight domains (Figure 9) for ours, one for each in `domains`; another's stays as it is.
 
-    Raises ValueError naming a domain that data/papers/futurex_domain_groups.csv does not have.
+    Which of ours stands for which is in data/papers/futurex_domain_groups.csv.
+
+    >>> group_domains(pd.Series(["Weather & Climate"])).tolist()
+    ['Weather & Climate']
     """
     groups = papers.load_published("futurex", "domain_groups").set_index("domain")["group"]
-    unknown = sorted(set(domains) - set(groups.index))
-    if unknown:
-        raise ValueError(f"domain {unknown[0]!r} has no group; add a line to data/papers/futurex_domain_groups.csv")
-    return domains.map(groups)
+    return domains.map(groups).fillna(domains)
 
 
 def compare_domains(scores, events, baseline):

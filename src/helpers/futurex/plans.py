@@ -19,6 +19,7 @@ from helpers.prompts import read_prompt
 from helpers.stats.agreement import READINGS, compare_scores, judge_fit
 from helpers.stats.means import MIN_CLUSTERS
 from helpers.stats.paired import compute_mde
+from helpers.stats.usage import is_opening, is_search
 from helpers.store import hash_text, locate_input, parse_object
 
 RUBRICS = {
@@ -220,7 +221,7 @@ def read_research(traces):
     tokens = turns.groupby(level=[0, 1, 2]).sum().unstack("actor", fill_value=0)
     tokens = tokens.reindex(columns=["manager", "search"], fill_value=0)
     tokens = tokens.rename(columns={"manager": "n_plan_tokens", "search": "n_query_tokens"})
-    calls = rows["tool"].isin(["search", "open"]).groupby(level=[0, 1]).sum().rename("n_calls")
+    calls = (is_search(rows["tool"]) | is_opening(rows["tool"])).groupby(level=[0, 1]).sum().rename("n_calls")
     surveys = rows.loc[rows["step_type"] == "plan", "content"].map(spell_survey).rename("plan")
     return tokens.join([calls, surveys]).reset_index()
 

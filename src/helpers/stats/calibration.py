@@ -14,18 +14,24 @@ N_BINS = 10
 def list_chances(events, answers, predictions):
     """Return every probability that was given to an option, a row each: agent_id, event_id, option, said, hit (0 or 1).
 
-    Of two options that exclude each other the first counts: the other says the same again. Of samples said is the mean.
+    Of two options that exclude each other the first counts: the other says the same again. Where the probability of the
+    answer alone was given, it counts for that answer. Of samples said is the mean.
     """
     truth = answers.set_index("event_id")["value"].rename("truth")
     known = events.set_index("event_id")[["kind", "options"]].join(truth)
     rows = []
     for row in predictions.join(known, on="event_id").to_dict("records"):
         told = parse_json(row["distribution"])
+        is_sole = not told and row["kind"] == "single" and pd.notna(row.get("probability")) and pd.notna(row["value"])
+        if is_sole:
+            told = {parse_json(row["value"]): row["probability"]}
         if row["kind"] not in ("single", "multi") or not told or pd.isna(row["truth"]):
             continue
         right = parse_json(row["truth"])
         options = sorted(parse_json(row["options"]) or told)
         counted = options[:1] if row["kind"] == "single" and len(options) == 2 else options
+        if is_sole:
+            counted = list(told)
         hits = set(right if isinstance(right, list) else [right])
         about = {"agent_id": row["agent_id"], "event_id": row["event_id"]}
         rows += [about | {"option": key, "said": told.get(key, 0.0), "hit": float(key in hits)} for key in counted]

@@ -30,10 +30,14 @@ PERCENTS = range(get_constant("futurex", "missing_percent_low"), get_constant("f
 
 
 def align_scores(scores, events):
-    """Return headline scores as a matrix (events x agents, NaN where missing) and the events' level, kind, domain."""
+    """Return headline scores as a matrix (events x agents, NaN where missing) and the events' level, kind, domain.
+
+    The level of a set that has none is 0.
+    """
     rows = select_headline(scores, events)
     matrix = build_matrix(rows, sorted(rows["agent_id"].unique())).dropna(how="all")
-    return matrix, events.set_index("event_id").loc[matrix.index, ["level", "kind", "domain"]].astype({"level": int})
+    facts = events.set_index("event_id").reindex(columns=["level", "kind", "domain"]).loc[matrix.index]
+    return matrix, facts.fillna({"level": 0}).astype({"level": int})
 
 
 def count_kept(n_drawn, percents):
@@ -75,16 +79,17 @@ def average_trials(values, rng, sizes, n_trials, replace):
 def simulate_std(matrix, rng, percents, n_trials=N_TRIALS, *, replace):
     """Return by agent and percent missing the standard deviation of the average score over trials (FutureX 3.4.2).
 
-    A trial draws N_DRAWN of an agent's scored predictions (an agent has as many), with or without putting each back,
-    and keeps the share that is not missing. Columns: agent_id, percent, n_pool, n_kept, std, growth (relative to 0
-    percent), std_analytic, growth_analytic.
+    A trial draws N_DRAWN of an agent's scored predictions, of fewer as many as there are, with or without putting each
+    back, and keeps the share that is not missing. Columns: agent_id, percent, n_pool, n_kept, std, growth (relative to
+    0 percent), std_analytic, growth_analytic. Where all of a pool are drawn without putting back nothing varies at 0
+    percent, so growth is blank.
     """
     percents = sorted({0, *percents})
-    sizes = count_kept(N_DRAWN, percents)
     pools, parts = {agent: matrix[agent].dropna().to_numpy(dtype=float) for agent in matrix.columns}, []
     for n_pool in sorted({len(pool) for pool in pools.values()}):
         agents = [agent for agent, pool in pools.items() if len(pool) == n_pool]
         values = np.column_stack([pools[agent] for agent in agents])
+        sizes = count_kept(min(N_DRAWN, n_pool), percents)
         spread = average_trials(values, rng, sizes, n_trials, replace).std(axis=1, ddof=1)
         limit = None if replace else n_pool
         told = {"percent": percents, "n_pool": n_pool, "n_kept": sizes}

@@ -4,6 +4,30 @@ import pandas as pd
 
 from helpers.store import parse_json
 
+SEARCHING = r"search(?!_?agent)|tavily|\bexa\b|serp|google|bing"
+OPENING = r"^open|lookup|fetch|browse|visit|scrape|crawl|goto|read_(?:url|page)|get_(?:url|page)"
+"""What tools that search, and that open a page, are called, by us (search, open) and by others. An agent that is handed
+a task (search_agent) is none: its own searches count."""
+
+
+def is_search(tools: pd.Series) -> pd.Series:
+    """Tell which tools search.
+
+    >>> is_search(pd.Series(["search", "mcp__forecast__search_news", "search_agent", None])).tolist()
+    [True, True, False, False]
+    """
+    return tools.astype("string").str.contains(SEARCHING, case=False, regex=True).fillna(False).astype(bool)
+
+
+def is_opening(tools: pd.Series) -> pd.Series:
+    """Tell which tools open a page; one that searches does not.
+
+    >>> is_opening(pd.Series(["open", "lookup_url", "web_fetch", "search_page", "submit"])).tolist()
+    [True, True, True, False, False]
+    """
+    opens = tools.astype("string").str.contains(OPENING, case=False, regex=True)
+    return opens.fillna(False).astype(bool) & ~is_search(tools)
+
 
 def check_pages_read(traces, predictions, pages):
     """Return (n pages read, n events), having checked that each was published before the moment of its question.
@@ -25,10 +49,11 @@ def check_pages_read(traces, predictions, pages):
 def measure_usage(traces, predictions, agent_ids):
     """Return, by agent, the means a question of queries, opened pages, requests, tokens and seconds of the model.
 
-    `agent_ids` maps run_id to agent_id. Seconds are those of the recording; an agent that asks no model has none.
+    `agent_ids` maps run_id to agent_id. Tools count by what they are called (`is_search`, `is_opening`). Seconds are
+    those of the recording; an agent that asks no model has none.
     """
     names = {"n_input_tokens": "tokens_read", "n_output_tokens": "tokens_written", "duration_s": "seconds"}
-    marks = {"queries": traces["tool"] == "search", "opened": traces["tool"] == "open"}
+    marks = {"queries": is_search(traces["tool"]), "opened": is_opening(traces["tool"])}
     marks["requests"] = traces["step_type"] == "model"
     steps = traces.rename(columns=names).assign(agent_id=traces["run_id"].map(agent_ids), **marks)
     counts = steps.groupby("agent_id")[[*marks, *names.values()]].sum()

@@ -51,6 +51,11 @@ def test_noise_alone_lowers_the_ceiling_and_is_no_sure_opposition():
     assert found["ceiling"] < 0.7 and found["n_opposite_sure"] == 0 and found["by_sampling"] == 1
 
 
+def test_of_noise_alone_half_of_the_pairs_agree():
+    first, second = make_board("x", "abcd", error=500.0), make_board("y", "abcd", error=400.0)
+    assert compare_standings(first, second)["ceiling"] == pytest.approx(0.5, abs=0.02)
+
+
 def test_questions_are_drawn_for_all_models_at_once():
     found = compare_standings(make_questions(200, 0.1), make_board("y", "abcd"))
     assert found["agreement"] == 1 and found["ceiling"] > 0.99  # the shared difficulty does not blur the order

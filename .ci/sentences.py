@@ -11,6 +11,7 @@ Numbers in words are looked at where they count out of something ("four of six")
 """
 
 import collections
+import csv
 import difflib
 import functools
 import importlib
@@ -26,7 +27,7 @@ import pandas as pd
 
 ROOT = Path(__file__).resolve().parents[1]
 MAP = "data/sentences.csv"
-PAGES = ("README.md", "FINDINGS.md", "notebooks/README.md")
+PAGES = ("README.md", "FINDINGS.md", "notebooks/README.md", "data/findings.csv")
 COLUMNS = "file phrase nth number kind source key column take".split()
 WORDS = {
     word: value
@@ -64,12 +65,22 @@ NAMES = {
 
 def read_texts(root=ROOT):
     """Return (file, text) of the prose of `PAGES`, and of every notebook's text cells, joined."""
-    texts = [(page, re.sub(r"(?ms)^```.*?^```$", "", (root / page).read_text(encoding="utf-8"))) for page in PAGES]
+    texts = [(page, read_page(root / page)) for page in PAGES]
     for path in sorted((root / "notebooks").glob("*.ipynb")):
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         parts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
         texts.append((f"notebooks/{path.name}", "\n\n".join(parts)))
     return texts
+
+
+def read_page(path):
+    """Return a page's prose without its code; a csv of findings as lines of a Markdown table, its links in place."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".csv":
+        return re.sub(r"(?ms)^```.*?^```$", "", text)
+    rows = csv.reader(StringIO(text))
+    next(rows)
+    return "\n".join(f"| {' | '.join(cells)} | [{name}](notebooks/{name}.ipynb) |" for _, *cells, name in rows)
 
 
 def split_sentences(text):

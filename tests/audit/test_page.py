@@ -8,7 +8,7 @@ from lxml import html
 
 from helpers import papers
 from helpers.audit.ledger import build_ledger, quote_ledger
-from helpers.audit.page import MATTERS, load_matters, merge_benchmarks, spread_benchmarks, write_page
+from helpers.audit.page import MATTERS, load_matters, merge_benchmarks, spread_benchmarks, write_findings, write_page
 
 
 @pytest.fixture(scope="module")
@@ -63,3 +63,13 @@ def test_benchmarks_are_the_printed_cells_each_with_its_place():
     assert table["benchmark"].nunique() == 13 == wide.shape[1]
     places = wide.loc["stated in", ["GAIA", "Proof of Time"]].tolist()
     assert places == ["liveagentbench Table 1", "proof_of_time Table 6"]
+
+
+def test_every_finding_stands_on_the_page_that_sorts():
+    table = pd.read_csv(papers.FOLDER.parent / "findings.csv", dtype=str, keep_default_na=False)
+    (drawn,) = html.fromstring(write_findings()).xpath("//table[@id='claims']")
+    cells = [[cell.text_content() for cell in row.xpath("td")] for row in drawn.xpath("tbody/tr")]
+    assert [row[1] for row in cells] == table["question"].tolist()
+    assert {row[-1] for row in cells} <= {
+        path.stem for path in (papers.FOLDER.parents[1] / "notebooks").glob("*.ipynb")
+    }

@@ -9,7 +9,7 @@ import jinja2
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from helpers import papers
+from helpers import papers, store
 from helpers.audit.ledger import BASES, VERDICTS, resolve_reference, show_value
 from helpers.faults import read_sheet
 from helpers.plots import COLOURS, lighten, pick_ink
@@ -131,6 +131,14 @@ def write_page(ledger, matters, benchmarks, quotes):
         benchmarks=benchmarks.reset_index(),
         claims=ledger[COLUMNS].assign(recomputed=ledger["recomputed"].mask(is_same, "the same")),
     )
+
+
+def write_findings() -> str:
+    """Return data/findings.csv, every finding with its effect, n and verdict, as a page to sort and filter."""
+    table = pd.read_csv(store.locate_input("data/findings.csv"), dtype=str, keep_default_na=False)
+    template = Path(__file__).with_suffix(".html").read_text(encoding="utf-8")
+    page = jinja2.Environment(autoescape=True).from_string(template)
+    return page.render(title="What was found", findings=table)
 
 
 # --- benchmarks -------------------------------------------------------------------------------------------------------

@@ -191,7 +191,7 @@ def test_forecastbench_in_submission_out_resolutions_in(ask):
     told = ask("--agent", "my_model", "--from", "forecastbench", "--out", "round")
     assert "ForecastBench's submission: round/2026-03-01.daybefore.my_model.json" in told
     made = json.loads((ask.folder / "round/2026-03-01.daybefore.my_model.json").read_text())
-    assert set(made) == {"organization", "model", "question_set", "forecasts"}
+    assert set(made) == {"organization", "model", "model_organization", "question_set", "forecasts"}
     assert (made["model"], made["question_set"]) == ("my_model", "2026-03-01-llm.json")
     rows = {(one["source"], one["id"], one["resolution_date"]): one["forecast"] for one in made["forecasts"]}
     markets = {("manifold", f"m{n}", None): 0.7 for n in range(3)}

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
-from public.false_matches import count_matches, match_others, shift_questions, stack_faced
+from public.false_matches import count_matches, match_others, shift_questions, stack_events, stack_faced
 
 from helpers.worldreasoner.hindsight.matching import Rules, match_events
 
@@ -42,3 +42,21 @@ def test_shares_and_shifts_count_pairs_that_face_each_other():
     counted = count_matches(flags, owners)
     assert (counted["share"], counted["n"], counted["n_cards"], counted["n_questions"]) == (0.4, 5, 3, 3)
     assert np.isnan(counted["low_by_question"]), "three questions give no interval"
+
+
+def test_pairs_of_events_are_counted_each_and_not_only_whether_any_matches(cards):
+    """An event faces every event of another question; that one of them matches says nothing of the others."""
+    rules = Rules(days=None)
+    n_faced = match_others(cards, Rules(days=None, threshold=-1.0), take="count")
+    n_matched = match_others(cards, rules, take="count")
+    flags = stack_events(n_matched, n_faced)
+    found = {}
+    for name, part in cards.groupby("question_id"):
+        others = cards[cards["question_id"] != name]
+        said = others.assign(run_id=others["node_id"], question_id=name)
+        found[name] = len(match_events(part, said, rules))
+    assert len(flags) == 2 * (2 * 2 + 2 * 1 + 2 * 1), "each pair of two questions' events, both ways"
+    assert flags.sum() == sum(found.values()) > 0
+    assert flags.groupby(level=1).sum().to_dict() == found
+    any_matches = stack_faced(match_others(cards, rules), n_faced.notna())
+    assert flags.mean() < any_matches.mean()

@@ -9,26 +9,30 @@ import numpy as np
 import pandas as pd
 
 from helpers.stats.means import keep_on_scale, summarize_clustered
-from helpers.worldreasoner.hindsight.matching import count_words, match_events
+from helpers.worldreasoner.hindsight.matching import Rules, count_words, match_events
 
 
-def match_own(nodes, rules, vectors=None):
+def match_own(nodes: pd.DataFrame, rules: Rules, vectors: np.ndarray | None = None, take: str = "max") -> pd.DataFrame:
     """Return each card's largest similarity with another card of its question, blank where none reaches the rules' bar.
 
-    `vectors` (a row a card) are meanings, whose cosine it is then; without them the words count.
+    `vectors` (a row a card) are meanings, whose cosine it is then; without them the words count. With `take` "count" it
+    is the number of cards that reach the bar.
     """
     told = nodes.reset_index(drop=True).assign(row=np.arange(len(nodes)))
     seen = told[["row", "question_id"]].rename(columns={"row": "facing"}).merge(told, on="question_id")
     seen = seen[seen["facing"] != seen["row"]].assign(question_id=lambda table: table["facing"])
-    best = _match(seen, told.assign(question_id=told["row"]), rules, told, vectors)
+    best = _match(seen, told.assign(question_id=told["row"]), rules, told, vectors, take)
     best.index = pd.MultiIndex.from_arrays([rows := best.index.get_level_values(0), told["question_id"].loc[rows]])
     return _spread(best, told)
 
 
-def match_others(nodes, rules, vectors=None):
+def match_others(
+    nodes: pd.DataFrame, rules: Rules, vectors: np.ndarray | None = None, take: str = "max"
+) -> pd.DataFrame:
     """Return each card's largest similarity with each other question's cards, blank where none reaches the rules' bar.
 
-    >>> from helpers.worldreasoner.hindsight.matching import Rules
+    `take` is as in `match_own`.
+
     >>> nodes = pd.DataFrame({"question_id": list("pq"), "node_id": list("ab"), "text": ["rain in Rome", "rain today"]})
     >>> match_others(nodes.assign(day=1.0, is_outcome=False), Rules()).round(2).values.tolist()  # 0.6 + 0.4 * 2 / 4
     [[nan, 0.8], [0.8, nan]]
@@ -37,16 +41,16 @@ def match_others(nodes, rules, vectors=None):
     questions = pd.DataFrame({"question_id": sorted(told["question_id"].unique())})
     asked = told.drop(columns="question_id").merge(questions, how="cross")
     asked = asked[asked["question_id"] != told["question_id"].to_numpy()[asked["row"]]]
-    return _spread(_match(told, asked, rules, told, vectors), told)
+    return _spread(_match(told, asked, rules, told, vectors, take), told)
 
 
-def _match(seen, asked, rules, told, vectors):
-    """The best similarity of each asked card and question; a run a card, since cards do not compete with each other."""
+def _match(seen, asked, rules, told, vectors, take):
+    """What is taken of each asked card and question; a run a card, since cards do not compete with each other."""
     features = count_words(told["text"]) if vectors is None else vectors
     given = features[seen["row"].to_numpy()], features[asked["row"].to_numpy()]
     asked = asked.assign(run_id=asked["row"], node_id=asked["row"])
     pairs = match_events(seen.reset_index(drop=True), asked.reset_index(drop=True), rules, given)
-    return pairs.groupby(["run_id", "question_id"])["similarity"].max()
+    return pairs.groupby(["run_id", "question_id"])["similarity"].agg(take)
 
 
 def _spread(best, told):
@@ -76,6 +80,24 @@ def count_matches(flags, owners):
     return {"share": row["mean"]} | ends | {"n": int(row["n"]), "n_cards": cards, "n_questions": int(row["n_clusters"])}
 
 
+def stack_events(n_matched: pd.DataFrame, n_faced: pd.DataFrame) -> pd.Series:
+    """Return which pairs of events match (1) and which do not (0), by the first card's place and the other's question.
+
+    `n_matched` and `n_faced` are counts of the other question's cards by card and question (`match_own`,
+    `match_others`); a pair stands once for each of its two cards, as a card in turn plays the forecast event.
+
+    >>> names = list("pq")
+    >>> faced = pd.DataFrame([[np.nan, 3], [1, np.nan]], columns=names)
+    >>> stack_events(pd.DataFrame([[np.nan, 2], [np.nan, np.nan]], columns=names), faced).tolist()
+    [1.0, 1.0, 0.0, 0.0]
+    """
+    faced = n_faced.stack().dropna().astype(int)
+    matched = n_matched.stack().reindex(faced.index).fillna(0).astype(int)
+    index = faced.index.repeat(faced)
+    place = np.concatenate([np.arange(n) for n in faced])
+    return pd.Series((place < np.repeat(matched, faced).to_numpy()).astype(float), index)
+
+
 def shift_questions(flags, owners):
     """Return the share that matches where each question's cards face those of the question so many places on, by shift.
 
@@ -91,21 +113,23 @@ def shift_questions(flags, owners):
 def list_cosines(nodes, gates, bar, vectors):
     """Return cosines from `bar` on of each card with its own question's other cards and with each other question's.
 
-    `gates` are rules by name, a column each; a row a card and question: node_id, question (its place among the sorted
-    ids). Ids and numbers alone.
+    `gates` are rules by name (their threshold is `bar`), two columns each: the largest cosine, and the number of cards
+    ("n ..."). A row a card and question: node_id, question (its place among the sorted ids). Ids and numbers alone.
     """
     found = {}
     for name, rules in gates.items():
-        best = match_own(nodes, rules, vectors).combine_first(match_others(nodes, rules, vectors))
-        found[name] = best.where(best >= bar).set_axis(range(best.shape[1]), axis=1).stack().dropna()
+        for take, column in (("max", name), ("count", f"n {name}")):
+            best = match_own(nodes, rules, vectors, take).combine_first(match_others(nodes, rules, vectors, take))
+            best = best if take == "count" else best.where(best >= bar)
+            found[column] = best.set_axis(range(best.shape[1]), axis=1).stack().dropna()
     table = pd.DataFrame(found).round(4).rename_axis(["row", "question"]).reset_index()
     table.insert(0, "node_id", nodes["node_id"].to_numpy()[table.pop("row")])
     return table
 
 
-def read_cosines(table, nodes, gate):
-    """Return the cosines of `list_cosines` under one gate by card and question, blank where there is none."""
+def read_cosines(table, nodes, column):
+    """Return one column of `list_cosines` by card and question, blank where there is none."""
     questions = sorted(nodes["question_id"].unique())
-    wide = table.pivot(index="node_id", columns="question", values=gate)
+    wide = table.pivot(index="node_id", columns="question", values=column)
     wide = wide.reindex(index=nodes["node_id"], columns=range(len(questions)))
     return wide.set_axis(range(len(nodes))).set_axis(questions, axis=1)

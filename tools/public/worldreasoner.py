@@ -31,6 +31,7 @@ from public.false_matches import (
     match_own,
     read_cosines,
     shift_questions,
+    stack_events,
     stack_faced,
     take_owners,
 )
@@ -60,6 +61,7 @@ SEED, N_DRAWS = 54, 1000
 CUTOFF_DAY = papers.get_constant("worldreasoner", "cutoff_day")
 KEPT = "data/cards/semantic_matches.csv"
 OWN, OTHER = "another card of its question", "a card of another question"
+EVENT_COLUMNS = {"share": "share", "low": "low_by_question", "high": "high_by_question"}
 GATES = {"7 days": {}, "no gate": {"days": None}}
 MATCHERS = {"BM25 over the largest": {}, "BM25 over the self score": {"scale": "self"}}
 DRAWN = {
@@ -112,28 +114,40 @@ def count_cards(questions, graphs, nodes):
 
 
 def judge_matchers(nodes):
-    """Return (false, paired): the share of pairs that are not the same and match, and matchers against the semantic."""
-    owners, flags, faced = nodes["question_id"].reset_index(drop=True), {}, {}
+    """Return (false, paired): the share of pairs that are not the same and match, and matchers against the semantic.
+
+    Of pairs of two events: the columns event_share to n_event_pairs, and all of `paired`. Of pairs of an event and a
+    question, which match where any event of the question does: share and what stands beside it.
+    """
+    owners = nodes["question_id"].reset_index(drop=True)
+    flags, faced, n_faced, events = {}, {}, {}, {}
     for against, match in {OWN: match_own, OTHER: match_others}.items():
         for gate, limits in GATES.items():
-            faced[against, gate] = match(nodes, Rules(threshold=-1.0, **limits)).notna()
+            n_faced[against, gate] = match(nodes, Rules(threshold=-1.0, **limits), take="count")
+            faced[against, gate] = n_faced[against, gate].notna()
             for name, given in MATCHERS.items():
-                flags[against, gate, name] = stack_faced(match(nodes, Rules(**given, **limits)), faced[against, gate])
+                n_matched = match(nodes, Rules(**given, **limits), take="count")
+                flags[against, gate, name] = stack_faced(n_matched, faced[against, gate])
+                events[against, gate, name] = stack_events(n_matched, n_faced[against, gate])
     kept = pd.read_csv(locate_input(KEPT))
     if set(kept["read"]) != {stamp_cards()}:
         raise ValueError(f"{KEPT} is of other cards, or of another embedding model; run write_cosines()")
     for (against, gate), who in faced.items():
-        flags[against, gate, "semantic"] = stack_faced(read_cosines(kept, nodes, gate), who)
+        n_matched = read_cosines(kept, nodes, f"n {gate}")
+        flags[against, gate, "semantic"] = stack_faced(n_matched, who)
+        events[against, gate, "semantic"] = stack_events(n_matched, n_faced[against, gate])
     false = []
     for key, pairs in flags.items():
         row = dict(zip(("against", "gate", "matcher"), key, strict=True)) | count_matches(pairs, owners)
         if key[0] == OTHER:
             shifts = shift_questions(pairs, owners)
             row |= {"shift_least": shifts.min(), "shift_median": shifts.median(), "shift_most": shifts.max()}
-        false.append(row)
+        by_event = count_matches(events[key], owners)
+        row |= {f"event_{end}": by_event[name] for end, name in EVENT_COLUMNS.items()}
+        false.append(row | {"n_event_matches": int(events[key].sum()), "n_event_pairs": by_event["n"]})
     against, parts = [(name, ["semantic"]) for name in MATCHERS], {}
     for case in faced:
-        wide = pd.DataFrame({name: flags[*case, name] for name in [*MATCHERS, "semantic"]})
+        wide = pd.DataFrame({name: events[*case, name] for name in [*MATCHERS, "semantic"]})
         parts[case] = compare_pairs(wide, take_owners(wide, owners), against)
     paired = pd.concat(parts, names=["against", "gate"]).reset_index(["against", "gate"])
     paired = judge_family(paired.reset_index(drop=True), "difference", "takes more", "takes fewer")
@@ -148,7 +162,7 @@ def stamp_cards():
 
 
 def write_cosines():
-    """Read the cards with the embedding model (minutes) and write the cosines from the threshold on."""
+    """Read the cards with the embedding model (minutes) and write the cosines from the threshold on, and counts."""
     questions = json.loads(locate_public(CARDS).read_text(encoding="utf-8"))
     nodes = tabulate_nodes([read_question(question) for question in questions])
     rules = {gate: Rules(threshold=SEMANTIC_THRESHOLD, **limits) for gate, limits in GATES.items()}

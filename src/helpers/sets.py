@@ -21,13 +21,13 @@ import pandas as pd
 
 from helpers import store
 from helpers.faults import check_object, list_nearest
-from helpers.places import ABOUT, EVENTS, list_folders
+from helpers.places import ABOUT, EVENTS, SETS, list_folders
 from helpers.tables import Count, Date, Setting, Text, Truth, check_table, list_columns, one_of
 
 HAS = ("series", "prices", "levels", "domains", "words", "trials", "replies", "kinds")
 """What a set may have. `words`: texts of its questions that may be shown."""
 
-NEEDED = ("events", "answers", "runs", "predictions")
+NEEDED = ("events",)
 ARM = ("harness", "search", "sees_price", "keeps_beliefs", "effort")
 """Columns of the table runs that, with the model, say what a run was given."""
 
@@ -332,6 +332,24 @@ def write_set(folder: Path, tables: dict[str, pd.DataFrame]) -> list[Path]:
     return paths
 
 
+def keep_questions(name: str, title: str, events: pd.DataFrame, answers: pd.DataFrame | None = None) -> Path:
+    """Write questions that were asked here as a set below .cache/sets, so that every command knows it.
+
+    Returns its folder. Questions and answers that stand there and are not given stay.
+    """
+    path = store.locate_output(f"{SETS[1]}/{name}/{ABOUT}")
+    store.write_whole(path, f'title = {store.dump_json(title)}\nsource = "asked here"\nhas = ["words", "levels"]\n')
+    given = {"events": events} | ({} if answers is None else {"answers": answers})
+    kept = QuestionTables(name, path.parent, read_about(path))
+    if (path.parent / EVENTS).exists():
+        for table, rows in given.items():
+            old = check_table(table, getattr(kept, table))
+            old = old[~old["event_id"].isin(rows["event_id"])].astype(object)
+            given[table] = pd.concat([old, rows], ignore_index=True) if len(old) else rows
+    write_set(path.parent, given)
+    return path.parent
+
+
 def check_licence(path: Path, about: dict[str, Any]) -> None:
     """Raise ValueError where a set.toml has no licence, or does not allow its tables to be committed."""
     if not about.get("licence"):
@@ -345,7 +363,7 @@ def check_licence(path: Path, about: dict[str, Any]) -> None:
 def check_keys(name: str, tables: dict[str, pd.DataFrame]) -> None:
     """Raise ValueError where a table names an event or a run that the set does not have."""
     for key, home in (("event_id", "events"), ("run_id", "runs")):
-        known = set(tables[home][key])
+        known = set(tables[home][key]) if home in tables else set()
         for table, rows in tables.items():
             stray = sorted(set(rows[key]) - known) if key in rows and table != home else []
             if stray:

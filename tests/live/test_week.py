@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -16,6 +17,8 @@ from weeks import AGENT, make_checkout, make_model, make_week, write_agents
 
 from helpers.cli.main import main
 from helpers.live.challenge import ANSWERS, DATASET
+from helpers.question_sets import find_set
+from helpers.scoring.runs import load_scores
 from helpers.store import STORE, locate_output, read_runs
 
 ROOT = Path(__file__).parents[2]
@@ -256,3 +259,34 @@ def test_a_hub_that_is_away_is_told(ask, tmp_path, monkeypatch):
         with pytest.raises(SystemExit, match="the hub did not give futurex-ai/Futurex-Online .*QUESTIONS=file"):
             ask("--agent", "my_model")
     assert web.count("huggingface.co") and not ask.model.asked
+
+
+def test_a_week_is_a_question_set_like_any_other(ask, tmp_path, capsys):
+    rows, said, truths = make_week("a", n=18)
+    write_rows(ask.folder / "week.jsonl", rows)
+    ask.model.answer = make_model(said)
+    told = ask("--out", "week", now="2026-03-03T20:00:00+08:00")
+    name = re.search(r"make view SET=(ask\w+)", told)[1]
+    main(["view"])
+    assert f"left out: 18 questions of {name}" in "".join(capsys.readouterr())
+    main(["view", "--set", name])
+    assert "18 questions on 18 events" in "".join(capsys.readouterr())
+    with pytest.raises(SystemExit, match="daybefore report: no scored event is left"):
+        main(["report", "my_model", "--set", name])
+    assert load_scores(name).scores["score"].isna().all(), "nothing is settled yet"
+    write_rows(ask.folder / "answers.jsonl", [{"id": row["id"], "answer": truths[row["id"]][1]} for row in rows])
+    main(["week", "--out", "week", "--settle", "answers.jsonl"])
+    scored = load_scores(name)
+    assert scored.scores["score"].notna().sum() > 10 and set(scored.runs["agent_id"]) == {"my_model"}
+    main(["report", "my_model", "--set", name])
+
+
+def test_a_run_on_a_set_that_is_gone_leaves_the_viewer_as_it_is(ask, capsys, tmp_path):
+    rows, said, _ = make_week("a", n=3)
+    write_rows(ask.folder / "week.jsonl", rows)
+    ask.model.answer = make_model(said)
+    told = ask("--out", "week", now="2026-03-03T20:00:00+08:00")
+    name = re.search(r"make view SET=(ask\w+)", told)[1]
+    shutil.rmtree(find_set(name).folder)
+    main(["view"])
+    assert f"left out: 3 questions of {name}, a set that is not here" in "".join(capsys.readouterr())

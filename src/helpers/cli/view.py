@@ -78,7 +78,7 @@ def read_known(windows=None, agents=None):
     lost = predictions.loc[~predictions["event_id"].isin(events["event_id"]), "run_id"].str.rsplit("-", n=2).str[-2]
     for window, n in lost.value_counts().sort_index().items():
         if windows is None or window in windows:
-            tell(f"left out: {n} questions of {(told := find_set(window).name)}; SET={told} shows those it still has")
+            tell(f"left out: {n} questions of {name_window(window)}")
     if agents is not None:
         predictions = predictions[predictions["agent_id"].isin(agents)]
     elif windows is None:
@@ -92,6 +92,15 @@ def read_known(windows=None, agents=None):
     evidence = evidence.join(owners).astype({"sample": int})
     scores = score_predictions(tables["predictions"][list_columns("predictions")], answers, events)
     return SimpleNamespace(events=events, answers=answers, scores=scores, evidence=evidence, **tables)
+
+
+def name_window(window):
+    """Return what a set is called, and how it is shown; one that is no longer here is named as its runs name it."""
+    try:
+        name = find_set(window).name
+    except ValueError:
+        return f"{window}, a set that is not here"
+    return f"{name}; SET={name} shows those it still has"
 
 
 def read_parts(windows=None):
@@ -260,9 +269,11 @@ def count_outcomes(known, questions):
     """Return a row a run, the newest first and baselines last: its facts, its score with its 95% interval by cluster as
     text, and in `counts` how often each of `OUTCOMES` or missing.
     """
-    scored = questions[questions["is_scored"].eq(True)].assign(agent_id=questions["run_id"])
+    scored = questions[questions["is_scored"].eq(True)]
+    scored = scored.assign(agent_id=scored["run_id"])
     matrix, clusters = build_matrix(scored, sorted(set(scored["agent_id"]))), find_clusters(known.events)[0]
-    means = summarize_clustered(matrix, clusters, ends=(0, 1))
+    nothing = pd.DataFrame(columns=["mean", "low", "high", "n"])  # of questions that are still open
+    means = summarize_clustered(matrix, clusters, ends=(0, 1)) if len(scored) else nothing
     windows = known.events.set_index("event_id")["window"]
     runs = known.runs[known.runs["run_id"].isin(questions["run_id"])]
     newest = runs["run_id"].map(known.replies.groupby("run_id")["started_at"].max())

@@ -37,6 +37,7 @@ from helpers.live.challenge import (
 from helpers.models.llm import open_door
 from helpers.models.local import open_model
 from helpers.scoring.scores import CODE_SCORER, PAPER_SCORER
+from helpers.sets import keep_questions
 from helpers.store import ACCIDENTS, DOUBTFUL, count_stored, locate_output, parse_json
 from helpers.web.replay import Replay
 from helpers.web.session import Web
@@ -144,6 +145,7 @@ def ask_week(name, batch, now, path, folder, *, n_samples=1, **how):
     turn = submission.open_round(state, now)
     events = build_events(batch, turn["as_of"])
     submission.write_week(folder, state, events)  # first, so that a run that is killed goes on as of the same moment
+    keep_questions(name_window(batch), f"{batch.source}, {batch.commit[:N_COMMIT]}", events)
     run_ids, stops = ask_questions(name, Asked(name_window(batch), events, events, None, path), n_samples, **how)
     turn["is_complete"] = not stops and not count_stored(path, run_ids[-1:], ACCIDENTS)
     told = submission.revise_all(state, submission.collect_answers(path, run_ids, events), turn["as_of"])
@@ -162,6 +164,7 @@ def ask_week(name, batch, now, path, folder, *, n_samples=1, **how):
     show(list_some("late, their window had ended", state["late"]))
     show(list_some("changed or kept against an earlier round", told))
     show(f"files: {os.path.relpath(folder / 'submission.json')}, .jsonl")
+    show(f"a question set like any other: make view SET={name_window(batch)}")
     if batch.is_challenge:
         show(submission.describe_email(name, batch, now, folder))
     for stop in stops:
@@ -252,6 +255,7 @@ def settle_week(place, out, judge, board, ceiling_usd, now, rule=None):
     with open_judge(judge, ceiling_usd) as consult:
         rule = rule or settling.choose_scorer(state)
         rows, table = settling.settle(state, events, answers, consult, rule)
+    keep_questions(events["window"].iloc[0], f"{state['source']}, {state['commit'][:N_COMMIT]}", events, answers)
     if failed := rows.attrs.get("unjudged"):
         reason = failed[0].reason
         show(f"judge {judge}: no verdict on {len(failed)} of {len(rows)} answers, and judged is blank there: {reason}")

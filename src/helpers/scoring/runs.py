@@ -102,6 +102,8 @@ def keep_shared(predictions: pd.DataFrame, runs: list[Run]) -> pd.DataFrame:
 def choose_runs(one: QuestionSet, names: list[str]) -> list[Run]:
     """Return the runs that stand in a set's figures when some agents are named (`load_scores`)."""
     recorded = sorted(list_recorded(one.window), key=lambda run: run.category != "baseline")
+    if has_runs(one) and not recorded and not names:
+        return [run for run in list_local() if run.window == one.window]
     if has_runs(one):
         named = [run for run in recorded if {run.run_id, run.agent_id, run.model} & set(names)]
         known = {name for run in named for name in (run.run_id, run.agent_id, run.model)}

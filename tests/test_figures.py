@@ -1,3 +1,5 @@
+from io import BytesIO
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -72,3 +74,21 @@ def test_thin_series_in_like_colours_stay_apart_in_the_image(room):
         found = np.array([colour for _, colour in picture.convert("RGB").getcolors()])
     for colour in thin:
         assert (np.abs(found - np.round(np.array(colour) * 255)).max(axis=1) <= 1).any()
+
+
+def test_a_figure_is_saved_for_print_and_as_vectors_and_twice_the_same(tmp_path, monkeypatch):
+    written = []
+    for name in ("first", "second"):
+        monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / name))
+        fig, ax = plt.subplots()
+        ax.plot([0, 1], [0, 1])
+        about = {"title": "A line", "source": "invented", "n": 2, "window": "", "dates": "2016", "status": "synthetic"}
+        shown = figures.save_figure(fig, "line", pd.DataFrame({"y": [0, 1]}), **about)
+        folder = tmp_path / name / "figures"
+        with Image.open(folder / "line.png") as picture:
+            assert round(picture.info["dpi"][0]) == 200
+            width = picture.width
+        written.append([path.read_bytes() for path in sorted(folder.iterdir())])
+    assert written[0] == written[1] and len(written[0]) == 3
+    assert b"<svg" in written[0][2] and b"<text" in written[0][2]
+    assert abs(2 * Image.open(BytesIO(shown.data)).width - width) <= 4

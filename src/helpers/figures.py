@@ -31,7 +31,9 @@ STATUSES = {
 }
 """Whose data a figure shows, and how its footer says so; as given: a user's own, of which the kit knows no more."""
 
-DPI, N_COLOURS = 100, 64
+DPI, SHOWN_DPI = 200, 100
+"""Dots an inch of the file, and of the image that a notebook shows."""
+N_COLOURS = 64
 INDEX_COLUMNS = ["figure", "title", "source", "n", "window", "dates", "status"]
 
 STYLE = {
@@ -63,7 +65,7 @@ def use_style():
 
 
 def save_figure(fig, name, shown, *, title, source, n, window, status, dates=None, unit=""):
-    """Write figures/<name>.png and, as figures/<name>.csv, the numbers it shows; return the image for the notebook.
+    """Write figures/<name>.png and .svg and, as .csv, the numbers shown; return a smaller image for the notebook.
 
     `n` counts what the figure rests on, in a `unit` ("events"); `window` is a question set's name or key, or "";
     `dates` is a pair of ISO dates or a text, by default the set's first and last start day, where it has them;
@@ -86,10 +88,14 @@ def save_figure(fig, name, shown, *, title, source, n, window, status, dates=Non
     draw_caption(fig, ", ".join(filter(None, said)))
     daybefore = json.dumps(facts, sort_keys=True, ensure_ascii=False)
     image = locate_output(f"figures/{name}.png")
-    write_image(fig, image, {"Title": title, "Description": source, "daybefore": daybefore})
+    texts = {"Title": title, "Description": source, "daybefore": daybefore}
+    shown_image = BytesIO()
+    write_image(fig, shown_image, texts, SHOWN_DPI)
+    write_image(fig, image, texts, DPI)
+    write_vectors(fig, image.with_suffix(".svg"), title)
     shown.round(6).to_csv(image.with_suffix(".csv"), index=False, lineterminator="\n")
     plt.close(fig)
-    return Image(image)
+    return Image(shown_image.getvalue())
 
 
 def name_sets(window):
@@ -105,17 +111,24 @@ def name_set(key):
         return key
 
 
-def write_image(fig, path, texts):
+def write_vectors(fig, path, title):
+    """Write a figure as SVG, its text as text; the same figure gives the same bytes."""
+    with mpl.rc_context({"svg.hashsalt": path.stem, "svg.fonttype": "none"}):
+        metadata = {"Date": None, "Creator": None, "Title": title}
+        fig.savefig(path, format="svg", bbox_inches="tight", metadata=metadata)
+
+
+def write_image(fig, file, texts, dpi):
     """Write a figure as PNG of 64 colours, a quarter of the bytes of all its shades, with `texts` as its metadata."""
     drawn, metadata = BytesIO(), PngInfo()
-    fig.set_dpi(DPI)
+    fig.set_dpi(dpi)
     tight = fig.get_tightbbox().padded(mpl.rcParams["savefig.pad_inches"])  # "tight" would draw all of it once more
-    fig.savefig(drawn, dpi=DPI, bbox_inches=tight, pil_kwargs={"compress_level": 0})
+    fig.savefig(drawn, dpi=dpi, bbox_inches=tight, pil_kwargs={"compress_level": 0})
     for name, text in texts.items():
         metadata.add_text(name, text)
     with Picture.open(drawn) as picture:
         few = reduce_colours(picture.convert("RGB"), list_colours(fig))
-    few.save(path, dpi=(DPI, DPI), pnginfo=metadata, optimize=True)
+    few.save(file, "PNG", dpi=(dpi, dpi), pnginfo=metadata, optimize=True)
 
 
 def list_colours(fig):

@@ -83,7 +83,7 @@ def test_own_agents_are_drawn_beside_the_recorded_into_a_folder_of_their_own(sto
 
 def test_long_questions_have_a_notebook_and_their_baselines_and_a_set_without_one_says_so(tmp_path, monkeypatch):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
-    assert [path.stem for path in figures.list_notebooks(find_set("long"))] == ["24_conditions"]
+    assert [path.stem for path in figures.list_notebooks(find_set("long"))] == ["24_conditions", "25_horizons"]
     monkeypatch.setattr(figures, "list_notebooks", lambda one: {})
     events = read_table("events", "L").query("kind == 'single'")
     made = {event_id: {"value": '"A"'} for event_id in events["event_id"].head(12)}

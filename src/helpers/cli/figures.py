@@ -278,7 +278,7 @@ def run_notebook(path, parameters, folder):
     except subprocess.TimeoutExpired:
         return f"it took more than {MINUTES} minutes"
     for file in sorted((work / "figures").rglob("*.*")):
-        if file.suffix in (".png", ".csv"):
+        if file.suffix in (".png", ".svg", ".csv"):
             shutil.move(file, folder / "figures" / file.name)
     shutil.rmtree(work)
     return describe_failure(done.stderr) if done.returncode else ""

@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from helpers.proof_of_time import baselines
+from helpers.proof_of_time.instances import TASKS
 
 
 def test_a_solver_is_compared_with_the_floor_in_pairs_by_source():
@@ -17,3 +18,22 @@ def test_a_solver_is_compared_with_the_floor_in_pairs_by_source():
     assert rows.loc["alike", ["difference", "verdict", "n"]].tolist() == [0, "inconclusive", 40]
     few = baselines.compare_with_floor(scored[scored["source"] < "j"])
     assert set(few["verdict"]) == {"inconclusive"} and few["low"].isna().all()
+
+
+def test_accuracy_stands_by_family_and_task_beside_the_chance_of_the_same_instances():
+    rows = [("impact", "most_of_four", 4), ("impact", "full_order", 4), ("value", "tier_pre", 4)]
+    scored = pd.DataFrame(rows * 12, columns=["family", "task", "n_choices"])
+    scored = scored.assign(solver="me", source=[f"s{at}" for at in range(36)], id=range(36))
+    scored["target"] = scored["task"].map({"most_of_four": "A", "full_order": "ABCD", "tier_pre": "B"})
+    scored["is_right"] = [at % 2 == 0 for at in range(36)]
+    table = baselines.tabulate_parts(scored, TASKS).set_index(["family", "task"])
+    assert table["n"].to_dict() == {
+        ("all", "all"): 36,
+        ("impact", "all"): 24,
+        ("impact", "Citation MCQ"): 12,
+        ("impact", "Citation Rank"): 12,
+        ("value", "all"): 12,
+        ("value", "Award (Pre-cutoff)"): 12,
+    }
+    assert table["chance"].round(4).tolist() == pytest.approx([0.1806, 0.1458, 0.25, 0.0417, 0.25, 0.25], abs=1e-4)
+    assert table.loc[("value", "all"), "above_chance"].startswith("+0.250 (")

@@ -90,6 +90,52 @@ def test_a_letter_before_a_choice_is_left_out_where_all_have_their_own(tmp_path,
     assert list(read.choices.values()) == texts and read.target == target
 
 
+@pytest.mark.parametrize("answer", ["B, A, D, C", "B,A,D,C", "B > A > D > C", "['B', 'A', 'D', 'C']", "badc"])
+def test_an_order_in_one_text_is_read_as_a_list_would_be(tmp_path, answer):
+    """The authors' generator writes a ranking as one text."""
+    line = {"question": "Order?", "choices": ["w", "x", "y", "z"], "answer": answer}
+    (read,) = read_public(write_lines(tmp_path / "x.jsonl", line), task="full_order", cutoff=CUTOFF)
+    assert read.target == ["B", "A", "D", "C"] and read.choices == {"A": "w", "B": "x", "C": "y", "D": "z"}
+
+
+@pytest.mark.parametrize("answer", ["B, A, D", "B, A, D, D", "B, A, D, E"])
+def test_an_order_that_lacks_a_letter_or_repeats_one_is_refused(tmp_path, answer):
+    line = {"question": "Order?", "choices": ["w", "x", "y", "z"], "answer": answer}
+    path = write_lines(tmp_path / "x.jsonl", line)
+    with pytest.raises(ValueError, match="line 1: (answer|target)"):
+        read_public(path, task="full_order", cutoff=CUTOFF)
+
+
+LETTERS = list("ABCDE")
+
+
+@pytest.mark.parametrize(
+    ("fields", "ranges", "texts"),
+    [
+        (
+            {"choices": LETTERS},
+            ["0-10", "10-25", "25-60", "60-150", "150+"],
+            ["0-10", "10-25", "25-60", "60-150", "150+"],
+        ),
+        ({"choices": {name: name for name in LETTERS}}, list("vwxyz"), list("vwxyz")),
+        ({"choices": ["A", "B"], "prompt": "Ranges\nA: below 5\nB: 5 or more"}, (), ["below 5", "5 or more"]),
+        ({"choices": ["A", "B"], "context": "A) below 5, B) 5 or more"}, (), ["below 5", "5 or more"]),
+        ({"choices": ["A", "B"], "prompt": "A: below 5\nB: 5 or more"}, ["x", "y"], ["below 5", "5 or more"]),
+    ],
+)
+def test_choices_that_are_bare_letters_get_their_ranges(tmp_path, fields, ranges, texts):
+    """Else a model reads "A. A"."""
+    path = write_lines(tmp_path / "x.jsonl", {"question": "How many citations?", "answer": "B"} | fields)
+    (read,) = read_public(path, task="bucket", cutoff=CUTOFF, ranges=ranges)
+    assert list(read.choices.values()) == texts and read.target == "B"
+
+
+def test_bare_letters_that_nothing_explains_are_refused(tmp_path):
+    path = write_lines(tmp_path / "x.jsonl", {"question": "How many?", "choices": LETTERS, "answer": "B"})
+    with pytest.raises(ValueError, match="line 1: choices: A, B, C, D, E are letters without a text"):
+        read_public(path, task="bucket", cutoff=CUTOFF)
+
+
 def test_what_is_wrong_in_the_public_layout_is_named(tmp_path):
     wrong = {"choices": {"(a": "x"}, "answer": "x"}, {"answer": "Best", "metadata": {"task": ["tier_post"]}}
     for change, said in zip(wrong, ("choices.*capital letter", "metadata.task: no task"), strict=True):

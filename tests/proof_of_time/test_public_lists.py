@@ -118,18 +118,20 @@ def test_the_authors_files_are_read_with_their_evidence(tmp_path):
     sota = {"question": "Which bucket?", "prompt": "Benchmark: X\nOptions:\na: 0-20\nb: 20-40", "answer": "b"}
     sota |= {"choices": ["a: 0-20", "b: 20-40"], "metadata": {"benchmark": "X"}}
     award = {"question": "Which tier?", "context": "On rain", "answer": "Main"}
-    ranking = {"question": "Order?", "choices": ["x", "y"], "answer": ["B", "A"]}
+    ranking = {"question": "Order?", "choices": ["x", "y"], "answer": "B, A"}
+    cited = {"question": "How often?", "choices": list("ABCDE"), "answer": "D"}
     files = {
         "benchmarks/sota_forecast/mcq_dataset.jsonl": sota,
         "benchmarks/award_react/post-cutoff_emnlp.jsonl": award,
         "benchmarks/citation_react/ranking.jsonl": ranking,
+        "benchmarks/citation_react/bucket_prediction.jsonl": cited,
         "sandbox_data/sota/sota_metrics.json": [{"benchmark": "X", "score": 21.0}],
         "sandbox_data/award/accepted_papers.csv": "title\nOn rain\n",
         "sandbox_data/citation/historical_papers_2021_2024.jsonl": {"title": "On snow", "citation_count": 3},
     }
     for name, held in files.items():
         path = tmp_path / name
-        path.parent.mkdir(parents=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(held if isinstance(held, str) else json.dumps(held) + "\n")
     main(tmp_path, tmp_path / "out")
     read = {one.task: one for one in read_instances(tmp_path / "out/authors.jsonl")}
@@ -138,6 +140,7 @@ def test_the_authors_files_are_read_with_their_evidence(tmp_path):
     assert bucket.prompt.startswith("Which bucket?\n\nBenchmark: X")
     assert bucket.manifest[0]["path"] == "sota/sota_metrics.json"
     assert read["tier_post"].prompt == "On rain\n\nWhich tier?" and read["full_order"].target == ["B", "A"]
+    assert read["bucket"].choices["D"] == "60-150", "as the authors' agent is told"
     assert {one.variant for one in read.values()} == {"as_published"}
     told = describe_evidence(read["tier_post"], folder)
     assert "/evidence/award/accepted_papers.csv: 1 lines; columns title" in told

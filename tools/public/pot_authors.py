@@ -33,7 +33,7 @@ def read_authors(folder):
         path = Path(folder, "benchmarks", name)
         if isinstance(about, dict) and path.exists():
             given = {"cutoff": CUTOFF, "manifest": list_manifest(folder, about["evidence"])}
-            made = read_public(path, task=about["task"], **given)
+            made = read_public(path, task=about["task"], ranges=about.get("ranges", ()), **given)
             ids = (f"{path.stem}-{one.id.rpartition('-')[2]}" for one in made)
             found += [one._replace(id=each) for each, one in zip(ids, made, strict=True)]
     if not found:

@@ -67,6 +67,42 @@ def tabulate_accuracy(scored, by=("task", "solver")):
     return pd.DataFrame(rows, columns=columns).astype({"n": int, "n_clusters": int})
 
 
+def tabulate_parts(scored: pd.DataFrame, tasks: dict) -> pd.DataFrame:
+    """Return accuracy over all, by family and by task: a row a family ("all"), task ("all") and solver (4.4, Figure 7).
+
+    `scored` is as of `score_answers`; `tasks` maps a task to (family, its name in Table 6). Columns family, task,
+    solver, those of `tabulate_accuracy`, chance (of a blind answer to the same instances) and above_chance: the
+    difference to it as text, with its 95% interval by source from ten sources on.
+
+    >>> rows = pd.DataFrame({"id": ["a", "b"], "family": "impact", "task": "most_of_four", "source": ["s", "t"]})
+    >>> rows = rows.assign(solver="me", is_right=[True, False], target="A", n_choices=4)
+    >>> tabulate_parts(rows, {"most_of_four": ("impact", "Citation MCQ")})["above_chance"].tolist()
+    ['+0.250', '+0.250', '+0.250']
+    """
+    own = scored.assign(chance=list_chances(scored))
+    own["above"] = own["is_right"].astype(float) - own["chance"]
+    kinds = {"all": own}
+    kinds |= {family: part for family, part in own.groupby("family", sort=False)}
+    parts = {(family, "all"): part for family, part in kinds.items()}
+    for kind, part in own.groupby("task", sort=False):
+        parts[part["family"].iloc[0], tasks.get(kind, (None, kind))[1]] = part
+    order = ["all", *dict.fromkeys(family for family, _ in tasks.values())]
+    rows = []
+    for family, task in sorted(parts, key=lambda key: (order.index(key[0]), key[1] != "all")):
+        part = parts[family, task]
+        table = tabulate_accuracy(part, by=("solver",))
+        for row in table.to_dict("records"):
+            mine = part[part["solver"] == row["solver"]].reset_index(drop=True)
+            above = summarize_clustered(mine[["above"]], mine["source"]).iloc[0]
+            told = f"{above['mean']:+.3f}"
+            if math.isfinite(above["low"]):
+                told += f" ({above['low']:.3f} to {above['high']:.3f})"
+            about = {"family": family, "task": task, "chance": mine["chance"].mean(), "above_chance": told}
+            rows.append(row | about)
+    columns = ["family", "task", *table.columns, "chance", "above_chance"]
+    return pd.DataFrame(rows)[columns]
+
+
 def compare_with_floor(scored):
     """Return by task how far each solver lies above majority on the same instances, clustered by source.
 

@@ -147,12 +147,13 @@ def read_instances(path):
     return list(found.values())
 
 
-def read_public(path, *, task, cutoff, manifest=()):
+def read_public(path, *, task, cutoff, manifest=(), ranges=()):
     """Return the instances of a file in the paper's public layout: question, choices, answer, context or prompt.
 
     Context and question stand before a prompt that does not hold them. A line's metadata may name task, cutoff and id.
     Choices are a list or letter -> text ("a: 0-20" is 0-20 where all begin so), by default the paper's of a tier or
-    bucket. The answer is a choice, its letter, or for an order a list of either. With a `manifest`, the authors'
+    bucket. Choices that are bare letters get their texts as `name_choices` has it. The answer is a choice, its letter,
+    or for an order a list of either, or one text of letters such as "B, A, D, C". With a `manifest`, the authors'
     evidence files, they are `as_published`. Raises ValueError with file, line and field.
     """
     found, stem = {}, re.sub(r"[^A-Za-z0-9]+", "_", Path(path).name.split(".")[0]).strip("_") or "set"
@@ -164,8 +165,12 @@ def read_public(path, *, task, cutoff, manifest=()):
         given = letter_choices(record.get("choices") or list_usual(kind))
         own = {a: re.match(rf"{re.escape(a)}[:.)] *(?=\S)", text, re.IGNORECASE) for a, text in given.items()}
         choices = {a: text[own[a].end() :] for a, text in given.items()} if all(own.values()) else given
-        answer = [record["answer"]] if isinstance(record["answer"], str) else record["answer"]
-        target = [find_letter(part, choices) or find_letter(part, given) for part in answer]
+        words = "\n".join(part for part in (record.get("context"), record["question"], record.get("prompt")) if part)
+        try:
+            choices = name_choices(choices, words, ranges or list_usual(kind))
+        except ValueError as error:
+            raise ValueError(f"{where}: choices: {error}") from None
+        target = [find_letter(part, choices) or find_letter(part, given) for part in split_order(record, kind)]
         if None in target or not target:
             raise ValueError(f"{where}: answer: {record['answer']!r} is none of the choices")
         told = record.get("prompt") or ""
@@ -197,6 +202,50 @@ def letter_choices(choices):
     {'A': 'Findings', 'B': 'Main'}
     """
     return dict(choices) if isinstance(choices, dict) else {chr(65 + at): text for at, text in enumerate(choices)}
+
+
+def name_choices(choices: dict, words: str, ranges: list | tuple = ()) -> dict:
+    """Return choices (letter -> text) with a text for each that is only its own letter, others as they are.
+
+    The texts are those that the line's own words give by letter ("A: 0-10"), else the `ranges`, in their order. Raises
+    ValueError where neither has one for each.
+
+    >>> name_choices({"A": "A", "B": "B"}, "How many citations?", ["0-10", "10 or more"])
+    {'A': '0-10', 'B': '10 or more'}
+    >>> name_choices({"A": "a", "B": "b"}, "Options: A: low\\nB) high")
+    {'A': 'low', 'B': 'high'}
+    """
+    if not choices or any(text.strip(" .:()").upper() != letter for letter, text in choices.items()):
+        return choices
+    letters = "".join(choices)
+    found = re.findall(rf"(?<![A-Za-z])([{letters}])[:)=] *(.+?)(?=[\s,;|(]+[{letters}][:)=]|\n|$)", words)
+    named = {letter: text.strip(" ,;") for letter, text in found}
+    if list(named) == list(choices) == [letter for letter, _ in found]:
+        return named
+    if len(ranges) == len(choices):
+        return dict(zip(choices, ranges, strict=True))
+    raise ValueError(
+        f"{', '.join(choices)} are letters without a text, and the line does not say what each stands for; "
+        "give choices as letter and text"
+    )
+
+
+def split_order(record: dict, task: str) -> list:
+    """Return the parts of a line's answer: of an order one text of letters is split.
+
+    >>> split_order({"answer": "B, A, D, C"}, "full_order"), split_order({"answer": "Rome, Italy"}, "person_field")
+    (['B', 'A', 'D', 'C'], ['Rome, Italy'])
+    >>> split_order({"answer": "B > A > C"}, "full_order"), split_order({"answer": "BAC"}, "full_order")
+    (['B', 'A', 'C'], ['B', 'A', 'C'])
+    """
+    answer = record["answer"]
+    if not isinstance(answer, str):
+        return answer
+    letters = re.findall(r"[A-Za-z]", answer)
+    is_letters = re.fullmatch(r"[A-Za-z]([\s,;>]*[A-Za-z])*", re.sub(r"[\[\]()'\"]", "", answer).strip())
+    if task == "full_order" and is_letters and len({letter.upper() for letter in letters}) == len(letters):
+        return letters
+    return [answer]
 
 
 def list_usual(task):

@@ -25,12 +25,14 @@ from helpers.papers import get_constant
 from helpers.prompts import read_prompt
 from helpers.store import parse_object
 
-METHODS = {"zero_shot": None, "agentic": "desk_agent", "structured": "desk_structured"}
+METHODS = {"zero_shot": None, "agentic": "desk_agent", "structured": "desk_local"}
 METHODS |= {"led": "desk_agent", "led_structured": "desk_structured"}
 """Method -> the prompt that comes before an instance's.
 
-`agentic` and `structured` are the paper's loop: nothing but the model ends a run before its limit. A local model that
-is `led` must look at the evidence first, and is asked for its answer once it makes a call again.
+`agentic` and `structured` are the paper's loop: nothing but the model ends a run before its limit. `structured` has the
+rules of the prompt that the paper prints (Figure 14) in our words: offline only, which tool first, how to finish. A
+local model that is `led` must look at the evidence first, and is asked for its answer once it makes a call again;
+`led_structured` has a prompt of our own, with steps from plan to check.
 """
 
 ACTIONS = {"bash": "script", "python": "program"}

@@ -98,15 +98,6 @@ def tell_pair(rng, sign):
     return {"a minus b, of three pairs": judge_pair(table.loc[("a", "b")], "p_holm")}
 
 
-def tell_levels(rng, sign):
-    """04: a model against guessing, by levels, after Holm."""
-    level = np.tile([1, 2, 3, 4], 50)
-    marks, source = plant_marks(rng, {"model": 0.4 + 0.25 * sign * (level > 2), "random": 0.4})
-    table = gains.compare_levels(*make_tables(marks, source, level=level), [("model", "random")])
-    said = table.set_index("levels")["verdict"]
-    return {"model minus guessing, levels 3-4": said["3-4"]} | ({} if sign else {"the same, levels 1-2": said["1-2"]})
-
-
 def tell_moments(rng, sign):
     """08: the same events at a second moment, of two agents."""
     before, source = plant_marks(rng, {"a": 0.4, "b": 0.5})
@@ -114,22 +105,6 @@ def tell_moments(rng, sign):
     (first, events), (second, _) = (make_tables(part, source, level=1) for part in (before, after))
     table = gains.compare_moments(first, second, events).set_index("agent_id")
     return {"gain a week after": table.loc["a", "verdict"]}
-
-
-def tell_memory(rng, sign):
-    """04: a model's lead in one window less that in another, on what anybody may know."""
-    known = np.tile([True, False], 100)
-    parts = []
-    for window, lead in (("A", 0.3 * sign), ("C1", 0.0)):
-        marks, source = plant_marks(rng, {"model": 0.4 + lead * known, "last_value": 0.4})
-        group = np.where(known, "widely_known", "obscure")
-        tables = make_tables(marks, source, level=1, window=window, contamination_group=group)
-        parts.append([table.assign(event_id=window + table["event_id"]) for table in tables])
-        parts[-1][1]["source_id"] = window + parts[-1][1]["source_id"]
-    scores, events = (pd.concat(tables, ignore_index=True) for tables in zip(*parts, strict=True))
-    table = gains.compare_memory(scores, events, "model", "last_value", ["single"])
-    gaps = table[table["window"] == "A minus C1"].set_index("group")["verdict"]
-    return {"lead on the widely known": gaps["widely_known"], "lead on all": gaps["all"]}
 
 
 LEVELS_OF = {

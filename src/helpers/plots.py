@@ -195,33 +195,6 @@ def draw_usage(usage, axes):
     return axes
 
 
-def draw_pairs(pairs, names, ax, *, is_written=True):
-    """Draw differences between agents (a minus b) as half a matrix, with the smallest that could be seen, and stars.
-
-    Columns: agent_a, agent_b, difference, mde, told (differ significantly); without `is_written` there are colours
-    only.
-    """
-    turned = pairs.rename(columns={"agent_a": "agent_b", "agent_b": "agent_a"})
-    both = pd.concat([pairs, turned.assign(difference=-pairs["difference"])])
-    both["text"] = both["told"].map({True: "*", False: ""}) + "\n(" + both["mde"].map("{:.3f})".format)
-    wide, texts = (
-        both.pivot(index="agent_a", columns="agent_b", values=value).loc[names, names]
-        for value in ("difference", "text")
-    )
-    words = wide.map(lambda d: "" if np.isnan(d) else f"{d:+.3f}") + texts.fillna("")
-    bound = 1.6 * wide.abs().max().max()
-    look = {"fmt": "", "cmap": "vlag", "vmin": -bound, "vmax": bound, "annot_kws": {"size": 9, "color": "0.1"}}
-    hidden = ~np.tri(len(names), k=-1, dtype=bool)[1:, :-1]
-    bar, notes = {"label": "row's mean score minus column's"}, words.iloc[1:, :-1] if is_written else False
-    sns.heatmap(wide.iloc[1:, :-1], mask=hidden, annot=notes, ax=ax, cbar_kws=bar, **look)
-    ax.set(xlabel="", ylabel="")
-    spoken = [name.replace("_", " ") for name in names]
-    ax.set_xticks(np.arange(len(names) - 1) + 0.5, spoken[:-1], rotation=30, ha="right")
-    ax.set_yticks(np.arange(len(names) - 1) + 0.5, spoken[1:], rotation=0)
-    ax.grid(visible=False)
-    return ax
-
-
 def draw_grouped(table, ax, *, group, series, value, low=None, high=None, text=None, colours=COLOURS):
     """Draw groups of vertical bars, a bar a series, in the order in which both first occur; intervals as whiskers.
 

@@ -5,7 +5,6 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-import statsmodels.formula.api as smf
 from public import boards
 from public import findings as boards_findings
 from public.boards import COUNTS, SCORES
@@ -68,35 +67,6 @@ def test_a_ranks_deviation_is_the_binomial_bound():
     assert ranks["deviation"].tolist() == pytest.approx([bound, bound], rel=0.02)
     with pytest.raises(ValueError, match="lacks the score or the number of events"):
         boards.simulate_ranks(table.assign(n_level1=np.nan), np.random.default_rng(0))
-
-
-def make_cells(seed=0):
-    """Weekly level scores of four agents: 40, 30, 20, 10 by level, 7 more with search, noise."""
-    rng = np.random.default_rng(seed)
-    rows = [
-        (f"w{week}", f"{model}|{kind}", model, kind, level, 50 - 10 * level + 7 * (kind == "s") + rng.normal())
-        for week in range(6)
-        for model in "pq"
-        for kind in "bs"
-        for level in (1, 2, 3, 4)
-    ]
-    return pd.DataFrame(rows, columns=["week", "agent_id", "model", "category", "level", "score"])
-
-
-def test_factors_equal_statsmodels_and_find_what_was_planted():
-    cells = make_cells()
-    effects, r2 = boards.explain_scores(cells, ["model", "category", "level", "week"])
-    fit = smf.ols("score ~ C(model) + C(category) + C(level) + C(week)", cells).fit(
-        cov_type="cluster", cov_kwds={"groups": pd.factorize(cells["agent_id"])[0]}
-    )
-    row = effects.set_index(["factor", "category"]).loc[("category", "s")]
-    assert row["effect"] == pytest.approx(fit.params["C(category)[T.s]"], abs=1e-10)
-    level = effects.set_index(["factor", "category"]).loc[("level", 3)]
-    assert level["se_agent_id"] == pytest.approx(fit.bse["C(level)[T.3]"], rel=1e-8)
-    assert row["effect"] == pytest.approx(7, abs=1) and level["effect"] == pytest.approx(-20, abs=1)
-    assert r2["r2"][0] == pytest.approx(fit.rsquared)
-    assert r2.set_index("factors")["drop"].drop("all").idxmax() == "without level"
-    assert effects.loc[effects["factor"] == "week", "se_week"].isna().all()
 
 
 def test_each_verdict_is_reached_where_it_is_planted():

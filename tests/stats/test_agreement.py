@@ -13,7 +13,6 @@ from helpers.stats.agreement import (
     correlate_ranks,
     measure_judge,
     measure_kappa,
-    permute_ranks,
     weigh_agreement,
 )
 
@@ -49,18 +48,6 @@ def test_each_verdict_on_a_judge_is_reached_where_it_is_true():
     assert never["verdict"] == "inconclusive" and never["kappa"] == 0, "kappa of one who flags none is 0 in every draw"
     known = draw_verdicts(rng, 0.85, n_draws=50, is_fresh=False)
     assert known["inconclusive"] == 1, "who wrote the rule cannot show that it is fit"
-
-
-def test_exact_permutation_of_a_few_ranks():
-    """Against scipy's own permutation test, and by hand: of 6 orders of three, 2 are as far from 0 as 1 and -1."""
-    first, second = [8.67, 10, 3.67, 5.67, 3.67, 5], [13.66, 13.48, 9.03, 9.14, 6.97, 10.47]
-    rho, p = permute_ranks(first, second)
-    assert (round(rho, 3), round(p, 4)) == (0.87, 0.0333)
-    exact = stats.permutation_test(
-        (second,), lambda y: stats.spearmanr(first, y).statistic, permutation_type="pairings", n_resamples=np.inf
-    )
-    assert p == pytest.approx(exact.pvalue)
-    assert permute_ranks([1, 2, 3], [1, 2, 3]) == (pytest.approx(1), 2 / 6)
 
 
 def test_agreement_is_that_of_scikit_learn_and_scipy():

@@ -93,29 +93,3 @@ def test_a_permutation_over_sources_finds_a_domain_and_is_not_fooled_by_their_lu
     fooled = [table.set_index("factor").loc["domain", "p"] < 0.05 for table in by_event]
     assert np.mean(np.array(found) < 0.05) >= 0.85 and np.mean(np.array(chance) < 0.05) <= 0.15
     assert np.mean(fooled) > 0.5, "errors by event take a source's luck for its domain's"
-
-
-def plant_interaction(rng, sd, n_sources=32):
-    """Scores of three agents on four events of each synthetic source; a source's luck differs by agent, and so does a
-    domain's effect, of this root mean square."""
-    effect = rng.normal(0, 1, (4, 3))
-    effect -= effect.mean(axis=1, keepdims=True)
-    effect -= effect.mean(axis=0)
-    effect *= sd / np.sqrt((effect**2).mean())
-    source = np.repeat(np.arange(n_sources), 4)
-    luck, noise = rng.normal(0, 0.12, (n_sources, 3)), rng.normal(0, 0.2, (len(source), 3))
-    values = pd.DataFrame(0.5 + effect[source % 4] + luck[source] + noise, columns=list("abc"))
-    rows = values.rename_axis("event_id").reset_index().melt("event_id", var_name="agent_id", value_name="score")
-    return rows.assign(cluster=rows["event_id"] // 4, domain=rows["event_id"] // 4 % 4)
-
-
-def test_the_interval_of_an_interaction_covers_it_and_chance_is_seldom_taken_for_one():
-    rng = np.random.default_rng(8)
-    found = {
-        sd: [factors.measure_interaction(plant_interaction(rng, sd), rng, n_draws=150) for _ in range(50)]
-        for sd in (0.0, 0.15)
-    }
-    for sd, rows in found.items():
-        assert np.mean([row["low"] <= sd <= row["high"] for row in rows]) >= 0.88
-        told = np.mean([row["p"] < 0.05 for row in rows])
-        assert told <= 0.12 if sd == 0 else told >= 0.95

@@ -13,7 +13,6 @@ from scipy.stats import t
 
 from helpers import papers
 from helpers.public_files import REGISTRY
-from helpers.stats.regression import fit_factors, measure_r2
 from helpers.tables import LEVELS, SEARCH_CATEGORIES
 
 SCORES = [f"level{level}" for level in LEVELS]
@@ -31,7 +30,6 @@ FIELDS = {
 }
 TOLERANCE, POOL_TOLERANCE = 0.02, 0.01
 """Points by which a rebuilt overall score, a pooled level score, may differ from the printed one."""
-CLUSTERS = ("week", "agent_id")
 
 
 def flatten_board(board, frameworks):
@@ -178,32 +176,3 @@ def simulate_ranks(table, rng, n_draws=10_000):
         top_share=(ranks == 1).mean(axis=0),
     )
     return out.sort_values(["rank", "model"], ignore_index=True)
-
-
-def explain_scores(cells, factors):
-    """Regress level scores on dummies of factors (FutureX 4.4), plain errors beside errors clustered by week and agent.
-
-    Returns the effects (factor, category, base (the most frequent), n_rows, n_agents, effect, se, se_<cluster>, blank
-    for the cluster's own) and the R2 beside that without each factor (factors, r2, drop). Raises ValueError where
-    categories cannot be told apart.
-    """
-    counts = {name: cells[name].value_counts().sort_index() for name in factors}
-    counts = {name: count.sort_values(ascending=False, kind="stable") for name, count in counts.items()}
-    bases = {name: count.index[0] for name, count in counts.items()}
-    fits = {column: fit_factors(cells, factors, bases=bases, cluster=column) for column in CLUSTERS}
-    fit = fits["week"]
-    table = fit.terms.assign(effect=fit.effects, se=np.sqrt(np.diag(fit.plain)))
-    for column in CLUSTERS:
-        error = np.sqrt(np.maximum(np.diag(fits[column].clustered), 0))
-        table[f"se_{column}"] = np.where(table["factor"] == column, np.nan, error)
-    table = table[table["factor"] != "intercept"].reset_index(drop=True)
-    table.insert(2, "base", table["factor"].map(bases))
-    agents, pairs = {name: cells.groupby(name)["agent_id"].nunique() for name in factors}, table[["factor", "category"]]
-    table.insert(3, "n_rows", [int(counts[name][category]) for name, category in pairs.values])
-    table.insert(4, "n_agents", [int(agents[name][category]) for name, category in pairs.values])
-    rows = [("all", fit.r2)]
-    for name in factors:
-        rest = [other for other in factors if other != name]
-        rows.append((f"without {name}", measure_r2(cells, rest)))
-    r2 = pd.DataFrame(rows, columns=["factors", "r2"])
-    return table[table["category"] != table["base"]].reset_index(drop=True), r2.assign(drop=fit.r2 - r2["r2"])

@@ -12,7 +12,6 @@ import numpy as np
 from scipy.special import erf
 
 from helpers.models.files import fetch_model
-from helpers.store import dump_json, hash_text
 
 MODEL = {
     "file": "all-minilm-l6-v2.zip",
@@ -26,11 +25,6 @@ N_HEADS, MOST_TOKENS = 12, 256
 def fetch_embedder():
     """Return the path of the model's file, fetched when it is not there; raises as `fetch_model` does."""
     return fetch_model(MODEL)
-
-
-def stamp_texts(texts):
-    """Return what kept results of an embedding rest on: first digits of the sha256 of the texts and of the model."""
-    return f"{hash_text(dump_json(list(texts)), 12)} {MODEL['sha256'][:12]}"
 
 
 @lru_cache(maxsize=1)

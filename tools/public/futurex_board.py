@@ -15,8 +15,6 @@ FORECASTBENCH = {name: f"forecastbench/leaderboard_{name}.csv" for name in ("bas
 SOURCES = {
     "futurex_board": [BOARD],
     "futurex_board_checks": [BOARD],
-    "futurex_board_effects": [BOARD],
-    "futurex_board_fit": [BOARD],
     "futurex_findings": [BOARD, *FORECASTBENCH.values()],
     "futurex_two_weeks": [BOARD],
     "futurex_backbones": [BOARD],
@@ -25,8 +23,6 @@ SOURCES = {
 SEED = 20250720
 N_DRAWS = 20_000
 """Boards drawn for the rank intervals."""
-MIN_WEEKS = 4
-"""A model seen in fewer weeks is "other" in the regression."""
 POOLED_WEEKS = ["2025-07-W4", "2025-08-W1", "2025-08-W2"]
 RENAMED = {"Seed-DouBao DR": "Seed-DouBao", "DouBao-Seed1.6-thinking": "Doubao-Seed1.6-Thinking"}
 """How the weeks name two models of the pooled board."""
@@ -44,7 +40,6 @@ def build():
     board, rng = load_board(), np.random.default_rng(SEED)
     whole = board[board["week"] == "overall"].drop(columns=["week", "organization", "test_type"])
     ranks = boards.simulate_ranks(whole, rng, N_DRAWS).drop(columns=["category", "overall"])
-    effects, fit = explain_weeks(board)
     people = {name: tidy_board(pd.read_csv(locate_public(file))) for name, file in FORECASTBENCH.items()}
     found = findings.judge_boards(board, people)
     unmarked = list(findings.judge_decline(board[board["test_type"] != TEST_ROWS]))
@@ -55,8 +50,6 @@ def build():
     return {
         "futurex_board": whole.merge(ranks, on=["model", "framework"], validate="1:1"),
         "futurex_board_checks": pd.DataFrame(list_checks(board), columns=["check", "n", "holds"]),
-        "futurex_board_effects": effects,
-        "futurex_board_fit": fit,
         "futurex_findings": found.merge(falls, on="id", how="left"),
         "futurex_two_weeks": rank_two_weeks(board, np.random.default_rng(SEED)),
         "futurex_backbones": pair_backbones(whole),
@@ -179,13 +172,3 @@ def list_checks(board):
             weekly["n_events"].max(),
             weekly.query("week == @week")["n_events"].max(),
         )
-
-
-def explain_weeks(board):
-    """Return (effects, R2) of weekly level scores on model, kind of agent, level and week (`boards.explain_scores`)."""
-    cells = boards.melt_levels(board[board["week"] != "overall"])
-    cells["model"] = cells["agent_id"].str.split(" | ", regex=False).str[0]
-    n_weeks = cells["week"].groupby(cells["model"]).transform("nunique")
-    cells["model"] = cells["model"].where(n_weeks >= MIN_WEEKS, "other")
-    effects, fit = boards.explain_scores(cells, ["model", "category", "level", "week"])
-    return effects, fit.assign(n=len(cells))

@@ -139,13 +139,6 @@ def correlate_ranks(first, second):
     return correlate(*(stats.rankdata(scores, axis=-1) for scores in (first, second)))
 
 
-def permute_ranks(first, second):
-    """Return Spearman's correlation and its exact two-sided p over all orders: of up to eight pairs, more never end."""
-    options = {"permutation_type": "pairings", "n_resamples": math.inf, "vectorized": True}
-    test = stats.permutation_test((second,), lambda other, axis: correlate_ranks(np.asarray(first), other), **options)
-    return float(test.statistic), float(test.pvalue)
-
-
 def correlate(first, second):
     """Return the correlation of two arrays along the last axis, NaN where one of them does not vary."""
     first, second = (array - array.mean(axis=-1, keepdims=True) for array in (first, second))

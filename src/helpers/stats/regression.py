@@ -5,18 +5,17 @@ one event, or of one source, are not independent of each other, so every coeffic
 with the usual factor G/(G-1) * (N-1)/(N-K) for G clusters, N rows, K coefficients; t with G-1 degrees of freedom).
 """
 
-import math
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import statsmodels.api as sm
-from scipy import optimize, stats
+from scipy import stats
 from scipy.linalg import block_diag, solve
 from scipy.sparse import csr_matrix, hstack
 
 from helpers.papers import get_constant
-from helpers.scoring.scores import build_matrix, select_headline
+from helpers.scoring.scores import select_headline
 from helpers.stats.means import MIN_CLUSTERS, find_clusters
 
 FACTORS = ("agent_id", "domain", "level")
@@ -198,40 +197,3 @@ def permute_factor(rows, factor, rng, n_draws=5000):
     n_above = sum(explain(rng.permutation(codes)) >= seen * (1 - 1e-9) for _ in range(n_draws))
     p, r2 = (1 + n_above) / (1 + n_draws), seen / ((score - score.mean()) ** 2).sum()
     return {"factor": factor, "r2_added": float(r2), "n_clusters": len(codes), "n_draws": n_draws, "p": float(p)}
-
-
-def measure_interaction(rows, rng, n_draws=2000):
-    """Return how far agents differ in where they are strong (FutureX 4.3): sd, low, high, p, n, n_clusters.
-
-    The statistic is the sum of squares between domains of each agent's score less the mean agent's on the same event;
-    `sd` is its root mean square less chance, which is what comes when the domains are permuted over the sources (column
-    cluster). The interval is that of a noncentral chi-square scaled to the permutations. Only events that all agents
-    predicted count; blank with fewer than two agents or domains, or ten sources.
-    """
-    matrix = build_matrix(rows, sorted(rows["agent_id"].unique())).dropna()
-    known = rows.drop_duplicates("event_id").set_index("event_id").reindex(matrix.index)
-    codes, names = pd.factorize(known.groupby("cluster")["domain"].first().sort_index(), sort=True)
-    found = {"n": len(matrix), "n_clusters": len(codes)}
-    if matrix.shape[1] < 2 or len(names) < 2 or len(codes) < MIN_CLUSTERS:
-        return dict.fromkeys(("sd", "low", "high", "p"), math.nan) | found
-    off = matrix.sub(matrix.mean(axis=1), axis=0)
-    off = (off - off.mean()).groupby(known["cluster"]).sum().sort_index().to_numpy()
-    sizes = known.groupby("cluster").size().sort_index().to_numpy()
-
-    def add_squares(codes):
-        member = np.eye(len(names))[codes]
-        return float((((member.T @ off) ** 2).sum(axis=1) / (member.T @ sizes)).sum())
-
-    seen, drawn = add_squares(codes), np.array([add_squares(rng.permutation(codes)) for _ in range(n_draws)])
-    scale, free = drawn.var() / (2 * drawn.mean()), 2 * drawn.mean() ** 2 / drawn.var()
-    ends = [_find_noncentrality(seen / scale, free, share) * scale for share in (0.975, 0.025)]
-    sd, low, high = (math.sqrt(max(0.0, value) / matrix.size) for value in (seen - drawn.mean(), *ends))
-    p = (1 + int((drawn >= seen * (1 - 1e-9)).sum())) / (1 + n_draws)
-    return {"sd": sd, "low": low, "high": high, "p": p} | found
-
-
-def _find_noncentrality(value, free, share):
-    """The noncentrality of a chi-square of which this share lies below a value; 0 where there is none."""
-    if stats.chi2.cdf(value, free) <= share:
-        return 0.0
-    return optimize.brentq(lambda x: stats.ncx2.cdf(value, free, x) - share, 1e-9, 10 * value + 100)

@@ -164,7 +164,7 @@ NOTEBOOKS := $(sort $(basename $(notdir $(wildcard notebooks/[0-9]*.ipynb))))
 NOTEBOOKS := $(filter $(NOTEBOOKS),$(LONG)) $(filter-out $(LONG),$(NOTEBOOKS))
 
 # A notebook runs after those whose tables or figures it reads: the one thing that is said by hand.
-.make/16_your_model .make/09_people .make/20_printed_results_and_dataset: | .make/14_building_questions
+.make/16_your_model .make/09_people_and_experts .make/20_printed_results_and_dataset: | .make/14_building_questions
 .make/15_collecting_answers: | .make/14_building_questions .make/16_your_model
 .make/01_leaderboards .make/03_difficulty .make/07_missing_predictions .make/04_domains_and_factors .make/06_past_vs_future .make/08_planning .make/17_reasons: \
   | .make/16_your_model .make/15_collecting_answers

@@ -2,9 +2,9 @@
 
 import pandas as pd
 import pytest
+from public.earnings import describe_questions
 
 from helpers.store import ROOT
-from public.earnings import describe_questions
 
 
 def read(path):

@@ -159,7 +159,7 @@ FORCE:
 
 # What others wait for, then the longest: begun in this order all end together.
 LONG := 14_building_questions 16_your_model 20_printed_results_and_dataset 15_collecting_answers 03_difficulty \
-  31_liveagentbench 08_planning 06_past_vs_future 12_real_time 04_domains_and_factors 11_fake_websites 24_conditions 40_instances 41_solvers 17_reasons
+  31_liveagentbench 08_planning 06_past_vs_future 12_real_time 04_domains_and_factors 11_fake_websites 24_conditions 40_instances 42_your_agent 17_reasons
 NOTEBOOKS := $(sort $(basename $(notdir $(wildcard notebooks/[0-9]*.ipynb))))
 NOTEBOOKS := $(filter $(NOTEBOOKS),$(LONG)) $(filter-out $(LONG),$(NOTEBOOKS))
 

@@ -90,7 +90,7 @@ def test_long_questions_have_a_notebook_and_their_baselines_and_a_set_without_on
     store_run(tmp_path / STORE, "mine-L-01234567", made, category="base_model")
     store_run(tmp_path / STORE, "walk-L-01234567", made, category="baseline")
     found = figures.main("mine")["sets"]["long"]
-    assert "no notebook draws agents on long" in found["notes"][-1] and "41_solvers" not in str(found["notes"])
+    assert "no notebook draws agents on long" in found["notes"][-1] and "42_your_agent" not in str(found["notes"])
     board = pd.read_csv(tmp_path / "results/mine/long/leaderboard.csv")
     assert {"mine", "walk"} == set(board["agent_id"]), "on the twelve questions that mine was asked"
     assert any(note.startswith("qwen_zero_shot is left out: it was asked") for note in found["notes"])

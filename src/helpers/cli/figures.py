@@ -118,10 +118,10 @@ def draw_set(names, one, folder):
     shutil.rmtree(folder / "work", ignore_errors=True)
     refused = [f"{path.stem} is not drawn: {why}" for path, why in zip(chosen, ran, strict=True) if why]
     for name in names if is_replay else ():  # Proof of Time's figure, where the agent's trials were recorded
-        trials = list((ROOT / "data/studies/41_solvers" / name / "figures").glob("proof_of_time_solvers.*"))
+        trials = list((ROOT / "data/studies/42_your_agent" / name / "figures").glob("proof_of_time_solvers.*"))
         for path in trials:
             shutil.copy(path, folder / "figures" / f"proof_of_time_{name}{path.suffix}")
-        command = f'make study NOTEBOOK=41_solvers ARGS="-p agent {name}"'
+        command = f'make study NOTEBOOK=42_your_agent ARGS="-p agent {name}"'
         notes += [f"{name}: Proof of Time's accuracy by message limit is not drawn before {command}"] * (not trials)
     sections = {"Leaderboard": ([*notes, report.LEGEND], board)} | sections
     sections |= {"Not drawn": (refused, None)} if refused else {}

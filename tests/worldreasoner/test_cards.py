@@ -93,6 +93,43 @@ def test_a_copied_card_recalls_and_cites_whole_and_a_strangers_nothing():
     assert name_source("http://paper1.test/a/0/") == name_source("https://www.paper1.test/a/0?utm=1#x")
 
 
+def score_searches(sources, shown, addresses=None):
+    """Score a search that was shown some pages (page_ids by question), against cards of some sources by question."""
+    rows = [make_question(n) for n in range(1, 1 + len(sources))]
+    events = pd.DataFrame([build_event(row)[0] | {"cluster_id": row["id"], "as_of": "2026-01-16"} for row in rows])
+    answers = pd.DataFrame([build_event(row)[1] for row in rows])
+    cards = build_references(dict(zip(events["event_id"], rows, strict=True)))
+    for graph, named in zip(cards.values(), sources, strict=True):
+        for node in graph["nodes"]:
+            node["source_ids"] = named
+    said = pd.DataFrame({"event_id": events["event_id"], "page_ids": [dump_json(pages) for pages in shown]})
+    about = {"run_id": "r", "agent_id": "r", "sample": 0, "step": 0, "tool": "search", "as_of": "2026-01-16"}
+    about |= {"condition": "Search-Enabled", "has_graph": False, "has_sources": True}
+    about |= {"reply": "A", "value": '"A"', "probability": None, "distribution": None}
+    said = said.assign(**about)
+    return score_submissions(events, answers, said, said, said, cards=cards, addresses=addresses)[0]["srcp_accessed"]
+
+
+def test_a_graph_of_the_kit_and_a_run_name_the_same_page_the_same_way():
+    """Graphs of the kit name the replay web's address, a run its page_id: source precision was always 0."""
+    url, other = "http://current-events.replay/2025-01-10/wars", "http://current-events.replay/2025-01-11/sport"
+    pages = {"n1": url, "n2": other, url: url, other: other}
+    assert score_searches([[url]], [["n1", "n2"]], pages).tolist() == [0.5]
+    assert score_searches([["n1"]], [["n1", "n2"]], pages).tolist() == [0.5], "by its id too"
+    own = {"n1": "https://paper.test/a", url: "https://paper.test/a", "n2": other, other: other}
+    assert score_searches([[url]], [["n1", "n2"]], own).tolist() == [0.5], "an article that stood elsewhere first"
+    assert score_searches([[url]], [["n2"]], pages).tolist() == [0.0]
+
+
+def test_source_precision_is_blank_without_a_reference_and_where_no_page_could_be_one():
+    found = score_searches([["https://a.test/1"], []], [["n1"], ["n1"]], {"n1": "https://a.test/1"})
+    assert found[0] == 1.0 and pd.isna(found[1]), "the second has no reference"
+    replay = "http://current-events.replay/2025-01-10/wars"
+    assert score_searches([["https://a.test/1"]], [["n1"]], {"n1": replay}).isna().all()
+    assert score_searches([["https://a.test/1"]], [[]]).isna().all()
+    assert score_searches([[replay]], [[]]).tolist() == [0.0], "nothing was looked for where something was to be found"
+
+
 def test_cards_of_the_file_recall_their_own_question_whole_and_another_seldom(built):
     cards, names = build_references(built[3]), list(built[3])
     own = recall_events({("own", name): graph for name, graph in cards.items()}, list(cards.values()))

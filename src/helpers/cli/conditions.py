@@ -24,6 +24,7 @@ from helpers.worldreasoner.own_runs import judge_runs, price_runs
 
 CANONICAL = re.compile(r"<link rel='canonical' href='([^']+)'>")
 """Where an article's page names the address at which it stood first (`news.Article`)."""
+UNMEASURED = "no page that was shown could be a source of the reference (articles of your own with an address could)"
 KINDS = {"L": "hindsight graphs by rule", "W": "questions' event cards by the authors"}
 """Windows with reference events, and what these are."""
 
@@ -77,11 +78,17 @@ def judge_run(asked, run_ids, cutoffs, graphs=None):
     return Beside(rows, facts, "\n".join(text for _, _, text in parts), note)
 
 
-def refer_to_cards(traces, graphs=None):
-    """Return references of `score_submissions`: graphs, else window W's cards, and addresses of the pages shown."""
+def refer_to_cards(traces: pd.DataFrame, graphs: dict | None = None) -> dict:
+    """Return references of `score_submissions`: graphs, else window W's cards, and addresses of the pages shown.
+
+    A page counts by the address at which it stood first, else by its own; graphs may name it by either or by its id.
+    """
     shown = {page for cell in traces["page_ids"].dropna() for page in parse_json(cell)}
-    found = {name: CANONICAL.search(page["text"]) for name, page in read_kept(sorted(shown)).items()}
-    addresses = {name: unescape(place[1]) for name, place in found.items() if place}
+    addresses = {}
+    for page_id, page in read_kept(sorted(shown)).items():
+        first = CANONICAL.search(page["text"])
+        addresses[page_id] = unescape(first[1]) if first else page["url"]
+        addresses[page["url"]] = addresses[page_id]
     return {"cards": graphs or build_references(build_cards()[3]), "addresses": addresses}
 
 
@@ -104,6 +111,8 @@ def describe_facts(agent, facts, rows, kind):
     first += ", no forecast: its answers were out" * (not facts["is_forecast"])
     if facts["n_references"]:
         first += f"; key events: against {facts['n_references']} {kind}, {facts['n_valid']} of them valid (B.3)"
+    if facts["n_sources"] == 0:
+        first += f"; source precision: blank, {UNMEASURED}"
     if facts["left_out"]:
         told = ", ".join(f"{n} as {reason}" for reason, n in facts["left_out"].items())
         first += f"; submitted events left out: {told}"

@@ -24,7 +24,7 @@ MANY_STEPS = 10
 """Questions with so many steps or more stand in one row."""
 AXES = {
     "brier": "No Brier or log score: the replies state no probability.",
-    "srcp": "No source precision: the agent has no gateway to search through.",
+    "srcp": "No source precision: the agent has no gateway to search through, or no reference could be found.",
     "recall": "No key-event recall: the agent is asked for no graph.",
 }
 """An axis of WorldReasoner -> what is said where a run has none of it."""

@@ -6,6 +6,8 @@ as sources.
 
 from urllib.parse import urlsplit
 
+import pandas as pd
+
 from helpers.worldreasoner.hindsight.graphs import check_form
 
 
@@ -53,16 +55,45 @@ def name_source(address):
     return parts.netloc.lower().removeprefix("www.") + parts.path.rstrip("/")
 
 
-def list_sources(graphs):
-    """Return {event_id: the sources that a graph's cards name, as of `name_source`}."""
-    named = {key: [one for node in graph["nodes"] for one in node["source_ids"]] for key, graph in graphs.items()}
-    return {key: {name_source(one) for one in found} for key, found in named.items()}
+def name_kind(name: str) -> str:
+    """Return what a name of `name_source` is of: "id" (a page_id), "replay" (a page of the replay web) or "web".
+
+    >>> name_kind("nc0ffee"), name_kind("current-events.replay/2025-01-10/wars"), name_kind("a.test/1")
+    ('id', 'replay', 'web')
+    """
+    host, slash, _ = name.partition("/")
+    if not slash:
+        return "id"
+    return "replay" if host.endswith(".replay") else "web"
 
 
-def name_pages(evidence, addresses):
+def list_sources(graphs: dict, addresses: dict | None = None) -> dict:
+    """Return {event_id: the sources that a graph's events name, as of `name_source`}; without any, none is there.
+
+    `addresses` maps page_ids, and addresses of the replay web, to where what stands there stood first.
+    """
+    known, sources = addresses or {}, {}
+    for key, graph in graphs.items():
+        named = [known.get(one, one) for node in graph["nodes"] for one in node["source_ids"]]
+        if named:
+            sources[key] = {name_source(one) for one in named}
+    return sources
+
+
+def name_pages(evidence: pd.DataFrame, addresses: dict) -> pd.DataFrame:
     """Return evidence with each page under the name of its source, one that has no address under its own page_id.
 
-    `addresses` maps page_id to the address of what stands on it, where that is known.
+    `addresses` are as in `list_sources`.
     """
     found = evidence["page_id"].map(addresses).map(name_source, na_action="ignore")
     return evidence.assign(page_id=found.fillna(evidence["page_id"]))
+
+
+def find_measured(sources: dict, evidence: pd.DataFrame) -> set:
+    """Return the event_ids whose source precision can be measured: those with a source of a kind that was shown.
+
+    An address of the web is never that of a page which only the replay web has, so nothing chosen could be right. Where
+    nothing was shown at all, pages of the world itself could have been.
+    """
+    shown = {name_kind(name) for name in evidence["page_id"]} or {"id", "replay"}
+    return {key for key, named in sources.items() if shown & {name_kind(name) for name in named}}

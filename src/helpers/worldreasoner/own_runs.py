@@ -23,7 +23,8 @@ def judge_runs(events, answers, runs, predictions, replies, traces, cutoffs, **r
 
     `rows` are those of `tabulate_outcomes` and, of an agent with a cutoff, its accuracy on the questions that it keeps
     (group "kept"); `facts` says by agent_id its condition, is_forecast, n_references (hindsight graphs by rule of the
-    questions asked for a graph), n_valid (those that pass the published thresholds), left_out (submitted events that
+    questions asked for a graph), n_valid (those that pass the published thresholds), n_sources (questions whose source
+    precision is measured, None without a gateway), left_out (submitted events that
     are none, by reason) and `keep_questions`. `cutoffs` maps the agents asked for to a day, a month or None;
     `references` are as of `score_submissions`, none for window L.
     """
@@ -45,6 +46,7 @@ def judge_runs(events, answers, runs, predictions, replies, traces, cutoffs, **r
             "moment": about["horizon"],
             "is_forecast": about["horizon"] != OPEN,
             "n_references": len(references) * bool(about["has_graph"]),
+            "n_sources": int(own["srcp_accessed"].notna().sum()) if about["has_sources"] else None,
             "n_valid": int(own["recall_valid"].notna().sum()) * bool(about["has_graph"]),
             "left_out": out.groupby("reason").size().to_dict(),
             "cutoff": cutoff,

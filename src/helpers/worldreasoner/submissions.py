@@ -16,7 +16,7 @@ from helpers.events.series_pages import open_series
 from helpers.stats.means import find_clusters
 from helpers.stats.paired import BETTER, compare_pairs, judge_family
 from helpers.store import dump_json, parse_object
-from helpers.worldreasoner.cards import list_sources, name_pages
+from helpers.worldreasoner.cards import find_measured, list_sources, name_pages
 from helpers.worldreasoner.hindsight.builder import build_hindsight, word_answer
 from helpers.worldreasoner.hindsight.drafts import Draft
 from helpers.worldreasoner.hindsight.graphs import check_form, check_graph, tabulate_nodes
@@ -137,7 +137,8 @@ def score_submissions(events, answers, predictions, replies, traces, cards=None,
     recall_valid: recall on the questions whose hindsight graph passes the published thresholds (B.3). `hindsight` are
     the reference graphs of the questions to which a graph is asked for. With `cards` ({event_id: graph},
     `cards.build_references`) these are the reference in place of graphs by rule, and sources count by address:
-    `addresses` maps page_id to that of what stands on the page, where it is known.
+    `addresses` are as in `cards.list_sources`. Source precision is blank where a question has no reference source, or
+    none of a kind that was shown (`cards.find_measured`).
     """
     asked = predictions.drop_duplicates("run_id").set_index("run_id")[["condition", "has_graph", "has_sources"]]
     scores = score_table(predictions, answers, events).join(asked, on="run_id")
@@ -153,15 +154,17 @@ def score_submissions(events, answers, predictions, replies, traces, cards=None,
         cards, sources = {name: one.graph for name, one in built.items()}, list_settling(events, built, predictions)
     else:
         evidence = name_pages(evidence, addresses or {})
-        sources = list_sources(cards)
+        sources = list_sources(cards, addresses)
+    measured = find_measured(sources, evidence)
     asked = {event_id for _, event_id in graphs}
     references = [graph for name, graph in cards.items() if name in asked]
     for part in (recall_events(graphs, references), score_sources(evidence, sources)):
         scores = scores.merge(part, how="left", on=["run_id", "event_id"])
     valid = {name for name, graph in cards.items() if check_graph(graph)["is_valid"]}
     scores["recall_valid"] = scores["recall"].where(scores["event_id"].isin(valid))
-    for name in ("srcp_cited", "srcp_accessed"):  # nothing found and nothing cited is 0 where there is a gateway
-        scores[name] = scores[name].astype(float).fillna(0.0).where(scores["has_sources"].astype(bool))
+    can_choose = scores["has_sources"].astype(bool) & scores["event_id"].isin(measured)
+    for name in ("srcp_cited", "srcp_accessed"):  # nothing found and nothing cited is 0 where something could be right
+        scores[name] = scores[name].astype(float).fillna(0.0).where(can_choose)
     # without a graph nobody is asked for sources: accessed counts
     scores["srcp_cited"] = scores["srcp_cited"].where(scores["has_graph"].astype(bool))
     return scores, left, references

@@ -217,7 +217,7 @@ def apply_rule(traces, events, agent_ids):
     """Return a row a trace: event_id, agent_id, has_text, n_unheld, unheld, evidence, rule (the rule's reason).
 
     `agent_ids` maps run_id to agent_id. `has_text`: the agent wrote something beside its final answer. A trace without
-    one is left out. Invention goes first, then whether the asked quantity was shown. Entities of one word that the
+    one, or of another event than the `events`, is left out. Invention goes first, then whether the asked quantity was shown. Entities of one word that the
     events ask about or offer (tickers, currencies, places) are names, too.
     """
     options = [text for cell in events["options"].dropna() for text in parse_json(cell).values()]
@@ -225,7 +225,7 @@ def apply_rule(traces, events, agent_ids):
     known = sorted(name for name in names if re.fullmatch(r"[A-Z][^\W\d_]{2,}", name))
     rows, facts = [], events.set_index("event_id").to_dict("index")
     for (run_id, event_id), trace in traces.groupby(["run_id", "event_id"]):
-        if not trace["step_type"].eq("answer").any():
+        if event_id not in facts or not trace["step_type"].eq("answer").any():
             continue
         unheld = list_unheld(trace, known)
         evidence = show_evidence(trace, facts[event_id])

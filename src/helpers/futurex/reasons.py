@@ -217,8 +217,8 @@ def apply_rule(traces, events, agent_ids):
     """Return a row a trace: event_id, agent_id, has_text, n_unheld, unheld, evidence, rule (the rule's reason).
 
     `agent_ids` maps run_id to agent_id. `has_text`: the agent wrote something beside its final answer. A trace without
-    one, or of another event than the `events`, is left out. Invention goes first, then whether the asked quantity was shown. Entities of one word that the
-    events ask about or offer (tickers, currencies, places) are names, too.
+    one, or of another event than the `events`, is left out. Invention goes first, then whether the asked quantity was
+    shown. Entities of one word that the events ask about or offer (tickers, currencies, places) are names, too.
     """
     options = [text for cell in events["options"].dropna() for text in parse_json(cell).values()]
     names = {str(name) for name in [*options, *events["entity_id"].dropna()]} - {"Yes", "No", "None"}

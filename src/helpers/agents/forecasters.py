@@ -9,7 +9,7 @@ import zlib
 from collections import Counter
 from functools import lru_cache, partial
 from math import fsum, sqrt
-from statistics import linear_regression, median
+from statistics import median
 
 import numpy as np
 import pandas as pd
@@ -244,6 +244,23 @@ def fit_smoothing(values):
     return level, float(weight), float(np.sqrt(squares / (len(values) - 2)))
 
 
+def fit_line(x: tuple, y: tuple) -> tuple[float, float]:
+    """Return (slope, intercept) of least squares; of an x that does not vary ZeroDivisionError.
+
+    Each product is rounded, and their sum is exact (math.fsum), so that every version of Python gives the same bytes:
+    3.12 added the products up in another way in the standard library's function.
+
+    >>> fit_line((1.0, 2.0, 4.0), (3.0, 5.0, 9.0))
+    (2.0, 1.0)
+    """
+    x_mean = fsum(x) / len(x)
+    y_mean = fsum(y) / len(y)
+    both = fsum((one - x_mean) * (other - y_mean) for one, other in zip(x, y, strict=True))
+    own = fsum((one - x_mean) * (one - x_mean) for one in x)
+    slope = both / own
+    return slope, y_mean - slope * x_mean
+
+
 @lru_cache(maxsize=8192)
 def fit_arima(values):
     """Return (constant, autoregressive weight, standard deviation of shocks) of ARIMA(1,0,0), fitted once.
@@ -252,6 +269,6 @@ def fit_arima(values):
     of the time. The sums are exact: a processor's own order of adding would decide which of two like entities leads.
     """
     before, after = values[:-1], values[1:]
-    weight, constant = linear_regression(before, after)
+    weight, constant = fit_line(before, after)
     errors = (y - constant - weight * x for x, y in zip(before, after, strict=True))
     return constant, weight, sqrt(fsum(error * error for error in errors) / len(before))

@@ -169,6 +169,7 @@ NOTEBOOKS := $(filter $(NOTEBOOKS),$(LONG)) $(filter-out $(LONG),$(NOTEBOOKS))
 .make/01_leaderboards .make/03_difficulty .make/07_missing_predictions .make/04_domains_and_factors .make/06_past_vs_future .make/08_planning .make/17_reasons: \
   | .make/16_your_model .make/15_collecting_answers
 .make/11_fake_websites: | .make/14_building_questions .make/15_collecting_answers
+.make/10_points_without_forecasting: | .make/31_liveagentbench
 .make/00_tour: | .make/03_difficulty
 .make/23_hindsight_graphs .make/24_conditions .make/25_horizons: | .make/20_printed_results_and_dataset
 

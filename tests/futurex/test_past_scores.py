@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 from helpers.futurex import past_scores
+from helpers.store import ROOT
 
 NAMES = past_scores.NEWS_AGENTS
 
@@ -55,3 +56,19 @@ def test_what_news_adds_is_found_and_what_a_control_adds_is_not():
     assert table.loc[("search - none", "all"), "n"] == 60 and controlled["n"].tolist() == [10, 10]
     parts = [table.loc[(name, "all"), "difference"] for name in ("another - none", "search - another")]
     assert controlled.loc["all", "difference"] == pytest.approx(sum(parts))
+
+
+def test_what_is_earned_without_a_forecast_again_in_plain_pandas():
+    folder = ROOT / "data/public"
+    events = pd.read_csv(folder / "futurex_past_events.csv").set_index("event_id")
+    several = events[events["form"] == "one of several"]
+    assert (several["is_first"].sum(), len(several)) == (87, 180)
+    assert several["first_chance"].sum() == pytest.approx(38.36, abs=0.005)
+    scores = pd.read_csv(folder / "futurex_past_scores.csv").query("agent_id == 'base_rate'").set_index("event_id")
+    asked = events[events["is_settled"] == 0]
+    above = (scores["score"] - asked["guess"]).dropna()
+    assert len(above) == 317
+    assert above.mean() == pytest.approx(0.0997, abs=0.0005)
+    drawn = pd.read_csv(ROOT / "figures/points_without_forecasting.csv").set_index("trick")["above"]
+    assert drawn["FutureX-Past: base rate, all forms"] == pytest.approx(above.mean(), abs=1e-6)
+    assert drawn["LiveAgentBench: copy out all that was read"] == pytest.approx(35 / 104, abs=1e-6)

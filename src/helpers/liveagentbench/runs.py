@@ -12,12 +12,14 @@ from urllib.parse import urljoin
 import pandas as pd
 
 from helpers.agents.desk import cut_middle, describe_result, keep_printed
-from helpers.agents.registry import open_consult
+from helpers.agents.registry import make_consult, open_agent
 from helpers.agents.sandbox import SandboxError, open_sandbox
+from helpers.liveagentbench.own_tasks import LivePages, open_places, read_tasks
 from helpers.liveagentbench.program import answer_question, recite, solve_task
 from helpers.liveagentbench.readers import FAULTS, READERS, Unread, extract_text
 from helpers.liveagentbench.tasks import Portal, load_taskset, open_files
 from helpers.models.attachments import find_kind
+from helpers.models.failures import LlmError
 from helpers.models.grammars import make_schema
 from helpers.prompts import read_prompt
 from helpers.store import dump_json, parse_json
@@ -40,22 +42,25 @@ WITH_TEXT, WITH_TOOLS = "model, with the text", "model, with tools"
 COLUMNS = ["agent", "event_id", "repeat", "status", "reply", "reason"]
 
 
-def run_taskset(agent, run_id=RUN_ID, n_repeats=0, **settings):
+def run_taskset(agent, run_id=RUN_ID, n_repeats=0, tasks="", **settings):
     """Return (events, answers, runs) of the task set: the program's, and an agent's model's where it has replies.
 
     `agent` is a name of data/agents.toml; `n_repeats`: how often it works on each task again with its tools, drawn by
-    chance; `settings` are those of `registry.open_agent` (live, minutes). What scripts printed is kept
+    chance; `tasks` is a reader's task file in place of the set (`own_tasks.read_tasks`), which no program works on and
+    whose pages are live; `settings` are those of `registry.open_agent` (live, minutes). What scripts printed is kept
     (`desk.keep_printed`).
     """
-    events, answers = load_taskset()
+    events, answers = read_tasks(tasks) if tasks else load_taskset()
     fetch, rows = cache(Web(Portal(load_sources())).fetch), []
-    with open_files(events) as places:
-        for name, reply in PROGRAMS.items():
+    attachments = dict(zip(events["event_id"], events["attachments"].map(parse_json), strict=True))
+    with open_places(tasks, attachments) if tasks else open_files(events) as places:
+        for name, reply in {} if tasks else PROGRAMS.items():
             for event in events.to_dict("records"):
                 rows.append((name, event["event_id"], 0, *solve_task(event, places[event["event_id"]], fetch, reply)))
-        opened = open_consult(agent, run_id, about="answers tasks", **settings)
-        with keep_printed(run_id, settings.get("live")) as shells, opened as consult:
-            asked = run_model(consult, events, places, fetch, shells, n_repeats)
+        opened = open_agent(agent, run_id, about="answers tasks", **settings)
+        with keep_printed(run_id, settings.get("live")) as shells, opened as client:
+            fetch = LivePages(client.door).fetch if tasks else fetch
+            asked = run_model(make_consult(client), events, places, fetch, shells, n_repeats)
     is_recorded = asked["status"].isin(["ok", "failed"]).groupby([asked["agent"], asked["repeat"]]).transform("any")
     return events, answers, pd.concat([pd.DataFrame(rows, columns=COLUMNS), asked[is_recorded]], ignore_index=True)
 
@@ -78,7 +83,7 @@ def run_model(consult, events, places, fetch, shells, n_repeats=0):
 
 def ask_with_text(consult, event, paths):
     """Return (status, reply, reason) of a model on a task with the text of its files."""
-    if parse_json(event["capabilities"]) != ["text_file"]:
+    if set(parse_json(event["capabilities"])) - {"text_file"}:
         return "lacking", None, ""
     try:
         text = extract_text(paths)
@@ -142,7 +147,11 @@ def work_by_turns(consult, event, places, fetch, shells, repeat=0):
             try:
                 shown = cut_middle(tools[action](given))
             except (GatewayError, OSError, SandboxError, Unread, *FAULTS) as fault:
+                if type(fault) is LookupError:
+                    return "missing", None, str(fault)  # a page that is not recorded, and nothing may be asked
                 shown = f"It was not done: {type(fault).__name__}: {fault}"
+            except LlmError as fault:
+                return "missing", None, str(fault)
             said.append(f"{action}: {given}\n{shown}")
     return "ok", None, f"no answer in {N_TURNS} turns"
 

@@ -34,14 +34,18 @@ def score_runs(runs, answers):
 def tabulate_scores(scored, events, value="score"):
     """Return the share right by agent and column: agent, kind, column, size, n, n_clusters, right, share, low, high.
 
-    Columns are all tasks, scenario groups and capabilities; a task that takes two capabilities stands in both. `value`
-    names what counts: score, strict, or failed. `size` is the column's number of tasks, `n` those of them that count:
-    less only where replies are not recorded. low and high are 95%, by source (`means.summarize_clustered`).
+    Columns are all tasks, scenario groups (the paper's five, or a task file's own) and capabilities that a task takes;
+    a task that takes two stands in both. `value` names what counts: score, strict, or failed. `size` is the column's
+    number of tasks, `n` those of them that count: less only where replies are not recorded. low and high are 95%, by
+    source (`means.summarize_clustered`).
     """
     takes = events["capabilities"].map(parse_json)
     columns = [("overall", "overall", events["event_id"])]
-    columns += [("scenario", group, events.loc[events["scenario_group"] == group, "event_id"]) for group in GROUPS]
-    columns += [("capability", key, events.loc[[key in part for part in takes], "event_id"]) for key in CAPABILITIES]
+    named = events["scenario_group"].unique()
+    groups = GROUPS if set(named) <= set(GROUPS) else named
+    columns += [("scenario", group, events.loc[events["scenario_group"] == group, "event_id"]) for group in groups]
+    taken = [key for key in CAPABILITIES if any(key in part for part in takes)]
+    columns += [("capability", key, events.loc[[key in part for part in takes], "event_id"]) for key in taken]
     every = scored.pivot(index="event_id", columns="agent", values=value)[scored["agent"].unique()]
     tables, clusters = [], find_clusters(events)[0]
     for kind, name, members in columns:
@@ -64,5 +68,6 @@ def draw_shares(wide, sizes, ax, digits):
     labels = [f"{name}\nn = {sizes[column]}" for column, name in zip(wide, names, strict=True)]
     ax.set_xticks(np.arange(len(labels)) + 0.5, labels, rotation=0, fontsize=8.5)
     ax.set_yticks(np.arange(len(wide)) + 0.5, wide.index, rotation=0)
-    ax.vlines([1, 1 + len(GROUPS)], 0, len(wide), color="white", lw=6, zorder=2)
+    n_groups = len([name for name in wide if name != "overall" and name not in CAPABILITIES])
+    ax.vlines([1, 1 + n_groups], 0, len(wide), color="white", lw=6, zorder=2)
     ax.set(xlabel="", ylabel="")

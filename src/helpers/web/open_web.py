@@ -36,8 +36,12 @@ LIMIT_S = 120.0
 """Seconds that a search, or a page with the wait for its host, may take."""
 
 ARCHIVE, N_CAPTURES, ARCHIVE_S = "https://web.archive.org/web", 20, 30
-TIMED = re.compile(r"\d[T ](\d\d:\d\d)(?::[\d.]+)?(?:Z|[+-]\d\d:?\d\d)$")
-"""A moment with its zone, not a day as some write it, at midnight."""
+TIMED = re.compile(r"\d[T ](\d\d:\d\d(?::[\d.]+)?)(?:Z|[+-]\d\d:?\d\d)$")
+"""A moment with its zone; at midnight it may stand for the day that begins then."""
+MIDNIGHT = re.compile(r"00:00(?::0+(?:\.0+)?)?$")
+
+DAY = pd.Timedelta(days=1) - pd.Timedelta(seconds=1)
+"""From a day's first second to its last."""
 
 SAID = re.compile(
     r"""(?:published|modified|updated)(?:_time|time)?["']?\s*(?:content\s*=|:)\s*["']([^"'<>]{10,40})["']"""
@@ -171,8 +175,8 @@ class OpenWeb:
             kept, body, taken = self._fetch_capture(url, as_of)
         title, text, (first, last) = read_article(url, kept, body)
         named = first if is_today else last
-        if times := read_times(decode_body(body, kept.get("content-type", ""))):
-            named = max(times)  # the page's own time, not its day
+        if spans := read_times(decode_body(body, kept.get("content-type", ""))):
+            named = max(first if is_today else last for first, last in spans)  # the page's own time, not its day
         moments = [moment for moment in (taken, named) if moment is not None]
         if moments and max(moments) >= as_of:
             raise GatewayError("too_late", f"{url}: dated {max(moments):%Y-%m-%d}, not earlier than {as_of}")
@@ -252,32 +256,38 @@ def read_article(url, kept, body):
 
 
 def read_times(text):
-    """Return the moments, with zone and to the second, at which a page says that it was published or modified.
+    """Return (first, last) moment, with zone, of each time at which a page says that it was published or modified.
+
+    The two are one, but for midnight, by which some mean a day.
 
     >>> page = '<meta property="article:modified_time" content="2026-03-02T06:00:00Z">'
-    >>> [str(moment) for moment in read_times(page + '{"datePublished": "2026-03-01"}')]
+    >>> [str(first) for first, last in read_times(page + '{"datePublished": "2026-03-01"}')]
     ['2026-03-02 06:00:00+00:00']
     """
-    said = [next(filter(None, found.groups())) for found in SAID.finditer(text)]
-    spans = [read_date(one.strip()) for one in said if TIMED.search(one.strip())]
-    return [first for first, last in spans if first is not None and first == last]
+    said = [next(filter(None, found.groups())).strip() for found in SAID.finditer(text)]
+    return [span for span in map(read_date, filter(TIMED.search, said)) if span[0] is not None]
 
 
 def read_date(text):
     """Return (first, last) moment that a date may mean, (None, None) for what is none; a day is one of UTC+8.
 
+    Midnight with a zone is that moment, or any of the day that begins then.
+
     >>> [str(moment) for moment in read_date("Mar 2, 2026")]
     ['2026-03-02 00:00:00+08:00', '2026-03-02 23:59:59+08:00']
     >>> str(read_date("2026-03-02T09:30:00Z")[1]), read_date("3 days ago")
     ('2026-03-02 09:30:00+00:00', (None, None))
+    >>> [str(moment) for moment in read_date("2026-03-02T00:00:00Z")]
+    ['2026-03-02 00:00:00+00:00', '2026-03-02 23:59:59+00:00']
     """
-    if (timed := TIMED.search(text or "")) and timed[1] != "00:00":
+    if timed := TIMED.search(text or ""):
         with suppress(ValueError):
             moment = pd.Timestamp(text)
-            return moment, moment
+            is_day = MIDNIGHT.match(timed[1])
+            return moment, moment + (DAY if is_day else pd.Timedelta(0))
     day = next((one for one in find_dates(text or "") if None not in one[:3]), None)
     first = day and pd.to_datetime(f"{day.year}-{day.month:02}-{day.day:02}", errors="coerce")
     if first is None or first is pd.NaT:
         return None, None
     first = first.tz_localize(ZONE)
-    return first, first + pd.Timedelta(days=1) - pd.Timedelta(seconds=1)
+    return first, first + DAY

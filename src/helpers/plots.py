@@ -27,6 +27,25 @@ def pick_ink(colour):
     return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.5 else "0.15"
 
 
+MODELS = {"qwen_small": "Qwen 0.5B", "qwen": "Qwen 1.5B", "smollm2": "SmolLM2 135M"}
+"""The local models, by the beginnings of their agents' names."""
+METHODS = {"zero_shot": "", "search_prompt": " + one search", "react": " + searches at will", "research": " + research"}
+
+
+def name_agent(agent_id: str) -> str:
+    """Return what an agent is called in figures: a local model by its name and method, another by its own words.
+
+    >>> name_agent("qwen_search_prompt"), name_agent("smollm2_zero_shot, reworded"), name_agent("my_model")
+    ('Qwen 1.5B + one search', 'SmolLM2 135M, reworded', 'my model')
+    """
+    own, comma, more = agent_id.partition(",")
+    for model, name in MODELS.items():
+        method = own.removeprefix(f"{model}_")
+        if method in METHODS:
+            return name + METHODS[method] + comma + more
+    return agent_id.replace("_", " ")
+
+
 def name_rows(names, counts, form="{} (n = {})"):
     """Return labels of names, underscores as spaces, each with its n."""
     return [form.format(name.replace("_", " "), n) for name, n in zip(names, counts, strict=True)]

@@ -204,3 +204,26 @@ def test_forecastbench_in_submission_out_resolutions_in(ask):
     assert list(map(tuple, table)) == wanted
     (ask.folder / "2026-03-01_resolution_set.json").write_text(json.dumps(make_resolutions()))
     assert "3        2  0.170" in ask("--settle", "2026-03-01_resolution_set.json", "--out", "round")
+
+
+def test_a_list_that_was_replaced_is_asked_where_the_newer_one_does_not_answer(web):
+    exchange = web.exchange
+    exchange.markets = [Market(n, 0.4) for n in range(1, 151)]
+    for retired in (("/markets",), ("/markets/keyset",)):
+        exchange.retired = retired
+        assert len(fetch_questions("polymarket", 150, NOW)[0]) == 150, "and the second page"
+    exchange.retired = ("/markets", "/markets/keyset")
+    with pytest.raises(ValueError, match="markets/keyset answered 410; its older list: .*/markets answered 410"):
+        fetch_questions("polymarket", 5, NOW)
+
+
+def test_a_market_that_moved_to_its_venues_archive_is_settled_there(web):
+    events = ask_events("kalshi", 2)
+    for one in web.exchange.markets:
+        one.outcome = "yes"
+    web.exchange.archived = True
+    rows, told = venues.fetch_answers(events, NOW)
+    assert [row["answer"] for row in rows] == ["A", "A"] and told == []
+    web.exchange.markets = []
+    _, told = venues.fetch_answers(events, NOW)
+    assert "its archive: kalshi" in told[0][1] and "/historical/markets/" in told[0][1]

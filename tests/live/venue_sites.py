@@ -58,7 +58,7 @@ class Exchange:
     """All venues over the same markets; `changes` maps a venue to what is done to each row before it goes out."""
 
     def __init__(self, markets):
-        self.markets, self.changes, self.hides = markets, {}, False
+        self.markets, self.changes, self.hides, self.retired, self.archived = markets, {}, False, (), False
         self.hosts = {
             "gamma-api.polymarket.com": self.answer_gamma,
             "clob.polymarket.com": self.answer_clob,
@@ -82,7 +82,13 @@ class Exchange:
             is_closed = asked.query["closed"] == "true"
             found = [one for one in self.markets if f"0x{one.n:04x}" == asked.query["condition_ids"]]
             return 200, {}, self.write("polymarket", [one for one in found if (one.outcome is not None) == is_closed])
-        return 200, {}, self.write("polymarket", self.list_open(asked)[0])
+        if asked.path in self.retired:
+            return 410, {}, {"error": "this list is no more"}
+        if not asked.path.endswith("/keyset"):
+            return 200, {}, self.write("polymarket", self.list_open(asked)[0])
+        shown, goes_on = self.list_open(asked, "after_cursor")
+        after = int(asked.query.get("after_cursor") or 0) + int(asked.query["limit"])
+        return 200, {}, {"markets": self.write("polymarket", shown)} | ({"next_cursor": str(after)} if goes_on else {})
 
     def answer_clob(self, asked):
         return 200, {}, {"history": [{"t": read_ms("2026-02-20") // 1000, "p": 0.3}]}
@@ -97,6 +103,8 @@ class Exchange:
         return (200, {}, self.write("manifold", found)[0]) if found else (404, {}, {"message": "Contract not found"})
 
     def answer_kalshi(self, asked):
+        if self.archived and not asked.path.endswith("/markets") and "/historical/" not in asked.path:
+            return 404, {}, {"error": "not found"}
         if asked.path.endswith("/candlesticks"):
             candle = {"end_period_ts": read_ms("2026-02-20") // 1000, "price": {"close_dollars": "0.3000"}}
             return 200, {}, {"ticker": asked.path.split("/")[-2], "candlesticks": [candle]}

@@ -17,7 +17,7 @@ from helpers.events.levels import assign_level
 from helpers.events.pose import HORIZON_DAYS, seed_by_name
 from helpers.formats.futurex import name_letters, word_prompt
 from helpers.formats.markets import list_markets
-from helpers.live.venues import fetch_one, fetch_page
+from helpers.live.venues import fetch_one, fetch_page, first_place
 from helpers.models.grammars import make_schema
 from helpers.papers import get_constant
 from helpers.prompts import read_prompt
@@ -38,8 +38,7 @@ def pose_markets(venue: str, now: pd.Timestamp, window: str, distract: Any = Non
     `distract` is a judge (`models.judges`) that invents further options; without it none are added. Raises ValueError
     that names the venue where it does not answer, or its form has changed.
     """
-    guest, rows, at = Guest(now), [], ""
-    at = "" if venue == "kalshi" else "0"
+    guest, rows, at = Guest(now), [], first_place(venue)
     for _ in range(N_PAGES):
         page, at = fetch_page(venue, at, guest)
         rows += page if isinstance(page, list) else []

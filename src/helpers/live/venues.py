@@ -37,6 +37,9 @@ PAGE, MAX_PAGES, MAX_ASKED, WHOLE = 100, 10, 500, 10_000
 """Questions a page of a list, as the addresses say, pages that are read, questions that may be asked of a market, more
 than a set has."""
 
+OLDER = "older "
+"""How a place in a list that was replaced begins."""
+
 FORECASTBENCH, NEWEST = "forecastbench", "latest-llm.json"
 COMMITS = "https://api.github.com/repos/forecastingresearch/forecastbench-datasets/commits/{commit}"
 FILES = "https://raw.githubusercontent.com/forecastingresearch/forecastbench-datasets/{commit}/datasets/{path}"
@@ -74,7 +77,7 @@ def fetch_questions(venue, n, now, commit=None):
     guest = Guest(now)
     if venue == FORECASTBENCH:
         return check_rows(fetch_set(n, now, guest, commit), venue), []
-    found, told, at = {}, [], VENUES[venue].get("first", "0")
+    found, told, at = {}, [], first_place(venue)
     for _ in range(MAX_PAGES):
         rows, at = fetch_page(venue, at, guest)
         markets, out = list_markets(rows, venue)
@@ -104,14 +107,44 @@ def write_row(venue, market, now):
     return {name: cell for name, cell in row.items() if cell not in (None, "")} | {"fetched_at": stamp_moment(now)}
 
 
-def fetch_page(venue, at, guest):
-    """Return (questions of one page of a list, place of the next, None after the last)."""
+def fetch_page(venue: str, at: str, guest: Guest) -> tuple[list, str | None]:
+    """Return (questions of one page of a list, place of the next, None after the last).
+
+    The first page is asked of the venue's list, and of the one that it replaced where that does not answer. Raises
+    ValueError that names the venue, and both lists where neither answers.
+    """
     spec = VENUES[venue]
-    given = parse_text(*fetch(venue, spec["listing"].format(at=quote(at, safe="")), guest))
+    older = spec.get("older")
+    if at.startswith(OLDER):
+        return read_list(venue, older, at.removeprefix(OLDER), guest)
+    try:
+        return read_list(venue, spec, at, guest)
+    except ValueError as problem:
+        if older is None or at != first_place(venue):
+            raise
+        try:
+            rows, place = read_list(venue, older, "0", guest)
+        except ValueError as other:
+            raise ValueError(f"{problem}; its older list: {other}") from None
+        return rows, OLDER + place if place else None
+
+
+def first_place(venue: str) -> str:
+    """Return the place of a venue's list at which it is first read."""
+    return VENUES[venue].get("first", "0")
+
+
+def read_list(venue: str, spec: dict, at: str, guest: Guest) -> tuple[list, str | None]:
+    """Return what `fetch_page` does, of one list (`spec`: listing, field, cursor, next)."""
+    url = spec["listing"].format(at=quote(at, safe=""))
+    if at and "next" in spec:
+        url += spec["next"].format(at=quote(at, safe=""))
+    given = parse_text(*fetch(venue, url, guest))
     try:
         rows = take(given, spec["field"], Objects) if "field" in spec and isinstance(given, dict) else given
-        if venue == "kalshi" and isinstance(given, dict):
-            return rows, take(given, "cursor", Words, None)
+        if "cursor" in spec and isinstance(given, dict):
+            place = take(given, spec["cursor"], Words, None)
+            return rows, None if place == at else place  # a list that does not go on would be read for ever
     except Unread as reason:
         raise ValueError(f"{venue}: {reason}; its form has changed") from None
     return rows, str(int(at) + PAGE) if isinstance(rows, list) and len(rows) >= PAGE else None
@@ -217,8 +250,7 @@ def fetch_answer(event, about, guest):
 def fetch_one(venue, key, guest):
     """Return (a question as its venue answers it, as `formats.markets.Market`). Raises ValueError."""
     for is_closed in ("true", "false") if venue == "polymarket" else ("",):
-        url = VENUES[venue]["one"].format(id=quote(key, safe=""), is_closed=is_closed)
-        given = parse_text(*fetch(venue, url, guest))
+        given = parse_text(*fetch_kept(venue, "one", {"id": quote(key, safe=""), "is_closed": is_closed}, guest))
         given = given.get("market") if venue == "kalshi" and isinstance(given, dict) else given
         rows = given if isinstance(given, list) else [given]
         markets, out = list_markets(rows, venue)
@@ -231,7 +263,7 @@ def fetch_one(venue, key, guest):
 
 def fetch_prices(venue, given, event, guest):
     """Return the prices of a question that `fetch_one` gave: day, price (of its first option)."""
-    if not (address := VENUES[venue].get("history")):
+    if "history" not in VENUES[venue]:
         return list_prices(given, venue)
     key = event["event_id"].removeprefix(f"{venue}-")
     blanks = {"id": quote(key, safe=""), "series": quote(key.partition("-")[0], safe="")}
@@ -239,7 +271,21 @@ def fetch_prices(venue, given, event, guest):
         blanks[name] = int(pd.Timestamp(moment).timestamp())
     if venue == "polymarket":
         blanks["token"] = quote(take(given, "clobTokenIds", Texts)[0], safe="")
-    return list_prices(parse_text(*fetch(venue, address.format(**blanks), guest)), venue)
+    return list_prices(parse_text(*fetch_kept(venue, "history", blanks, guest)), venue)
+
+
+def fetch_kept(venue: str, what: str, blanks: dict, guest: Guest) -> tuple[str, str]:
+    """Return what `fetch` does of one question or its prices, from the venue's archive where the first is not there."""
+    spec = VENUES[venue]
+    try:
+        return fetch(venue, spec[what].format(**blanks), guest)
+    except ValueError as problem:
+        if "archive" not in spec or " answered 404" not in str(problem):
+            raise
+        try:
+            return fetch(venue, spec["archive"][what].format(**blanks), guest)
+        except ValueError as other:
+            raise ValueError(f"{problem}; its archive: {other}") from None
 
 
 # --- agents beside them ----------------------------------------------------------------------------------------------

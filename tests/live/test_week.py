@@ -290,3 +290,17 @@ def test_a_run_on_a_set_that_is_gone_leaves_the_viewer_as_it_is(ask, capsys, tmp
     shutil.rmtree(find_set(name).folder)
     main(["view"])
     assert f"left out: 3 questions of {name}, a set that is not here" in "".join(capsys.readouterr())
+
+
+def test_a_week_without_a_network_ends_in_one_sentence(monkeypatch):
+    import httpx
+    import huggingface_hub
+
+    from helpers.live.challenge import fetch_rows
+
+    def refuse(*_, **__):
+        raise httpx.ConnectError("[Errno -2] Name or service not known")
+
+    monkeypatch.setattr(huggingface_hub, "list_repo_commits", refuse)
+    with pytest.raises(ValueError, match=r"the hub did not give futurex/x \(ConnectError.*fetch the file by hand"):
+        fetch_rows("futurex/x")

@@ -140,6 +140,7 @@ def fetch_rows(name, revision=None):
 
     Raises ValueError where the hub does not answer, or has no such data set or file.
     """
+    import httpx
     from huggingface_hub import list_repo_commits, snapshot_download  # here: a second to import
     from huggingface_hub.errors import HfHubHTTPError
 
@@ -147,7 +148,7 @@ def fetch_rows(name, revision=None):
         first = list_repo_commits(name, repo_type="dataset", revision=revision)[0]
         given = {"repo_type": "dataset", "revision": first.commit_id, "allow_patterns": "data/train-*.parquet"}
         paths = sorted(Path(snapshot_download(name, **given)).glob("data/train-*.parquet"))
-    except (HfHubHTTPError, OSError) as error:
+    except (HfHubHTTPError, httpx.HTTPError, OSError) as error:  # without a network the last but one
         said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         advice = "try again, or fetch the file by hand and give it (QUESTIONS=file)"
         raise ValueError(f"the hub did not give {name} ({said}); {advice}") from None

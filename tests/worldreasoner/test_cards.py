@@ -2,16 +2,19 @@
 
 import json
 
+import numpy as np
 import pandas as pd
 import pytest
 from public.worldreasoner_asked import count_set
 
 from helpers.agents.submissions import hash_words
+from helpers.events.moments import number_days
 from helpers.formats.worldreasoner import build_event, select_questions
 from helpers.futurex import past
 from helpers.public_files import locate_public
 from helpers.question_sets import find_set
 from helpers.store import dump_json, hash_text, parse_json
+from helpers.worldreasoner import own_runs
 from helpers.worldreasoner.cards import build_references, name_source
 from helpers.worldreasoner.hindsight.graphs import tabulate_nodes
 from helpers.worldreasoner.hindsight.matching import pick_key_events
@@ -108,6 +111,55 @@ def score_searches(sources, shown, addresses=None):
     about |= {"reply": "A", "value": '"A"', "probability": None, "distribution": None}
     said = said.assign(**about)
     return score_submissions(events, answers, said, said, said, cards=cards, addresses=addresses)[0]["srcp_accessed"]
+
+
+def make_run(n=24, digests=False):
+    """A run on n questions, a graph each that copies its cards; every second answer is wrong, and has no graph."""
+    rows = [make_question(at) for at in range(1, n + 1)]
+    events = pd.DataFrame([build_event(row)[0] | {"cluster_id": row["id"]} for row in rows])
+    answers = pd.DataFrame([build_event(row)[1] for row in rows])
+    cards, said = build_references(dict(zip(events["event_id"], rows, strict=True))), []
+    for at, (event, row) in enumerate(zip(events["event_id"], rows, strict=True)):
+        told = {"direction": "Positive", "magnitude": 0.5, "confidence": 0.8}
+        write = hash_words if digests else str
+        nodes = [{"title": write(card["title"]), "date": card["date"]} | told for card in row["events"]]
+        reply = {"events": nodes if at % 2 == 0 else [], "edges": [], "rationale": "", "sources": []}
+        reply |= {"answer": "A", "probability": 0.9}
+        about = {"run_id": "r", "agent_id": "me", "event_id": event, "sample": 0, "as_of": "2026-01-16", "step": 0}
+        about |= {"value": '"A"' if at % 2 == 0 else '"B"', "probability": 0.9, "distribution": None}
+        said.append(about | {"reply": dump_json(reply), "tool": None, "page_ids": None, "step_type": "model"})
+    table = pd.DataFrame(said)
+    runs = pd.DataFrame({"run_id": ["r"], "agent_id": ["me"], "model": ["m"], "condition": ["Causal Simulation"]})
+    runs["params"] = dump_json({"method": "graph"})
+    days = pd.date_range("2026-01-01T12:00", "2026-01-31T12:00", freq="2D")
+    prices = pd.DataFrame({"day": number_days(pd.Series(days.strftime("%Y-%m-%dT%H:%M:%SZ")))})
+    prices["price"] = np.linspace(0.05, 0.95, len(days))
+    prices = pd.concat([prices.assign(question_id=name) for name in events["event_id"]])
+    return events, answers, dict.fromkeys(("predictions", "replies", "traces"), table) | {"runs": runs}, cards, prices
+
+
+def test_a_runs_graphs_are_split_by_correctness_and_held_against_the_market_and_meanings(monkeypatch):
+    monkeypatch.setattr(own_runs, "describe_runs", lambda runs, traces: describe(runs))
+    events, answers, tables, cards, prices = make_run()
+
+    def embed(texts):
+        return np.array([[float(word in text) for word in ("strike", "ferry budget", "port")] for text in texts])
+
+    found = own_runs.judge_graphs(events, answers, tables, {"cards": cards}, prices, embed)
+    split = found["split"].set_index("metric").loc["recall"]
+    assert (split["right"], split["wrong"], split["n"]) == (1.0, 0.0, 24)
+    assert found["recall"].set_index("matcher")["mean"].to_dict() == {"words": 0.5, "meaning": 0.5}
+    market = found["market"].set_index(["events", "measure"])
+    assert market.loc[("all aligned", "recall"), "mean"] == 0.5 and market["n_aligned"].iloc[0] == 72
+    with pytest.raises(ValueError, match="only digests"):
+        events, answers, tables, cards, prices = make_run(digests=True)
+        own_runs.judge_graphs(events, answers, tables, {"cards": cards}, prices, embed)
+
+
+def describe(runs):
+    """What `conditions.describe_runs` says of the run above."""
+    about = {"horizon": "Mid", "has_graph": True, "has_sources": False}
+    return runs.set_index("run_id")[["agent_id", "model", "condition"]].assign(**about)
 
 
 def test_a_graph_of_the_kit_and_a_run_name_the_same_page_the_same_way():

@@ -4,9 +4,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from public.market_skill import compare_mixes, mix_forecasts, plan_mixes
-from public.price_moves import measure_moves, score_alignment
 
 from helpers.worldreasoner.hindsight.matching import match_events
+from helpers.worldreasoner.price_moves import measure_moves, score_alignment
 from helpers.worldreasoner.prices import find_turning_points, measure_skill, price_forecasts, tell_markets
 
 

@@ -10,8 +10,8 @@ import pandas as pd
 
 from helpers.stats.means import summarize_clustered
 from helpers.worldreasoner.hindsight.matching import Rules, match_events
+from helpers.worldreasoner.price_moves import measure_moves, score_alignment
 from helpers.worldreasoner.prices import order_prices
-from public.price_moves import measure_moves, score_alignment
 
 USABLE_DAYS = "on days by chance that can be used"
 N_POINTS = 2000

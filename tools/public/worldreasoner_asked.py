@@ -11,7 +11,7 @@ from helpers.agents.past import load_past_agents
 from helpers.events.moments import number_days
 from helpers.formats.worldreasoner import list_weighty
 from helpers.futurex.past import CARD_PRICES, CARDS, NEWS, build_cards, list_articles
-from helpers.stats.means import find_clusters, summarize_clustered
+from helpers.stats.means import find_clusters
 from helpers.stats.paired import compare_pairs, judge_pair
 from helpers.store import parse_json
 from helpers.tables import HORIZONS
@@ -19,11 +19,10 @@ from helpers.web.news import describe_articles
 from helpers.web.replay import open_world
 from helpers.worldreasoner.cards import build_references
 from helpers.worldreasoner.conditions import NAMES, ask_horizons, load_asked, score_horizons
-from helpers.worldreasoner.hindsight.graphs import tabulate_nodes
-from helpers.worldreasoner.prices import find_turning_points, price_forecasts, tell_markets
+from helpers.worldreasoner.own_runs import align_graphs
+from helpers.worldreasoner.prices import price_forecasts, tell_markets
 from helpers.worldreasoner.scores import score_table, summarize_outcomes
-from helpers.worldreasoner.submissions import PAIRS, match_hashed, read_submitted, score_submissions, split_conditions
-from public.price_moves import measure_moves, score_alignment
+from helpers.worldreasoner.submissions import PAIRS, read_submitted, score_submissions, split_conditions
 
 SOURCES = {"worldreasoner_set": [CARDS, CARD_PRICES]} | dict.fromkeys(
     [f"worldreasoner_{name}" for name in ("asked", "pairs", "split", "stages", "aligned", "submitted")],
@@ -146,32 +145,6 @@ def compare_stages(predictions, answers, events):
     table = pd.concat([means, pd.DataFrame(rows)], ignore_index=True)
     table["model"] = table["agent_id"].map(predictions.groupby("agent_id")["model"].first().map(MODELS))
     return table.reindex(columns="agent_id model horizon mean low high n n_clusters mde".split())
-
-
-def align_graphs(graphs, cards, events, prices, about):
-    """Return market recall and precision of submitted graphs (Table 11): a row a model, condition and measure.
-
-    Of yes/no questions with prices. Columns model, condition, events (all aligned, near a change point), measure, mean,
-    low, high, n (questions), n_clusters, n_aligned (events), n_matched.
-    """
-    priced = set(prices["question_id"])
-    hindsight = tabulate_nodes([graph for name, graph in cards.items() if name in priced])
-    said, pairs = match_hashed({key: graph for key, graph in graphs.items() if key[1] in priced}, hindsight)
-    moves, paths = measure_moves(hindsight, prices), prices.sort_values("day").groupby("question_id")
-    turns = {name: find_turning_points(part["day"], part["price"]) for name, part in paths}
-    keys = [key for key in graphs if key[1] in priced]
-    asked, rows = pd.DataFrame(keys, columns=["run_id", "question_id"]), []
-    for which, points in (("all aligned", None), ("near a change point", turns)):
-        found = score_alignment(moves, pairs, said, asked, points).join(about, on="run_id")
-        for (model, condition), part in found.groupby(["model", "condition"]):
-            wide = part.set_index("question_id")[["recall", "precision"]]
-            means = summarize_clustered(wide, find_clusters(events)[0])
-            means[["low", "high"]] = means[["low", "high"]].clip(0, 1)
-            counts = {"n_aligned": int(part["n_aligned"].sum()), "n_matched": int(part["n_matched"].sum())}
-            named = {"model": model, "condition": condition, "events": which} | counts
-            rows.append(means.rename_axis("measure").reset_index().assign(**named))
-    columns = "model condition events measure mean low high n n_clusters n_aligned n_matched".split()
-    return pd.concat(rows, ignore_index=True)[columns]
 
 
 def count_submitted(graphs, left, about):

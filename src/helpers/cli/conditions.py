@@ -25,6 +25,7 @@ from helpers.worldreasoner.own_runs import judge_runs, price_runs
 CANONICAL = re.compile(r"<link rel='canonical' href='([^']+)'>")
 """Where an article's page names the address at which it stood first (`news.Article`)."""
 UNMEASURED = "no page that was shown could be a source of the reference (articles of your own with an address could)"
+REPLAYED = "a replay as of a day after the end, in place of a run live at that moment"
 KINDS = {"L": "hindsight graphs by rule", "W": "questions' event cards by the authors"}
 """Windows with reference events, and what these are."""
 
@@ -108,7 +109,8 @@ def write_scores(rows, agents):
 def describe_facts(agent, facts, rows, kind):
     """Return lines on what an agent's scores rest on: its condition, its references (a `kind`), its cutoff."""
     first = f"{agent}: {facts['condition'] or 'none of the six conditions, asked at ' + facts['moment']}"
-    first += ", no forecast: its answers were out" * (not facts["is_forecast"])
+    if not facts["is_forecast"]:
+        first += f", no forecast: its answers were out ({REPLAYED})"
     if facts["n_references"]:
         first += f"; key events: against {facts['n_references']} {kind}, {facts['n_valid']} of them valid (B.3)"
     if facts["n_sources"] == 0:

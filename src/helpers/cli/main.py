@@ -273,6 +273,7 @@ def compare():
 @click.argument("run", metavar="RUN")
 @question_set
 @out
+@option("--semantic", is_flag=True, help="Key events by meaning too (WorldReasoner Table 12): a model of 91 MB, once.")
 def report():
     """What each of the four papers' protocols says of one RUN (a run_id or an agent's name), on one page."""
 

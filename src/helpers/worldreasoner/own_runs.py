@@ -7,12 +7,20 @@ of a question asked several times the first answer counts.
 import pandas as pd
 
 from helpers.calendar import ZONE
-from helpers.stats.means import tabulate_groups
+from helpers.stats.means import find_clusters, summarize_clustered, tabulate_groups
 from helpers.worldreasoner.conditions import OPEN, describe_runs
-from helpers.worldreasoner.prices import measure_skill, tell_markets
+from helpers.worldreasoner.hindsight.graphs import tabulate_nodes
+from helpers.worldreasoner.price_moves import measure_moves, score_alignment
+from helpers.worldreasoner.prices import find_turning_points, measure_skill, tell_markets
 from helpers.worldreasoner.scores import CATEGORICAL, LIMITS, take_clusters
 from helpers.worldreasoner.scores import METRICS as OUTCOMES
-from helpers.worldreasoner.submissions import score_submissions
+from helpers.worldreasoner.submissions import (
+    match_hashed,
+    read_submitted,
+    recall_events,
+    score_submissions,
+    split_conditions,
+)
 
 SHOWN = (*OUTCOMES, "srcp_cited", "srcp_accessed", "recall", "recall_graphs", "bound", "recall_valid")
 """The metrics of a run, in their order; each stands in its files as "worldreasoner_" and its name."""
@@ -94,6 +102,75 @@ def tabulate_outcomes(scores, names=SHOWN):
             table["mean_imputed"] = table["mean"]
         parts.append(table)
     return pd.concat(parts, ignore_index=True)
+
+
+def judge_graphs(events, answers, tables, references, prices=None, embed=None) -> dict:
+    """Return what the graphs of one run say beside its means: {name: table}, without what it has nothing of.
+
+    `tables` are runs, predictions, replies and traces by name, `references` as of `score_submissions`. "split": quality
+    of right and of wrong forecasts (Tables 4, 10); "market": Table 11, where there are `prices`; "recall": key-event
+    recall by words and, with `embed` (texts -> vectors), by meaning (Table 12): matcher, mean, low, high, n,
+    n_clusters. Raises
+    ValueError for words that are kept as digests, which have no meaning.
+    """
+    runs, first, found = tables["runs"], {}, {}
+    about = describe_runs(runs, tables["traces"])
+    for name in ("predictions", "replies", "traces"):
+        rows = tables[name]
+        first[name] = rows[rows["sample"] == 0].join(about.drop(columns=["agent_id", "model"]), on="run_id")
+    scores, _, graphs_of = score_submissions(events, answers, *first.values(), **references)
+    scores["condition"] = scores["condition"].fillna("none of the six")
+    split = split_conditions(scores) if len(scores) else pd.DataFrame()
+    if len(split):
+        found["split"] = split
+    replies = first["replies"]
+    graphs = read_submitted(replies[replies["has_graph"].astype(bool)], events)[0]
+    if not any(graphs.values()) or not graphs_of:
+        return found
+    clusters, parts = take_clusters(scores), []
+    for matcher, how in {"words": None, "meaning": embed}.items():
+        if matcher == "meaning" and embed is None:
+            continue
+        recall = recall_events(graphs, graphs_of, how)[["event_id", "recall"]].set_index("event_id")
+        row = summarize_clustered(recall, clusters, ends=(0, 1)).iloc[0]
+        parts.append({"matcher": matcher} | row[["mean", "low", "high", "n", "n_clusters"]].to_dict())
+    found["recall"] = pd.DataFrame(parts)
+    if prices is not None:
+        cards = {graph["question_id"]: graph for graph in graphs_of}
+        named = about.assign(condition=about["condition"].fillna("none of the six"))[["model", "condition"]]
+        market = align_graphs(graphs, cards, events, prices, named)
+        if len(market):
+            found["market"] = market
+    return found
+
+
+def align_graphs(graphs: dict, cards: dict, events: pd.DataFrame, prices: pd.DataFrame, about: pd.DataFrame):
+    """Return market recall and precision of submitted graphs (Table 11): a row a model, condition and measure.
+
+    `graphs` are as of `read_submitted`, `cards` the references, `about` has model and condition by
+    run_id. Of yes/no questions with prices; empty without one. Columns model, condition, events (all aligned, near a
+    change point), measure, mean, low, high, n (questions), n_clusters, n_aligned (events), n_matched.
+    """
+    columns = "model condition events measure mean low high n n_clusters n_aligned n_matched".split()
+    priced = set(prices["question_id"]) & set(cards)
+    if not any(graph and key[1] in priced for key, graph in graphs.items()):
+        return pd.DataFrame(columns=columns)
+    hindsight = tabulate_nodes([graph for name, graph in cards.items() if name in priced])
+    said, pairs = match_hashed({key: graph for key, graph in graphs.items() if key[1] in priced}, hindsight)
+    moves, paths = measure_moves(hindsight, prices), prices.sort_values("day").groupby("question_id")
+    turns = {name: find_turning_points(part["day"], part["price"]) for name, part in paths}
+    keys = [key for key in graphs if key[1] in priced]
+    asked, rows = pd.DataFrame(keys, columns=["run_id", "question_id"]), []
+    for which, points in (("all aligned", None), ("near a change point", turns)):
+        found = score_alignment(moves, pairs, said, asked, points).join(about, on="run_id")
+        for (model, condition), part in found.groupby(["model", "condition"]):
+            wide = part.set_index("question_id")[["recall", "precision"]]
+            means = summarize_clustered(wide, find_clusters(events)[0])
+            means[["low", "high"]] = means[["low", "high"]].clip(0, 1)
+            counts = {"n_aligned": int(part["n_aligned"].sum()), "n_matched": int(part["n_matched"].sum())}
+            named = {"model": model, "condition": condition, "events": which} | counts
+            rows.append(means.rename_axis("measure").reset_index().assign(**named))
+    return pd.concat(rows, ignore_index=True)[columns]
 
 
 def price_runs(events, answers, predictions, prices, moment):

@@ -20,11 +20,19 @@ from helpers.worldreasoner.cards import find_measured, list_sources, name_pages
 from helpers.worldreasoner.hindsight.builder import build_hindsight, word_answer
 from helpers.worldreasoner.hindsight.drafts import Draft
 from helpers.worldreasoner.hindsight.graphs import check_form, check_graph, tabulate_nodes
-from helpers.worldreasoner.hindsight.matching import match_events, pick_key_events, score_recall
+from helpers.worldreasoner.hindsight.matching import (
+    SEMANTIC_THRESHOLD,
+    Rules,
+    match_events,
+    pick_key_events,
+    score_recall,
+)
 from helpers.worldreasoner.scores import score_sources, score_table, split_correct, take_clusters
 
 FIRST_YEAR = 1678
 """First year of an event that may stand in a graph: nanoseconds reach back to it, and no forecast rests on earlier."""
+DIGEST = r"\bzq[0-9a-f]{8}\b"
+"""What stands for a word that is not kept (`hash_words`)."""
 METRICS = ("accuracy", "brier", "recall", "bound", "srcp_cited", "srcp_accessed")
 """Correctness (F.1), key-event recall one to one and by any match (F.3), source precision (F.2)."""
 READINGS = (*METRICS[:3], "recall_graphs", *METRICS[3:])
@@ -100,21 +108,40 @@ def read_submitted(replies, events):
     return graphs, pd.DataFrame(left, columns=["run_id", "event_id", "part", "what", "reason"])
 
 
-def recall_events(graphs, references):
+def recall_events(graphs, references, embed=None):
     """Return key-event recall of submissions (`matching.score_recall`): a row a run and question with a key event.
 
     Columns run_id, event_id, n_key, recall and bound (0 where no graph was submitted), recall_graphs (blank there).
-    `references` are hindsight graphs of some of the questions.
+    `references` are hindsight graphs of some of the questions; with `embed` events match by meaning (`match_meanings`).
     """
     if not references or not graphs:
         return pd.DataFrame(columns=["run_id", "event_id", "n_key", "recall", "bound", "recall_graphs"])
     rows = pd.DataFrame(list(graphs), columns=["run_id", "question_id"])
     rows["has_graph"] = [graph is not None for graph in graphs.values()]
     hindsight = tabulate_nodes(references)
-    pairs = match_hashed(graphs, hindsight)[1]
+    pairs = match_hashed(graphs, hindsight)[1] if embed is None else match_meanings(graphs, hindsight, embed)
     table = score_recall(pick_key_events(hindsight), pairs, rows).rename(columns={"question_id": "event_id"})
     table["recall_graphs"] = table["recall"]
     return table.fillna({"recall": 0.0, "bound": 0.0}).drop(columns="has_graph")
+
+
+def list_said(graphs: dict) -> pd.DataFrame:
+    """Return the events of submitted graphs, without outcomes, as nodes with their run_id."""
+    said = tabulate_nodes([graph for graph in graphs.values() if graph])
+    said["run_id"] = [run for (run, _), graph in graphs.items() if graph for _ in graph["nodes"]]
+    return said[~said["is_outcome"].astype(bool)]
+
+
+def match_meanings(graphs: dict, hindsight: pd.DataFrame, embed) -> pd.DataFrame:
+    """Return the pairs of submitted and hindsight events by meaning (Table 12): cosine of `embed`'s vectors, 7 days.
+
+    Raises ValueError where the words of events are kept as digests.
+    """
+    said = list_said(graphs)
+    if said["text"].str.contains(DIGEST).any():
+        raise ValueError("of public questions only digests of an event's words are kept, and these have no meaning")
+    vectors = embed(list(hindsight["text"])), embed(list(said["text"]))
+    return match_events(hindsight, said, Rules(threshold=SEMANTIC_THRESHOLD), vectors)
 
 
 def match_hashed(graphs, hindsight):
@@ -122,9 +149,7 @@ def match_hashed(graphs, hindsight):
 
     Words are compared as `hash_words` has them: of public questions nothing else is recorded.
     """
-    said = tabulate_nodes([graph for graph in graphs.values() if graph])
-    said["run_id"] = [run for (run, _), graph in graphs.items() if graph for _ in graph["nodes"]]
-    said = said[~said["is_outcome"].astype(bool)]
+    said = list_said(graphs)
     return said, match_events(*(nodes.assign(text=nodes["text"].map(hash_words)) for nodes in (hindsight, said)))
 
 
@@ -214,4 +239,4 @@ def split_conditions(scores):
         if known:
             parts.append(split_correct(rows.astype(dict.fromkeys(known, float)), known).assign(condition=name))
     columns = "condition metric right wrong gap low high all n n_clusters share"
-    return pd.concat(parts, ignore_index=True)[columns.split()]
+    return pd.concat(parts, ignore_index=True)[columns.split()] if parts else pd.DataFrame(columns=columns.split())

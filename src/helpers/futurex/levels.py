@@ -9,7 +9,7 @@ import math
 import pandas as pd
 
 from helpers import papers
-from helpers.scoring.scores import build_matrix, select_headline
+from helpers.scoring.scores import add_up, build_matrix, select_headline
 from helpers.stats.means import ENDS, describe_agents, find_clusters, summarize_clustered
 from helpers.stats.paired import compute_mde, judge_family
 from helpers.tables import LEVELS, SEARCH_CATEGORIES
@@ -27,7 +27,8 @@ def weigh_levels(n_by_level, weights, min_events):
         return {}, f"no level has {min_events} events: see the means by level and kind"
     if len(kept) == len(full):
         return kept, ""
-    kept = {level: weight / sum(kept.values()) for level, weight in kept.items()}
+    whole = add_up(kept.values())
+    kept = {level: weight / whole for level, weight in kept.items()}
     gone = " and ".join(f"level {level} ({n_by_level.get(level, 0)} events)" for level in full if level not in kept)
     return kept, f"{gone} left out, weights " + ", ".join(f"{level}: {weight:.2f}" for level, weight in kept.items())
 

@@ -12,6 +12,7 @@ nothing can be held against raises ValueError, whether or not there is a predict
 """
 
 import math
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
 
@@ -154,6 +155,20 @@ def score_list(prediction, answer):
     return float(sorted(map(split_tokens, _list_items(prediction))) == sorted(map(split_tokens, _list_right(answer))))
 
 
+def add_up(values: Iterable[float]) -> float:
+    """Return the sum of floats, added one after the other and rounded each time.
+
+    The built-in sum has kept the lost digits since Python 3.12, and would give other last digits there than before.
+
+    >>> add_up([0.1] * 10)
+    0.9999999999999999
+    """
+    total = 0.0
+    for value in values:
+        total += value
+    return total
+
+
 def score_brier(distribution, answer, options):
     """Return the multi-class Brier error: the sum over options of (probability - outcome) squared; lower is better.
 
@@ -165,7 +180,7 @@ def score_brier(distribution, answer, options):
     if any(not 0 <= p <= 1 for p in distribution.values()):
         raise ValueError("a probability lies outside 0 to 1")
     right = _list_items(answer)
-    return sum((distribution.get(option, 0.0) - float(option in right)) ** 2 for option in options)
+    return add_up((distribution.get(option, 0.0) - float(option in right)) ** 2 for option in options)
 
 
 METRICS = {

@@ -15,3 +15,6 @@ def put_in_form(notebook):
     """Strip a notebook in place, outputs and counts kept; cells are numbered, and every environment's kernel is one."""
     strip_output(notebook, keep_output=True, keep_count=True, keep_id=False, extra_keys=VARYING_KEYS.split())
     notebook.metadata["kernelspec"] = dict(KERNEL)
+    for cell in notebook["cells"]:
+        if not cell["metadata"].get("tags", True):
+            del cell["metadata"]["tags"]  # papermill gives each cell an empty list

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import nbformat
 from form import put_in_form
-from nbclient import NotebookClient
-from nbclient.exceptions import CellExecutionError
+from papermill import execute_notebook
+from papermill.exceptions import PapermillExecutionError
 from traitlets.config import Config
 
 ROOMS = ("data", "figures")
@@ -41,12 +41,11 @@ def run_notebook(name, follows=None, work=Path(".make")):
     staged.mkdir(parents=True)
     notes = work / f"{name}.reads"
     notes.write_text("", encoding="utf-8")
-    notebook = nbformat.read(source, as_version=4)
     try:
-        execute(notebook, DAYBEFORE_OUT=str(staged.resolve()), DAYBEFORE_READS=str(notes.resolve()))
-    except CellExecutionError:
-        nbformat.write(notebook, partial)
+        execute(source, partial, DAYBEFORE_OUT=str(staged.resolve()), DAYBEFORE_READS=str(notes.resolve()))
+    except PapermillExecutionError:
         sys.exit(describe_failure(source, partial))
+    notebook = nbformat.read(partial, as_version=4)
     put_in_form(notebook)
     nbformat.write(notebook, partial)
     written, reads = list_outputs(staged), list_reads(notes)
@@ -71,15 +70,15 @@ def check_notebook(source):
         sys.exit(f"{source} cannot be read as a notebook ({said}); restore it, by `git checkout {source}` for one")
 
 
-def execute(notebook, **environment):
-    """Run a notebook in a kernel with some environment variables, watched; its outputs are put into it."""
+def execute(source, partial, **environment):
+    """Run a notebook by papermill with some environment variables, watched; what came is written to `partial`."""
     os.environ.update(environment, PYTHONPATH=os.pathsep.join([str(WATCH.resolve()), os.environ.get("PYTHONPATH", "")]))
     with tempfile.TemporaryDirectory() as sockets:
         # A kernel of its own socket files: two kernels that start together can take each other's port.
         config = Config({"KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"}})
-        options = {"kernel_name": "python3", "timeout": None, "resources": {"metadata": {"path": "notebooks"}}}
+        options = {"kernel_name": "python3", "cwd": "notebooks", "progress_bar": False, "config": config}
         options["coalesce_streams"] = True  # where a slow cell's text is cut differs from run to run
-        NotebookClient(notebook, config=config, **options).execute()
+        execute_notebook(source, partial, **options)
 
 
 def describe_failure(source, partial):

@@ -11,7 +11,7 @@ import os
 import sys
 
 LIBRARIES = """
-    nbclient nbstripout ipykernel.ipkernel matplotlib_inline.backend_inline pytest
+    papermill nbstripout ipykernel.ipkernel matplotlib_inline.backend_inline pytest
     pandas seaborn matplotlib.pyplot scipy.stats statsmodels.api statsmodels.formula.api sklearn.metrics
     lxml.html requests jsonschema PIL.Image
 """

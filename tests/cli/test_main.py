@@ -93,7 +93,7 @@ def test_a_fault_of_ours_keeps_its_trace(plant):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["runn"], "No such command 'runn'. Did you mean 'run'?"),
+        (["viewx"], "No such command 'viewx'. Did you mean 'view'?"),
         (["source"], "Missing option '--source'"),
         (["run", "--limt", "3"], "No such option '--limt'. Did you mean '--limit'?"),
         (["week", "--now", "today"], "Invalid value for '--now': 'today' does not match the formats"),

@@ -61,6 +61,17 @@ def test_every_command_is_one_that_make_or_python_has(path):
                 daybefore.commands[name].make_context(name, arguments)
 
 
+def test_every_notebook_that_is_named_to_make_is_there():
+    places = [*PAGES, *sorted((ROOT / "notebooks").glob("*.ipynb")), *sorted((ROOT / "src").rglob("*.py"))]
+    named = {
+        (path.name, name)
+        for path in places
+        for name in re.findall(r"NOTEBOOK=([0-9]\w+)", path.read_text(encoding="utf-8"))
+    }
+    lost = sorted(pair for pair in named if not (ROOT / "notebooks" / f"{pair[1]}.ipynb").is_file())
+    assert named and not lost
+
+
 def test_every_link_leads_to_a_file():
     for path in PAGES:
         for target in re.findall(r"\]\(([^)#]+)", path.read_text(encoding="utf-8")):

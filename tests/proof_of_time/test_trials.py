@@ -4,11 +4,12 @@ import itertools
 import json
 
 import pandas as pd
+import pytest
 from builders import needs_sandbox
 
 from helpers.proof_of_time.evidence import write_evidence
 from helpers.proof_of_time.instances import Instance
-from helpers.proof_of_time.trials import Cell, list_cells, run_trial, run_trials, sample_instances
+from helpers.proof_of_time.trials import Cell, keep_whole, list_cells, run_trial, run_trials, sample_instances
 
 FINAL = r"Final answer: \boxed{B}"
 ROWS = pd.DataFrame({"day": ["2024-12-30", "2024-12-31"], "score": [41.0, 48.5]})
@@ -70,3 +71,11 @@ def test_a_run_that_was_broken_off_goes_on_in_a_sandbox_that_did_the_same(reach,
     del rows[tools[-1]]
     run_trial(client, instance, tmp_path, cell)
     assert rows[tools[-1]]["step"]["content"] == "once\nover"
+
+
+def test_a_solver_counts_where_all_its_replies_are_recorded_and_without_any_a_sentence_says_what_to_do():
+    rows = [("a", "agentic", "ok"), ("a", "agentic", "missing"), ("b", "structured", "ok"), ("b", "structured", "no")]
+    made = pd.DataFrame(rows, columns=["solver", "method", "status"])
+    assert keep_whole(made)["solver"].tolist() == ["b", "b"]
+    with pytest.raises(LookupError, match=r"^no solver of agentic is recorded whole \(1 of 2 trials are\): make study"):
+        keep_whole(made[made["solver"] == "a"])

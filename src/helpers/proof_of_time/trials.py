@@ -114,3 +114,19 @@ def run_trials(client, instances, folder, cells, counts):
             chosen = instances[: counts[cell.method]]
             rows += tqdm(pool.map(ask, chosen), desc=cell.name, total=len(chosen), unit="instance", delay=1)
     return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def keep_whole(trials: pd.DataFrame) -> pd.DataFrame:
+    """Return the trials (`run_trials`) of the solvers none of whose replies is missing.
+
+    Raises LookupError, one sentence, when no solver is left: nothing is recorded, and nothing was asked.
+    """
+    kept = trials[trials["status"].ne("missing").groupby(trials["solver"]).transform("all")]
+    if kept.empty:
+        methods = ", ".join(trials["method"].unique())
+        n = trials["status"].ne("missing").sum()
+        raise LookupError(
+            f"no solver of {methods} is recorded whole ({n} of {len(trials)} trials are): "
+            "make study NOTEBOOK=42_your_agent asks a model for them"
+        )
+    return kept

@@ -113,6 +113,13 @@ def test_a_set_with_runs_of_its_own_is_drawn_whole_or_by_names(tmp_path, monkeyp
     assert "Skill against the market" in page
 
 
+def test_a_notebook_with_a_set_of_the_replay_beside_its_own_is_found_by_it():
+    replay = {path.stem: given for path, given in figures.list_notebooks(find_set("october-2016")).items()}
+    assert replay["04_domains_and_factors"] == {"agents": "", "replay_set": "october-2016"}
+    real = {path.stem: given for path, given in figures.list_notebooks(find_set("blf")).items()}
+    assert real["04_domains_and_factors"] == {"question_set": "blf"}, "its agents are the replay's"
+
+
 def test_nothing_named_is_a_sentence():
     with pytest.raises(ValueError, match="name agents: --agents 'my_model other_model', or --set a set"):
         figures.main()

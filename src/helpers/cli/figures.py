@@ -201,15 +201,20 @@ def list_notebooks(one, folder=ROOT / "notebooks"):
     """Return {path: the parameters to give} of the notebooks that show agents on a question set.
 
     Those of a set of the replay take its other sets; those whose own set has runs of its own take every such set.
-    `agents` is blank where a notebook takes it.
+    `agents` is blank where a notebook takes it. One with a `replay_set` beside its `question_set` draws agents on that.
     """
     found = {}
     for path in sorted(folder.glob("[0-9]*.ipynb")):
         known = read_parameters(path)
-        own = known.get("question_set", "")
         takes = {"agents": ""} if "agents" in known else {}
+        name = "question_set"
+        if "replay_set" in known and not has_runs(one):
+            name = "replay_set"
+        elif "replay_set" in known:
+            takes = {}
+        own = known.get(name, "")
         if takes_set(own, one, bool(takes)):
-            found[path] = takes | ({"question_set": str(name_place(one))} if own else {})
+            found[path] = takes | ({name: str(name_place(one))} if own else {})
     return found
 
 

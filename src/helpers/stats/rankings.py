@@ -110,9 +110,14 @@ def name_search(first: str, second: str) -> str:
 
 
 def compare_all(standings: list[Standing]) -> pd.DataFrame:
-    """Return `compare_standings` of every two benchmarks that share models: first, second, search, and its columns."""
+    """Return `compare_standings` of every two benchmarks that share models: first, second, search, and its columns.
+
+    Two arms of one benchmark ("BLF, search" and "BLF, no search") share its questions and are no comparison.
+    """
     made = []
     for first, second in combinations(standings, 2):
+        if first.name.partition(",")[0] == second.name.partition(",")[0]:
+            continue
         if found := compare_standings(first, second):
             about = {"first": first.name, "second": second.name, "search": name_search(first.search, second.search)}
             made.append(about | found)

@@ -52,7 +52,8 @@ def test_numbers_as_ids_formulas_and_no_cases():
     assert escape_cells(table)["unit"][0][0] == "'"
     assert unescape_cells(escape_cells(table)).equals(table)
     assert all(map(math.isnan, measure_kappa([], [], 2, np.random.default_rng(0))))
-    assert build_submission("kit", "m", "set", [])["model_organization"] == "kit"
+    makers = {name: build_submission("kit", name, "set", [])["model_organization"] for name in ("m", "a/m", "r/a/m")}
+    assert makers == {"m": "kit", "a/m": "a", "r/a/m": "a"}
 
 
 def test_all_sources_down_needs_a_person():

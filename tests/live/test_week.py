@@ -58,8 +58,9 @@ def week(tmp_path):
 
 
 def read_submission(folder):
-    rows = json.loads((folder / "submission.json").read_text("utf-8"))
-    assert [json.loads(line) for line in (folder / "submission.jsonl").read_text("utf-8").splitlines()] == rows
+    [path] = folder.glob("org-daybefore-agent-*-model-*.json")
+    rows = json.loads(path.read_text("utf-8"))
+    assert [json.loads(line) for line in path.with_suffix(".jsonl").read_text("utf-8").splitlines()] == rows
     assert all(set(row) == {"id", "prediction"} and isinstance(row["prediction"], str) for row in rows)
     return {row["id"]: row["prediction"] for row in rows}
 

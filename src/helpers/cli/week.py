@@ -22,6 +22,7 @@ from helpers.cli.main import PartWay, show, tell
 from helpers.cli.preflight import announce_articles, check_model, locate_store, prepare_agent
 from helpers.cli.run import Asked, ask_majorities, ask_prompted
 from helpers.faults import suggest
+from helpers.formats.export import TASK
 from helpers.live import settle as settling
 from helpers.live import submission, venues
 from helpers.live.challenge import (
@@ -141,6 +142,7 @@ def ask_week(name, batch, now, path, folder, *, n_samples=1, **how):
     if state["agent"] not in (None, name) or state["commit"] not in (None, batch.commit):
         theirs = f"{state['agent']}'s answers to commit {str(state['commit'])[:12]}"
         raise ValueError(f"{folder} holds {theirs}; name another folder (OUT=folder)")
+    state["model"] = find_entry(name).get("model") or f"{TASK}/{name}"
     state |= {"agent": name, "source": batch.source, "commit": batch.commit, "message": batch.message}
     turn = submission.open_round(state, now)
     events = build_events(batch, turn["as_of"])
@@ -163,7 +165,7 @@ def ask_week(name, batch, now, path, folder, *, n_samples=1, **how):
     show(list_some("doubtful, the prompt's words do not decide their kind", kinds))
     show(list_some("late, their window had ended", state["late"]))
     show(list_some("changed or kept against an earlier round", told))
-    show(f"files: {os.path.relpath(folder / 'submission.json')}, .jsonl")
+    show(f"files: {os.path.relpath(folder / f'{submission.name_week(state)}.json')}, .jsonl")
     show(f"a question set like any other: make view SET={name_window(batch)}")
     if batch.is_challenge:
         show(submission.describe_email(name, batch, now, folder))

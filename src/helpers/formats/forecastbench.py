@@ -171,15 +171,17 @@ def find_chance(letter, value, probability, distribution):
     return round(float(sure if value == letter else 1 - sure), 9)
 
 
-def build_submission(organization, model, question_set, forecasts):
+def build_submission(organization, model, question_set, forecasts, address=None):
     """Return a submission: `forecasts` are (id, source, probability of yes, date or None of a market, reasoning).
 
-    What has no probability gets 0.5, as ForecastBench itself gives it.
+    What has no probability gets 0.5, as ForecastBench itself gives it. The maker is read from the model's
+    `address` (None: its name): "openrouter/google/gemini-3-pro" is google's. Where it names none it is `organization`.
     """
+    maker = (address or model).rpartition("/")[0].rpartition("/")[2] or organization
     names = ("id", "source", "forecast", "resolution_date", "reasoning")
     made = [dict(zip(names, row, strict=True)) for row in forecasts]
     made = [row | {"forecast": MISSING if row["forecast"] is None else round(row["forecast"], 6)} for row in made]
-    about = {"organization": organization, "model": model, "model_organization": organization}
+    about = {"organization": organization, "model": model, "model_organization": maker}
     return about | {"question_set": question_set, "forecasts": made}
 
 

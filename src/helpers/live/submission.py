@@ -1,8 +1,9 @@
 """A week's standing answers: how each is written, when a later round revises one, the files, and the e-mail's fields.
 
 A folder of data/weeks holds questions.csv (the events table), week.json (rounds, standing answers, revisions) and
-submission.json and .jsonl (id, prediction). A round is a day's asking; a later one revises an answer only on a material
-change, as h2oai's marina does: another answer with a confidence that is higher by 0.1, or with pages not seen before.
+org-X-agent-Y-model-Z.json and .jsonl (id, prediction). A round is a day's asking; a later one revises an answer only on
+a material change, as h2oai's marina does: another answer with a confidence that is higher by 0.1, or with pages not
+seen before.
 """
 
 import json
@@ -15,7 +16,7 @@ import pandas as pd
 
 from helpers.calendar import ZONE
 from helpers.faults import escape_cells, unescape_cells
-from helpers.formats.export import ORGANIZATION
+from helpers.formats.export import ORGANIZATION, TASK
 from helpers.formats.forecastbench import VENUES, build_submission, find_chance
 from helpers.live.challenge import read_end
 from helpers.store import locate_output, parse_json, read_runs, write_whole
@@ -138,7 +139,8 @@ def read_state(folder):
     path = Path(folder) / STATE
     if path.exists():
         return json.loads(path.read_text("utf-8"))
-    return {"agent": None, "source": None, "commit": None, "message": "", "rounds": [], "standing": {}, "revisions": []}
+    state = dict.fromkeys(("agent", "model", "source", "commit"))
+    return state | {"message": "", "rounds": [], "standing": {}, "revisions": []}
 
 
 def open_round(state, now):
@@ -155,6 +157,15 @@ def open_round(state, now):
     return state["rounds"][-1]
 
 
+def name_week(state):
+    """Return the name, without its ending, of the file a week's answers are handed in as (FutureX's form of it).
+
+    >>> name_week({"agent": "mine", "model": "openai/gpt-5"})
+    'org-daybefore-agent-mine-model-openai_gpt-5'
+    """
+    return re.sub(r"[^\w.-]", "_", f"org-{TASK}-agent-{state['agent']}-model-{state['model']}")
+
+
 def write_week(folder, state, events):
     """Write a week's files; each replaces the one before as a whole."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -163,8 +174,8 @@ def write_week(folder, state, events):
     texts = {
         QUESTIONS: escape_cells(events).to_csv(index=False, lineterminator="\n"),
         STATE: json.dumps(state, ensure_ascii=False, indent=1, sort_keys=True) + "\n",
-        "submission.json": json.dumps(rows, ensure_ascii=False, indent=1) + "\n",
-        "submission.jsonl": "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows),
+        f"{name_week(state)}.json": json.dumps(rows, ensure_ascii=False, indent=1) + "\n",
+        f"{name_week(state)}.jsonl": "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows),
     }
     for name, text in texts.items():
         write_whole(folder / name, text)
@@ -186,7 +197,7 @@ def write_round(folder, state, events):
         forecasts.append((key, event["source_id"], chance, date, None))
     paths = {name: folder / f"{name[:10]}.daybefore.{state['agent']}.json" for name in sorted(names)}
     for name, path in paths.items():
-        made = build_submission(ORGANIZATION, state["agent"], name, forecasts)
+        made = build_submission(ORGANIZATION, state["agent"], name, forecasts, state["model"])
         path.write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
     return list(paths.values())
 
@@ -229,7 +240,7 @@ def describe_email(agent, batch, now, folder):
     return (
         f"to: {RECIPIENT} (as the data set's card said in December 2025: look there first)\n"
         f"subject: {SUBJECT.format(agent=agent, day=day)}\n"
-        f"attach: {os.path.relpath(folder / 'submission.jsonl')}\n"
+        f"attach: {os.path.relpath(folder / f'{name_week(read_state(folder))}.jsonl')}\n"
         f"say: data set {batch.source}, commit {batch.commit}\n"
         "nothing was sent"
     )

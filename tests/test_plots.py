@@ -48,3 +48,14 @@ def test_points_are_hollow_where_thin_and_crossed_out_where_missing(ax):
     assert np.allclose(list_crosses(ax), [[[0, 0.09], [0, 1.09]]])
     with pytest.raises(ValueError, match="name and who"):
         plots.draw_points(pd.concat([table, table]), ax, **look)
+
+
+def test_two_factors_stand_side_by_side():
+    effects = pd.DataFrame({"factor": ["model", "model", "domain", "domain"], "category": list("abcd")})
+    effects["effect"] = [0.0, 0.1, 0.0, -0.1]
+    effects = effects.assign(clustered_low=effects["effect"] - 0.05, clustered_high=effects["effect"] + 0.05)
+    fig = plt.figure()
+    axes = plots.draw_factors(effects, fig, {"model": "models", "domain": "domains"})
+    assert [ax.get_title() for ax in axes] == ["models", "domains"]
+    assert [ax.get_xlabel() for ax in axes] == ["effect on the score"] * 2
+    plt.close(fig)

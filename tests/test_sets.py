@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from helpers.sets import list_folders, load_set, read_about, write_set
+from helpers.sets import list_folders, load_set, read_about, take_usual, write_set
 
 ABOUT = 'title = "A set"\nsource = "a test"\nretrieved = "2026-11-28"\n'
 
@@ -102,3 +102,36 @@ def test_what_a_set_lacks_is_one_sentence(tmp_path):
     assert len(loaded.need("a mean", "brier")) == 2
     with pytest.raises(ValueError, match="Figure 8 needs level; the set mine has none"):
         loaded.need("Figure 8", "brier", "level")
+
+
+def test_a_set_that_says_nothing_on_arms_has_usual_ones(tmp_path):
+    folder, tables = make_set(tmp_path / "mine")
+    tables["predictions"] = tables["predictions"].drop(columns="p_filled")
+    write_set(folder, tables)
+    loaded = load_set(folder)
+    rows = loaded.rows()
+    assert rows[["uses_tools", "round", "search", "sees_price", "keeps_beliefs", "variant"]].isna().all(axis=None)
+    assert rows["brier_filled"].isna().tolist() == [False, True], "nothing was filled in"
+    kept = take_usual(rows)
+    assert len(kept) == 2 and kept["forecaster"].eq("an agent").all()
+    about = {"window": "", "status": "public", "source": "a test", "unit": "questions", "dates": "", "n": 2}
+    assert loaded.describe(rows) == about, "no dates in it"
+
+
+def test_arms_of_a_model_are_named_and_unusual_ones_left_out():
+    arms = [
+        ("none", "high", True, None),
+        ("dated", "high", True, None),
+        ("undated", "high", True, None),
+        ("dated", "low", True, None),
+        ("dated", "high", False, None),
+        ("dated", "high", True, "another prompt"),
+    ]
+    rows = pd.DataFrame(arms, columns=["search", "effort", "keeps_beliefs", "variant"])
+    rows = rows.assign(model="m", agent_id="a", run_id=list("abcdef"), sees_price=False)
+    rows["uses_tools"] = rows["search"].eq("dated")
+    assert take_usual(rows)["forecaster"].tolist() == ["m", "m + search"]
+    provided = rows.head(1).assign(search="provider", effort=None, uses_tools=None)
+    assert take_usual(provided)["forecaster"].tolist() == ["m + search"]
+    twice = pd.concat([provided, provided.assign(run_id="z", agent_id="b")])
+    assert take_usual(twice)["forecaster"].tolist() == ["a", "b"], "two runs are never one point"

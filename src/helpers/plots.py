@@ -159,23 +159,26 @@ def draw_reaches(table, ax, places, *, value, low, high, **look):
 
 
 def draw_factors(effects, fig, names):
-    """Draw the effects of three factors on a figure (`names`: factor -> title), one scale for all; return the Axes.
+    """Draw the effects of two or three factors (`names`: factor -> title) on one scale; return the Axes.
 
     Columns: factor, category, effect, clustered_low, clustered_high; hollow where there is no interval. The categories
-    of the last keep their order, the others are sorted.
+    of a third keep their order, the others are sorted.
     """
     words = effects["category"].astype(str).map(name_agent)
     effects = effects.assign(label=words, is_thin=effects["clustered_low"].isna())
     look = {"value": "effect", "low": "clustered_low", "high": "clustered_high", "is_thin": "is_thin"}
     parts = [effects[effects["factor"] == factor] for factor in names]
-    grid = fig.add_gridspec(2, 2, height_ratios=[len(parts[1]), len(parts[2]) + 1])
-    axes = [fig.add_subplot(grid[:, 0]), fig.add_subplot(grid[0, 1]), fig.add_subplot(grid[1, 1])]
+    if len(parts) == 2:
+        axes = list(fig.subplots(1, 2))
+    else:
+        grid = fig.add_gridspec(2, 2, height_ratios=[len(parts[1]), len(parts[2]) + 1])
+        axes = [fig.add_subplot(grid[:, 0]), fig.add_subplot(grid[0, 1]), fig.add_subplot(grid[1, 1])]
     limit = 1.08 * np.nanmax(effects[["effect", "clustered_low", "clustered_high"]].abs().to_numpy())
     for ax, part, title in zip(axes, parts, names.values(), strict=True):
-        part = part if ax is axes[2] else part.sort_values("effect", ascending=False)
+        part = part if ax in axes[2:] else part.sort_values("effect", ascending=False)
         draw_points(part, ax, label="label", **look)
         ax.set(title=title, xlim=(-limit, limit))
-    for ax in (axes[0], axes[2]):
+    for ax in (axes[0], axes[-1]):
         ax.set_xlabel("effect on the score")
     return axes
 

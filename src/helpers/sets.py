@@ -31,7 +31,19 @@ NEEDED = ("events",)
 ARM = ("harness", "search", "sees_price", "keeps_beliefs", "effort")
 """Columns of the table runs that, with the model, say what a run was given."""
 
-FACTS = ("model_family", "variant", "source_id", "family", "domain", "level", "guess", "price")
+FACTS = (
+    "model",
+    "model_family",
+    "variant",
+    "uses_tools",
+    "source_id",
+    "family",
+    "round",
+    "domain",
+    "level",
+    "guess",
+    "price",
+)
 """Further columns that every row has, blank where a set says nothing."""
 
 
@@ -205,6 +217,13 @@ class QuestionTables:
                 raise ValueError(f"{what} needs {column}; the set {self.name} has none")
         return rows
 
+    def describe(self, rows: pd.DataFrame) -> dict[str, Any]:
+        """Return what `save_figure` says on a figure of some of the set's rows: source, days, number of clusters."""
+        days = rows["as_of"].dropna() if "as_of" in rows else pd.Series(dtype=object)
+        dates = f"{days.min()[:10]} to {days.max()[:10]}" if len(days) else ""
+        facts = {"window": "", "status": "public", "source": self.about["source"], "unit": "questions"}
+        return facts | {"dates": dates, "n": rows[self.about["unit"]].nunique()}
+
     def coverage(self) -> pd.DataFrame:
         """Return how much of what it was asked each run answered, in the order of `runs`.
 
@@ -267,10 +286,38 @@ def score_rows(rows: pd.DataFrame) -> pd.DataFrame:
         return made
     outcome = made["outcome"]
     made["brier"] = (outcome - made["p_yes"]) ** 2
-    if "p_filled" in made:
-        made["brier_filled"] = (outcome - made["p_yes"].fillna(made["p_filled"])) ** 2
+    filled = made["p_yes"].fillna(made["p_filled"]) if "p_filled" in made else made["p_yes"]
+    made["brier_filled"] = (outcome - filled) ** 2
     if "price" in made:
         made["brier_price"] = (outcome - made["price"]) ** 2
+    return made
+
+
+def take_usual(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of runs that differ by model and search alone, with a name for each, `forecaster`.
+
+    Left out are variants, runs without a belief state, and those of less than high effort, with
+    undated search, or with search or data tools alone, where a set has the others too. What a set
+    says nothing about is taken as usual. A run whose search is not known, or
+    that shares model, search and price with another, goes by its agent_id.
+    """
+    search, effort = rows["search"], rows["effort"]
+    is_usual = rows["variant"].isna() & rows["keeps_beliefs"].ne(False)
+    if effort.eq("high").any():
+        is_usual &= effort.eq("high")
+    if search.eq("dated").any():
+        is_usual &= search.ne("undated")
+    is_usual &= rows["uses_tools"].isna() | rows["uses_tools"].eq(search.ne("none"))
+    made = rows[is_usual].copy()
+    with_search = made["model"] + made["search"].isin(["dated", "undated", "provider"]).map(
+        {True: " + search", False: ""}
+    )
+    if "sees_base_rate" in made and made["sees_base_rate"].eq(True).any():
+        alone = made["sees_price"].eq(True) & made["sees_base_rate"].eq(False)
+        with_search += alone.map({True: ", no base rate", False: ""})
+    shown = made["sees_price"].eq(True)
+    is_one = made.groupby([with_search, shown])["run_id"].transform("nunique").eq(1)
+    made["forecaster"] = with_search.where(made["search"].notna() & is_one, made["agent_id"])
     return made
 
 

@@ -1,16 +1,19 @@
 """Other agents' answers from a reader's own files: what is understood, and what each wrong file gets."""
 
 import json
+from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.cli import add
+from helpers.cli import add, figures
 from helpers.cli.main import carry_out
 from helpers.faults import Problems
 from helpers.formats.forecasts import read_forecasts
-from helpers.places import list_folders
-from helpers.sets import load_set
+from helpers.places import add_room, list_folders
+from helpers.question_sets import find_set
+from helpers.sets import load_set, take_usual
 
 WIDE = "Question ID,question,resolution,first bot,second bot\n"
 WIDE += "".join(f"q{n},Will it?,{['no', 'yes'][n % 2]},0.{n}1,0.{9 - n}2\n" for n in range(8))
@@ -200,3 +203,49 @@ def test_inspect_logs_make_a_set(out, tmp_path):
     loaded = load_set("logs")
     assert found["n_agents"] == 1 and len(loaded.predictions) == len(loaded.replies) > 0
     assert isinstance(loaded.rows(), pd.DataFrame)
+
+
+def invent_forecasts(n_questions=60, seed=7):
+    """Return a csv of five agents and some yes/no questions, each agent noisier than the one before."""
+    rng = np.random.default_rng(seed)
+    chance = rng.beta(0.8, 1.2, n_questions)
+    outcome = (rng.random(n_questions) < chance).astype(int)
+    lines = ["question_id,agent,probability,outcome,domain"]
+    for agent, noise in (("owl", 0.3), ("fox", 0.5), ("hedgehog", 0.9), ("crow", 1.3), ("mole", 2.0)):
+        logit = np.log(chance / (1 - chance)) + rng.normal(0, noise, n_questions)
+        stated = np.clip(1 / (1 + np.exp(-logit)), 0.01, 0.99)
+        for n in range(n_questions):
+            domain = ["politics", "sport", "economy"][n % 3]
+            lines.append(f"q{n:02d},{agent},{stated[n]:.3f},{outcome[n]},{domain}")
+    return "\n".join(lines) + "\n"
+
+
+def test_a_strangers_file_stands_in_the_notebooks_of_real_agents(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
+    path = write(tmp_path / "stranger.csv", invent_forecasts())
+    found = carry_out(["add", str(path)])
+    assert (found["n_events"], found["n_agents"]) == (60, 5)
+    add_room(Path(found["folder"]).parent)
+    one = find_set("stranger")
+    listed = {path.stem[:2]: given for path, given in figures.list_notebooks(one).items()}
+    assert {"02", "04", "05"} <= set(listed) and listed["04"]["question_set"] in ("stranger", found["folder"])
+    loaded = load_set(found["folder"])
+    rows = take_usual(loaded.need("a comparison of forecasters", "brier"))
+    assert sorted(rows["forecaster"].unique()) == ["crow", "fox", "hedgehog", "mole", "owl"] and len(rows) == 300
+    given = pd.read_csv(path)
+    own = given.assign(brier=(given["outcome"] - given["probability"]) ** 2).groupby("agent")["brier"].mean()
+    assert rows.groupby("forecaster")["brier"].mean().to_dict() == pytest.approx(own.to_dict())
+    for column in ("search", "price", "level", "source_id", "n_searches"):
+        with pytest.raises(ValueError, match=f"the figure needs {column}; the set stranger has none"):
+            loaded.need("the figure", column)
+
+
+def test_a_strangers_log_has_no_probabilities_and_a_figure_of_them_says_so(tmp_path, monkeypatch, capsys):
+    from test_inspect_logs import write_log
+
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
+    found = carry_out(["add", str(write_log(tmp_path / "a.eval")), "--name", "logs"])
+    loaded = load_set(found["folder"])
+    assert loaded.rows()["correct"].tolist() == [0.0]
+    with pytest.raises(ValueError, match="a comparison of forecasters needs brier; the set logs has none"):
+        loaded.need("a comparison of forecasters", "brier")

@@ -37,10 +37,8 @@ WARM = $(BIN)/python -S .ci/warm.py
 # What a caller may set; anything else on the command line is a typing mistake, told before anything runs.
 KNOWN := AGENT AGENTS ARGS ARM CEILING EXECUTOR FILE FIX FROM KIT_DATA_MIRROR LIMIT MINUTES MODEL MOMENTS NOTEBOOK OUT PYTHON QUESTIONS RETRY RUN RUNS SAMPLES SCENARIOS SCHEDULER SET SHARDS \
   SETTLE SITES SOURCE UPGRADE VENV YES
-nearest = python3 -c 'import difflib, sys; names = {name.lower(): name for name in sys.argv[2:]}; \
-  print(names[difflib.get_close_matches(sys.argv[1].lower(), names, 1, 0)[0]])'
 $(foreach name,$(filter-out $(KNOWN),$(foreach name,$(.VARIABLES),$(if $(filter command,$(origin $(name))),$(name)))),\
-  $(error there is no setting $(name); did you mean $(or $(shell $(nearest) $(name) $(KNOWN)),one of $(KNOWN))?))
+  $(error there is no setting $(name); there are: $(KNOWN)))
 
 $(foreach name,AGENT CEILING LIMIT MINUTES SAMPLES SET,$(if $(filter command,$(origin $(name))),$(if $($(name)),,\
   $(error $(name)= has no value; give it one, or leave it out))))
@@ -52,16 +50,22 @@ TARGETS := help figures add public test faults mutations run week planted moment
 .PHONY: $(TARGETS) FORCE
 # What no rule makes: a target mistyped, or a file that is not there.
 .DEFAULT:
-	$(error there is no target $@; did you mean $(or $(shell $(nearest) $@ $(TARGETS) $(NOTEBOOKS:%=.make/%)),help)?)
+	$(error there is no target $@; there are: $(TARGETS), and .make/NAME for a notebook of $(NOTEBOOKS))
 
 help: ## print this help
 	@echo "make TARGET, where TARGET is"
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-9s %s\n", $$1, $$2}' Makefile
 
 RUN_OR_ALL = $(if $(RUN),@$(BIN)/python -m daybefore score "$(RUN)" $(ARGS),$(PAIR) .make/index)
+# How many notebooks are out of date, for .ci/notebook.py to say how far it is.
+COUNT = +@mkdir -p .make && rm -f .make/done && \
+  { $(MAKE) --no-print-directory -n .make/index | grep -c 'notebook[.]py [0-9]' >.make/due || true; }
+WHERE = @if [ "$$(cat .make/due)" = 0 ]; then echo "up to date: open figures/index.html in a browser"; \
+  else echo "done: open figures/index.html in a browser"; fi; rm -f .make/due .make/done
 figures: $(VENV)/.ready ## run the notebooks that are out of date: tables, figures, index (RUN=folder: your own csv; AGENTS="mine other": the papers' figures with them)
+	$(if $(AGENTS)$(SET)$(RUN),,$(COUNT))
 	$(if $(AGENTS)$(SET),@$(SHOW) daybefore figures $(if $(AGENTS),--agents "$(AGENTS)") $(SET:%=--set %) $(ARGS),$(RUN_OR_ALL))
-	$(if $(AGENTS)$(SET)$(RUN),,@echo "up to date: figures/, listed in figures/index.csv, in the notebooks that drew them")
+	$(if $(AGENTS)$(SET)$(RUN),,$(WHERE))
 
 add: $(VENV)/.ready ## other agents' answers from your file, as a question set: make add FILE=forecasts.csv (wide or long csv, jsonl, logs of inspect_ai)
 	@$(SHOW) daybefore add "$(FILE)" $(ARGS)
@@ -120,8 +124,7 @@ again: $(VENV)/.ready ## ask a local model 20 recorded requests again and say ho
 	@$(SHOW) daybefore record --again $(or $(LIMIT),20) $(ARM:%=--arm %) $(ARGS)
 
 study: $(VENV)/.ready ## ask a language model what a study's recordings lack: make study NOTEBOOK=11_fake_websites MINUTES=20
-	$(if $(filter-out $(NOTEBOOKS),$(NOTEBOOK)),$(error there is no notebook $(NOTEBOOK); \
-	  did you mean $(or $(shell $(nearest) $(NOTEBOOK) $(NOTEBOOKS)),one of $(NOTEBOOKS))?))
+	$(if $(filter-out $(NOTEBOOKS),$(NOTEBOOK)),$(error there is no notebook $(NOTEBOOK); there are: $(NOTEBOOKS)))
 	@env -u TQDM_DISABLE $(HOUSE) $(BIN)/python .ci/study.py $(or $(NOTEBOOK),11_fake_websites) $(MINUTES:%=--minutes="%") $(ARGS)
 
 source: $(VENV)/.ready ## try one source by itself, from its page to its scores: make source SOURCE=clemson

@@ -192,6 +192,24 @@ def move(path, target):
     os.replace(path, target)
 
 
+def describe_progress(name, seconds, work=Path(".make")):
+    """Return a line on a notebook that has run: of how many that are due, and about how long the others take.
+
+    `make figures` writes their number to .make/due; here each adds itself to .make/done.
+    """
+    line = f"{name} {seconds:.1f} s"
+    if not (work / "due").exists():
+        return line
+    with open(work / "done", "a+", encoding="utf-8") as notes:
+        notes.write(f"{name}\n")
+        notes.seek(0)
+        n_done = len(notes.readlines())
+    due = max(n_done, int((work / "due").read_text(encoding="utf-8")))  # a changed table makes its readers run too
+    left = (time.time() - (work / "due").stat().st_mtime) * (due - n_done) / n_done
+    to_go = f", about {left:.0f} s to go" if n_done < due else ""
+    return f"[{n_done:2}/{due}] {line}{to_go}"
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", help="file name in notebooks/ without .ipynb")
@@ -199,4 +217,4 @@ if __name__ == "__main__":
     start = time.monotonic()
     given = parser.parse_args()
     run_notebook(given.name, given.follows)
-    print(f"{given.name}  {time.monotonic() - start:.1f} s")
+    print(describe_progress(given.name, time.monotonic() - start))

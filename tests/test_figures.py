@@ -62,6 +62,16 @@ def test_the_index_is_read_from_the_images(room):
     )
 
 
+def test_the_index_page_shows_each_image_and_its_names_are_escaped(room):
+    draw("a_fig3", source="a < b & c")
+    figures.write_index(room)
+    page = (room / "index.html").read_text(encoding="utf-8")
+    assert '<img src="a_fig3.png"' in page and (room / "a_fig3.png").exists()
+    assert "<b>Score by level, in °</b><br>n = 800<br>source: a &lt; b &amp; c<br>" in page
+    figures.write_index(room)
+    assert (room / "index.html").read_text(encoding="utf-8") == page
+
+
 def test_thin_series_in_like_colours_stay_apart_in_the_image(room):
     figures.use_style()
     fig, ax = plt.subplots()

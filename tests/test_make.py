@@ -26,14 +26,14 @@ def run_make(folder, *arguments):
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
-        (["runn", "AGENT=naive"], "there is no target runn; did you mean run?"),
-        (["Figure"], "there is no target Figure; did you mean figures?"),
-        (["11_fake_website"], "there is no target 11_fake_website; did you mean .make/11_fake_websites?"),
-        (["run", "limit=3"], "there is no setting limit; did you mean LIMIT?"),
-        (["study", "NOTEBOOK=11_fake", f"VENV={sys.prefix}"], "did you mean 11_fake_websites?"),
+        (["runn", "AGENT=naive"], "there is no target runn; there are: help figures add "),
+        (["Figure"], "there is no target Figure; there are: help figures add "),
+        (["11_fake_website"], "and .make/NAME for a notebook of "),
+        (["run", "limit=3"], "there is no setting limit; there are: AGENT AGENTS "),
+        (["study", "NOTEBOOK=11_fake", f"VENV={sys.prefix}"], "there is no notebook 11_fake; there are: "),
     ],
 )
-def test_a_name_mistyped_is_answered_with_the_nearest_and_nothing_runs(typed, told):
+def test_a_name_mistyped_is_answered_with_the_names_there_are_and_nothing_runs(typed, told):
     done = run_make(ROOT, *typed)
     assert (done.returncode, done.stdout) == (2, "")
     assert told in done.stderr
@@ -108,7 +108,8 @@ def make_notebook(folder, name, code):
 def make_figures(kit, *options):
     """Run `make figures`; returns its exit status, the notebooks that ran, and all it said."""
     done = run_make(kit, *options, "figures", f"VENV={sys.prefix}")
-    return done.returncode, sorted(re.findall(r"^(\d\d_\w+)  [\d.]+ s$", done.stdout, re.M)), done.stdout + done.stderr
+    ran = re.findall(r"^\[[ \d]+/\d+\] (\d\d_\w+) [\d.]+ s", done.stdout, re.M)
+    return done.returncode, sorted(ran), done.stdout + done.stderr
 
 
 def list_stale(kit):
@@ -156,10 +157,14 @@ def test_figures_runs_what_is_out_of_date_and_leaves_all_as_it_was_when_a_cell_f
 
     status, ran, said = make_figures(kit)
     assert (status, ran) == (0, []), "nothing changed, nothing runs"
-    assert said.splitlines()[-1].startswith("up to date: figures/, listed in figures/index.csv")
+    assert said.splitlines()[-1].startswith("up to date: open figures/index.html")
     os.utime(kit / "notebooks/40_first.ipynb")
     os.utime(kit / "notebooks/42_prompt.ipynb")
-    assert make_figures(kit)[:2] == (0, ["40_first", "42_prompt"]), "an unchanged table leaves its readers alone"
+    status, ran, said = make_figures(kit)
+    assert (status, ran) == (0, ["40_first", "42_prompt"]), "an unchanged table leaves its readers alone"
+    assert re.search(r"^\[ 1/2\] \w+ [\d.]+ s, about \d+ s to go$", said, re.M)
+    assert re.search(r"^\[ 2/2\] \w+ [\d.]+ s$", said, re.M)
+    assert said.splitlines()[-1].startswith("done: open figures/index.html")
     assert read_results(kit) == first, "the same bytes on every run"
 
     (kit / "data/tables/n.txt").write_text("9")

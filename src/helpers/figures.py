@@ -6,6 +6,7 @@ back from there, so the index cannot say anything else than the images.
 
 import json
 import sys
+from html import escape
 from io import BytesIO
 from pathlib import Path
 
@@ -174,7 +175,10 @@ def draw_caption(fig, text):
 
 
 def write_index(folder=None):
-    """Write index.csv, a row for each image under `folder` (default: figures), sorted by name; return the table."""
+    """Write index.csv, a row for each image under `folder` (default: figures), sorted by name; return the table.
+
+    index.html shows the same rows beside the images.
+    """
     folder, rows = Path(folder) if folder else locate_output("figures/index.csv").parent, []
     for image in folder.rglob("*.png"):
         with Picture.open(image) as picture:
@@ -185,7 +189,37 @@ def write_index(folder=None):
     rows.sort(key=lambda row: row["figure"])
     index = pd.DataFrame(rows, columns=INDEX_COLUMNS)
     index.to_csv(folder / "index.csv", index=False, lineterminator="\n")
+    (folder / "index.html").write_text(write_page(index), encoding="utf-8")
     return index
+
+
+def write_page(index: pd.DataFrame) -> str:
+    """Return a page of all figures: each image with its title, n, source and whose data it shows."""
+    rows = "\n".join(write_row(row) for row in index.to_dict("records"))
+    return f"""<!doctype html>
+<meta charset="utf-8">
+<title>All figures</title>
+<style>
+body {{ font-family: sans-serif; max-width: 60em; margin: 2em auto }}
+td {{ padding: 0.5em; vertical-align: top }}
+img {{ width: 20em }}
+</style>
+<h1>All {len(index)} figures</h1>
+<table>
+{rows}
+</table>
+"""
+
+
+def write_row(row: dict) -> str:
+    """Return a figure's row of the page: the image leads to itself in full, and its numbers to the csv."""
+    name, title, source = (escape(row[key]) for key in ("figure", "title", "source"))
+    said = escape(", ".join(filter(None, [row["window"], row["dates"], row["status"]])))
+    return (
+        f'<tr><td><a href="{name}.png"><img src="{name}.png" alt="{title}" loading="lazy"></a></td>'
+        f"<td><b>{title}</b><br>n = {row['n']:,}<br>source: {source}<br>{said}<br>"
+        f'<a href="{name}.csv">numbers</a> <a href="{name}.svg">svg</a></td></tr>'
+    )
 
 
 if __name__ == "__main__":

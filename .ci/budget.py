@@ -1,6 +1,6 @@
 """Hold the code to its budget of tokens:  python .ci/budget.py [--lower]
 
-Counts the tokens of each room (a folder of src/helpers, or another folder of code) without comments, docstrings and
+Counts the tokens of each room (a folder below src, or another folder of code) without comments, docstrings and
 layout, and prints them beside what .ci/budget.toml allows. Ends with 1 where a room has more than it may, or has no
 number there. With --lower each number falls to what the room has now; none ever rises.
 """
@@ -47,7 +47,7 @@ def count_tokens(text):
 
 
 def count_rooms():
-    """Return {room: tokens}: each folder of src/helpers, its files together, src's other files, and `OTHERS`."""
+    """Return {room: tokens}: each folder of a package, its files together, src's other files, and `OTHERS`."""
     rooms = {}
     for path in sorted((ROOT / "src").rglob("*.py")):
         parts = path.relative_to(ROOT / "src").parts

@@ -20,7 +20,7 @@ from notebook import check_notebook, describe_failure, list_outputs, move
 from papermill import execute_notebook
 from papermill.exceptions import PapermillExecutionError
 
-from helpers.agents.registry import check_entry, find_agent
+from daybefore.agents.registry import check_entry, find_agent
 
 FOLDER = Path("data/studies")
 """Where studies of agents other than the recorded ones write, by notebook and agent; ignored by git."""

@@ -16,13 +16,13 @@ from urllib.parse import quote
 import pandas as pd
 import pytest
 
-from helpers.agents.docker import IMAGE, find_docker
-from helpers.agents.sandbox import SandboxError, find_backend, find_bubblewrap
-from helpers.models.files import FOLDER, MODELS
-from helpers.models.local import has_server
-from helpers.store import insert_row, open_store, save_questions
-from helpers.web.replay import Misbehaviour, Replay
-from helpers.web.session import Web
+from daybefore.agents.docker import IMAGE, find_docker
+from daybefore.agents.sandbox import SandboxError, find_backend, find_bubblewrap
+from daybefore.models.files import FOLDER, MODELS
+from daybefore.models.local import has_server
+from daybefore.store import insert_row, open_store, save_questions
+from daybefore.web.replay import Misbehaviour, Replay
+from daybefore.web.session import Web
 
 KEEP_BINARY = 36 / 193
 KEY = "sk-canary+7/Zq==9f3a"

@@ -10,13 +10,13 @@ from builders import KEEP_BINARY, KEY
 from mock_provider import Server
 from serving import run_server
 
-from helpers.agents.prompted import Client
-from helpers.events.collect import collect_events
-from helpers.models.llm import ask, open_door
-from helpers.models.polling import ask_in_background
-from helpers.scoring.answers import acquire_answers
-from helpers.web.replay import open_world
-from helpers.web.sources import load_sources
+from daybefore.agents.prompted import Client
+from daybefore.models.llm import ask, open_door
+from daybefore.models.polling import ask_in_background
+from daybefore.questions.collect import collect_events
+from daybefore.scoring.answers import acquire_answers
+from daybefore.web.replay import open_world
+from daybefore.web.sources import load_sources
 
 # What a shell or a login may have set otherwise, for these tests and the processes they start: under nohup an interrupt
 # is ignored, and a strict umask makes folders that no other user may enter.

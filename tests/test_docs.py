@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from test_make import run_make
 
-from helpers.cli.main import daybefore
+from daybefore.commands.main import daybefore
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

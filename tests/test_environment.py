@@ -180,9 +180,11 @@ def run_elsewhere(folder, *command, work=None, **environment):
 def test_the_wheel_holds_every_file_of_the_package(elsewhere):
     (wheel,) = elsewhere.glob("daybefore-*.whl")
     held = set(zipfile.ZipFile(wheel).namelist())
-    there = {path for path in (ROOT / "src/helpers").rglob("*") if path.is_file() and "__pycache__" not in path.parts}
+    there = {
+        path for path in (ROOT / "src").rglob("*.*") if not {"__pycache__", "daybefore.egg-info"} & set(path.parts)
+    }
     assert {path.relative_to(ROOT / "src").as_posix() for path in there} - held == set()
-    assert "daybefore.py" in held and not any(name.startswith("slice") for name in held)
+    assert "daybefore/__main__.py" in held and not any(name.startswith("slice") for name in held)
 
 
 def test_an_installed_package_wants_a_checkout_and_says_so_in_a_sentence(elsewhere):
@@ -192,14 +194,14 @@ def test_an_installed_package_wants_a_checkout_and_says_so_in_a_sentence(elsewhe
     done = run_elsewhere(elsewhere, "daybefore", "source", "--source", "clemson")
     assert (done.returncode, done.stdout) == (1, "") and "Traceback" not in done.stderr
     assert done.stderr.startswith(f"daybefore source: {sentence}") and "DAYBEFORE_ROOT" in done.stderr
-    done = run_elsewhere(elsewhere, "python", "-c", "import helpers.store")
+    done = run_elsewhere(elsewhere, "python", "-c", "import helpers.files")
     assert done.stderr.splitlines()[-1].startswith(f"FileNotFoundError: {sentence}")
     done = run_elsewhere(elsewhere, "daybefore", "run", DAYBEFORE_ROOT=str(elsewhere))
     assert done.stderr.startswith(f"daybefore run: DAYBEFORE_ROOT={elsewhere} is no checkout of Daybefore")
 
 
 def test_an_installed_package_works_on_the_checkout_that_is_named_or_worked_in(elsewhere):
-    code = "from helpers import papers, store\nprint(store.ROOT, papers.__file__, len(papers.list_papers()))"
+    code = "from helpers import files, papers\nprint(files.ROOT, papers.__file__, len(papers.list_papers()))"
     named = run_elsewhere(elsewhere, "python", "-c", code, DAYBEFORE_ROOT=str(ROOT))
     found = run_elsewhere(elsewhere, "python", "-c", code, work=ROOT / "data/papers")
     root, source, n_papers = named.stdout.split()

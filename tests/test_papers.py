@@ -8,9 +8,9 @@ from functools import cache
 import pytest
 
 from helpers import papers
-from helpers.store import ROOT
+from helpers.files import ROOT
 
-MODULES = [*(ROOT / "src/helpers").rglob("*.py"), *(ROOT / "tools/public").glob("*.py"), ROOT / "tools/taskset.py"]
+MODULES = [*(ROOT / "src").rglob("*.py"), *(ROOT / "tools/public").glob("*.py"), ROOT / "tools/taskset.py"]
 BY_REFERENCE = ("papers.py", "ledger.py")
 """Where a constant's name is no literal: the reader itself and the ledger."""
 
@@ -104,7 +104,7 @@ def find_typed(text):
 
 
 def test_no_constant_of_a_paper_is_typed(code):
-    typed = {path.name: find_typed(text) for path, text in code.items() if ROOT / "src/helpers" in path.parents}
+    typed = {path.name: find_typed(text) for path, text in code.items() if ROOT / "src" in path.parents}
     assert {name: found for name, found in typed.items() if found} == {}
 
 

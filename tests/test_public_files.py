@@ -70,7 +70,7 @@ def test_a_file_is_downloaded_once(room):
 
 
 def test_each_table_of_public_data_is_listed_with_the_digests_of_its_sources():
-    folder = public.store.ROOT / "data/public"
+    folder = public.ROOT / "data/public"
     index = pd.read_csv(folder / "index.csv", index_col="name", dtype=str)
     tables = {path.stem for path in folder.glob("*.csv")} - {"index"}
     assert tables == set(index.index)
@@ -95,5 +95,5 @@ def test_a_builder_writes_its_table_again_byte_for_byte(tmp_path, monkeypatch):
     (table, sources) = build.build_tables("futurex_board")["futurex_board"]
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     written = build.write_public("futurex_board", table)
-    assert written.read_bytes() == (public.store.ROOT / "data/public/futurex_board.csv").read_bytes()
+    assert written.read_bytes() == (public.ROOT / "data/public/futurex_board.csv").read_bytes()
     assert sources == ["futurex/leaderboard.json"]

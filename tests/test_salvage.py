@@ -5,8 +5,8 @@ from contextlib import closing
 
 import pytest
 
-from helpers.salvage import COPY, keep_copy, recover_store
-from helpers.store import CHECKED, open_store, read_runs
+from daybefore.salvage import COPY, keep_copy, recover_store
+from daybefore.store import CHECKED, open_store, read_runs
 
 N = 400
 TEXT = "x" * 900
@@ -81,7 +81,7 @@ def test_without_a_store_there_is_nothing_to_recover(tmp_path):
 
 
 def test_a_file_that_may_not_be_written_is_no_damage(path, monkeypatch):
-    monkeypatch.setattr("helpers.store.os.access", lambda *about: False)
+    monkeypatch.setattr("daybefore.store.os.access", lambda *about: False)
     path.write_bytes(b"no store")
     CHECKED.clear()
     with pytest.raises(ValueError, match="may not be read or written here .*DAYBEFORE_OUT"):

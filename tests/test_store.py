@@ -9,21 +9,18 @@ import types
 import pandas as pd
 import pytest
 
-from helpers import places, store
-from helpers.store import (
-    ROOT,
+from daybefore.store import (
     SCHEMA,
     close_run,
     insert_row,
     list_done,
-    locate_output,
     name_problem,
     open_store,
     read_runs,
-    read_table,
     save_questions,
-    write_table,
 )
+from helpers import files, places
+from helpers.files import ROOT, locate_output, read_table, write_table
 from helpers.tables import TABLES, check_table, list_columns
 
 FIRST, SECOND = "2016-10-17T14:00:00+08:00", "2016-10-18T14:00:00+08:00"
@@ -69,7 +66,7 @@ def save(store, i, **reply):
 
 OPENER = """
 import sys, time
-from helpers.store import open_store, insert_row
+from daybefore.store import open_store, insert_row
 folder, name, start = sys.argv[1:]
 for i in range(12):
     time.sleep(max(0, float(start) + 0.05 * i - time.time()))
@@ -141,18 +138,18 @@ def test_columns_that_the_contract_has_gained_are_added_to_an_older_store(path):
 
 def test_a_notebook_with_other_parameters_by_hand_writes_below_results(tmp_path, monkeypatch, capsys):
     monkeypatch.delenv("DAYBEFORE_OUT", raising=False)
-    monkeypatch.setattr(store, "ROOT", tmp_path)
+    monkeypatch.setattr(files, "ROOT", tmp_path)
     monkeypatch.setattr(places, "ROOT", tmp_path)
     cells = ['agents: str = ""\nseed: int = 7', '# Parameters\nagents = "my agent"\n']
     shell = types.SimpleNamespace(user_ns={"In": cells})
     monkeypatch.setattr("IPython.get_ipython", lambda: shell)
-    own = store.locate_output("figures/futurex_fig8.png")
+    own = files.locate_output("figures/futurex_fig8.png")
     assert own.is_relative_to(tmp_path / "results/notebooks") and "agents-my_agent" in str(own)
-    assert store.locate_output("data/tables/A/x.csv").is_relative_to(tmp_path / "results/notebooks")
-    assert store.locate_output(store.STORE) == tmp_path / store.STORE, "what is asked is kept where it is looked for"
+    assert files.locate_output("data/tables/A/x.csv").is_relative_to(tmp_path / "results/notebooks")
+    assert files.locate_output(files.STORE) == tmp_path / files.STORE, "what is asked is kept where it is looked for"
     own.write_text("mine")
-    assert store.locate_input("figures/futurex_fig8.png") == own
+    assert files.locate_input("figures/futurex_fig8.png") == own
     said = capsys.readouterr().out
     assert said.count("\n") == 1 and "agents set by hand: figures and tables go to results/notebooks/" in said
     cells[1] = '# Parameters\nagents = ""\n'
-    assert store.locate_output("figures/futurex_fig8.png") == tmp_path / "figures/futurex_fig8.png"
+    assert files.locate_output("figures/futurex_fig8.png") == tmp_path / "figures/futurex_fig8.png"

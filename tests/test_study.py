@@ -54,7 +54,7 @@ def run(study, monkeypatch, *arguments):
     ],
 )
 def test_a_study_that_would_ask_nothing_is_refused(study, monkeypatch, tmp_path, arguments, told):
-    monkeypatch.setattr("helpers.models.local.FOLDER", tmp_path)
+    monkeypatch.setattr("daybefore.models.local.FOLDER", tmp_path)
     with pytest.raises(SystemExit, match=told.replace("?", "[?]")):
         run(study, monkeypatch, *arguments)
     assert not Path("data").exists() and not Path("figures").exists()

@@ -9,7 +9,7 @@ from builders import hold_memory
 
 from helpers import faults
 from helpers.faults import Problems, check_object, read_lines
-from helpers.store import ROOT
+from helpers.files import ROOT
 from helpers.tables import TABLES, Agent, RecordedRun, check_table
 
 WRONG = (

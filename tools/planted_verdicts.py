@@ -23,15 +23,14 @@ import pandas as pd
 from public.findings import state_weekly
 from statsmodels.stats.proportion import proportion_confint
 
-from helpers import papers
-from helpers.futurex import delay, gains, levels, reasons
-from helpers.futurex.experts import summarize_agents
-from helpers.futurex.reasons import measure_evidence
-from helpers.stats import paired
-from helpers.stats.agreement import measure_judge
-from helpers.stats.means import summarize_clustered
-from helpers.stats.paired import AGREES, compare_pairs, correct_holm, judge_interval, judge_pair, judge_test
-from helpers.store import ROOT, read_table
+from helpers import paired, papers
+from helpers.agreement import measure_judge
+from helpers.files import ROOT, read_table
+from helpers.means import summarize_clustered
+from helpers.paired import AGREES, compare_pairs, correct_holm, judge_interval, judge_pair, judge_test
+from studies.futurex import delay, gains, levels, reasons
+from studies.futurex.experts import summarize_agents
+from studies.futurex.reasons import measure_evidence
 
 N_WORLDS = 1000
 TRUTHS = {"agrees": 1, "disagrees": -1, "inconclusive": 0}
@@ -41,7 +40,7 @@ WORDS = AGREES | {"a is better": "agrees", "b is better": "disagrees", "fit": "a
 
 
 def lay_out(rows, agents, value="score"):
-    """Return `scoring.scores.build_matrix`'s matrix, where each agent has one row an event: in half of its time."""
+    """Return `helpers.scores.build_matrix`'s matrix, where each agent has one row an event: in half of its time."""
     return rows.set_index(["event_id", "agent_id"])[value].unstack().reindex(columns=agents).sort_index()
 
 

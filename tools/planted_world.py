@@ -9,10 +9,10 @@ import json
 import numpy as np
 import pandas as pd
 
-from helpers.events.moments import number_days, place_forecast
-from helpers.store import locate_output
-from helpers.worldreasoner.hindsight.builder import N_LAGS, build_graph, judge_lags
-from helpers.worldreasoner.hindsight.graphs import check_graph, correct_edges, tabulate_nodes
+from daybefore.questions.moments import number_days, place_forecast
+from helpers.files import locate_output
+from studies.worldreasoner.hindsight.builder import N_LAGS, build_graph, judge_lags
+from studies.worldreasoner.hindsight.graphs import check_graph, correct_edges, tabulate_nodes
 
 CHAIN = ("rainfall", "river level", "ferry delays", "ticket refunds")
 """Each pushes the next, the day after; the last is what is asked about."""

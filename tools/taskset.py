@@ -21,14 +21,14 @@ from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.figure import Figure
 from PIL import Image
 
+from daybefore.web.render import build_table, format_number, wrap_page
+from daybefore.web.sources import head_column, load_sources, read_rows
 from helpers import papers
 from helpers.faults import read_sheet
-from helpers.liveagentbench.asks import ASKS, COUNTS, format_answer, write_truth
-from helpers.liveagentbench.tasks import ARCHIVE, AS_OF, CAPABILITIES, FORMS, GROUPS, PORTAL
-from helpers.store import ROOT, dump_json, parse_json, write_table
+from helpers.files import ROOT, dump_json, parse_json, write_table
 from helpers.tables import check_table
-from helpers.web.render import build_table, format_number, wrap_page
-from helpers.web.sources import head_column, load_sources, read_rows
+from studies.liveagentbench.asks import ASKS, COUNTS, format_answer, write_truth
+from studies.liveagentbench.tasks import ARCHIVE, AS_OF, CAPABILITIES, FORMS, GROUPS, PORTAL
 
 SEED = 31
 """Draws the split."""

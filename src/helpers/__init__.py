@@ -1,10 +1,10 @@
-"""Daybefore: reproduce and re-run four papers on judging language-model agents that forecast.
+"""What Daybefore's notebooks share, flat and small; it imports nothing of ours but itself.
 
-`from daybefore import events, run, predictions, score, compare, draw` does most of it. Where things are:
+- tables, files, places, faults: what tables hold, where files lie, how a fault is told
+- question_sets, sets: questions, answers and runs of any agents as tables; public_files, papers, calendar
+- scores, matching, dates, boxes: one prediction and one answer -> a number
+- means, paired, agreement, calibration: estimates with clustered intervals
+- figures, plots, forms: what a reader sees
 
-- store, tables, faults, question_sets: files and tables, what they may hold, how a fault is told; figures, plots
-- web: pages as of a moment; events: questions; models: asking a model; agents: who forecasts; replies: what they said
-- scoring: answers, scores, runs by name (`scoring.runs.load_scores`); stats: intervals, pairs, regression
-- formats: files of others; futurex, worldreasoner, liveagentbench, proof_of_time, audit: a room a paper
-- cli: the commands
+Above it stand `studies` (a folder a paper) and `daybefore` (what asks agents under a clock, and the commands).
 """

@@ -20,8 +20,8 @@ from matplotlib.colors import to_rgba_array
 from PIL import Image as Picture
 from PIL.PngImagePlugin import PngInfo
 
+from helpers.files import locate_output
 from helpers.question_sets import find_set, list_days
-from helpers.store import locate_output
 
 STATUSES = {
     "printed": "paper's printed numbers",

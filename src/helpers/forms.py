@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers.store import dump_json
+from helpers.files import dump_json
 
 COLUMNS = ("person", "item", "at")
 

@@ -11,9 +11,9 @@ from types import MappingProxyType
 
 import pandas as pd
 
-from helpers import store
+from helpers import files
 
-FOLDER = store.ROOT / "data" / "papers"
+FOLDER = files.ROOT / "data" / "papers"
 
 STATUSES = {"constants": "printed", "assumed": "assumed", "decisions": "decided"}
 """Part of a paper's toml -> what its entries are."""

@@ -324,7 +324,7 @@ def draw_agreement(table, ax, *, colours=COLOURS):
     """Draw how often two benchmarks order two models alike: a row a comparison, the most models at the top.
 
     `table` has first, second, search, n_models, n_pairs, agreement, low, high and ceiling
-    (`stats.rankings`). A dot with its interval is the agreement, coloured by the kind of search, a grey
+    (`futurex.rankings`). A dot with its interval is the agreement, coloured by the kind of search, a grey
     stroke what would be left by sampling alone if both had one order; the line at a half is chance.
     Raises ValueError when the table is empty.
     """

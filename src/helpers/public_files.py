@@ -14,13 +14,13 @@ import tomllib
 import pandas as pd
 import requests
 
-from helpers import store
+from helpers.files import ROOT, locate_input
 
-REGISTRY = store.ROOT / "data" / "public.toml"
+REGISTRY = ROOT / "data" / "public.toml"
 INDEX = "data/public/index.csv"
 SET = "set:"
 """How a question set is named among a table's sources."""
-CACHE = store.ROOT / ".cache" / "public"
+CACHE = ROOT / ".cache" / "public"
 MIRROR = "KIT_DATA_MIRROR"
 """Environment variable: a folder that holds the files under their names; a relative one starts at the repository."""
 
@@ -62,7 +62,7 @@ def find_entry(source: str) -> dict:
     """
     if not source.startswith(SET):
         return load_registry()[source]
-    place = store.locate_input(f"data/sets/{source.removeprefix(SET)}/set.toml")
+    place = locate_input(f"data/sets/{source.removeprefix(SET)}/set.toml")
     about = tomllib.loads(place.read_text(encoding="utf-8"))
     entry = {"title": about["title"], "sha256": "of many files", "retrieved_date": about["retrieved"]}
     return entry | {"licence": about.get("licence", "none stated; figures only")}
@@ -79,7 +79,7 @@ def locate_public(name):
     if name not in files:
         raise LookupError(f"no public file {name!r}; {REGISTRY.name} has {', '.join(files)}")
     entry, mirror, cached = files[name], os.environ.get(MIRROR), CACHE / name
-    mirrored = store.ROOT / mirror / name if mirror else None
+    mirrored = ROOT / mirror / name if mirror else None
     if mirrored and mirrored.exists():
         if hash_file(mirrored) != entry["sha256"]:
             raise ValueError(
@@ -108,7 +108,7 @@ def read_public(name):
     >>> len(read_public("futurex_board"))
     23
     """
-    return pd.read_csv(store.locate_input(f"data/public/{name}.csv"))
+    return pd.read_csv(locate_input(f"data/public/{name}.csv"))
 
 
 def describe_source(*names):
@@ -117,7 +117,7 @@ def describe_source(*names):
     >>> describe_source("futurex_board")
     'FutureX public leaderboard, retrieved 2026-11-22'
     """
-    index = pd.read_csv(store.locate_input(INDEX), index_col="name")
+    index = pd.read_csv(locate_input(INDEX), index_col="name")
     sources = [index["sources"].get(name, name).split("; ") for name in names]
     entries = [find_entry(source) for source in dict.fromkeys(sum(sources, []))]
     titles = "; ".join(entry["title"] for entry in entries)

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from helpers import store
+from helpers import files
 from helpers.faults import check_object, list_nearest
 from helpers.places import ABOUT, EVENTS, SETS, list_folders
 from helpers.tables import Count, Date, Setting, Text, Truth, check_table, list_columns, one_of
@@ -163,7 +163,7 @@ class QuestionTables:
         parts = []
         for place in (self.about["tables"], f"{self.about['tables']}/models"):
             try:
-                parts.append(store.read_table(name, place))
+                parts.append(files.read_table(name, place))
             except FileNotFoundError:
                 continue
         made = [part.dropna(axis=1, how="all") for part in parts]
@@ -374,7 +374,7 @@ def write_set(folder: Path, tables: dict[str, pd.DataFrame]) -> list[Path]:
     for name, table in checked.items():
         path = folder / f"{name}.csv.gz"
         text = drop_blank(table).to_csv(index=False, lineterminator="\n")
-        store.write_whole(path, gzip.compress(text.encode(), 9, mtime=0))
+        files.write_whole(path, gzip.compress(text.encode(), 9, mtime=0))
         paths.append(path)
     return paths
 
@@ -384,8 +384,8 @@ def keep_questions(name: str, title: str, events: pd.DataFrame, answers: pd.Data
 
     Returns its folder. Questions and answers that stand there and are not given stay.
     """
-    path = store.locate_output(f"{SETS[1]}/{name}/{ABOUT}")
-    store.write_whole(path, f'title = {store.dump_json(title)}\nsource = "asked here"\nhas = ["words", "levels"]\n')
+    path = files.locate_output(f"{SETS[1]}/{name}/{ABOUT}")
+    files.write_whole(path, f'title = {files.dump_json(title)}\nsource = "asked here"\nhas = ["words", "levels"]\n')
     given = {"events": events} | ({} if answers is None else {"answers": answers})
     kept = QuestionTables(name, path.parent, read_about(path))
     if (path.parent / EVENTS).exists():

@@ -2,12 +2,13 @@
 
 import pytest
 
-from helpers.agents import arms
-from helpers.agents.arms import list_recorded, load_arms, read_run, replay_arms, select_events
-from helpers.agents.registry import connect_agent
-from helpers.models.llm import open_door
-from helpers.models.recordings import pack_recordings
-from helpers.store import parse_json, read_runs, read_table
+from daybefore.agents import arms
+from daybefore.agents.arms import list_recorded, load_arms, read_run, replay_arms, select_events
+from daybefore.agents.registry import connect_agent
+from daybefore.models.llm import open_door
+from daybefore.models.recordings import pack_recordings
+from daybefore.store import read_runs
+from helpers.files import parse_json, read_table
 
 ENTRY = {"category": "think_search", "framework": "x", "method": "search_prompt", "model": "openai/mock-1"}
 ARM = {"agent": "mock", "window": "A", "n": 2, "kinds": ["single"], "levels": [1]}

@@ -5,8 +5,8 @@ import time
 import pytest
 from builders import needs_sandbox
 
-from helpers.agents.desk import call_tool
-from helpers.agents.sandbox import Limits, open_sandbox
+from daybefore.agents.desk import call_tool
+from daybefore.agents.sandbox import Limits, open_sandbox
 
 
 @pytest.fixture(scope="module")

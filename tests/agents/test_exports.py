@@ -3,10 +3,10 @@
 import pandas as pd
 import pytest
 
-from helpers.agents import runs
-from helpers.agents.exports import export_runs, list_evidence
-from helpers.agents.runs import run_agents
-from helpers.store import dump_json, write_table, write_under
+from daybefore.agents import runs
+from daybefore.agents.exports import export_runs, list_evidence
+from daybefore.agents.runs import run_agents
+from helpers.files import dump_json, write_table, write_under
 from helpers.tables import list_columns
 
 EVENT = dict.fromkeys(list_columns("events")) | {"as_of": "2016-10-10T00:00:00+08:00"}

@@ -10,12 +10,12 @@ from builders import KEY, make_event, scan
 from mock_provider import CONTENT, Server, write_body
 from serving import run_server
 
-from helpers.agents.registry import check_agent, check_entry, connect_agent
-from helpers.agents.runs import SEES_TODAY, describe_run, sees_today
-from helpers.models.llm import open_door
-from helpers.store import ROOT, dump_json
+from daybefore.agents.registry import check_agent, check_entry, connect_agent
+from daybefore.agents.runs import SEES_TODAY, describe_run, sees_today
+from daybefore.models.llm import open_door
+from helpers.files import ROOT, dump_json
 from helpers.tables import list_columns
-from helpers.worldreasoner.asking import Plan, take_condition
+from studies.worldreasoner.asking import Plan, take_condition
 
 PAGES = [{"url": "https://a.example/1", "title": "A"}, {"url": "https://b.example/2", "title": "B"}]
 QUERIES = ["polls in Ohio", "rain in Oslo"]

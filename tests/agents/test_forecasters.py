@@ -11,14 +11,14 @@ from statsmodels.tools.sm_exceptions import ConvergenceWarning
 from statsmodels.tsa.ar_model import AutoReg
 from statsmodels.tsa.holtwinters import SimpleExpSmoothing
 
-from helpers.agents import forecasters, paths
-from helpers.agents.forecasters import expect_values
-from helpers.agents.past import METHODS, load_past_agents, name_likely
-from helpers.agents.registry import load_agents
-from helpers.events import horizons
-from helpers.formats.futurex import build_events, screen_rows
-from helpers.scoring.scores import score_multi
-from helpers.store import parse_json
+from daybefore.agents import forecasters, paths
+from daybefore.agents.forecasters import expect_values
+from daybefore.agents.past import METHODS, load_past_agents, name_likely
+from daybefore.agents.registry import load_agents
+from daybefore.formats.futurex import build_events, screen_rows
+from daybefore.questions import horizons
+from helpers.files import parse_json
+from helpers.scores import score_multi
 
 AGENTS = sorted(load_agents())
 

@@ -10,13 +10,14 @@ import pandas as pd
 import pytest
 from builders import AS_OF, make_event, open_sites
 
-from helpers.agents.functions import View, ask_function, hash_own, load_function, make_agent, read_answer
-from helpers.agents.registry import load_agents, load_entries
-from helpers.agents.runs import run_agents
-from helpers.events.series_pages import open_series
-from helpers.store import dump_json, parse_json, read_runs, read_table
-from helpers.web.pages import GatewayError
-from helpers.web.sources import compute_published_at, load_sources
+from daybefore.agents.functions import View, ask_function, hash_own, load_function, make_agent, read_answer
+from daybefore.agents.registry import load_agents, load_entries
+from daybefore.agents.runs import run_agents
+from daybefore.questions.series_pages import open_series
+from daybefore.store import read_runs
+from daybefore.web.pages import GatewayError
+from daybefore.web.sources import compute_published_at, load_sources
+from helpers.files import dump_json, parse_json, read_table
 
 OIL = "oil_brent"
 NUMBER = make_event("number", source_id=OIL, event_id="T-1", level=3)

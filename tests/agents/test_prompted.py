@@ -4,9 +4,9 @@ import pytest
 from builders import make_event, reply_with
 from mock_provider import CONTENT
 
-from helpers.agents.prompted import ask_directly, forecast, list_entities
-from helpers.agents.prompts import describe_answer, fill_final_line, fill_prompt
-from helpers.models.failures import TOO_FAST
+from daybefore.agents.prompted import ask_directly, forecast, list_entities
+from daybefore.agents.prompts import describe_answer, fill_final_line, fill_prompt
+from daybefore.models.failures import TOO_FAST
 from helpers.tables import list_columns
 
 

@@ -5,11 +5,11 @@ import json
 import pytest
 from builders import make_event
 
-from helpers.agents import registry
-from helpers.agents.arms import load_arms
-from helpers.agents.registry import check_entry, connect_agent, load_entries, open_agent, open_consult
-from helpers.cli import source
-from helpers.models import local
+from daybefore.agents import registry
+from daybefore.agents.arms import load_arms
+from daybefore.agents.registry import check_entry, connect_agent, load_entries, open_agent, open_consult
+from daybefore.commands import source
+from daybefore.models import local
 from helpers.tables import list_columns
 
 ENTRY = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}

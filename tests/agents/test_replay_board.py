@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from helpers.store import ROOT
+from helpers.files import ROOT
 
 HEADLINES = ("accuracy", "f1", "number", "ranking")
 

@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers import prompts
-from helpers.agents import runs
-from helpers.agents.registry import PROMPTED, connect_agent, load_agents
-from helpers.agents.runs import Stopped, describe_run, run_agents, sample_events
-from helpers.store import count_stored, read_runs
+from daybefore import prompts
+from daybefore.agents import runs
+from daybefore.agents.registry import PROMPTED, connect_agent, load_agents
+from daybefore.agents.runs import Stopped, describe_run, run_agents, sample_events
+from daybefore.store import count_stored, read_runs
 from helpers.tables import list_columns
 
 

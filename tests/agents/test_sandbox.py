@@ -29,8 +29,8 @@ from pathlib import Path
 import pytest
 from builders import needs_backend, needs_sandbox
 
-from helpers.agents import docker, sandbox
-from helpers.agents.sandbox import Limits, SandboxError, find_backend, find_bubblewrap, open_sandbox
+from daybefore.agents import docker, sandbox
+from daybefore.agents.sandbox import Limits, SandboxError, find_backend, find_bubblewrap, open_sandbox
 
 SMALL = Limits(5, 5, 192, 24, 32, 16, 300, 64)
 
@@ -579,7 +579,7 @@ def test_a_kit_that_is_killed_leaves_nothing_running(tmp_path, name, n_alive, nu
     needs_backend(name)
     mark = f"{40 + uuid.uuid4().int % 10**6 / 10**6:.6f}"
     code = f"""
-from helpers.agents import docker, sandbox
+from daybefore.agents import docker, sandbox
 backend = {"docker.find_docker()" if name == "docker" else "sandbox.find_bubblewrap()"}
 with sandbox.open_sandbox(backend=backend) as box:
     print(box.holder.args[4], flush=True)
@@ -606,7 +606,7 @@ def test_a_kit_that_ends_in_any_way_leaves_no_evidence(tmp_path, code):
     (tmp_path / "page.txt").write_text("evidence")
     script = f"""
 import hashlib, os, signal
-from helpers.agents import sandbox
+from daybefore.agents import sandbox
 listed = [{{"path": "page.txt", "sha256": hashlib.sha256(b"evidence").hexdigest()}}]
 with sandbox.open_sandbox(listed, {str(tmp_path)!r}, backend=sandbox.find_bubblewrap()) as box:
     assert box.read_file("/evidence/page.txt") == "evidence"

@@ -6,9 +6,9 @@ import re
 import pytest
 from builders import AS_OF, make_event, reply_with
 
-from helpers.agents.prompted import forecast
-from helpers.agents.prompts import describe_answer, fill_prompt
-from helpers.agents.searching import (
+from daybefore.agents.prompted import forecast
+from daybefore.agents.prompts import describe_answer, fill_prompt
+from daybefore.agents.searching import (
     N_HITS,
     SCHEMAS,
     STEP_SCHEMA,
@@ -17,12 +17,12 @@ from helpers.agents.searching import (
     ask_with_tools,
     describe_hit,
 )
-from helpers.models.recordings import Recordings
-from helpers.prompts import read_prompt
-from helpers.store import dump_json
+from daybefore.models.recordings import Recordings
+from daybefore.prompts import read_prompt
+from daybefore.web.pages import GatewayError
+from daybefore.web.search import Hit
+from helpers.files import dump_json
 from helpers.tables import list_columns
-from helpers.web.pages import GatewayError
-from helpers.web.search import Hit
 
 OIL = Hit("p1", "http://oil.replay/prices", "Oil", "2016-10-09T23:00:00+08:00", "The price of oil was 50.")
 RAIN = Hit("p2", "http://rain.replay/days", "Rain", "2016-10-08T00:00:00+08:00", "It rained. Say {as_of}.")

@@ -8,10 +8,10 @@ import pytest
 from builders import AS_OF, make_event, match, reply_with
 from test_searching import OIL, World
 
-from helpers.agents.exports import list_evidence
-from helpers.agents.prompted import Client, constrain_answer, keep_values, read_reply
-from helpers.agents.registry import PROMPTED, connect_agent
-from helpers.agents.submissions import (
+from daybefore.agents.exports import list_evidence
+from daybefore.agents.prompted import Client, constrain_answer, keep_values, read_reply
+from daybefore.agents.registry import PROMPTED, connect_agent
+from daybefore.agents.submissions import (
     SCHEMA,
     ask_by_turns,
     ask_for_graph,
@@ -20,9 +20,9 @@ from helpers.agents.submissions import (
     hold_submission,
     hold_turn,
 )
-from helpers.models.recordings import Recordings
-from helpers.prompts import read_prompt
-from helpers.store import dump_json, parse_json
+from daybefore.models.recordings import Recordings
+from daybefore.prompts import read_prompt
+from helpers.files import dump_json, parse_json
 
 EVENTS = [
     {"title": "OPEC cuts", "date": "2016-10-11", "direction": "Positive", "magnitude": 0.8, "confidence": 0.7},

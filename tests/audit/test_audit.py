@@ -3,7 +3,7 @@
 import pytest
 
 from helpers import papers
-from helpers.audit import ledger as audit
+from studies.audit import ledger as audit
 
 
 @pytest.fixture(scope="module")

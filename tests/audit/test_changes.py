@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from helpers import papers
-from helpers.audit.ledger import DATE, build_ledger, judge_claim, load_claims, resolve_claim
 from helpers.faults import read_sheet
+from studies.audit.ledger import DATE, build_ledger, judge_claim, load_claims, resolve_claim
 
 
 def change(value):

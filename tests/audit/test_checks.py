@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.audit import checks
+from studies.audit import checks
 
 CASES = [
     ("sum", 25, [[8], [7, 8], [2]], 0, 25, True),

@@ -7,8 +7,8 @@ import pytest
 from lxml import html
 
 from helpers import papers
-from helpers.audit.ledger import build_ledger, quote_ledger
-from helpers.audit.page import MATTERS, load_matters, merge_benchmarks, spread_benchmarks, write_findings, write_page
+from studies.audit.ledger import build_ledger, quote_ledger
+from studies.audit.page import MATTERS, load_matters, merge_benchmarks, spread_benchmarks, write_findings, write_page
 
 
 @pytest.fixture(scope="module")

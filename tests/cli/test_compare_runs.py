@@ -8,11 +8,11 @@ import pandas as pd
 import pytest
 from builders import store_run
 
-from helpers.cli import compare, report
-from helpers.cli.main import carry_out
-from helpers.formats.folder import read_folder
-from helpers.scoring import runs as scored_runs
-from helpers.store import ROOT, STORE, write_table
+from daybefore.commands import compare, report
+from daybefore.commands.main import carry_out
+from daybefore.formats.folder import read_folder
+from daybefore.scoring import runs as scored_runs
+from helpers.files import ROOT, STORE, write_table
 
 N_SOURCES, N_EACH = 24, 6
 N = N_SOURCES * N_EACH

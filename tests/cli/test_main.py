@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from helpers.cli import main as cli
-from helpers.cli.main import CODES, SETTINGS, PartWay, daybefore, main, show, tell
+from daybefore.commands import main as cli
+from daybefore.commands.main import CODES, SETTINGS, PartWay, daybefore, main, show, tell
+from daybefore.formats.export import WRITERS
+from daybefore.live.venues import FORECASTBENCH, VENUES
 from helpers.figures import STATUSES
-from helpers.formats.export import WRITERS
-from helpers.live.venues import FORECASTBENCH, VENUES
 from helpers.tables import HORIZONS
 
 ROOT = Path(__file__).parents[2]
@@ -25,7 +25,7 @@ def plant(monkeypatch):
     """A function that lets `daybefore score` call another, in an environment that is put back."""
     for name in SETTINGS:
         monkeypatch.setenv(name, os.environ.get(name, ""))
-    return lambda work: monkeypatch.setitem(sys.modules, "helpers.cli.score", types.SimpleNamespace(main=work))
+    return lambda work: monkeypatch.setitem(sys.modules, "daybefore.commands.score", types.SimpleNamespace(main=work))
 
 
 def test_settings_and_words_are_those_of_the_makefile_and_the_rooms():
@@ -38,7 +38,7 @@ def test_settings_and_words_are_those_of_the_makefile_and_the_rooms():
 
 def test_help_imports_no_library_and_every_option_is_explained():
     code = (
-        "import contextlib, sys\nfrom helpers.cli.main import main\nmain(['--help'])\n"
+        "import contextlib, sys\nfrom daybefore.commands.main import main\nmain(['--help'])\n"
         "print(sorted({'numpy', 'pandas', 'litellm', 'matplotlib'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from internet import open_internet
 
-from helpers.cli.main import carry_out
+from daybefore.commands.main import carry_out
 
 LIST = """time,page,question,pattern,id
 2026-07-01 20:00,https://games.example.org/live,What is the score? Write it as A-B.,Score: (\\d-\\d),g1
@@ -19,7 +19,7 @@ def ask(provider, tmp_path, monkeypatch):
     """A function that calls the command at a moment, the site showing a score; returns the command's result."""
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
     mine = {"mine": ENTRY | {"api_base": provider.address, "usd_per_million": {"input": 1, "output": 1}}}
-    monkeypatch.setattr("helpers.agents.registry.load_entries", lambda *_, **__: mine)
+    monkeypatch.setattr("daybefore.agents.registry.load_entries", lambda *_, **__: mine)
     (tmp_path / "games.csv").write_text(LIST)
     shown = {"score": "0-0"}
     provider.answer = lambda asked: {"content": r"\boxed{1-0}"}

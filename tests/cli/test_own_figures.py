@@ -9,16 +9,16 @@ import pytest
 from builders import store_run
 from nbformat.v4 import new_code_cell, new_notebook
 
-from helpers.agents.runs import sample_events
-from helpers.cli import figures
+from daybefore.agents.runs import sample_events
+from daybefore.commands import figures
+from daybefore.scoring.runs import load_scores
+from helpers.files import STORE, read_table
 from helpers.question_sets import find_set
-from helpers.scoring.runs import load_scores
-from helpers.store import STORE, read_table
 
 SHOWN = """
 import matplotlib.pyplot as plt
 from helpers.figures import save_figure
-from helpers.scoring.runs import load_scores
+from daybefore.scoring.runs import load_scores
 
 scored = load_scores(question_set, agents)
 means = scored.scores.groupby("agent_id")["score"].agg(["mean", "size"])

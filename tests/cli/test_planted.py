@@ -5,9 +5,9 @@ import json
 import pandas as pd
 import pytest
 
-from helpers.cli.main import carry_out
-from helpers.futurex.fake_pages import FakeSite
-from helpers.futurex.planted import FindableWorld
+from daybefore.commands.main import carry_out
+from studies.futurex.fake_pages import FakeSite
+from studies.futurex.planted import FindableWorld
 
 HEAD = "id,question,target,options,placed\n"
 ROWS = ["cup,Which club will win the cup?,Quay Rovers,Dock United|Quay Rovers,address"]
@@ -45,7 +45,7 @@ def plant(provider, tmp_path, monkeypatch):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
     provider.answer = answer
     mine = {"mine": ENTRY | {"api_base": provider.address, "usd_per_million": {"input": 1, "output": 1}}}
-    monkeypatch.setattr("helpers.agents.registry.load_entries", lambda *_, **__: mine)
+    monkeypatch.setattr("daybefore.agents.registry.load_entries", lambda *_, **__: mine)
     write_folder(tmp_path / "folder")
     return lambda *arguments: carry_out(["planted", str(tmp_path / "folder"), "--agent", "mine", *arguments])
 

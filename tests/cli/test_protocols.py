@@ -6,12 +6,12 @@ from html import unescape
 import pandas as pd
 import pytest
 
-from helpers.cli import protocols
-from helpers.cli.report import tabulate_scores, take_whole
-from helpers.cli.results import count_missing
-from helpers.cli.run import main as ask
-from helpers.scoring.runs import load_scores
-from helpers.stats.calibration import list_chances
+from daybefore.commands import protocols
+from daybefore.commands.report import tabulate_scores, take_whole
+from daybefore.commands.results import count_missing
+from daybefore.commands.run import main as ask
+from daybefore.scoring.runs import load_scores
+from helpers.calibration import list_chances
 
 
 @pytest.mark.parametrize(("agent", "name"), [("qwen_react", "october-2016"), ("qwen_search_graph", "long")])

@@ -7,11 +7,11 @@ import time
 
 import pytest
 
-from helpers.agents.arms import list_recorded, read_run, select_events
-from helpers.cli import record
-from helpers.cli.main import carry_out, main
-from helpers.models.recordings import PACKED, Recordings
-from helpers.store import read_table
+from daybefore.agents.arms import list_recorded, read_run, select_events
+from daybefore.commands import record
+from daybefore.commands.main import carry_out, main
+from daybefore.models.recordings import PACKED, Recordings
+from helpers.files import read_table
 
 ENTRY = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
 ARM = {"agent": "mock", "window": "A", "n": 3, "kinds": ["number"], "about": "to try it"}

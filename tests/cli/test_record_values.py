@@ -7,16 +7,17 @@ import pandas as pd
 import pytest
 from builders import make_past_row
 
-from helpers.agents.arms import load_arms, replay_arms
-from helpers.agents.prompted import Client, ask_directly, forecast, keep_values, read_reply
-from helpers.cli import record
-from helpers.cli.main import carry_out
-from helpers.formats.futurex import build_events, screen_rows
-from helpers.futurex import past
-from helpers.models.llm import open_door
-from helpers.models.recordings import PACKED, Recordings, has_news, pack_recordings
+from daybefore import windows
+from daybefore.agents.arms import load_arms, replay_arms
+from daybefore.agents.prompted import Client, ask_directly, forecast, keep_values, read_reply
+from daybefore.commands import record
+from daybefore.commands.main import carry_out
+from daybefore.formats.futurex import build_events, screen_rows
+from daybefore.models.llm import open_door
+from daybefore.models.recordings import PACKED, Recordings, has_news, pack_recordings
+from daybefore.store import read_runs
+from helpers.files import ROOT, dump_json, parse_json
 from helpers.question_sets import PUBLIC_WINDOWS
-from helpers.store import ROOT, dump_json, parse_json, read_runs
 
 ARM = {"agent": "mock", "window": "P", "n": 4, "about": "to try it"}
 ENTRY = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
@@ -32,12 +33,12 @@ def recorder(provider, tmp_path, monkeypatch):
     rows.append(make_past_row(3, event="Which harbours close?", options=OPTIONS, answer="A, B", choice_type="multi"))
     tables = *build_events(screen_rows(pd.DataFrame(rows))[0]), None
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
-    monkeypatch.setitem(past.BUILDERS, "P", lambda: tables)
+    monkeypatch.setitem(windows.BUILDERS, "P", lambda: tables)
     entry = ENTRY | {"api_base": provider.address}
     monkeypatch.setattr(record, "load_entries", lambda wanted=(): {"mock": entry})
     monkeypatch.setattr(record, "load_arms", lambda: {"mock-P": ARM})
-    monkeypatch.setattr("helpers.agents.arms.load_arms", lambda: {"mock-P": ARM})
-    monkeypatch.setattr("helpers.agents.arms.load_entries", lambda wanted=(): {"mock": entry})
+    monkeypatch.setattr("daybefore.agents.arms.load_arms", lambda: {"mock-P": ARM})
+    monkeypatch.setattr("daybefore.agents.arms.load_entries", lambda wanted=(): {"mock": entry})
     provider.events = tables[0]
     provider.answer = lambda asked: {"content": "Torv, I gather, sails best, so \\boxed{Bessamy Torv}"}
     return provider

@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 from builders import store_run
 
-from helpers.agents.arms import SEED
-from helpers.cli.conditions import Beside
-from helpers.cli.report import summarize_agents, tabulate_leads, tabulate_scores
-from helpers.cli.results import find_commit, keep_results
-from helpers.cli.run import Asked
-from helpers.store import STORE, read_table, write_table
+from daybefore.agents.arms import SEED
+from daybefore.commands.conditions import Beside
+from daybefore.commands.report import summarize_agents, tabulate_leads, tabulate_scores
+from daybefore.commands.results import find_commit, keep_results
+from daybefore.commands.run import Asked
+from helpers.files import STORE, read_table, write_table
 
 
 def make_scores(n_a_level, n_sources=12, **marks):

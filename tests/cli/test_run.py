@@ -9,21 +9,22 @@ import pandas as pd
 import pytest
 from builders import make_past_row
 
-from helpers.agents.arms import SEED
-from helpers.agents.functions import make_agent
-from helpers.agents.registry import load_agents, load_entries
-from helpers.agents.runs import sample_events
-from helpers.cli.main import carry_out
-from helpers.cli.main import main as run_command
-from helpers.events.collect import collect_events
-from helpers.formats.futurex import build_events, screen_rows
-from helpers.futurex import past
-from helpers.models.recordings import Recordings
-from helpers.scoring.answers import acquire_answers
-from helpers.store import STORE, parse_json, read_runs, read_table, write_table
-from helpers.web.news import describe_articles
-from helpers.web.replay import open_world
-from helpers.web.sources import load_sources
+from daybefore import windows
+from daybefore.agents.arms import SEED
+from daybefore.agents.functions import make_agent
+from daybefore.agents.registry import load_agents, load_entries
+from daybefore.agents.runs import sample_events
+from daybefore.commands.main import carry_out
+from daybefore.commands.main import main as run_command
+from daybefore.formats.futurex import build_events, screen_rows
+from daybefore.models.recordings import Recordings
+from daybefore.questions.collect import collect_events
+from daybefore.scoring.answers import acquire_answers
+from daybefore.store import read_runs
+from daybefore.web.news import describe_articles
+from daybefore.web.replay import open_world
+from daybefore.web.sources import load_sources
+from helpers.files import STORE, parse_json, read_table, write_table
 
 
 @pytest.mark.parametrize(
@@ -48,16 +49,18 @@ def find_harbour(event, world):
 def test_a_function_of_ones_own_runs_on_public_questions(tmp_path, monkeypatch, capsys):
     rows = [make_past_row(n, end_time=f"2026-01-{20 + n % 9}") for n in range(30)]
     tables = *build_events(screen_rows(pd.DataFrame(rows))[0]), None
-    monkeypatch.setitem(past.BUILDERS, "P", lambda: tables)
+    monkeypatch.setitem(windows.BUILDERS, "P", lambda: tables)
     (tmp_path / "mine.jsonl").write_text(
         '{"id": "1", "published": "2026-01-05", "title": "Harbour 3", "text": "The invented harbour 3 opens."}'
     )
-    monkeypatch.setattr("helpers.cli.run.list_articles", lambda window: [tmp_path])
+    monkeypatch.setattr("daybefore.commands.run.list_articles", lambda window: [tmp_path])
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
     mine = {"category": "scripted", "framework": "Python function", "method": "function", "agent": "x:y"}
-    monkeypatch.setattr("helpers.cli.run.load_entries", lambda wanted=(), own=False: load_entries() | {"mine": mine})
+    monkeypatch.setattr(
+        "daybefore.commands.run.load_entries", lambda wanted=(), own=False: load_entries() | {"mine": mine}
+    )
     agent = make_agent(find_harbour, category="scripted")
-    monkeypatch.setattr("helpers.cli.run.load_agents", lambda wanted=(): load_agents() | {"mine": agent})
+    monkeypatch.setattr("daybefore.commands.run.load_agents", lambda wanted=(): load_agents() | {"mine": agent})
     carry_out(["run", "--set", "P", "--agent", "mine", "--limit", "12"])
     shown = capsys.readouterr().out
     assert "12 events of futurex-past" in shown and " arima " not in shown
@@ -131,8 +134,8 @@ def mine(provider, tmp_path, monkeypatch):
         entry = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
         entry |= {"api_base": provider.address, "usd_per_million": prices, "options": {"max_tokens": 20}} | changes
         entry = {name: value for name, value in entry.items() if value is not None}
-        monkeypatch.setattr("helpers.cli.run.load_entries", lambda **_: {"mine": entry})
-        monkeypatch.setattr("helpers.cli.run.load_agents", lambda wanted: {})
+        monkeypatch.setattr("daybefore.commands.run.load_entries", lambda **_: {"mine": entry})
+        monkeypatch.setattr("daybefore.commands.run.load_agents", lambda wanted: {})
         carry_out(["run", "--agent", "mine", "--limit", str(limit), *arguments])
 
     return run_mine
@@ -154,8 +157,8 @@ def test_what_cannot_be_asked_or_paid_for_is_one_sentence_and_nothing_is_lost(
 ):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setenv("MINE_KEY", "sk-canary-123456")
-    monkeypatch.setattr("helpers.models.local.FOLDER", tmp_path / "models")
-    monkeypatch.setattr("helpers.models.local.has_server", lambda: True)
+    monkeypatch.setattr("daybefore.models.local.FOLDER", tmp_path / "models")
+    monkeypatch.setattr("daybefore.models.local.has_server", lambda: True)
     with pytest.raises(SystemExit, match=f"^daybefore run: mine: {sentence}"):
         mine(*arguments, **changes)
     stored = (tmp_path / STORE).exists() and len(read_runs(tmp_path / STORE, "replies"))
@@ -218,7 +221,7 @@ def test_a_page_in_place_of_a_reply_locks_nothing_and_is_asked_again_by_retry(mi
     plain, provider.answer = provider.answer, lambda asked: "html"
     with pytest.raises(SystemExit, match=f"did not answer the first question: the reply is.*; {hint}"):
         mine()
-    monkeypatch.setattr("helpers.cli.run.MAX_ACCIDENTS", 2)
+    monkeypatch.setattr("daybefore.commands.run.MAX_ACCIDENTS", 2)
     answers = iter([{"content": r"\boxed{A}"}, "401", "401"])
     provider.answer = lambda asked: next(answers)
     with pytest.raises(SystemExit, match="3"):
@@ -260,7 +263,7 @@ def test_a_refused_request_without_a_key_says_that_none_was_sent(mine, provider)
 
 def test_two_processes_do_not_ask_and_pay_for_one_run_at_once(mine, provider, tmp_path):
     code = (
-        "import os, sys\nfrom pathlib import Path\nfrom helpers.models.recordings import claim_folder\n"
+        "import os, sys\nfrom pathlib import Path\nfrom daybefore.models.recordings import claim_folder\n"
         "claim_folder(Path(sys.argv[1]))\nprint('mine', flush=True)\nsys.stdin.read()"
     )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
@@ -290,7 +293,7 @@ def test_an_interrupted_command_is_gone_at_once():
     code = (
         "import atexit, sys, time, types, daybefore\natexit.register(time.sleep, 60)\n"
         "def main():\n    print('stored')\n    raise SystemExit(130)\n"
-        "sys.modules['helpers.cli.main'] = types.SimpleNamespace(main=main)\ndaybefore.main()"
+        "sys.modules['daybefore.commands.main'] = types.SimpleNamespace(main=main)\ndaybefore.main()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False)
     assert (done.returncode, done.stdout) == (130, "stored\n")

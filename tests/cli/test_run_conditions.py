@@ -6,12 +6,13 @@ import re
 import pandas as pd
 import pytest
 
-from helpers.cli.main import carry_out
-from helpers.futurex.past import build_priced
-from helpers.scoring.runs import find_run, list_runs, load_twice
-from helpers.store import STORE, locate_output, read_runs, read_table
-from helpers.worldreasoner.conditions import NAMES
-from helpers.worldreasoner.hindsight.reviews import keep_review
+from daybefore.commands.main import carry_out
+from daybefore.scoring.runs import find_run, list_runs, load_twice
+from daybefore.store import read_runs
+from daybefore.windows import build_priced
+from helpers.files import STORE, locate_output, read_table
+from studies.worldreasoner.conditions import NAMES
+from studies.worldreasoner.hindsight.reviews import keep_review
 
 RISE = {"title": "the index reaches its highest", "date": "2023-02-10", "direction": "Positive", "magnitude": 0.8}
 SAID = {"events": [RISE | {"confidence": 0.7}], "edges": [], "rationale": "So."}
@@ -37,7 +38,7 @@ def ask(provider, tmp_path, monkeypatch):
     def run_mine(*arguments, **changes):
         entry = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
         entry |= {"api_base": provider.address, "usd_per_million": {"input": 1, "output": 1}} | changes
-        monkeypatch.setattr("helpers.cli.run.load_entries", lambda **_: {"mine": entry})
+        monkeypatch.setattr("daybefore.commands.run.load_entries", lambda **_: {"mine": entry})
         asked = ["--set", "L", "--limit", "6", "--agent", "mine"]
         return carry_out(["run", *asked, *arguments])["agents"]
 

@@ -8,10 +8,11 @@ import pytest
 from internet import open_internet
 from web.test_open_web import KEYS, write_page
 
-from helpers.cli.main import carry_out
-from helpers.cli.protocols import main as report
-from helpers.models.transport import load_litellm
-from helpers.store import STORE, read_runs, read_table
+from daybefore.commands.main import carry_out
+from daybefore.commands.protocols import main as report
+from daybefore.models.transport import load_litellm
+from daybefore.store import read_runs
+from helpers.files import STORE, read_table
 
 LEAK = "The record says that on 2031-05-06 it was over."
 
@@ -50,7 +51,7 @@ def ask(provider, tmp_path, monkeypatch):
             entry = {"category": "think_search", "framework": "prompt", "method": "search_prompt"}
             entry |= {"model": "openai/mock-1", "api_base": provider.address, "search": "tavily"} | changes
             entry |= {"usd_per_million": {"input": 1, "output": 1}}
-            monkeypatch.setattr("helpers.cli.run.load_entries", lambda **_: {"mine": entry})
+            monkeypatch.setattr("daybefore.commands.run.load_entries", lambda **_: {"mine": entry})
             return carry_out(["run", "--limit", "4", "--agent", "mine", *arguments])["agents"]["mine"]
 
         run_mine.web = web

@@ -6,8 +6,9 @@ import click
 import pytest
 from builders import store_run
 
-from helpers.cli import rm, runs
-from helpers.store import STORE, open_store, read_runs, read_table
+from daybefore.commands import rm, runs
+from daybefore.store import open_store, read_runs
+from helpers.files import STORE, read_table
 
 
 @pytest.fixture

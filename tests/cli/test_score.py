@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.cli import score as own
-from helpers.cli.main import carry_out
+from daybefore.commands import score as own
+from daybefore.commands.main import carry_out
 from helpers.faults import Problems
 
 LETTERS = "ABCDE"

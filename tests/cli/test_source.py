@@ -5,8 +5,8 @@ import contextlib
 import pandas as pd
 import pytest
 
-from helpers.cli import source as command
-from helpers.cli.source import main as try_source
+from daybefore.commands import source as command
+from daybefore.commands.source import main as try_source
 
 TOML = """name = "Boston harbour ferries"
 site_type = "real_time"
@@ -34,7 +34,7 @@ def plant(tmp_path, monkeypatch):
     """A function that puts a synthetic source into a registry of its own and returns what `choose_source` says."""
     (tmp_path / "data/sources").mkdir(parents=True)
     (tmp_path / "data/replay").mkdir()
-    monkeypatch.setattr("helpers.web.sources.ROOT", tmp_path)
+    monkeypatch.setattr("daybefore.web.sources.ROOT", tmp_path)
     load = command.load_sources
     monkeypatch.setattr(command, "load_sources", lambda **options: load(tmp_path / "data/sources", **options))
     monkeypatch.setattr(command, "open_world", lambda **options: pytest.fail("a server was started"))

@@ -9,12 +9,12 @@ from builders import KEY as SECRET
 from builders import store_run
 from markupsafe import escape
 
-from helpers.cli import view as viewer
-from helpers.cli.main import main as run_command
-from helpers.cli.view import list_questions, read_known, read_pages, tell_events
-from helpers.store import STORE, locate_output, read_table, write_table
-from helpers.web.pages import keep_page
-from helpers.worldreasoner.question_pages import tell_hindsight
+from daybefore.commands import view as viewer
+from daybefore.commands.main import main as run_command
+from daybefore.commands.view import list_questions, read_known, read_pages, tell_events
+from daybefore.web.pages import keep_page
+from helpers.files import STORE, locate_output, read_table, write_table
+from studies.worldreasoner.question_pages import tell_hindsight
 
 HOSTILE = "</script><script>window.hacked=1</script><img src=x onerror='window.hacked=2'>&lt;b&gt; Wörter \x1b[2J"
 HOSTILE += "x" * 300

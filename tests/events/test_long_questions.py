@@ -6,12 +6,12 @@ import re
 import pandas as pd
 import pytest
 
+from daybefore.questions import horizons
+from daybefore.questions.series_pages import open_series
+from daybefore.web.pages import GatewayError
 from helpers.calendar import ZONE
-from helpers.events import horizons
-from helpers.events.series_pages import open_series
-from helpers.store import parse_json
-from helpers.web.pages import GatewayError
-from helpers.worldreasoner.scores import name_type
+from helpers.files import parse_json
+from studies.worldreasoner.scores import name_type
 
 
 @pytest.fixture(scope="module")

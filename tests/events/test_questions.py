@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 from builders import open_sites
 
-from helpers.events.collect import collect_events
-from helpers.events.levels import measure_ranking_volatility as measure_ranking
-from helpers.events.pose import Deck, Unanswerable, draw_threshold, find_due_date, pose_event
+from daybefore.questions.collect import collect_events
+from daybefore.questions.levels import measure_ranking_volatility as measure_ranking
+from daybefore.questions.pose import Deck, Unanswerable, draw_threshold, find_due_date, pose_event
+from helpers.files import ROOT
 from helpers.question_sets import list_days
-from helpers.store import ROOT
 from helpers.tables import list_columns
 
 AS_OF = "2016-10-10T00:00:00+08:00"

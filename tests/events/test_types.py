@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.events.types import KINDS, NONE_LABEL, build_history, resolve_event
+from daybefore.questions.types import KINDS, NONE_LABEL, build_history, resolve_event
 
 NAN = float("nan")
 YES = {"Yes": "A", "No": "B"}

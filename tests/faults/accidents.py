@@ -22,7 +22,8 @@ from faults.table import judge
 from mock_provider import CONTENT, FAULTS, Server
 from serving import run_server
 
-from helpers.store import ROOT, read_runs
+from daybefore.store import read_runs
+from helpers.files import ROOT
 
 N, AT_ONCE = 12, 8
 """Questions of an accident, and how many are asked at once."""

@@ -18,12 +18,13 @@ from faults.table import FORK, judge
 from mock_provider import Server
 from serving import run_server
 
-from helpers.agents import workers
-from helpers.agents.runs import run_agents
-from helpers.models import failures, llm
-from helpers.models.failures import LlmError
-from helpers.models.recordings import PACKED, read_packed
-from helpers.store import ROOT, open_store, read_runs, read_table
+from daybefore.agents import workers
+from daybefore.agents.runs import run_agents
+from daybefore.models import failures, llm
+from daybefore.models.failures import LlmError
+from daybefore.models.recordings import PACKED, read_packed
+from daybefore.store import open_store, read_runs
+from helpers.files import ROOT, read_table
 
 SEED, WORKERS, LEDGER = 15, 4, ("replies", "predictions", "traces")
 

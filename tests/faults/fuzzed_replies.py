@@ -11,7 +11,7 @@ from decimal import Decimal
 import numpy as np
 from faults.table import judge
 
-from helpers.replies.parse import parse_prediction
+from daybefore.replies.parse import parse_prediction
 
 SLOWEST_S = 0.2
 OPTIONS = {"A": "Oslo", "B": "Rome", "C": "Lima", "D": "Port of Spain", "E": "None of these"}

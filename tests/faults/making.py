@@ -14,7 +14,7 @@ from pathlib import Path
 
 from faults.table import judge
 
-from helpers.store import ROOT
+from helpers.files import ROOT
 
 SEED, NOTEBOOKS = 15, ("30_spdg", "31_liveagentbench")
 

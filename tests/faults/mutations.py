@@ -16,27 +16,27 @@ import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from helpers.store import ROOT
+from helpers.files import ROOT
 
 SEED, LIMIT_S = 15, 300
 PAIRS = [(ast.Lt, ast.LtE), (ast.Gt, ast.GtE), (ast.Eq, ast.NotEq), (ast.In, ast.NotIn), (ast.Is, ast.IsNot)]
 PAIRS += [(ast.Add, ast.Sub), (ast.Mult, ast.Div), (ast.BitAnd, ast.BitOr), (ast.And, ast.Or)]
 SWAPS = dict(PAIRS) | {new: old for old, new in PAIRS}
 PLACES = [
-    # file under src/helpers, how many changes, in which functions (all: ""), tests of its room
-    ("scoring/scores.py", 3, "", "tests/scoring/test_scores.py"),
-    ("events/levels.py", 2, "", "tests/events"),
-    ("web/session.py", 2, "", "tests/web/test_session.py tests/web/test_replay.py"),
-    ("replies/numbers.py", 1, "", "tests/replies"),
-    ("replies/options.py", 1, "", "tests/replies"),
-    ("replies/boxes.py", 1, "", "tests/replies"),
-    ("scoring/matching.py", 1, "", "tests/scoring/test_matching.py"),
-    ("stats/regression.py", 2, "", "tests/stats/test_regression.py"),
-    ("stats/means.py", 2, "summarize_clustered summarize_jackknife", "tests/stats/test_means.py"),
-    ("stats/paired.py", 1, "", "tests/stats/test_means.py"),
-    ("models/costs.py", 2, "", "tests/models"),
-    ("web/sources.py", 1, "compute_published_at", "tests/web/test_sources.py tests/web/test_replay.py"),
-    ("web/replay.py", 1, "render answer", "tests/web/test_replay.py"),
+    # file under src, how many changes, in which functions (all: ""), tests of its room
+    ("helpers/scores.py", 3, "", "tests/scoring/test_scores.py"),
+    ("daybefore/questions/levels.py", 2, "", "tests/events"),
+    ("daybefore/web/session.py", 2, "", "tests/web/test_session.py tests/web/test_replay.py"),
+    ("daybefore/replies/numbers.py", 1, "", "tests/replies"),
+    ("daybefore/replies/options.py", 1, "", "tests/replies"),
+    ("helpers/boxes.py", 1, "", "tests/replies"),
+    ("helpers/matching.py", 1, "", "tests/scoring/test_matching.py"),
+    ("studies/futurex/regression.py", 2, "", "tests/stats/test_regression.py"),
+    ("helpers/means.py", 2, "summarize_clustered summarize_jackknife", "tests/stats/test_means.py"),
+    ("helpers/paired.py", 1, "", "tests/stats/test_means.py"),
+    ("daybefore/models/costs.py", 2, "", "tests/models"),
+    ("daybefore/web/sources.py", 1, "compute_published_at", "tests/web/test_sources.py tests/web/test_replay.py"),
+    ("daybefore/web/replay.py", 1, "render answer", "tests/web/test_replay.py"),
 ]
 
 
@@ -88,14 +88,14 @@ def try_change(file, tests, place=None):
             shutil.copytree(ROOT / room, kit / room, ignore=shutil.ignore_patterns("*.sqlite*"))
         shutil.copy2(ROOT / "pyproject.toml", kit)
         if place:
-            path = kit / "src/helpers" / file
+            path = kit / "src" / file
             text, changed = make_change(path.read_text(encoding="utf-8"), place)
             path.write_text(text, encoding="utf-8")
         command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--no-header", "--tb=no"]
         surroundings = os.environ | {"PYTHONPATH": f"{kit}/src:{kit}/tests:{kit}/tools", "PYTHONDONTWRITEBYTECODE": "1"}
         pipes = {"capture_output": True, "text": True, "timeout": LIMIT_S, "check": False}
         try:
-            done = subprocess.run([*command, f"src/helpers/{file}", *tests.split()], cwd=kit, env=surroundings, **pipes)
+            done = subprocess.run([*command, f"src/{file}", *tests.split()], cwd=kit, env=surroundings, **pipes)
         except subprocess.TimeoutExpired:
             return changed, "the time limit"
     failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
@@ -106,7 +106,7 @@ def main(seed=SEED):
     """Try the changes, two at a time, and print the table; returns 1 where one survived."""
     tries = [(file, tests, None) for file, _, _, tests in PLACES]
     for file, n, functions, tests in PLACES:
-        places = list_changes((ROOT / "src/helpers" / file).read_text(encoding="utf-8"), functions)
+        places = list_changes((ROOT / "src" / file).read_text(encoding="utf-8"), functions)
         tries += [(file, tests, place) for place in sorted(random.Random(f"{seed} {file}").sample(places, n))]
     n_wrong = 0
     print("| file | line | change | killed by |\n|---|---|---|---|")

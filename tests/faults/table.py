@@ -17,7 +17,7 @@ import traceback
 
 from builders import KEY, scan
 
-from helpers.store import ROOT
+from helpers.files import ROOT
 
 FORK = multiprocessing.get_context("fork")
 LIMIT_S = 900

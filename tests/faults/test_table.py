@@ -8,7 +8,7 @@ from faults.accidents import play_accident
 from faults.mutated_pages import MAX_PAGE_S, MUTATIONS, mutate_pages
 from faults.table import judge, play_fault
 
-from helpers.models.transport import load_litellm
+from daybefore.models.transport import load_litellm
 
 TRIED = ("two replies to one request", "content a list", "usage in words", "usage NaN", "model a number", "code 206")
 """Lies that were believed, asked three times or let an exception out, before they were mended."""
@@ -57,6 +57,6 @@ def test_no_mutated_page_is_more_than_its_sources_failure():
 
 
 def test_an_escape_would_be_seen(monkeypatch):
-    monkeypatch.setattr("helpers.web.session.extract_page", lambda source, text: {}[source.id])
+    monkeypatch.setattr("daybefore.web.session.extract_page", lambda source, text: {}[source.id])
     outcomes = mutate_pages(20)["outcome"]
     assert outcomes.str.startswith("KeyError").all()

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from helpers.cli.main import carry_out
-from helpers.formats.earnings import build_events, read_earnings
-from helpers.futurex import past
+from daybefore import windows
+from daybefore.commands.main import carry_out
+from daybefore.formats.earnings import build_events, read_earnings
 
 PROMPT = 'You forecast. The event to be predicted: "2025-07-24 (GMT+8), What will be {who}?"\n   IMPORTANT: a box.'
 
@@ -59,12 +59,12 @@ def test_a_csv_of_ones_own_runs_beside_the_consensus(provider, tmp_path, monkeyp
     head = "id,prompt,end_time,ground_truth,Std,additional values\n"
     lines = [f"q{n},What will be Firm {n}'s revenue?,2025-08-{n + 1:02},100,10,{110 if n else 90}" for n in range(12)]
     (tmp_path / "mine.csv").write_text(head + "\n".join(lines) + "\n")
-    monkeypatch.setenv(past.OWN_EARNINGS, str(tmp_path / "mine.csv"))
+    monkeypatch.setenv(windows.OWN_EARNINGS, str(tmp_path / "mine.csv"))
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
     provider.answer = lambda asked: {"content": r"\boxed{102}"}
     entry = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
     entry |= {"api_base": provider.address, "usd_per_million": {"input": 1, "output": 1}}
-    monkeypatch.setattr("helpers.cli.run.load_entries", lambda **_: {"mine": entry})
+    monkeypatch.setattr("daybefore.commands.run.load_entries", lambda **_: {"mine": entry})
     found = carry_out(["run", "--set", "earnings", "--agent", "mine"])["agents"]["mine"]
     (beside,) = found["worldreasoner"]["consensus"]
     assert (beside["n"], beside["n_ties"], beside["win_rate"]) == (12, 0, 1.0)

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 from builders import store_run
 
-from helpers.formats import export
-from helpers.scoring.runs import find_run, list_local, list_recorded
-from helpers.store import STORE, read_table
+from daybefore.formats import export
+from daybefore.scoring.runs import find_run, list_local, list_recorded
+from helpers.files import STORE, read_table
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,8 @@ import json
 import pandas as pd
 import pytest
 
-from helpers.agents.arms import move_moments
-from helpers.formats.forecastbench import build_markets, read_questions, word_events
+from daybefore.agents.arms import move_moments
+from daybefore.formats.forecastbench import build_markets, read_questions, word_events
 
 COLUMNS = "question_set id source snapshot_date value resolved resolution_date".split()
 

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.cli import add, figures
-from helpers.cli.main import carry_out
+from daybefore.commands import add, figures
+from daybefore.commands.main import carry_out
+from daybefore.formats.forecasts import read_forecasts
 from helpers.faults import Problems
-from helpers.formats.forecasts import read_forecasts
 from helpers.places import add_room, list_folders
 from helpers.question_sets import find_set
 from helpers.sets import load_set, take_usual

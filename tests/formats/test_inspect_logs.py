@@ -6,7 +6,7 @@ import struct
 import pytest
 from builders import hold_memory
 
-from helpers.formats import inspect_logs
+from daybefore.formats import inspect_logs
 
 zipfile = inspect_logs.zipfile  # the one that packs both ways, where there is one
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from daybefore.formats.markets import list_markets, list_prices
 from helpers.faults import open_type
-from helpers.formats.markets import list_markets, list_prices
 
 POLY = {
     "id": "12",

@@ -6,11 +6,11 @@ import pandas as pd
 import pytest
 from builders import make_past_row
 
-from helpers.formats import futurex
-from helpers.futurex.past import FILE
+from daybefore.formats import futurex
+from daybefore.replies.parse import parse_prediction
+from daybefore.windows import FILE
+from helpers.files import parse_json
 from helpers.public_files import locate_public
-from helpers.replies.parse import parse_prediction
-from helpers.store import parse_json
 
 
 def test_a_row_whose_options_read_the_same_is_dropped_with_its_reason():

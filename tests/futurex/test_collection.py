@@ -5,11 +5,11 @@ import tomllib
 import pandas as pd
 import pytest
 
-from helpers.events.filters import judge_harmful
-from helpers.futurex.collection import build_judge, count_curation, read_labels, view_questions
-from helpers.models.judges import Verdict
-from helpers.stats.agreement import combine_views
-from helpers.store import ROOT
+from daybefore.models.judges import Verdict
+from daybefore.questions.filters import judge_harmful
+from helpers.agreement import combine_views
+from helpers.files import ROOT
+from studies.futurex.collection import build_judge, count_curation, read_labels, view_questions
 
 PLANTED = tomllib.loads((ROOT / "data/curation/planted.toml").read_text(encoding="utf-8"))["question"]
 

@@ -5,9 +5,9 @@ import io
 import pandas as pd
 import pytest
 
-from helpers import store, tables
-from helpers.futurex import delay
-from helpers.web.replay import open_world
+from daybefore.web.replay import open_world
+from helpers import files, tables
+from studies.futurex import delay
 
 
 @pytest.fixture(scope="module")
@@ -23,7 +23,7 @@ def write_cells(name, table):
 
 
 def test_the_kept_sets_are_what_is_made_anew(crawler):
-    kept = [store.read_table(name, "A/delay_3", "sets") for name in delay.SET]
+    kept = [files.read_table(name, "A/delay_3", "sets") for name in delay.SET]
     day = kept[0]["as_of"].str[:10].min()
     first = [table[table["event_id"].isin(kept[0].loc[kept[0]["as_of"].str[:10] == day, "event_id"])] for table in kept]
     made = delay.run_delay(crawler, "A", [day], 3, seed=20161010, keep_binary=1.0)

@@ -4,7 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.futurex.experts import (
+from daybefore.models.judges import Verdict
+from studies.futurex.experts import (
     COLUMNS,
     N_SHOWN,
     apply_rules,
@@ -13,7 +14,6 @@ from helpers.futurex.experts import (
     load_forecasts,
     summarize_agents,
 )
-from helpers.models.judges import Verdict
 
 EVE = "2016-11-08T00:00:00+08:00"
 

@@ -5,8 +5,11 @@ from functools import partial
 import pytest
 from builders import reply_with
 
-from helpers.futurex.fake_pages import FakeSite, FakeWorld, write_empty, write_template
-from helpers.futurex.fake_sites import (
+from daybefore.prompts import read_prompt
+from daybefore.web.pages import GatewayError
+from daybefore.web.search import Hit
+from studies.futurex.fake_pages import FakeSite, FakeWorld, write_empty, write_template
+from studies.futurex.fake_sites import (
     GuardedWorld,
     ask_model,
     find_figures,
@@ -15,9 +18,6 @@ from helpers.futurex.fake_sites import (
     run_arms,
     run_trial,
 )
-from helpers.prompts import read_prompt
-from helpers.web.pages import GatewayError
-from helpers.web.search import Hit
 
 AS_OF = "2016-10-10T00:00:00+08:00"
 EVENING = "2016-10-09T18:00:00+08:00"

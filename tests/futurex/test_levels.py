@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from builders import make_scores
 
-from helpers.futurex import levels
+from studies.futurex import levels
 
 
 def test_overall_weighs_levels():

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.futurex import past_scores
-from helpers.store import ROOT
+from helpers.files import ROOT
+from studies.futurex import past_scores
 
 NAMES = past_scores.NEWS_AGENTS
 

@@ -5,9 +5,9 @@ from datetime import UTC, datetime, timedelta
 import pandas as pd
 import pytest
 
-from helpers.cli.score import draw_folder
+from daybefore.commands.score import draw_folder
 from helpers.forms import read_answers
-from helpers.futurex.people import STEP, open_sheets, read_answer, share_questions
+from studies.futurex.people import STEP, open_sheets, read_answer, share_questions
 
 START = datetime(2026, 6, 1, 9, tzinfo=UTC)
 WORDS = ["rain", "http://rain.example/today", "it rained", "it may again"]

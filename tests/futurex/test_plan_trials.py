@@ -6,11 +6,11 @@ import re
 import pytest
 from builders import scan
 
-from helpers.futurex.plan_trials import Planner, choose_events, open_bench, run_planners
-from helpers.futurex.plans import RUBRICS
-from helpers.models.recordings import Recordings
-from helpers.stats.agreement import READINGS
-from helpers.store import read_table
+from daybefore.models.recordings import Recordings
+from helpers.agreement import READINGS
+from helpers.files import read_table
+from studies.futurex.plan_trials import Planner, choose_events, open_bench, run_planners
+from studies.futurex.plans import RUBRICS
 
 # --- free planners and their judge -----------------------------------------------------------------------------------
 

@@ -6,9 +6,9 @@ import pytest
 import statsmodels.formula.api as smf
 from scipy import stats
 
+from helpers.agreement import READINGS
 from helpers.faults import Problems
-from helpers.futurex.plans import FACTORS, RUBRICS, fit_plans, judge_by_rules, rate_judges, read_labels, read_research
-from helpers.stats.agreement import READINGS
+from studies.futurex.plans import FACTORS, RUBRICS, fit_plans, judge_by_rules, rate_judges, read_labels, read_research
 
 
 def make_plans(*texts):

@@ -5,8 +5,11 @@ import pandas as pd
 import pytest
 from builders import open_sites
 
-from helpers.futurex import real_time
-from helpers.futurex.real_time import (
+from daybefore.web import replay
+from daybefore.web import sources as registry
+from daybefore.web.cache import Cache
+from studies.futurex import real_time
+from studies.futurex.real_time import (
     answer_page,
     connect_near,
     follow_clock,
@@ -15,9 +18,6 @@ from helpers.futurex.real_time import (
     score_answers,
     summarize_agents,
 )
-from helpers.web import replay
-from helpers.web import sources as registry
-from helpers.web.cache import Cache
 
 TOPIC = ("keywest_water", "Key West", "temperature", "water temperature")
 DAY = "2016-10-12"

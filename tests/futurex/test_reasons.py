@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from helpers.futurex.reasons import REASONS, find_unheld, list_unheld, measure_shares, read_shown, show_evidence
+from studies.futurex.reasons import REASONS, find_unheld, list_unheld, measure_shares, read_shown, show_evidence
 
 QUESTION = "Question: Will Brent crude cost 50.14 US dollars a barrel or more on 12 October 2016, within nine days?"
 PAGE = (

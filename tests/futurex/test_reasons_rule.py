@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from helpers.futurex.reasons import apply_rule
+from studies.futurex.reasons import apply_rule
 
 
 def test_a_trace_of_an_event_that_was_left_out_has_no_reason():

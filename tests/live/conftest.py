@@ -5,8 +5,8 @@ from mock_provider import Server
 from serving import run_server
 from weeks import write_agents
 
-from helpers.agents import registry
-from helpers.models.transport import load_litellm
+from daybefore.agents import registry
+from daybefore.models.transport import load_litellm
 
 
 @pytest.fixture

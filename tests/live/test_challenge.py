@@ -7,13 +7,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from helpers import store
-from helpers.live.challenge import Batch, build_events, check_rows, fetch_batch, find_shape
-from helpers.live.settle import read_truth
-from helpers.live.shapes import read_shape
-from helpers.live.submission import write_prediction
+from daybefore.live.challenge import Batch, build_events, check_rows, fetch_batch, find_shape
+from daybefore.live.settle import read_truth
+from daybefore.live.shapes import read_shape
+from daybefore.live.submission import write_prediction
+from helpers import files
+from helpers.files import parse_json
 from helpers.public_files import MIRROR
-from helpers.store import parse_json
 
 GOOD = {"id": "q1", "prompt": "Will it rain?", "options": ["Yes", "No"]}
 
@@ -186,7 +186,7 @@ def test_what_the_words_do_not_decide_is_doubtful(prompt):
 
 def test_futurex_own_prompts_show_their_kind():
     """Of 140 past prompts and 12 open examples the kinds are kept by id; the texts are not ours."""
-    root = store.ROOT / os.environ.get(MIRROR, "")
+    root = files.ROOT / os.environ.get(MIRROR, "")
     paths = [root / "agents/futurex_lanian/futurex_predictions.json.gz", root / "futurex/questionData.json"]
     paths.append(root / "agents/futurex_lanian/sampled_futurex_50.json.gz")
     if MIRROR not in os.environ or not all(path.exists() for path in paths):

@@ -8,16 +8,17 @@ import pytest
 from internet import open_internet
 from live.bodies import SITES, answer
 
-from helpers.agents.registry import load_agents
-from helpers.agents.runs import run_agents
-from helpers.cli import day as command
-from helpers.cli import run
-from helpers.live import captures, day
-from helpers.live.captures import read_looks
+from daybefore.agents.registry import load_agents
+from daybefore.agents.runs import run_agents
+from daybefore.commands import day as command
+from daybefore.commands import run
+from daybefore.live import captures, day
+from daybefore.live.captures import read_looks
+from daybefore.store import read_runs
+from daybefore.web.replay import open_world
+from daybefore.web.sources import LIVE_SOURCES, load_sources, locate_rows
+from helpers.files import locate_output, read_table
 from helpers.question_sets import find_set
-from helpers.store import locate_output, read_runs, read_table
-from helpers.web.replay import open_world
-from helpers.web.sources import LIVE_SOURCES, load_sources, locate_rows
 
 CHOSEN = (  # some of each form
     "ecb_rates carbon earthquakes steam lichess npm nhl tsa co2".split()
@@ -145,7 +146,7 @@ def test_three_failures_in_a_row_and_missed_days_are_told(web):
 
 
 def test_the_command_asks_an_agent_and_tells_what_is_open(web, monkeypatch, capsys):
-    monkeypatch.setattr("helpers.cli.day.look", partial(captures.look, pace_s=0.0))
+    monkeypatch.setattr("daybefore.commands.day.look", partial(captures.look, pace_s=0.0))
     for hours in (0, 20, 24):
         web.move(hours=hours)
         found = command.main(["last_value"], sources=list(SOURCES), now=web.now.isoformat())

@@ -8,12 +8,13 @@ from internet import open_internet
 from live.bodies import answer as answer_site
 from live.venue_sites import Exchange, Market
 
-from helpers.agents.registry import load_entries
-from helpers.cli.main import carry_out
-from helpers.live.day import pose, settle
-from helpers.live.day_markets import gather_groups
-from helpers.models.judges import Verdict
-from helpers.store import STORE, locate_output, parse_json, read_runs, read_table
+from daybefore.agents.registry import load_entries
+from daybefore.commands.main import carry_out
+from daybefore.live.day import pose, settle
+from daybefore.live.day_markets import gather_groups
+from daybefore.models.judges import Verdict
+from daybefore.store import read_runs
+from helpers.files import STORE, locate_output, parse_json, read_table
 
 NOW = pd.Timestamp("2026-03-28T10:00:00+08:00")  # the questions of the simulated venues close on 1 April
 
@@ -96,8 +97,8 @@ def test_the_command_asks_agents_the_markets_of_the_day(venue, provider, tmp_pat
     entry = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
     mine = {"mine": entry | {"api_base": provider.address, "usd_per_million": {"input": 1, "output": 1}}}
     whole = load_entries() | mine
-    monkeypatch.setattr("helpers.agents.registry.load_entries", lambda *_, **__: whole)
-    monkeypatch.setattr("helpers.cli.run.load_entries", lambda *_, **__: whole)
+    monkeypatch.setattr("daybefore.agents.registry.load_entries", lambda *_, **__: whole)
+    monkeypatch.setattr("daybefore.commands.run.load_entries", lambda *_, **__: whole)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     source, at = "carbon", "2026-03-28T10:00:00+08:00"
     given = ["day", "--agent", "mine", "--source", source, "--market", "polymarket", "--distractors", "mine"]

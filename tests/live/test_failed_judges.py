@@ -5,9 +5,9 @@ import json
 import pandas as pd
 import pytest
 
-from helpers.live.settle import judge, tabulate
-from helpers.liveagentbench.runs import STATES, ask_with_text
-from helpers.models.judges import Verdict
+from daybefore.live.settle import judge, tabulate
+from daybefore.models.judges import Verdict
+from studies.liveagentbench.runs import STATES, ask_with_text
 
 EVENT = {"event_id": "cup", "prompt": "Who wins?", "kind": "text"}
 GIVEN, TRUTH = json.dumps("Eastport Rowers"), json.dumps("The Rowers of Eastport")
@@ -49,7 +49,7 @@ def test_a_blank_verdict_leaves_its_levels_mean_and_the_overall_one_blank():
     ],
 )
 def test_an_accident_of_a_request_is_no_answer_of_a_task(status, kept, monkeypatch):
-    monkeypatch.setattr("helpers.liveagentbench.runs.extract_text", lambda paths: "text")
+    monkeypatch.setattr("studies.liveagentbench.runs.extract_text", lambda paths: "text")
     event = {"prompt": "What?", "event_id": "t", "capabilities": '["text_file"]'}
     assert ask_with_text(fail(status), event, [])[0] == kept
     assert "failed" not in STATES.values()

@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from helpers.live.captures import open_captures
-from helpers.live.day import read_missing, screen_by_panel
-from helpers.models.judges import Verdict
+from daybefore.live.captures import open_captures
+from daybefore.live.day import read_missing, screen_by_panel
+from daybefore.models.judges import Verdict
 
 EVENT = {
     "event_id": "e1", "source_id": "ferries", "prompt": "How many ferries will sail on 2026-11-24?", "kind": "number",

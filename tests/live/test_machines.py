@@ -9,10 +9,11 @@ from threading import Thread
 
 import pytest
 
-from helpers.agents.functions import load_function, make_agent
-from helpers.cli.main import carry_out
-from helpers.live.machines import merge_store
-from helpers.store import STORE, open_store, read_runs
+from daybefore.agents.functions import load_function, make_agent
+from daybefore.commands.main import carry_out
+from daybefore.live.machines import merge_store
+from daybefore.store import open_store, read_runs
+from helpers.files import STORE
 
 KEY = "sk-planted-0123456789"
 TABLES = ("replies", "predictions", "traces", "runs")
@@ -34,10 +35,10 @@ def ask(monkeypatch):
     """A function that runs the agent `mine` of an entry in a folder, as the command does; returns its tables."""
 
     def run(entry, folder, *arguments):
-        monkeypatch.setattr("helpers.cli.run.load_entries", lambda **_: {"mine": entry})
+        monkeypatch.setattr("daybefore.commands.run.load_entries", lambda **_: {"mine": entry})
         about = {name: entry[name] for name in ("category", "framework")}
         own = {"mine": make_agent(load_function(entry["agent"]), **about)} if "agent" in entry else {}
-        monkeypatch.setattr("helpers.cli.run.load_agents", lambda **_: own)
+        monkeypatch.setattr("daybefore.commands.run.load_agents", lambda **_: own)
         monkeypatch.setenv("DAYBEFORE_OUT", str(folder))
         carry_out(["run", "--agent", "mine", "--limit", str(N), "--yes", "--at-once", "2", *arguments])
         return {name: read_runs(folder / STORE, name) for name in TABLES}
@@ -109,7 +110,9 @@ def test_workers_whose_main_process_is_killed_ask_no_further_question(ask, tmp_p
 
 def test_dasks_worker_killed_in_mid_run(ask, provider, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD", "forkserver")
-    multiprocessing.set_forkserver_preload(["distributed", "litellm", "helpers.live.machines"])  # once for all workers
+    multiprocessing.set_forkserver_preload(
+        ["distributed", "litellm", "daybefore.live.machines"]
+    )  # once for all workers
     provider.latency_s, provider.answer = 0.2, lambda asked: {"content": "\\boxed{A}"}
     entry = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
     entry |= {"api_base": provider.address, "api_key_env": "MACHINES_KEY", "options": {"max_tokens": 20}}

@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 from live.bodies import answer, walk
 
-from helpers.live.captures import add_rows, keep_settled, list_addresses, read_records
-from helpers.store import ROOT
-from helpers.web.sources import load_sources, locate_rows
+from daybefore.live.captures import add_rows, keep_settled, list_addresses, read_records
+from daybefore.web.sources import load_sources, locate_rows
+from helpers.files import ROOT
 
 SOURCES = load_sources(ROOT / "data/live/sources")
 NOW = datetime(2026, 11, 25, 13, 30, tzinfo=UTC)

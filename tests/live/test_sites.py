@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 from internet import open_internet
 
-from helpers.cli.main import carry_out
-from helpers.live.challenge import fetch_batch
+from daybefore.commands.main import carry_out
+from daybefore.live.challenge import fetch_batch
 
 ENTRY = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
 PAGES = {"/ships": "Ships in port: 41", "/copy": "Ships in port: 41 (copied)", "/shop": "Buy now"}
@@ -35,7 +35,7 @@ def call(provider, tmp_path, monkeypatch):
     """A function that calls the command; returns its result."""
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
     mine = {"mine": ENTRY | {"api_base": provider.address, "usd_per_million": {"input": 1, "output": 1}}}
-    monkeypatch.setattr("helpers.agents.registry.load_entries", lambda *_, **__: mine)
+    monkeypatch.setattr("daybefore.agents.registry.load_entries", lambda *_, **__: mine)
     provider.answer = answer
     text = "url\n" + "".join(f"https://port.example.org{path}\n" for path in (*PAGES, "/gone"))
     (tmp_path / "new.csv").write_text(text)

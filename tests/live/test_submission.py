@@ -4,11 +4,11 @@ import pandas as pd
 import pytest
 from weeks import KINDS, make_week
 
-from helpers.live.challenge import Batch, build_events, check_rows, read_rows
-from helpers.live.settle import read_answers, read_truth
-from helpers.live.submission import find_deadline, list_late, open_round, revise, write_prediction
-from helpers.replies.parse import parse_prediction
-from helpers.store import parse_json
+from daybefore.live.challenge import Batch, build_events, check_rows, read_rows
+from daybefore.live.settle import read_answers, read_truth
+from daybefore.live.submission import find_deadline, list_late, open_round, revise, write_prediction
+from daybefore.replies.parse import parse_prediction
+from helpers.files import parse_json
 
 NOW = pd.Timestamp("2026-03-04T10:00:00+08:00")
 ROWS, SAID, EXPECTED = make_week("a", n=len(KINDS))

@@ -10,11 +10,11 @@ from internet import open_internet
 from venue_sites import COMMIT, Exchange, Market, make_bench, make_resolutions, make_set
 from weeks import write_agents
 
-from helpers.cli.main import main
-from helpers.live import venues
-from helpers.live.challenge import Batch, build_events, check_rows
-from helpers.live.venues import VENUES, fetch_questions
-from helpers.web.guest import Guest
+from daybefore.commands.main import main
+from daybefore.live import venues
+from daybefore.live.challenge import Batch, build_events, check_rows
+from daybefore.live.venues import VENUES, fetch_questions
+from daybefore.web.guest import Guest
 
 NOW = pd.Timestamp("2026-03-02T16:00:00+08:00")
 HOSTS = {"polymarket": "gamma-api.polymarket.com", "manifold": "api.manifold.markets"}

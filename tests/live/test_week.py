@@ -15,11 +15,12 @@ from serving import run_server
 from sites import Hub, write_parquet
 from weeks import AGENT, make_checkout, make_model, make_week, write_agents
 
-from helpers.cli.main import main
-from helpers.live.challenge import ANSWERS, DATASET
+from daybefore.commands.main import main
+from daybefore.live.challenge import ANSWERS, DATASET
+from daybefore.scoring.runs import load_scores
+from daybefore.store import read_runs
+from helpers.files import STORE, locate_output
 from helpers.question_sets import find_set
-from helpers.scoring.runs import load_scores
-from helpers.store import STORE, locate_output, read_runs
 
 ROOT = Path(__file__).parents[2]
 WEEKS = [("a", "2026-03-04", "2026-03-08"), ("b", "2026-03-11", "2026-03-15")]
@@ -297,7 +298,7 @@ def test_a_week_without_a_network_ends_in_one_sentence(monkeypatch):
     import httpx
     import huggingface_hub
 
-    from helpers.live.challenge import fetch_rows
+    from daybefore.live.challenge import fetch_rows
 
     def refuse(*_, **__):
         raise httpx.ConnectError("[Errno -2] Name or service not known")

@@ -5,10 +5,10 @@ from types import SimpleNamespace
 
 import pytest
 
-from helpers.liveagentbench import own_tasks, scores
-from helpers.liveagentbench.runs import run_model
-from helpers.models.judges import Verdict
-from helpers.store import parse_json
+from daybefore.models.judges import Verdict
+from helpers.files import parse_json
+from studies.liveagentbench import own_tasks, scores
+from studies.liveagentbench.runs import run_model
 
 SHEET = {"question": "Which costs most?", "answer": "A", "attachments": ["a.csv"], "scenario": "Shopping"}
 PAGE = {"question": "What is its heading?", "answer": 12.5, "attachments": ["https://a.test/x"], "source": "a"}
@@ -97,8 +97,8 @@ def test_a_live_page_is_read_once_and_recorded(monkeypatch):
             rows[key] = answer(door, request, 1.0, {"n_requests": 0})
         return rows[key]
 
-    monkeypatch.setattr("helpers.web.open_web.recall", recall)
-    monkeypatch.setattr("helpers.liveagentbench.own_tasks.check_outside", lambda url: None)
+    monkeypatch.setattr("daybefore.web.open_web.recall", recall)
+    monkeypatch.setattr("studies.liveagentbench.own_tasks.check_outside", lambda url: None)
     pages, asked = own_tasks.LivePages(SimpleNamespace()), []
 
     def get(url):

@@ -24,17 +24,17 @@ from taskset import (
     share_rows,
 )
 
+from daybefore.models.judges import Verdict, build_consult
+from daybefore.web.pages import GatewayError, Page
+from daybefore.web.session import Web
 from helpers.figures import use_style
-from helpers.liveagentbench import runs as running
-from helpers.liveagentbench import scores as study
-from helpers.liveagentbench.asks import list_truths
-from helpers.liveagentbench.program import answer_question, recite, solve_task
-from helpers.liveagentbench.readers import Unread, extract_text, melt_grid, read_table
-from helpers.liveagentbench.tasks import AS_OF, PORTAL, Portal, load_taskset, open_files
-from helpers.models.judges import Verdict, build_consult
-from helpers.store import ROOT, parse_json
-from helpers.web.pages import GatewayError, Page
-from helpers.web.session import Web
+from helpers.files import ROOT, parse_json
+from studies.liveagentbench import runs as running
+from studies.liveagentbench import scores as study
+from studies.liveagentbench.asks import list_truths
+from studies.liveagentbench.program import answer_question, recite, solve_task
+from studies.liveagentbench.readers import Unread, extract_text, melt_grid, read_table
+from studies.liveagentbench.tasks import AS_OF, PORTAL, Portal, load_taskset, open_files
 
 
 @pytest.fixture(scope="module")

@@ -8,14 +8,14 @@ import pytest
 from builders import needs_sandbox
 from public import spdg_questions
 
-from helpers.liveagentbench import workflow as study
-from helpers.liveagentbench.asks import list_truths
-from helpers.liveagentbench.cases import STAGES, load_cases, load_questions
-from helpers.liveagentbench.funnel import catch_planted, list_kept, rate_model, run_funnel
-from helpers.liveagentbench.runs import TURN
-from helpers.liveagentbench.tasks import Portal, load_taskset, open_files
-from helpers.models.judges import Verdict
-from helpers.web.session import Web
+from daybefore.models.judges import Verdict
+from daybefore.web.session import Web
+from studies.liveagentbench import workflow as study
+from studies.liveagentbench.asks import list_truths
+from studies.liveagentbench.cases import STAGES, load_cases, load_questions
+from studies.liveagentbench.funnel import catch_planted, list_kept, rate_model, run_funnel
+from studies.liveagentbench.runs import TURN
+from studies.liveagentbench.tasks import Portal, load_taskset, open_files
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +141,7 @@ def test_what_an_own_cases_scripts_printed_replays_without_a_sandbox(tmp_path, m
     monkeypatch.setattr(study, "open_consult", lambda *given, **settings: nullcontext(consult))
     first = study.run_workflow(asked, cases, answers, "mock", "30_own", live=True)
     assert (tmp_path / "data/runs/30_own/shells.csv").read_text().splitlines()[1].endswith(",7")
-    monkeypatch.setattr("helpers.liveagentbench.runs.open_sandbox", None)
+    monkeypatch.setattr("studies.liveagentbench.runs.open_sandbox", None)
     pd.testing.assert_frame_equal(study.run_workflow(asked, cases, answers, "mock", "30_own"), first)
 
 

@@ -6,10 +6,10 @@ from io import BytesIO
 import pytest
 from PIL import Image
 
-from helpers.models.attachments import list_taken
-from helpers.models.costs import bound_cost
-from helpers.models.grammars import make_schema
-from helpers.models.judges import build_consult
+from daybefore.models.attachments import list_taken
+from daybefore.models.costs import bound_cost
+from daybefore.models.grammars import make_schema
+from daybefore.models.judges import build_consult
 
 SCHEMA = make_schema(answer={"type": "string"})
 

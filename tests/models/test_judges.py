@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.models.judges import build_consult
+from daybefore.models.judges import build_consult
 
 FORM = {
     "type": "object",

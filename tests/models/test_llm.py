@@ -14,12 +14,12 @@ from builders import KEY, PRICED, scan
 from faults.lying import DEADLINE_S, ENDS, N_REQUESTS
 from mock_provider import CONTENT
 
-from helpers.agents.registry import check_agent
-from helpers.models.failures import LlmError
-from helpers.models.llm import ask, open_door
-from helpers.models.recordings import pack_recordings
-from helpers.models.secrets import hide_secrets, redact
-from helpers.store import ACCIDENTS
+from daybefore.agents.registry import check_agent
+from daybefore.models.failures import LlmError
+from daybefore.models.llm import ask, open_door
+from daybefore.models.recordings import pack_recordings
+from daybefore.models.secrets import hide_secrets, redact
+from daybefore.store import ACCIDENTS
 
 MODEL = "openai/mock-1"
 
@@ -83,7 +83,7 @@ def test_a_reply_is_recorded_with_what_it_took_and_replayed_without_litellm(reac
     assert ask(reach(), PRICED, say("hello"), logprobs=True) == row and provider.counts["hello"] == 1
     code = f"""
 import sys
-from helpers.models.llm import ask, open_door
+from daybefore.models.llm import ask, open_door
 row = ask(open_door("mock"), {PRICED!r}, {say("hello")}, logprobs=True)
 print(row["content"], {{"litellm", "httpx"}} & set(sys.modules))
 """

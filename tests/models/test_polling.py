@@ -7,9 +7,9 @@ import pytest
 from builders import scan
 from mock_provider import CONTENT
 
-from helpers.models.failures import LlmError
-from helpers.models.llm import Door
-from helpers.models.polling import GROWTH, ask_in_background, bound_job
+from daybefore.models.failures import LlmError
+from daybefore.models.llm import Door
+from daybefore.models.polling import GROWTH, ask_in_background, bound_job
 
 MODEL, DEEP = "openai/mock-1", "openai/o4-mini-deep-research"
 DEADLINE_S, N_REQUESTS, WAIT_S = 2.0, 3, 0.05
@@ -76,7 +76,7 @@ def test_an_interrupted_wait_cancels_the_job(reach, provider, monkeypatch):
     def interrupt(seconds):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("helpers.models.polling.time.sleep", interrupt)
+    monkeypatch.setattr("daybefore.models.polling.time.sleep", interrupt)
     with pytest.raises(KeyboardInterrupt):
         ask_in_background(reach(), MODEL, "this never ends")
     assert provider.counts["cancel this never ends"] == 1

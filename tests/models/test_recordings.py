@@ -11,11 +11,11 @@ from multiprocessing import get_context
 
 import pytest
 
-from helpers.models.costs import describe_cut
-from helpers.models.files import MODELS, name_model
-from helpers.models.llm import LlmError, ask, open_door
-from helpers.models.recordings import PACKED, Recordings, has_news, pack_recordings
-from helpers.store import STORE
+from daybefore.models.costs import describe_cut
+from daybefore.models.files import MODELS, name_model
+from daybefore.models.llm import LlmError, ask, open_door
+from daybefore.models.recordings import PACKED, Recordings, has_news, pack_recordings
+from helpers.files import STORE
 
 MODEL, PRICES, FIRST = "openai/mock-1", (1e-5, 1e-4), "2026-06-01T00:00:00+00:00"
 

@@ -9,10 +9,10 @@ import pytest
 from builders import PRICED
 from mock_provider import CONTENT, send, write_body
 
-from helpers.models.failures import LlmError
-from helpers.models.judges import build_consult
-from helpers.models.llm import ask, wants_stream
-from helpers.models.transport import check_proxies
+from daybefore.models.failures import LlmError
+from daybefore.models.judges import build_consult
+from daybefore.models.llm import ask, wants_stream
+from daybefore.models.transport import check_proxies
 
 MODEL = "openai/mock-1"
 

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from helpers.proof_of_time import baselines
-from helpers.proof_of_time.instances import TASKS
+from studies.proof_of_time import baselines
+from studies.proof_of_time.instances import TASKS
 
 
 def test_a_solver_is_compared_with_the_floor_in_pairs_by_source():

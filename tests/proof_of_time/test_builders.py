@@ -6,7 +6,7 @@ import pytest
 from public import pot_builders as builders
 from public.pot_builders import Pool, build_articles, build_sets
 
-from helpers.proof_of_time.instances import NONE, find_misfits
+from studies.proof_of_time.instances import NONE, find_misfits
 
 WORDS = {"name": "Papers", "one": "paper", "measure": "number of citations", "span": "by 2025-11-01"}
 POOL = Pool("acl", "2025-01-01", [], WORDS | {"criteria": "what a search shows"})

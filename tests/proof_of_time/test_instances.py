@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from helpers import papers
-from helpers.proof_of_time.evidence import LeakError, check_instances, open_evidence, read_evidence, write_evidence
-from helpers.proof_of_time.instances import Instance, find_misfits, read_instances, read_public, to_event
-from helpers.proof_of_time.trials import sample_instances
-from helpers.store import ROOT
+from helpers.files import ROOT
+from studies.proof_of_time.evidence import LeakError, check_instances, open_evidence, read_evidence, write_evidence
+from studies.proof_of_time.instances import Instance, find_misfits, read_instances, read_public, to_event
+from studies.proof_of_time.trials import sample_instances
 
 CUTOFF = "2025-01-01"
 ENTRY = {"path": "a.csv", "sha256": "0" * 64, "as_of": "2024-12-31", "dates": None, "late": {}}

@@ -11,9 +11,9 @@ from public import pot_rules as rules
 from public.pot_authors import main
 from public.proof_of_time import keep_trials
 
-from helpers.proof_of_time.evidence import LeakError, check_instances, read_evidence
-from helpers.proof_of_time.instances import NONE, find_misfits, read_instances
-from helpers.proof_of_time.trials import describe_evidence
+from studies.proof_of_time.evidence import LeakError, check_instances, read_evidence
+from studies.proof_of_time.instances import NONE, find_misfits, read_instances
+from studies.proof_of_time.trials import describe_evidence
 
 FIELDS = {"rain": ["rain"], "snow": ["snow"], "wind": ["wind"]}
 

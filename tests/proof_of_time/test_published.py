@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.proof_of_time import published
+from studies.proof_of_time import published
 
 
 def test_the_bound_is_the_largest_error_that_two_shares_allow():

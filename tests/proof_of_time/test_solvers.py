@@ -6,11 +6,11 @@ import json
 import pytest
 from builders import make_event, needs_sandbox, reply_with
 
-from helpers.agents.sandbox import Limits
-from helpers.models.recordings import has_news
-from helpers.proof_of_time import solvers
-from helpers.proof_of_time.solvers import LOOK_GRAMMAR, TURN_GRAMMAR, Desk, solve
+from daybefore.agents.sandbox import Limits
+from daybefore.models.recordings import has_news
 from helpers.tables import list_columns
+from studies.proof_of_time import solvers
+from studies.proof_of_time.solvers import LOOK_GRAMMAR, TURN_GRAMMAR, Desk, solve
 
 FINAL = r"Final answer: \boxed{A}"
 SCORES = b"paper,citations\nA,12\nB,7\n"

@@ -6,9 +6,9 @@ import pytest
 from public.pot_failures import label_run, read_run
 from public.proof_of_time_logs import list_steps
 
-from helpers.models.judges import Verdict
-from helpers.proof_of_time import rubrics
-from helpers.proof_of_time.rubrics import UNLABELLED
+from daybefore.models.judges import Verdict
+from studies.proof_of_time import rubrics
+from studies.proof_of_time.rubrics import UNLABELLED
 
 
 def make_steps(calls=(), turns=(), answer=None, prompt="Which is first? A or B"):

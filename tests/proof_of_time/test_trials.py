@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 from builders import needs_sandbox
 
-from helpers.proof_of_time.evidence import write_evidence
-from helpers.proof_of_time.instances import Instance
-from helpers.proof_of_time.trials import Cell, keep_whole, list_cells, run_trial, run_trials, sample_instances
+from studies.proof_of_time.evidence import write_evidence
+from studies.proof_of_time.instances import Instance
+from studies.proof_of_time.trials import Cell, keep_whole, list_cells, run_trial, run_trials, sample_instances
 
 FINAL = r"Final answer: \boxed{B}"
 ROWS = pd.DataFrame({"day": ["2024-12-30", "2024-12-31"], "score": [41.0, 48.5]})

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from helpers.public_files import MIRROR, read_public
-from helpers.stats.effort import measure_revisions, relate_questions, relate_runs
-from helpers.stats.markets import compare_prompts, mark_calls, measure_repeats, rank_repaired
+from studies.futurex.effort import measure_revisions, relate_questions, relate_runs
+from studies.worldreasoner.markets import compare_prompts, mark_calls, measure_repeats, rank_repaired
 
 AGENTS = Path(os.environ.get(MIRROR, "no mirror")) / "agents"
 needs_mirror = pytest.mark.skipif(not AGENTS.exists(), reason="needs the public files of agents: set KIT_DATA_MIRROR")

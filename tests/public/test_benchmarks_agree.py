@@ -12,7 +12,7 @@ import pytest
 from helpers.plots import draw_agreement
 from helpers.public_files import MIRROR, read_public
 from helpers.sets import load_set
-from helpers.stats.rankings import (
+from studies.futurex.rankings import (
     compare_all,
     compare_standings,
     join_names,

@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 from builders import make_event
 
+from helpers.files import dump_json
 from helpers.public_files import MIRROR, read_public
-from helpers.stats.scorers import compare_scorers, rank_scorers
-from helpers.store import dump_json
 from helpers.tables import check_table
+from studies.futurex.scorers import compare_scorers, rank_scorers
 
 AGENTS = Path(os.environ.get(MIRROR, "no mirror")) / "agents"
 needs_mirror = pytest.mark.skipif(not AGENTS.exists(), reason="needs the public files of agents: set KIT_DATA_MIRROR")

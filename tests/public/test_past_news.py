@@ -6,8 +6,8 @@ import pytest
 from builders import make_past_row
 from public import past_news, past_set
 
-from helpers.formats.futurex import build_events, screen_rows
-from helpers.scoring.scores import score_multi
+from daybefore.formats.futurex import build_events, screen_rows
+from helpers.scores import score_multi
 
 NAMES = ["Quillon Marsh", "Bessamy Torv", "Aldous Wrenfield", "Other"]
 

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from public.earnings import describe_questions
 
-from helpers.store import ROOT
+from helpers.files import ROOT
 
 
 def read(path):

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 
-from helpers.stats.arms import compare_runs, name_settings, pair_runs
-from helpers.store import ROOT
+from helpers.files import ROOT
+from studies.futurex.arms import compare_runs, name_settings, pair_runs
 
 FOLDER = ROOT / "data/sets/blf"
 

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.store import ROOT
+from helpers.files import ROOT
 
 
 def read(name):

@@ -6,9 +6,9 @@ import time
 import pandas as pd
 import pytest
 
-from helpers import store
+from daybefore.scoring.runs import load_scores
+from helpers import files
 from helpers.public_files import MIRROR
-from helpers.scoring.runs import load_scores
 from helpers.sets import load_set
 
 needs_files = pytest.mark.skipif(not os.environ.get(MIRROR), reason="needs the projects' files")
@@ -118,7 +118,7 @@ def test_sets_are_built_again_byte_for_byte(builder, tmp_path, monkeypatch):
         made = sorted((tmp_path / "data/sets" / name).glob("*.gz"))
         assert made
         for path in made:
-            assert path.read_bytes() == (store.ROOT / "data/sets" / name / path.name).read_bytes(), path.name
+            assert path.read_bytes() == (files.ROOT / "data/sets" / name / path.name).read_bytes(), path.name
 
 
 @pytest.fixture
@@ -195,7 +195,7 @@ def test_oracle_has_every_scored_call(built):
 def test_outcomes_are_forecastbench_s():
     import json
 
-    path = store.ROOT / os.environ[MIRROR] / "forecastbench/2025-10-26_resolution_set.json"
+    path = files.ROOT / os.environ[MIRROR] / "forecastbench/2025-10-26_resolution_set.json"
     given = pd.DataFrame(json.loads(path.read_text())["resolutions"])
     given = given[given["id"].map(lambda key: isinstance(key, str))]
     given = given.assign(key=given["id"] + "_2025-10-26", day=given["resolution_date"].str[:10])

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from helpers.formats.worldreasoner import select_questions
+from daybefore.formats.worldreasoner import select_questions
 from helpers.public_files import MIRROR
 
 FOLDER = Path(os.environ.get(MIRROR, "no mirror")) / "worldreasoner"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from helpers.replies.numbers import read_number
-from helpers.replies.parse import KINDS, parse_prediction
+from daybefore.replies.numbers import read_number
+from daybefore.replies.parse import KINDS, parse_prediction
 
 CORPUS = Path(__file__).with_name("replies.jsonl")
 ROWS = [json.loads(line) for line in CORPUS.read_text(encoding="utf-8").splitlines()]

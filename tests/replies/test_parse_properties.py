@@ -7,7 +7,7 @@ from faults.fuzzed_replies import read_replies
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from helpers.replies.parse import KINDS, parse_prediction
+from daybefore.replies.parse import KINDS, parse_prediction
 
 settings.register_profile("same", derandomize=True, deadline=None, max_examples=100, database=None)
 settings.load_profile("same")

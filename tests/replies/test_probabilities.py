@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from helpers.replies.probabilities import read_stated, weigh_reply
+from daybefore.replies.probabilities import read_stated, weigh_reply
 
 OPTIONS = {"A": "x", "B": "y", "C": "z"}
 

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from builders import open_sites
 
-from helpers.events.collect import CRAWL_HOURS
-from helpers.scoring.answers import acquire_answers, follow_acquisition, measure_spread
-from helpers.store import ROOT
+from daybefore.questions.collect import CRAWL_HOURS
+from daybefore.scoring.answers import acquire_answers, follow_acquisition, measure_spread
+from helpers.files import ROOT
 from helpers.tables import list_columns
 
 DAY = pd.Timedelta(days=1)

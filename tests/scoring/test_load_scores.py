@@ -2,9 +2,9 @@ import pandas as pd
 import pytest
 from builders import store_run
 
-from helpers.futurex import past
-from helpers.scoring.runs import list_local, load_scores
-from helpers.store import STORE, read_table
+from daybefore import windows
+from daybefore.scoring.runs import list_local, load_scores
+from helpers.files import STORE, read_table
 
 
 def test_scores_of_a_set_are_the_committed_ones_and_own_agents_stand_beside_them(tmp_path, monkeypatch):
@@ -27,7 +27,7 @@ def test_a_public_set_has_the_local_runs_that_are_there(tmp_path, monkeypatch):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     events = pd.DataFrame({"event_id": ["x", "y"], "kind": "single", "options": '{"A":"Yes","B":"No"}', "level": 1})
     answers = pd.DataFrame({"event_id": ["x", "y"], "value": ['"A"', '"B"'], "status": "ok"})
-    monkeypatch.setattr(past, "build_priced", lambda: (events, answers, pd.DataFrame()))
+    monkeypatch.setattr(windows, "build_priced", lambda: (events, answers, pd.DataFrame()))
     made = {"x": {"value": '"A"'}}
     store_run(tmp_path / STORE, "mine-M-01234567", made, category="base_model")
     store_run(tmp_path / STORE, "base_rate-M-01234567", made, category="baseline")

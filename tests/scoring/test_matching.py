@@ -1,6 +1,6 @@
 import pytest
 
-from helpers.scoring.matching import match_answer
+from helpers.matching import match_answer
 
 
 def fits(reply, truth):

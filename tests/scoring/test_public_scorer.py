@@ -4,10 +4,9 @@ import pandas as pd
 import pytest
 from builders import make_event
 
-from helpers import tables
-from helpers.live.settle import choose_scorer
-from helpers.scoring import scores
-from helpers.store import dump_json
+from daybefore.live.settle import choose_scorer
+from helpers import scores, tables
+from helpers.files import dump_json
 
 
 def make_answer(value, spread=None):

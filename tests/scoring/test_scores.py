@@ -5,8 +5,8 @@ import math
 import pandas as pd
 import pytest
 
-from helpers.scoring import scores
-from helpers.store import dump_json
+from helpers import scores
+from helpers.files import dump_json
 
 # By metric, as the definition has it: (prediction, answer, score), of numbers (prediction, answer, spread, score).
 CASES = {

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from slice import long
 
-from helpers.store import ROOT
+from helpers.files import ROOT
 
 FOLDER = ROOT / "data/replay/long"
 MANIFEST = pd.read_csv(FOLDER / "manifest.csv").set_index("file")

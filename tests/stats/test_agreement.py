@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 
-from helpers.stats.agreement import (
+from helpers.agreement import (
     MIN_CASES,
     MIN_KAPPA,
     compute_kappa,

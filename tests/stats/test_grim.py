@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.stats.grim import choose_sizes, count_cells, list_falls
+from studies.audit.grim import choose_sizes, count_cells, list_falls
 
 
 def make_table(sizes, n_rows, rng, cut=False):

@@ -12,10 +12,10 @@ from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 from statsmodels.stats.weightstats import DescrStatsW
 
-from helpers.scoring.scores import select_headline
-from helpers.stats.means import find_clusters, keep_on_scale, summarize_clustered, tabulate_groups
-from helpers.stats.paired import compare, compute_mde, correct_holm, score, sign_flip_test
-from helpers.stats.two_way import compare_adjusted, fit_two_way, tabulate_adjusted
+from daybefore.scoring.two_way import compare_adjusted, fit_two_way, tabulate_adjusted
+from helpers.means import find_clusters, keep_on_scale, summarize_clustered, tabulate_groups
+from helpers.paired import compare, compute_mde, correct_holm, score, sign_flip_test
+from helpers.scores import select_headline
 
 
 def test_each_row_its_own_cluster_is_the_plain_t_interval():

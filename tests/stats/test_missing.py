@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.scoring.runs import load_scores
-from helpers.stats import missing
+from daybefore.scoring.runs import load_scores
+from studies.futurex import missing
 
 
 def make_world(rng):

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 import statsmodels.formula.api as smf
 
-from helpers.stats import regression as factors
+from studies.futurex import regression as factors
 
 AGENTS = {"a": 0.0, "b": 0.1, "c": -0.2}
 DOMAINS = {"Health": 0.0, "Space": 0.15, "Weather": -0.1}

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from helpers.stats.usage import check_pages_read, measure_usage
+from studies.futurex.usage import check_pages_read, measure_usage
 
 STEPS = [
     ("e1", "tool", "search", '["p1","p2"]', None, None),

@@ -3,8 +3,8 @@
 import pandas as pd
 import pytest
 
-from helpers.store import ROOT
-from helpers.web.sources import load_sources
+from daybefore.web.sources import load_sources
+from helpers.files import ROOT
 
 SOURCES = load_sources()
 MOMENTS = {

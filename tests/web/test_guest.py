@@ -6,8 +6,8 @@ import pandas as pd
 import pytest
 from internet import open_internet
 
-from helpers.web.guest import Guest, check_outside
-from helpers.web.pages import GatewayError
+from daybefore.web.guest import Guest, check_outside
+from daybefore.web.pages import GatewayError
 
 HOSTS = ("www.example.org", "closed.example.org")
 

@@ -17,8 +17,8 @@ import pandas as pd
 import pytest
 from lxml import html
 
-from helpers.web.replay import Replay
-from helpers.web.session import Web
+from daybefore.web.replay import Replay
+from daybefore.web.session import Web
 
 ROOT = Path(__file__).parents[2]
 REGISTRY = {
@@ -322,7 +322,7 @@ def test_one_early_row_is_found(sources, monkeypatch, tmp_path):
     rows.loc[rows["occurred_at"] == "2016-10-20", "known_at"] = "2016-10-20T10:00:00-04:00"
     (tmp_path / "data/replay").mkdir(parents=True)
     rows.to_csv(tmp_path / "data/replay/oil_brent.csv", index=False)
-    monkeypatch.setattr("helpers.web.sources.ROOT", tmp_path)  # the server reads this copy
+    monkeypatch.setattr("daybefore.web.sources.ROOT", tmp_path)  # the server reads this copy
     found = check_planted(sources["oil_brent"])
     assert any("2016-10-20 Brent is early" in fault for fault in found)
     assert any("the page is dated 2016-10-20 14:00:00+00:00" in fault for fault in found)

@@ -6,9 +6,9 @@ import time
 
 import pytest
 
-from helpers.web.extract import ExtractionError, extract_page
-from helpers.web.passages import read_page
-from helpers.web.sources import load_sources
+from daybefore.web.extract import ExtractionError, extract_page
+from daybefore.web.passages import read_page
+from daybefore.web.sources import load_sources
 
 SOURCES = load_sources()
 READERS = ("clemson", "weather_bwi", "ecb_fixings", "i94_hours", "geomagnetic", "market")

@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 from builders import AS_OF
 
-from helpers.web import news
-from helpers.web.cache import Cache
-from helpers.web.news import describe_articles, locate_feed, read_feed
-from helpers.web.pages import GatewayError
-from helpers.web.replay import Replay
-from helpers.web.session import Web
+from daybefore.web import news
+from daybefore.web.cache import Cache
+from daybefore.web.news import describe_articles, locate_feed, read_feed
+from daybefore.web.pages import GatewayError
+from daybefore.web.replay import Replay
+from daybefore.web.session import Web
 
 DAY = "Date: '2016-10-08'\nSource_URI: Portal\nIntelligence_Payload:\n"
 OSLO = {"id": "a1", "title": "Storm in Oslo", "text": "A storm reaches Oslo.\nTrams stop.", "published": "2016-10-08"}

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from internet import open_internet
 from sites import make_archive
 
-from helpers.models.failures import LlmError
-from helpers.models.llm import open_door
-from helpers.models.transport import load_litellm
-from helpers.web.open_web import OpenWeb
-from helpers.web.pages import GatewayError
-from helpers.web.replay import Replay
-from helpers.web.session import Web
+from daybefore.models.failures import LlmError
+from daybefore.models.llm import open_door
+from daybefore.models.transport import load_litellm
+from daybefore.web.open_web import OpenWeb
+from daybefore.web.pages import GatewayError
+from daybefore.web.replay import Replay
+from daybefore.web.session import Web
 
 AS_OF = "2026-03-02T00:00:00+08:00"
 KEYS = {f"{name}_API_KEY": f"{name.lower()}-secret-0123456789" for name in
@@ -203,7 +203,7 @@ def test_what_a_search_costs_counts_towards_the_ceiling_also_after_a_stop(web, d
 
 @pytest.mark.parametrize("fault", ["429", "500", "closed", "hang"])
 def test_a_provider_or_archive_that_fails_is_a_transient_error_and_asked_again(web, doors, fault, monkeypatch):
-    monkeypatch.setattr("helpers.web.open_web.LIMIT_S", 1.5)
+    monkeypatch.setattr("daybefore.web.open_web.LIMIT_S", 1.5)
     doors.append(world := open_web("tavily", n_requests=2))
     web.plan(fault, "api.tavily.com", times=2, **({"seconds": 3.0} if fault == "hang" else {}))
     with pytest.raises(LlmError) as found:
@@ -211,7 +211,7 @@ def test_a_provider_or_archive_that_fails_is_a_transient_error_and_asked_again(w
     assert found.value.status == "error" and "tavily/search" in found.value.reason
     assert not any(key in found.value.reason for key in KEYS.values())
     web.faults.clear()
-    monkeypatch.setattr("helpers.web.open_web.LIMIT_S", 60.0)
+    monkeypatch.setattr("daybefore.web.open_web.LIMIT_S", 60.0)
     if fault == "429":
         web.plan("429", "web.archive.org", "/cdx", retry_after=1)
         with pytest.raises(LlmError, match="archive"):

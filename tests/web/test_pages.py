@@ -3,8 +3,8 @@
 import pytest
 from builders import AS_OF
 
-from helpers.web.pages import FOLDER, read_kept
-from helpers.web.replay import open_world
+from daybefore.web.pages import FOLDER, read_kept
+from daybefore.web.replay import open_world
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 """Pages of any make read as short passages; what is broken has none, and never stops a search."""
 
-from helpers.web.passages import MAX_CHARS, MAX_PASSAGES, read_page
+from daybefore.web.passages import MAX_CHARS, MAX_PASSAGES, read_page
 
 
 def write_table(head, *rows):

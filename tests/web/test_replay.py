@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 from builders import open_sites
 
-from helpers.web.extract import ExtractionError
-from helpers.web.pages import GatewayError
+from daybefore.web.extract import ExtractionError
+from daybefore.web.pages import GatewayError
 
 NAMES = ("clemson", "weather_bwi", "geomagnetic", "i94_hours", "oil_brent", "wikipedia_views")
 DAYS = pd.date_range("2016-10-10", "2016-11-06", freq="2D")
@@ -63,7 +63,7 @@ def test_a_wrong_charset_is_sent_and_read(sources):
 
 
 def test_a_site_whose_rows_are_unsound_is_down_alone(few, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("helpers.web.sources.ROOT", tmp_path)
+    monkeypatch.setattr("daybefore.web.sources.ROOT", tmp_path)
     (tmp_path / "data/replay").mkdir(parents=True)
     (tmp_path / "data/replay/clemson.csv").write_text("occurred_at,entity,tmax,tmin\n2016-10-01,Clemson,many,5\n")
     (tmp_path / "data/replay/weather_bwi.csv").write_text("day;entity\n1;2\n")

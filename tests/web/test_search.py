@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from sklearn.feature_extraction.text import TfidfTransformer
 
-from helpers.web import search
-from helpers.web.pages import GatewayError, Page
-from helpers.web.search import SearchIndex, count_words, weigh_passages
-from helpers.web.session import Answer, Web
+from daybefore.web import search
+from daybefore.web.pages import GatewayError, Page
+from daybefore.web.search import SearchIndex, count_words, weigh_passages
+from daybefore.web.session import Answer, Web
 
 AS_OF = "2016-10-10T00:00:00+08:00"
 LATER = "2016-10-20T00:00:00+08:00"

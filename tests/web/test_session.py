@@ -2,8 +2,8 @@
 
 import pytest
 
-from helpers.web.pages import GatewayError
-from helpers.web.session import Answer, Web
+from daybefore.web.pages import GatewayError
+from daybefore.web.session import Answer, Web
 
 AS_OF, NOON = "2016-10-10T00:00:00+08:00", 1476028800 - 4 * 3600
 URL = "http://site.replay/page"

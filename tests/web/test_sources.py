@@ -3,9 +3,9 @@
 import pandas as pd
 import pytest
 
+from daybefore.web.sources import compute_published_at, load_sources
 from helpers.calendar import stamp_moment
-from helpers.store import ROOT
-from helpers.web.sources import compute_published_at, load_sources
+from helpers.files import ROOT
 
 CLEMSON = (ROOT / "data/sources/clemson.toml").read_text(encoding="utf-8")
 

@@ -6,9 +6,9 @@ import pytest
 from planted_world import CHAIN, draw_question
 from statsmodels.tsa.stattools import grangercausalitytests
 
-from helpers import store
-from helpers.worldreasoner.hindsight.builder import build_graph, build_hindsight, find_changes, judge_lags, word_answer
-from helpers.worldreasoner.hindsight.graphs import check_form, check_graph
+from helpers import files
+from studies.worldreasoner.hindsight.builder import build_graph, build_hindsight, find_changes, judge_lags, word_answer
+from studies.worldreasoner.hindsight.graphs import check_form, check_graph
 
 START = "2026-01-01"
 
@@ -74,8 +74,8 @@ def test_an_edge_is_causal_only_where_test_and_directions_say_so(strength, is_ca
 
 
 def test_a_graph_that_misses_a_threshold_is_built_again_with_causes_of_causes_and_earlier_changes():
-    events = store.read_table("events", "L")
-    answers = store.read_table("answers", "L").set_index("event_id")["value"]
+    events = files.read_table("events", "L")
+    answers = files.read_table("answers", "L").set_index("event_id")["value"]
     rounds = set()
     for row in events[events["source_id"] == "dengue_weeks"].to_dict("records"):
         one = build_hindsight(row, word_answer(row, answers[row["event_id"]]))

@@ -2,10 +2,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.agents.arms import load_arms
-from helpers.cli.main import carry_out
-from helpers.store import STORE, dump_json, read_table
-from helpers.worldreasoner import conditions
+from daybefore.agents.arms import load_arms
+from daybefore.commands.main import carry_out
+from helpers.files import STORE, dump_json, read_table
+from studies.worldreasoner import conditions
 
 MOMENTS = {name: f"2024-0{n}-20T00:00:00+08:00" for n, name in enumerate(conditions.HORIZONS, 1)}
 EVENTS = pd.DataFrame({"event_id": [f"q{n:02}" for n in range(48)], "cluster_id": [f"s{n % 12}" for n in range(48)]})

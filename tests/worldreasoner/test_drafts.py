@@ -6,9 +6,9 @@ from types import SimpleNamespace
 import pandas as pd
 from public.worldreasoner_hindsight import count_parts
 
-from helpers.models.judges import Verdict, build_consult
-from helpers.worldreasoner.hindsight.drafts import draft_event, draft_graph
-from helpers.worldreasoner.hindsight.graphs import check_form
+from daybefore.models.judges import Verdict, build_consult
+from studies.worldreasoner.hindsight.drafts import draft_event, draft_graph
+from studies.worldreasoner.hindsight.graphs import check_form
 
 QUESTION = {"question_id": "q", "question": "Will it flood?", "answer": "Yes", "day": "2026-03-01"}
 DAYS = [str(day.date()) for day in pd.date_range("2026-01-01", periods=30)]

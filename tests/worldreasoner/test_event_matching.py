@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.worldreasoner.hindsight.matching import (
+from studies.worldreasoner.hindsight.matching import (
     DAYS,
     SEMANTIC_THRESHOLD,
     THRESHOLD,

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from public.false_matches import count_matches, match_others, shift_questions, stack_events, stack_faced
 
-from helpers.worldreasoner.hindsight.matching import Rules, match_events
+from studies.worldreasoner.hindsight.matching import Rules, match_events
 
 
 def make_cards(*rows):

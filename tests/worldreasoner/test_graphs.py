@@ -2,7 +2,7 @@
 
 import pytest
 
-from helpers.worldreasoner.hindsight.graphs import check_form, check_graph, correct_edges, tabulate_nodes
+from studies.worldreasoner.hindsight.graphs import check_form, check_graph, correct_edges, tabulate_nodes
 
 EDGE = {"relation": "Causes", "strength": 0.5, "confidence": 0.8}
 IMPACT = {"node_id": "n0", "direction": "Positive", "magnitude": 0.5, "confidence": 0.8}

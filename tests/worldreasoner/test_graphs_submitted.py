@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.events.series_pages import open_series
-from helpers.store import dump_json, read_table
-from helpers.worldreasoner.hindsight.builder import Hindsight
-from helpers.worldreasoner.submissions import (
+from daybefore.questions.series_pages import open_series
+from helpers.files import dump_json, read_table
+from studies.worldreasoner.hindsight.builder import Hindsight
+from studies.worldreasoner.submissions import (
     METRICS,
     compare_conditions,
     list_settling,

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 from public.market_skill import compare_mixes, mix_forecasts, plan_mixes
 
-from helpers.worldreasoner.hindsight.matching import match_events
-from helpers.worldreasoner.price_moves import measure_moves, score_alignment
-from helpers.worldreasoner.prices import find_turning_points, measure_skill, price_forecasts, tell_markets
+from studies.worldreasoner.hindsight.matching import match_events
+from studies.worldreasoner.price_moves import measure_moves, score_alignment
+from studies.worldreasoner.prices import find_turning_points, measure_skill, price_forecasts, tell_markets
 
 
 def make_nodes(*rows):

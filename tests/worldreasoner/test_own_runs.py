@@ -3,9 +3,9 @@
 import pandas as pd
 import pytest
 
-from helpers.worldreasoner.asking import Plan, plan_run
-from helpers.worldreasoner.conditions import describe_runs
-from helpers.worldreasoner.own_runs import SHOWN, keep_questions, tabulate_outcomes
+from studies.worldreasoner.asking import Plan, plan_run
+from studies.worldreasoner.conditions import describe_runs
+from studies.worldreasoner.own_runs import SHOWN, keep_questions, tabulate_outcomes
 
 
 def make_scored(n_sources, n=12):

@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from helpers.worldreasoner import quality
+from studies.worldreasoner import quality
 
 GOOD = {
     "event_id": "q1",

@@ -9,7 +9,7 @@ import pytest
 from public import build
 
 from helpers.public_files import MIRROR
-from helpers.worldreasoner.release import TABLES, add_recall, list_forecasts, mark_kept, read_release, tabulate_release
+from studies.worldreasoner.release import TABLES, add_recall, list_forecasts, mark_kept, read_release, tabulate_release
 
 WORDS = "harbour strike ends ferry returns bridge vote quarry storm mayor budget signed tunnel opens market closes"
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from helpers.worldreasoner.hindsight.reviews import (
+from studies.worldreasoner.hindsight.reviews import (
     APPROVED,
     keep_review,
     list_cards,

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from helpers.worldreasoner.scores import (
+from studies.worldreasoner.scores import (
     mix_correct,
     score_forecast,
     score_sources,

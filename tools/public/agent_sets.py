@@ -2,9 +2,12 @@
 
 import pandas as pd
 
+from helpers.paired import correct_holm
 from helpers.sets import load_set
-from helpers.stats.effort import EFFORTS, describe_runs, measure_revisions, relate_questions, relate_runs
-from helpers.stats.markets import (
+from public.sets import build as sets
+from public.sets.timeseek import read_summaries
+from studies.futurex.effort import EFFORTS, describe_runs, measure_revisions, relate_questions, relate_runs
+from studies.worldreasoner.markets import (
     bin_calls,
     compare_prompts,
     compare_tools,
@@ -13,9 +16,6 @@ from helpers.stats.markets import (
     measure_repeats,
     rank_repaired,
 )
-from helpers.stats.paired import correct_holm
-from public.sets import build as sets
-from public.sets.timeseek import read_summaries
 
 FUTURESIM, TIMESEEK, KALSHIBENCH, AIB, ORACLE = (
     [f"set:{name}"] for name in ("futuresim", "timeseek", "kalshibench", "aib", "oracle")

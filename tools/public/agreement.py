@@ -3,11 +3,16 @@
 import numpy as np
 import pandas as pd
 
-from helpers import store
+from helpers import files
+from helpers.means import summarize_clustered
 from helpers.public_files import locate_public, read_public
 from helpers.sets import load_set
-from helpers.stats.means import summarize_clustered
-from helpers.stats.rankings import (
+from public.agent_sets import select_asked_once
+from public.forecastbench import tidy_board
+from public.sets import build as sets
+from public.sets.rows import MODELS
+from public.sets.timeseek import read_summaries
+from studies.futurex.rankings import (
     SEED,
     Standing,
     compare_all,
@@ -17,11 +22,6 @@ from helpers.stats.rankings import (
     stand_by_board,
     stand_by_questions,
 )
-from public.agent_sets import select_asked_once
-from public.forecastbench import tidy_board
-from public.sets import build as sets
-from public.sets.rows import MODELS
-from public.sets.timeseek import read_summaries
 
 BOARD, FORECASTBENCH = "futurex/leaderboard.json", "forecastbench/leaderboard_baseline.csv"
 SETS = [f"set:{name}" for name in ("blf", "timeseek", "kalshibench", "futuresim", "delib", "aib", "worldcup")]
@@ -38,7 +38,7 @@ def build() -> dict[str, pd.DataFrame]:
     """Return the tables of `SOURCES`: each benchmark's models, agreement by two benchmarks, and pooled."""
     for name in ("timeseek", "kalshibench", "futuresim", "aib"):
         sets.build_sets(name)
-    known = pd.read_csv(store.locate_input(MODELS))
+    known = pd.read_csv(files.locate_input(MODELS))
     families = known.drop_duplicates("model").set_index("model")["family"].to_dict()
     standings = list_all(known)
     tables, pools = [], []

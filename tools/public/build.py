@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from helpers.files import locate_output
 from helpers.public_files import INDEX, find_entry
-from helpers.store import locate_output
 from public.sets import build as build_sets
 
 LARGEST = 200_000

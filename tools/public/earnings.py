@@ -3,12 +3,12 @@
 import numpy as np
 import pandas as pd
 
-from helpers.formats.earnings import build_events, read_earnings
-from helpers.futurex.experts import cap_errors
-from helpers.futurex.past import EARNINGS
+from daybefore.formats.earnings import build_events, read_earnings
+from daybefore.windows import EARNINGS
+from helpers.means import summarize_clustered
 from helpers.papers import get_constant
 from helpers.public_files import locate_public
-from helpers.stats.means import summarize_clustered
+from studies.futurex.experts import cap_errors
 
 SOURCES = {"futurex_earnings": [EARNINGS]}
 

@@ -8,8 +8,8 @@ its place in `nodes`, and a column a question.
 import numpy as np
 import pandas as pd
 
-from helpers.stats.means import keep_on_scale, summarize_clustered
-from helpers.worldreasoner.hindsight.matching import Rules, count_words, match_events
+from helpers.means import keep_on_scale, summarize_clustered
+from studies.worldreasoner.hindsight.matching import Rules, count_words, match_events
 
 
 def match_own(nodes: pd.DataFrame, rules: Rules, vectors: np.ndarray | None = None, take: str = "max") -> pd.DataFrame:

@@ -12,8 +12,8 @@ import pandas as pd
 from scipy.stats import norm
 
 from helpers import papers
-from helpers.stats.means import MIN_CLUSTERS, take_interval
-from helpers.stats.paired import AGREES, correct_holm, judge_interval, judge_test, sign_flip_test
+from helpers.means import MIN_CLUSTERS, take_interval
+from helpers.paired import AGREES, correct_holm, judge_interval, judge_test, sign_flip_test
 from helpers.tables import SEARCH_CATEGORIES
 from public.boards import LEVELS, SCORES, average_weeks, bound_deviation, name_agent
 from public.forecastbench import compare_people

@@ -4,18 +4,19 @@ import tempfile
 
 import pandas as pd
 
-from helpers import store
-from helpers.agents.arms import list_recorded, load_arms, replay_arms
-from helpers.agents.past import load_past_agents
-from helpers.agents.runs import run_agents
-from helpers.agents.searching import N_FOUND
-from helpers.formats.futurex import read_past
-from helpers.futurex.past import FILE, NEWS, build_past, list_articles, name_arm
+from daybefore import store
+from daybefore.agents.arms import list_recorded, load_arms, replay_arms
+from daybefore.agents.past import load_past_agents
+from daybefore.agents.runs import run_agents
+from daybefore.agents.searching import N_FOUND
+from daybefore.formats.futurex import read_past
+from daybefore.web.news import describe_articles
+from daybefore.web.replay import open_world
+from daybefore.windows import FILE, NEWS, build_past, list_articles, name_arm
+from helpers import files
+from helpers.paired import fill_predictions
 from helpers.public_files import locate_public
-from helpers.scoring.scores import score_predictions, select_headline
-from helpers.stats.paired import fill_predictions
-from helpers.web.news import describe_articles
-from helpers.web.replay import open_world
+from helpers.scores import score_predictions, select_headline
 from public.past_news import READINGS, label_touch, search_news
 from public.past_set import YES, label_forms, list_facts, list_probes
 
@@ -27,7 +28,7 @@ SOURCES = {"futurex_past_events": [FILE, NEWS], "futurex_past_scores": [FILE, NE
 def build():
     """Return the tables of `SOURCES`: questions, scores by agent and question, and counts of the set."""
     events, answers, dropped = build_past()
-    with tempfile.TemporaryDirectory() as folder, store.write_under(folder):
+    with tempfile.TemporaryDirectory() as folder, files.write_under(folder):
         predictions, passages = collect_predictions(events, answers)
     facts = list_facts(events, answers)
     facts["touch"] = facts["event_id"].map(label_touch(events, passages))
@@ -43,7 +44,7 @@ def build():
 def collect_predictions(events, answers):
     """Return (predictions of baselines, recorded arms and probes; passages that a search for each question finds)."""
     arms = [name for name, arm in load_arms().items() if arm["window"] == "P" and list_recorded(name)]
-    news, ledger = list_articles("P"), store.locate_output(store.STORE)
+    news, ledger = list_articles("P"), files.locate_output(files.STORE)
     baselines = run_agents(load_past_agents(events, answers), events, dict, ledger, window="P", progress=False)
     with open_world(articles=news) as connect:
         crawler = connect()
@@ -61,7 +62,7 @@ def tabulate_scores(events, answers, predictions):
     key, scored = ["agent_id", "event_id"], score_predictions(predictions, answers, events)
     table = select_headline(scored, events)[[*key, "score"]]
     strict = scored.loc[scored["metric"] == "f1_strict", [*key, "score"]].rename(columns={"score": "strict"})
-    said = predictions.dropna(subset="value").assign(value=lambda t: t["value"].map(store.parse_json))
+    said = predictions.dropna(subset="value").assign(value=lambda t: t["value"].map(files.parse_json))
     said["n_said"] = [len(value) if isinstance(value, list) else 1 for value in said["value"]]
     is_asked = said["event_id"].map(label_forms(events)) == "yes or no"
     said["said_yes"] = said["value"].eq(YES).astype(float).where(is_asked)

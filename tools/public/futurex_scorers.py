@@ -7,12 +7,12 @@ import re
 
 import pandas as pd
 
-from helpers.live.shapes import read_shape
+from daybefore.live.shapes import read_shape
+from daybefore.replies.parse import parse_prediction
+from helpers.files import dump_json
 from helpers.public_files import locate_public
-from helpers.replies.parse import parse_prediction
-from helpers.stats.scorers import compare_scorers, tabulate_scorers
-from helpers.store import dump_json
 from helpers.tables import check_table
+from studies.futurex.scorers import compare_scorers, tabulate_scorers
 
 TRUTHS = "agents/futurex_lanian/futurex_predictions.json.gz"
 REPLIES = "agents/futurex_past_gpt5_miroflow/futurex_past_fast_eval_.csv.gz"

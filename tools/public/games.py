@@ -7,8 +7,8 @@ import math
 
 import pandas as pd
 
+from helpers.means import summarize_clustered
 from helpers.public_files import locate_public
-from helpers.stats.means import summarize_clustered
 
 FILES = {"NBA": "fivethirtyeight/nba_games.csv", "NFL": "fivethirtyeight/nfl_games.csv"}
 SOURCES = {"games": list(FILES.values())}

@@ -10,10 +10,10 @@ from datetime import date
 
 import pandas as pd
 
+from daybefore.web.news import end_day
 from helpers.calendar import blank_dates, find_dates
-from helpers.store import parse_json
+from helpers.files import parse_json
 from helpers.tables import MOMENT_FORM
-from helpers.web.news import end_day
 
 FLAGS = {
     "undated": "no date that can be read",

@@ -13,14 +13,14 @@ import sys
 import numpy as np
 import pandas as pd
 
-from helpers.events.filters import JUDGES, judge_harmful, judge_subjective
-from helpers.futurex.collection import build_judge, read_labels, view_questions
-from helpers.futurex.plan_trials import open_bench
-from helpers.models.judges import build_consult
+from daybefore.models.judges import build_consult
+from daybefore.questions.filters import JUDGES, judge_harmful, judge_subjective
+from helpers.agreement import combine_views, compare_judges
+from helpers.files import dump_json, parse_object
+from helpers.means import measure_share
 from helpers.public_files import CACHE, locate_public
-from helpers.stats.agreement import combine_views, compare_judges
-from helpers.stats.means import measure_share
-from helpers.store import dump_json, parse_object
+from studies.futurex.collection import build_judge, read_labels, view_questions
+from studies.futurex.plan_trials import open_bench
 
 FILES = tuple(f"forecastbench/{date}-llm.json" for date in ("2025-10-26", "2025-11-23", "2026-01-18"))
 SOURCES = {f"market_questions_{table}": list(FILES) for table in ("flagged", "judged", "funnel")}

@@ -14,18 +14,18 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GroupKFold
 from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
 
-from helpers.agents.past import load_past_agents
-from helpers.events.moments import name_horizon, number_days, place_forecast, place_moments
-from helpers.formats.forecastbench import build_markets
-from helpers.futurex.past import MARKETS, NEWS, QUESTION_SETS, build_priced, list_articles
+from daybefore.agents.past import load_past_agents
+from daybefore.formats.forecastbench import build_markets
+from daybefore.questions.moments import name_horizon, number_days, place_forecast, place_moments
+from daybefore.web.news import describe_articles
+from daybefore.web.replay import open_world
+from daybefore.windows import MARKETS, NEWS, QUESTION_SETS, build_priced, list_articles
+from helpers.means import MIN_CLUSTERS, divide, keep_on_scale
+from helpers.paired import ALPHA, compare_pairs, correct_holm, judge_pair
 from helpers.public_files import locate_public
-from helpers.stats.means import MIN_CLUSTERS, divide, keep_on_scale
-from helpers.stats.paired import ALPHA, compare_pairs, correct_holm, judge_pair
 from helpers.tables import HORIZONS
-from helpers.web.news import describe_articles
-from helpers.web.replay import open_world
-from helpers.worldreasoner.conditions import ask_horizons, load_asked
-from helpers.worldreasoner.prices import measure_skill, price_forecasts, tell_markets
+from studies.worldreasoner.conditions import ask_horizons, load_asked
+from studies.worldreasoner.prices import measure_skill, price_forecasts, tell_markets
 
 CARDS, PRICES = "worldreasoner/questions_with_event_cards.json", "worldreasoner/market_prices.csv"
 SOURCES = {

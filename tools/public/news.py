@@ -2,11 +2,11 @@
 
 import pandas as pd
 
-from helpers.futurex.past import FILE, NEWS, build_past
+from daybefore.web.news import read_feed
+from daybefore.web.replay import open_world
+from daybefore.windows import FILE, NEWS, build_past
 from helpers.public_files import locate_public
 from helpers.question_sets import list_days
-from helpers.web.news import read_feed
-from helpers.web.replay import open_world
 from public import news_lines, past_news
 
 RETRIEVALS = "leaks/ai_trader_retrievals.csv"

@@ -8,8 +8,8 @@ from urllib.parse import urlsplit
 
 import pandas as pd
 
-from helpers.stats.means import measure_share, summarize_clustered
-from helpers.store import ROOT, parse_json
+from helpers.files import ROOT, parse_json
+from helpers.means import measure_share, summarize_clustered
 from public.leaks import audit_pages, find_hindsight
 
 LABELS = ROOT / "data/labels/news_hindsight.csv"

@@ -8,7 +8,7 @@ import re
 import pandas as pd
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-from helpers.store import ROOT
+from helpers.files import ROOT
 from public.leaks import audit_pages, find_answers, list_siblings, list_words, states_answer, tell_answer
 
 READINGS = ROOT / "data/labels/past_readings.csv"

@@ -4,8 +4,8 @@ from math import comb
 
 import pandas as pd
 
-from helpers.agents.past import read_form
-from helpers.store import dump_json, parse_json
+from daybefore.agents.past import read_form
+from helpers.files import dump_json, parse_json
 
 FORMS = {
     ("single", "yes_no"): "yes or no",

@@ -10,10 +10,10 @@ import sys
 import tomllib
 from pathlib import Path
 
+from helpers.files import ROOT, dump_json
 from helpers.papers import get_constant
-from helpers.proof_of_time.instances import read_public
 from helpers.public_files import hash_file
-from helpers.store import ROOT, dump_json
+from studies.proof_of_time.instances import read_public
 
 LISTED = tomllib.loads((ROOT / "data/proof_of_time/authors.toml").read_text(encoding="utf-8"))
 CUTOFF = get_constant("proof_of_time", "evidence_until")

@@ -9,10 +9,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from helpers.files import dump_json, hash_text
 from helpers.papers import get_constant
-from helpers.proof_of_time.evidence import tells, to_moment
-from helpers.proof_of_time.instances import NONE, TASKS, Instance, letter_choices, list_usual
-from helpers.store import dump_json, hash_text
+from studies.proof_of_time.evidence import tells, to_moment
+from studies.proof_of_time.instances import NONE, TASKS, Instance, letter_choices, list_usual
 
 QUESTIONS = {
     "most_of_four": "{name}: which {one} will have the highest {measure} {span}?",

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from helpers.proof_of_time.rubrics import TABLES, UNLABELLED
-from helpers.store import parse_json, parse_object
+from helpers.files import parse_json, parse_object
+from studies.proof_of_time.rubrics import TABLES, UNLABELLED
 
 FAULTS = TABLES["faults"]
 WORDS = {name: re.compile(words) for name, words in TABLES["words"].items()}

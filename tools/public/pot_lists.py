@@ -15,9 +15,8 @@ import tomllib
 import numpy as np
 import pandas as pd
 
+from helpers.files import ROOT, hash_text
 from helpers.papers import get_constant
-from helpers.proof_of_time.evidence import write_evidence
-from helpers.store import ROOT, hash_text
 from public.pot_builders import (
     Pool,
     build_articles,
@@ -30,6 +29,7 @@ from public.pot_builders import (
     find_field,
     has_top,
 )
+from studies.proof_of_time.evidence import write_evidence
 
 T0 = "2024-01-01"
 """The cutoff: the lists end in 2024, so that the paper's own, January 2025, leaves nothing to ask."""

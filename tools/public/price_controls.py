@@ -8,10 +8,10 @@ import itertools
 import numpy as np
 import pandas as pd
 
-from helpers.stats.means import summarize_clustered
-from helpers.worldreasoner.hindsight.matching import Rules, match_events
-from helpers.worldreasoner.price_moves import measure_moves, score_alignment
-from helpers.worldreasoner.prices import order_prices
+from helpers.means import summarize_clustered
+from studies.worldreasoner.hindsight.matching import Rules, match_events
+from studies.worldreasoner.price_moves import measure_moves, score_alignment
+from studies.worldreasoner.prices import order_prices
 
 USABLE_DAYS = "on days by chance that can be used"
 N_POINTS = 2000

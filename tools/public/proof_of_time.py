@@ -16,16 +16,16 @@ import numpy as np
 import pandas as pd
 import yaml
 
-from helpers.agents.registry import open_agent
-from helpers.proof_of_time import trials
-from helpers.proof_of_time.baselines import DESCRIBED, describe_instances
-from helpers.proof_of_time.evidence import check_instances
+from daybefore.agents.registry import open_agent
+from helpers.files import dump_json, locate_output
 from helpers.public_files import locate_public
-from helpers.store import dump_json, locate_output
 from public import pot_lists as lists
 from public import pot_rules as rules
 from public.boards import flatten_board, load_frameworks
 from public.forecastbench import convert_history
+from studies.proof_of_time import trials
+from studies.proof_of_time.baselines import DESCRIBED, describe_instances
+from studies.proof_of_time.evidence import check_instances
 
 SEED = 59
 N_CITED, N_TIER, N_PEOPLE = 100, 30, 120

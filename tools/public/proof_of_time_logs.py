@@ -8,10 +8,10 @@ import re
 
 import pandas as pd
 
-from helpers.formats.inspect_logs import read_logs
+from daybefore.formats.inspect_logs import read_logs
+from helpers.files import parse_json
 from helpers.papers import get_constant
 from helpers.public_files import load_registry, locate_public
-from helpers.store import parse_json
 from public.pot_failures import label_run, read_run
 
 LOGS = sorted(name for name in load_registry() if name.startswith("proof_of_time/eval_logs/"))

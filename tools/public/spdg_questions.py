@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers.liveagentbench import cases as inputs
-from helpers.liveagentbench.tasks import load_taskset
-from helpers.liveagentbench.workflow import run_workflow
+from helpers.files import dump_json, hash_text, locate_output
 from helpers.public_files import locate_public
-from helpers.store import dump_json, hash_text, locate_output
 from public.market_questions import FILES, MARKETS, list_questions
+from studies.liveagentbench import cases as inputs
+from studies.liveagentbench.tasks import load_taskset
+from studies.liveagentbench.workflow import run_workflow
 
 PRICES, EXAMPLES = "forecastbench/market_price_history.csv", "futurex/questionData.json"
 VIEWS = "data/spdg/asked_views.csv"

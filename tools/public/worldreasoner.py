@@ -11,20 +11,14 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
+from daybefore.models.embeddings import MODEL, embed_texts, fetch_embedder
+from daybefore.questions.moments import number_days
 from helpers import papers
 from helpers.calendar import ZONE
-from helpers.events.moments import number_days
-from helpers.models.embeddings import MODEL, embed_texts, fetch_embedder
+from helpers.files import locate_input, locate_output
+from helpers.means import measure_share, summarize_clustered
+from helpers.paired import compare_pairs, compute_mde, judge_family
 from helpers.public_files import hash_file, locate_public
-from helpers.stats.means import measure_share, summarize_clustered
-from helpers.stats.paired import compare_pairs, compute_mde, judge_family
-from helpers.store import locate_input, locate_output
-from helpers.worldreasoner.cards import read_question
-from helpers.worldreasoner.hindsight.graphs import check_graph, tabulate_nodes
-from helpers.worldreasoner.hindsight.matching import SEMANTIC_THRESHOLD, Rules
-from helpers.worldreasoner.price_moves import compare_direction, find_lead_changes, measure_moves, measure_pressure
-from helpers.worldreasoner.prices import find_turning_points, order_prices
-from helpers.worldreasoner.quality import band_days, measure_spans
 from public.false_matches import (
     count_matches,
     list_cosines,
@@ -38,6 +32,12 @@ from public.false_matches import (
 )
 from public.price_controls import draw_days, score_strangers
 from public.worldreasoner_states import count_results, judge_sides, split_changed
+from studies.worldreasoner.cards import read_question
+from studies.worldreasoner.hindsight.graphs import check_graph, tabulate_nodes
+from studies.worldreasoner.hindsight.matching import SEMANTIC_THRESHOLD, Rules
+from studies.worldreasoner.price_moves import compare_direction, find_lead_changes, measure_moves, measure_pressure
+from studies.worldreasoner.prices import find_turning_points, order_prices
+from studies.worldreasoner.quality import band_days, measure_spans
 
 CARDS, PRICES = "worldreasoner/questions_with_event_cards.json", "worldreasoner/market_prices.csv"
 TURNS, IDS = "worldreasoner/turning_points_authors.csv", "worldreasoner/include_ids.txt"

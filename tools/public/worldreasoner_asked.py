@@ -7,22 +7,22 @@ was searched names no source's address, so that source precision cannot be measu
 
 import pandas as pd
 
-from helpers.agents.past import load_past_agents
-from helpers.events.moments import number_days
-from helpers.formats.worldreasoner import list_weighty
-from helpers.futurex.past import CARD_PRICES, CARDS, NEWS, build_cards, list_articles
-from helpers.stats.means import find_clusters
-from helpers.stats.paired import compare_pairs, judge_pair
-from helpers.store import parse_json
+from daybefore.agents.past import load_past_agents
+from daybefore.formats.worldreasoner import list_weighty
+from daybefore.questions.moments import number_days
+from daybefore.web.news import describe_articles
+from daybefore.web.replay import open_world
+from daybefore.windows import CARD_PRICES, CARDS, NEWS, build_cards, list_articles
+from helpers.files import parse_json
+from helpers.means import find_clusters
+from helpers.paired import compare_pairs, judge_pair
 from helpers.tables import HORIZONS
-from helpers.web.news import describe_articles
-from helpers.web.replay import open_world
-from helpers.worldreasoner.cards import build_references
-from helpers.worldreasoner.conditions import NAMES, ask_horizons, load_asked, score_horizons
-from helpers.worldreasoner.own_runs import align_graphs
-from helpers.worldreasoner.prices import price_forecasts, tell_markets
-from helpers.worldreasoner.scores import score_table, summarize_outcomes
-from helpers.worldreasoner.submissions import PAIRS, read_submitted, score_submissions, split_conditions
+from studies.worldreasoner.cards import build_references
+from studies.worldreasoner.conditions import NAMES, ask_horizons, load_asked, score_horizons
+from studies.worldreasoner.own_runs import align_graphs
+from studies.worldreasoner.prices import price_forecasts, tell_markets
+from studies.worldreasoner.scores import score_table, summarize_outcomes
+from studies.worldreasoner.submissions import PAIRS, read_submitted, score_submissions, split_conditions
 
 SOURCES = {"worldreasoner_set": [CARDS, CARD_PRICES]} | dict.fromkeys(
     [f"worldreasoner_{name}" for name in ("asked", "pairs", "split", "stages", "aligned", "submitted")],

@@ -9,9 +9,9 @@ import os
 import sys
 from pathlib import Path
 
-from helpers import store
+from helpers import files
 from helpers.public_files import CACHE, MIRROR
-from helpers.worldreasoner.release import add_recall, list_forecasts, read_release, tabulate_release
+from studies.worldreasoner.release import add_recall, list_forecasts, read_release, tabulate_release
 
 FILE = "worldreasoner/worldreasoner_public.db"
 OUT = ".cache/worldreasoner_db"
@@ -20,7 +20,7 @@ OUT = ".cache/worldreasoner_db"
 def locate() -> Path:
     """Return the path of the database. Raises FileNotFoundError that says where to put it."""
     mirror = os.environ.get(MIRROR)
-    for folder in [store.ROOT / mirror, CACHE] if mirror else [CACHE]:
+    for folder in [files.ROOT / mirror, CACHE] if mirror else [CACHE]:
         if (folder / FILE).is_file():
             return folder / FILE
     raise FileNotFoundError(
@@ -43,7 +43,7 @@ def main() -> int:
     counts = ", ".join(f"{len(table):,} {name}" for name, table in tables.items())
     print(f"{counts}; {len(rows):,} forecasts under a condition, of {rows['question_id'].nunique()} questions")
     for name, table in tabulate_release(rows).items():
-        path = store.locate_output(f"{OUT}/{name}.csv")
-        store.write_whole(path, table.to_csv(index=False, lineterminator="\n").encode())
+        path = files.locate_output(f"{OUT}/{name}.csv")
+        files.write_whole(path, table.to_csv(index=False, lineterminator="\n").encode())
         print(f"\n{name}\n{table.round(3).to_string(index=False)}")
     return 0

@@ -6,14 +6,14 @@ their words and stay on the machine where they were made: data/runs/23_hindsight
 
 import pandas as pd
 
-from helpers.agents.registry import find_agent, open_consult
-from helpers.futurex.past import CARDS, NEWS, build_cards, list_articles, open_window, read_window
-from helpers.models.files import name_model
-from helpers.models.recordings import Recordings
-from helpers.store import dump_json, hash_text
-from helpers.worldreasoner.cards import build_references
-from helpers.worldreasoner.hindsight.drafts import draft_event
-from helpers.worldreasoner.submissions import recall_events
+from daybefore.agents.registry import find_agent, open_consult
+from daybefore.models.files import name_model
+from daybefore.models.recordings import Recordings
+from daybefore.windows import CARDS, NEWS, build_cards, list_articles, open_window, read_window
+from helpers.files import dump_json, hash_text
+from studies.worldreasoner.cards import build_references
+from studies.worldreasoner.hindsight.drafts import draft_event
+from studies.worldreasoner.submissions import recall_events
 
 SOURCES = dict.fromkeys(["worldreasoner_drafts", "worldreasoner_draft_parts"], [CARDS, NEWS])
 NEEDS = "data/runs/23_hindsight_own"

@@ -7,8 +7,8 @@ answers stayed, theirs to the pairs left out since follow from the counts of bot
 import pandas as pd
 from scipy import stats
 
-from helpers.stats.grim import find_counts, measure_least
-from helpers.stats.paired import correct_holm, judge_family
+from helpers.paired import correct_holm, judge_family
+from studies.audit.grim import find_counts, measure_least
 
 CONDITIONS = {"Vanilla LLM": "Vanilla", "Causal Sim.": "Causal Simulation"}
 MODELS = {

@@ -16,8 +16,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from helpers.files import ROOT, locate_output
 from helpers.public_files import hash_file
-from helpers.store import ROOT, locate_output
 from slice import goods, long, nature, society, sport, trade
 
 MODULES = (society, sport, goods, trade, nature)

@@ -11,13 +11,13 @@ import zlib
 import numpy as np
 import pandas as pd
 
+from daybefore.questions.pose import HORIZON_DAYS, Deck, Unanswerable, pose_event, seed_by_name
+from daybefore.questions.types import resolve_event
+from daybefore.web.extract import select_series
+from daybefore.web.sources import load_sources, locate_rows, read_rows
 from helpers.calendar import ZONE
-from helpers.events.pose import HORIZON_DAYS, Deck, Unanswerable, pose_event, seed_by_name
-from helpers.events.types import resolve_event
+from helpers.files import dump_json
 from helpers.question_sets import WINDOWS
-from helpers.store import dump_json
-from helpers.web.extract import select_series
-from helpers.web.sources import load_sources, locate_rows, read_rows
 
 LEADS = {"A": 5, "C1": 1, "C2": 1}
 """Questions open on the days of each window, and on so many days before its first."""

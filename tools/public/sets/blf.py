@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from helpers.store import dump_json, hash_text
+from helpers.files import dump_json, hash_text
 from public.sets.rows import YES_NO, locate_folder, name_model, read_json, read_lines
 
 FOLDER = "agents/blf"

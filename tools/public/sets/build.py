@@ -4,7 +4,7 @@ import importlib
 import sys
 from pathlib import Path
 
-from helpers import store
+from helpers import files
 from helpers.places import ABOUT, SETS
 from helpers.sets import read_about, write_set
 
@@ -25,10 +25,10 @@ def build_sets(builder: str) -> list[str]:
     module = importlib.import_module(f"public.sets.{builder}")
     made = []
     for name, tables in module.build().items():
-        about = store.ROOT / SETS[0] / name / ABOUT
+        about = files.ROOT / SETS[0] / name / ABOUT
         room = SETS[0] if read_about(about).get("may_commit") else SETS[1]
-        path = store.locate_output(f"{room}/{name}/{ABOUT}")
-        store.write_whole(path, about.read_bytes())
+        path = files.locate_output(f"{room}/{name}/{ABOUT}")
+        files.write_whole(path, about.read_bytes())
         write_set(path.parent, tables)
         made.append(name)
     return made

@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from helpers.store import dump_json
+from helpers.files import dump_json
 from public.sets.rows import YES_NO, locate_folder, name_model, read_bytes, read_json
 
 FOLDER = "agents/delib_ai_wisdom"

@@ -12,7 +12,7 @@ from typing import Any
 
 import pandas as pd
 
-from helpers.store import dump_json
+from helpers.files import dump_json
 from public.sets.rows import locate_folder, name_model, read_bytes, read_json
 
 FOLDER = "agents/futuresim"

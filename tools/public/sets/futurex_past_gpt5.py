@@ -9,7 +9,7 @@ import io
 
 import pandas as pd
 
-from helpers.store import dump_json
+from helpers.files import dump_json
 from public.sets.rows import locate_folder, name_model, read_bytes
 
 FOLDER = "agents/futurex_past_gpt5_miroflow"

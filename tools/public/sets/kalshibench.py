@@ -11,7 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from helpers.store import dump_json
+from helpers.files import dump_json
 from public.sets.rows import YES_NO, locate_folder, name_model, read_json
 
 FOLDER = "agents/kalshibench"

@@ -9,11 +9,11 @@ from typing import Any
 
 import pandas as pd
 
-from helpers import store
+from helpers import files
 from helpers.public_files import CACHE, MIRROR
 
 MODELS = "data/sets/models.csv"
-YES_NO = store.dump_json({"A": "Yes", "B": "No"})
+YES_NO = files.dump_json({"A": "Yes", "B": "No"})
 
 
 def locate_folder(name: str, advice: str) -> Path:
@@ -24,7 +24,7 @@ def locate_folder(name: str, advice: str) -> Path:
     mirror = os.environ.get(MIRROR)
     places = [CACHE / name]
     if mirror:
-        places.insert(0, store.ROOT / mirror / name)
+        places.insert(0, files.ROOT / mirror / name)
     for place in places:
         if place.is_dir():
             return place
@@ -52,7 +52,7 @@ def read_lines(path: Path) -> list[dict[str, Any]]:
 @cache
 def load_models() -> dict[str, dict[str, Any]]:
     """Return how models are called: a source's spelling -> model, model_family, version, effort."""
-    table = pd.read_csv(store.ROOT / MODELS, dtype=str, keep_default_na=False)
+    table = pd.read_csv(files.ROOT / MODELS, dtype=str, keep_default_na=False)
     return {row["spelling"]: row for row in table.to_dict("records")}
 
 

@@ -1,0 +1,108 @@
+"""Daybefore from Python, in six names, and the command `daybefore` (daybefore.commands.main).
+
+from daybefore import compare, draw, events, predictions, run, score
+
+run("my_agent", limit=20)                  # asks the agent and the baselines; what is stored is not asked again
+rows = predictions("my_agent")             # a row an event
+score(rows)                                # the scores of these rows, or of any with event_id and value
+compare("my_agent", "arima")["pairs"]      # paired differences with intervals by source
+draw("my_agent")                           # the papers' figures with it: the path of a page
+"""
+
+import os
+import sys
+from importlib.util import find_spec
+
+INTERRUPTED = 130
+"""The exit code after Ctrl-C."""
+
+
+def events(question_set="october-2016"):
+    """Return the questions of a set as a DataFrame (table events of docs/architecture.md)."""
+    from daybefore.windows import read_window
+    from helpers.question_sets import find_set
+
+    return read_window("events", find_set(question_set).window)
+
+
+def run(agent, question_set="october-2016", limit=None, **settings):
+    """Put an agent (or a list of them) to a set's questions beside the baselines; returns {agent: its results.json}.
+
+    `settings` are those of `daybefore run`: ceiling_usd, n_samples, horizon, retry ... Raises ValueError as it does.
+    """
+    from daybefore.commands.run import main as ask
+    from helpers.question_sets import find_set
+
+    names = [agent] if isinstance(agent, str) else list(agent)
+    return ask(names, find_set(question_set).window, limit, **settings)["agents"]
+
+
+def predictions(agents="", question_set="october-2016"):
+    """Return the predictions of the baselines, the recorded models and the agents named, a row an event and agent."""
+    from daybefore.scoring.runs import list_names, load_scores
+
+    made, names = load_scores(question_set, agents).predictions, list_names(agents)
+    return made[made["agent_id"].isin(names)].reset_index(drop=True) if names else made
+
+
+def score(predictions, question_set="october-2016"):
+    """Return the scores of predictions: columns event_id and value (JSON text), agent_id and distribution if any.
+
+    FutureX 3.4.3; a missing prediction (a blank value) is not dropped: its `score_imputed` is 0.
+    """
+    from daybefore.windows import read_window
+    from helpers.question_sets import find_set
+    from helpers.scores import score_predictions
+
+    window, given = find_set(question_set).window, {"agent_id": "mine", "sample": 0, "status": "ok"}
+    rows = predictions.assign(**{name: value for name, value in given.items() if name not in predictions})
+    rows = rows if "run_id" in rows else rows.assign(run_id=rows["agent_id"])
+    return score_predictions(rows, read_window("answers", window), read_window("events", window))
+
+
+def compare(*agents, question_set="october-2016"):
+    """Return {"pairs", "leaderboard"}, DataFrames of `daybefore compare`, which writes them and a page, too."""
+    import pandas as pd
+
+    from daybefore.commands.compare import main as compare_runs
+    from helpers.question_sets import find_set
+
+    found = compare_runs(agents, find_set(question_set).window)
+    return {name: pd.DataFrame(found[name]) for name in ("pairs", "leaderboard")}
+
+
+def draw(agents, question_set=None):
+    """Draw the papers' figures with these agents; returns {question set: the path of its index page}."""
+    from pathlib import Path
+
+    from daybefore.commands.figures import main as draw_figures
+
+    names = agents if isinstance(agents, str) else " ".join(agents)
+    sets = draw_figures(names, question_set)["sets"]
+    return {name: Path(made["folder"]) / "index.html" for name, made in sets.items()}
+
+
+def main():
+    """Run the command; says so when another project's package `helpers` stands before ours."""
+    try:
+        from daybefore.commands.main import main as run_command
+    except ImportError:
+        spec = find_spec("helpers")
+        place = spec and (spec.origin or next(iter(spec.submodule_search_locations)))
+        sys.exit(
+            f"daybefore: its package `helpers` is wanted, and what Python finds under that name is {place}; install "
+            "Daybefore into an environment of its own, and look at PYTHONPATH"
+        )
+    try:
+        return run_command()
+    except SystemExit as ending:
+        if ending.code == INTERRUPTED:
+            leave()
+        raise
+
+
+def leave():
+    """End an interrupted process at once: a plain exit takes seconds, in which a model's replies come and are lost."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(INTERRUPTED)

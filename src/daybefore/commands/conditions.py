@@ -1,0 +1,166 @@
+"""What WorldReasoner's scores say of a run, beside its usual ones: on `long` and `worldreasoner` its own, on
+`markets` and `worldreasoner` the market's price.
+
+As rows and facts for a run's files, and as text.
+"""
+
+import re
+from html import unescape
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from daybefore.agents.arms import SEED
+from daybefore.commands.report import write_difference, write_interval, write_table
+from daybefore.commands.results import read_sampled
+from daybefore.store import read_runs
+from daybefore.web.pages import read_kept
+from daybefore.windows import PRICED, build_cards, build_earnings, read_window
+from helpers.files import parse_json
+from studies.futurex.experts import TIES, compare_consensus
+from studies.worldreasoner.cards import build_references
+from studies.worldreasoner.conditions import OPEN
+from studies.worldreasoner.own_runs import judge_runs, price_runs
+
+CANONICAL = re.compile(r"<link rel='canonical' href='([^']+)'>")
+"""Where an article's page names the address at which it stood first (`news.Article`)."""
+UNMEASURED = "no page that was shown could be a source of the reference (articles of your own with an address could)"
+REPLAYED = "a replay as of a day after the end, in place of a run live at that moment"
+KINDS = {"L": "hindsight graphs by rule", "W": "questions' event cards by the authors"}
+"""Windows with reference events, and what these are."""
+
+
+class Beside(NamedTuple):
+    """What stands beside a run's usual scores: rows of results.csv, facts of results.json by agent, text, a warning."""
+
+    rows: pd.DataFrame
+    facts: dict
+    text: str
+    note: str
+
+
+def judge_run(asked, run_ids, cutoffs, graphs=None):
+    """Return what WorldReasoner's scores and the market's prices say of some runs (`Beside`), nothing on other sets.
+
+    `asked` is the run's (`run.Asked`), `run_ids` maps agents to runs of its store, `cutoffs` are the knowledge cutoffs
+    of the agents asked for; a majority has its model's. `graphs` ({event_id: graph}) are the reference in place of the
+    set's own. Where nothing can be scored the text says why.
+    """
+    window, events, moment = asked.window, asked.events, asked.plan.moment
+    parts = []
+    try:
+        if graphs or window in (*KINDS, *PRICED):
+            names, answers = ("predictions", "replies", "traces"), read_window("answers", window)
+            tables = [read_sampled(asked.path, name, run_ids, events) for name in names]
+        if graphs or window in KINDS:
+            runs = read_runs(asked.path, "runs", run_ids.values())
+            own = {name: name.removesuffix("-majority") for name in run_ids}
+            own = {name: cutoffs[agent] for name, agent in own.items() if agent in cutoffs}
+            references = refer_to_cards(tables[2], graphs) if graphs or window == "W" else {}
+            rows, facts = judge_runs(events, answers, runs, *tables, own, **references)
+            kind = "hindsight graphs of a file" if graphs else KINDS[window]
+            told = [line for agent, about in facts.items() for line in describe_facts(agent, about, rows, kind)]
+            parts.append((rows, facts, "\n".join([write_scores(rows, list(facts)), *told])))
+        if window in PRICED and moment != OPEN:
+            rows, facts, text, shown = tell_prices(events, answers, tables[0], window, moment)
+            parts.append((rows, facts, text if shown is None else f"{text}\n{write_table(shown.set_index('agent'))}"))
+        if window == "E":
+            tables = [read_sampled(asked.path, "predictions", run_ids, events)]
+            parts.append(tell_consensus(build_earnings()[2], tables[0]))
+    except (FileNotFoundError, ValueError) as error:
+        parts = [(pd.DataFrame(), {}, f"no WorldReasoner scores: {error}")]
+    facts = {}
+    for agent, about in [pair for _, told, _ in parts for pair in told.items()]:
+        facts[agent] = facts.get(agent, {}) | about
+    rows = pd.concat([rows for rows, _, _ in parts], ignore_index=True) if parts else pd.DataFrame()
+    note = ""
+    if moment == OPEN:
+        note = f"{asked.plan.condition or 'this'} is no forecast: asked after the resolution"
+    return Beside(rows, facts, "\n".join(text for _, _, text in parts), note)
+
+
+def refer_to_cards(traces: pd.DataFrame, graphs: dict | None = None) -> dict:
+    """Return references of `score_submissions`: graphs, else window W's cards, and addresses of the pages shown.
+
+    A page counts by the address at which it stood first, else by its own; graphs may name it by either or by its id.
+    """
+    shown = {page for cell in traces["page_ids"].dropna() for page in parse_json(cell)}
+    addresses = {}
+    for page_id, page in read_kept(sorted(shown)).items():
+        first = CANONICAL.search(page["text"])
+        addresses[page_id] = unescape(first[1]) if first else page["url"]
+        addresses[page["url"]] = addresses[page_id]
+    return {"cards": graphs or build_references(build_cards()[3]), "addresses": addresses}
+
+
+def write_scores(rows, agents):
+    """Return the means as text, a line a metric: of the agents asked for with interval and n, of baselines alone."""
+    cells = {}
+    for row in rows[rows["group"] != "kept"].to_dict("records"):
+        line = f"  {row['name']}" if row["group"] == "type" else row["metric"].removeprefix("worldreasoner_")
+        ends = ("mean", "low", "high", "n", "n_asked") if row["agent_id"] in agents else ("mean",)
+        cells.setdefault(line, {})[row["agent_id"]] = write_interval(*(row[name] for name in ends))
+    shown = pd.DataFrame.from_dict(cells, orient="index").fillna("-")
+    shown = shown[[*agents, *sorted(set(shown) - set(agents))]]
+    head = "WorldReasoner's scores (Appendix F); of Brier less is better, of log more; timeframe: a date"
+    return f"{head}\n{write_table(shown.rename_axis('WorldReasoner'))}"
+
+
+def describe_facts(agent, facts, rows, kind):
+    """Return lines on what an agent's scores rest on: its condition, its references (a `kind`), its cutoff."""
+    first = f"{agent}: {facts['condition'] or 'none of the six conditions, asked at ' + facts['moment']}"
+    if not facts["is_forecast"]:
+        first += f", no forecast: its answers were out ({REPLAYED})"
+    if facts["n_references"]:
+        first += f"; key events: against {facts['n_references']} {kind}, {facts['n_valid']} of them valid (B.3)"
+    if facts["n_sources"] == 0:
+        first += f"; source precision: blank, {UNMEASURED}"
+    if facts["left_out"]:
+        told = ", ".join(f"{n} as {reason}" for reason, n in facts["left_out"].items())
+        first += f"; submitted events left out: {told}"
+    cutoff = facts["cutoff"]
+    if not cutoff["is_filtered"]:
+        return [first, f"{agent}: unfiltered (no knowledge_cutoff_date): it may have read how these ended"]
+    own = rows[(rows["agent_id"] == agent) & (rows["metric"] == "worldreasoner_accuracy")].set_index("group")
+    kept, whole = (
+        write_interval(*own.loc[group, ["mean", "low", "high", "n"]]) if group in own.index else "-"
+        for group in ("kept", "all")
+    )
+    told = f"{cutoff['n_kept']} of {cutoff['n']} questions opened on or after its cutoff {cutoff['date']}"
+    return [first, f"{agent}: {told}; accuracy on these {kept}, on all {whole}"]
+
+
+def tell_consensus(consensus, predictions):
+    """Return (rows, facts by agent, text) on agents' forecasts of companies' figures beside the consensus (5.1)."""
+    one_each = predictions.drop_duplicates(["agent_id", "event_id"])
+    table = compare_consensus(consensus, one_each[one_each["agent_id"] != "consensus"], np.random.default_rng(SEED))
+    if table.empty:
+        return pd.DataFrame(), {}, "nothing stands beside the consensus: no question has consensus, actual and forecast"
+    shown = pd.DataFrame({"agent": table["agent"], "metric": table["metric"]})
+    for name in ("win_rate", "win_rate_untied", "mape", "mape_gap"):
+        shown[name] = [
+            write_interval(row[name], row[f"{name}_low"], row[f"{name}_high"]) for row in table.to_dict("records")
+        ]
+    shown["consensus"] = table["mape_consensus"].map("{:.3f}".format)
+    shown["ties"] = table["n_ties"].map(str)
+    shown["n"] = [f"{row['n']} of {row['n_asked']}" for row in table.to_dict("records")]
+    facts = {agent: {"consensus": part.to_dict("records")} for agent, part in table.groupby("agent")}
+    ties = ", ".join(f"{metric} {share:.1%}" for metric, share in TIES.items())
+    head = f"Beside the analysts' consensus (FutureX 5.1); closer than the consensus wins; ties: {ties}; errors in MAPE"
+    return pd.DataFrame(), facts, f"{head}\n{write_table(shown.set_index('agent'))}"
+
+
+def tell_prices(events, answers, predictions, window, moment):
+    """Return (rows, facts by agent, text, table) on what the market's prices of the same moment say of each agent."""
+    table = price_runs(events, answers, predictions, PRICED[window]()[2], moment)
+    if table.empty:
+        return pd.DataFrame(), {}, "no agent gave a probability to hold against the market's price", None
+    shown = table[["brier", "market"]].map("{:.3f}".format).assign(lead=table.apply(write_difference, axis=1))
+    shown = shown.assign(n=table["n"].map(str), markets=table["n_clusters"].map(str))
+    shown.insert(0, "agent", table["agent_id"])
+    facts = {row["agent_id"]: {"market": row} for row in table.to_dict("records")}
+    rows = table.rename(columns={"difference": "mean"})["agent_id mean low high n n_clusters".split()]
+    rows = rows.assign(metric="lead_over_market", group="all", name="")
+    head = "Brier (less is better) beside the market's price of the same moment; lead: the price's minus the agent's"
+    return rows, facts, head, shown

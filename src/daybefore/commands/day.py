@@ -1,0 +1,52 @@
+"""`daybefore day` (make day): what is due today of a benchmark of one's own on the open web."""
+
+from contextlib import ExitStack
+
+import pandas as pd
+
+from daybefore.commands import run
+from daybefore.commands.main import show, tell
+from daybefore.commands.week import open_judge, read_now
+from daybefore.live.captures import look
+from daybefore.live.day import close_day, pose
+from daybefore.web.sources import LIVE_SOURCES, load_sources
+from helpers.faults import list_nearest
+from helpers.question_sets import find_set
+
+
+def main(names=(), sources=(), now=None, panel=(), reader=None, venues=(), distract=None, **how):
+    """Look at the sources, pose today's questions, put the agents to them, settle what is due; return what was done.
+
+    `now` (a moment with its zone) stands in place of the clock, for a try on pages of another day. Agents of a `panel`
+    screen the questions, a `reader` reads answers that no rule finds. Open questions of `venues` are asked too, and
+    the agent `distract` adds wrong options to them. `how` are options of `run`.
+    Raises ValueError for an unknown source or agent.
+    """
+    now, known = read_now(now), load_sources(LIVE_SOURCES)
+    for name in sorted(set(sources) - set(known)):
+        raise ValueError(f"there is no live source {name!r}{list_nearest(name, known, 'data/live/sources')}")
+    chosen = {name: source for name, source in known.items() if not sources or name in sources}
+    tell(f"looking at {len(chosen)} sources, a second between two requests to a host ...")
+    looks, told, asked = look(chosen, now, tell=tell), [], None
+    show(f"{len(looks)} sources looked at, {sum(row['kind'] != 'ok' for row in looks)} of them in vain")
+    ceiling = how.get("ceiling_usd")
+    try:
+        with ExitStack() as stack:
+            judges = {who: stack.enter_context(open_judge(who, ceiling)) for who in panel}
+            inventor = stack.enter_context(open_judge(distract, ceiling))
+            asked, events, _ = pose(now, judges, venues, inventor, tell)
+        late = int((pd.to_datetime(events["resolves_at"], utc=True) <= now).sum())
+        show(f"{asked}: {len(events)} questions" + f", {late} of them ended before now" * bool(late))
+    except ValueError as problem:
+        told.append(str(problem))
+        show(f"no questions today: {problem}")
+    if asked and names:
+        run.main(names, find_set(asked).window, **how)
+        told.append(f"{', '.join(names)}: asked the questions of {asked}")
+    with open_judge(reader, ceiling) as consult:
+        path, sets = close_day(now, told, consult)
+    for name, n, n_answered, n_lost, n_open in sets[-8:]:
+        show(f"{name}: {n} questions, {n_answered} answered, {n_lost} given up, {n_open} open")
+    show(f"report: {path}")
+    columns = ("set", "n", "answered", "given_up", "open")
+    return {"report": str(path), "looks": looks, "sets": [dict(zip(columns, one, strict=True)) for one in sets]}

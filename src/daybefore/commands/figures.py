@@ -1,0 +1,299 @@
+"""`daybefore figures --agents "a b"` (make figures AGENTS=...): the papers' figures with agents of one's own in them.
+
+Of a set with runs of its own (other projects' agents, a reader's files by `daybefore add`) `--set NAME` draws all of
+them. The committed notebooks that take `agents`, or such a set, run with these names, each in a process of its own,
+into a folder of its own: figures with their csv, the notebooks as they ran, a leaderboard, and an index page that
+opens from disk. No tracked file changes.
+"""
+
+import ast
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pandas as pd
+from tqdm import tqdm
+
+from daybefore.commands import report
+from daybefore.commands.compare import ADJUSTED, add_baselines, find_moment, fit_adjusted
+from daybefore.commands.conditions import tell_prices
+from daybefore.commands.main import show, tell
+from daybefore.commands.score import draw_probabilities
+from daybefore.scoring.runs import (
+    Run,
+    Scored,
+    choose_runs,
+    find_run,
+    has_runs,
+    keep_shared,
+    list_names,
+    list_runs,
+    load_scores,
+    read_predictions,
+    read_rows,
+)
+from daybefore.windows import PRICED, read_window
+from helpers.calibration import list_chances
+from helpers.figures import use_style
+from helpers.files import ROOT, STORE, locate_output, write_under
+from helpers.means import find_clusters, summarize_clustered
+from helpers.places import SETS, add_room, list_folders
+from helpers.question_sets import QuestionSet, find_set
+from helpers.scores import score_predictions
+from helpers.sets import load_set
+
+REPLAY = ("october-2016", "june-2026", "october-2026")
+"""Sets of the replay's questions: a notebook of one takes the others."""
+MANY_NAMES = 6
+"""Agents that a title names."""
+MINUTES = 10
+"""How long a notebook may take."""
+
+
+def main(agents="", question_set=None, out=None):
+    """Draw the agents named beside the baselines and the recorded models; returns what was written.
+
+    `question_set` is a set's name or its folder's path, None for each set on which one of them has a run; of a set with
+    runs of its own all are drawn where none is named. Raises ValueError for a name that is none, with the nearest.
+    """
+    names = list_names(agents)
+    add_room(locate_output(f"{SETS[1]}/any").parent)
+    chosen = question_set and find_set(question_set)
+    if chosen and chosen.folder:
+        add_room(chosen.folder.parent)
+    if chosen and has_runs(chosen):
+        folder = report.open_folder(out, "results", names or [chosen.name]) / chosen.name
+        return {"agents": names, "sets": {chosen.name: draw_set(names, chosen, folder)}}
+    if not names:
+        raise ValueError("name agents: --agents 'my_model other_model', or --set a set with runs of its own, as blf")
+    every = list_runs()
+    window = chosen and chosen.window
+    for name in names:
+        find_run(every, name, window)
+    known = [(run.window, name) for run in every for name in names if name in (run.agent_id, run.run_id)]
+    found = {}
+    for one in [chosen] if chosen else [find_set(key) for key in sorted({key for key, _ in known})]:
+        folder = report.open_folder(out, "results", names) / one.name
+        found[one.name] = draw_set([name for name in names if (one.window, name) in known], one, folder)
+    return {"agents": names, "sets": found}
+
+
+def draw_set(names, one, folder):
+    """Draw the figures of one question set into a folder, with leaderboard.csv (every mean with its interval), the same
+    in short as markdown, and an index page; returns what was written.
+    """
+    scored, chosen, is_replay = load_runs(one, names), list_notebooks(one), one.name in REPLAY
+    drawn_names = shlex.join(names)
+    if has_runs(one):
+        names = list(dict.fromkeys(scored.runs["agent_id"]))
+    shutil.rmtree(folder / "figures", ignore_errors=True)
+    (folder / "figures").mkdir(parents=True)
+    baselines = list(scored.runs.loc[scored.runs["category"] == "baseline", "agent_id"])
+    means, board = report.write_board(folder, scored.scores, scored.events, baselines)
+    adjusted = fit_adjusted(scored.scores, scored.events, sorted(scored.scores["agent_id"].unique()))[1]
+    board["adjusted"] = board["agent"].map(adjusted.apply(lambda row: report.write_interval(*row), axis=1))
+    notes = [
+        *describe_shared(one, names, scored),
+        report.describe_intervals(scored.events),
+        "lead: over the best baseline, on the events that both answered",
+        ADJUSTED,
+    ]
+    due = means[means["agent_id"].isin(names) & means["note"].ne("") & means["mean"].isna()]
+    left = "so it is left out of the figures of overall scores and levels"
+    notes += [f"{name}: {note}; {left}" for name, note in due[["agent_id", "note"]].to_numpy() if is_replay]
+    best = report.take_whole(means, "brier").reindex(baselines)["mean"].dropna().sort_values().index[:1]
+    sections = draw_stated(scored, [*names, *best], one, folder, means)
+    none = f"no notebook draws agents on {one.name}: here are the leaderboard and what stated probabilities are worth"
+    tell(f"{one.name}: {len(names)} agents in {len(chosen)} notebooks ..." if chosen else none)
+    notes += [none] * (not chosen)
+    with ThreadPoolExecutor(2) as pool:
+        ran = pool.map(lambda path: run_notebook(path, fill_agents(chosen[path], drawn_names), folder), chosen)
+        ran = list(tqdm(ran, total=len(chosen), unit="notebook", disable=not chosen or None))
+    shutil.rmtree(folder / "work", ignore_errors=True)
+    refused = [f"{path.stem} is not drawn: {why}" for path, why in zip(chosen, ran, strict=True) if why]
+    for name in names if is_replay else ():  # Proof of Time's figure, where the agent's trials were recorded
+        trials = list((ROOT / "data/studies/42_your_agent" / name / "figures").glob("proof_of_time_solvers.*"))
+        for path in trials:
+            shutil.copy(path, folder / "figures" / f"proof_of_time_{name}{path.suffix}")
+        command = f'make study NOTEBOOK=42_your_agent ARGS="-p agent {name}"'
+        notes += [f"{name}: Proof of Time's accuracy by message limit is not drawn before {command}"] * (not trials)
+    sections = {"Leaderboard": ([*notes, report.LEGEND], board)} | sections
+    sections |= {"Not drawn": (refused, None)} if refused else {}
+    shown = f"{len(names)} runs" if len(names) > MANY_NAMES else ", ".join(names)
+    title, page = f"{shown} on {one.name}", {"files": ["leaderboard.md", "leaderboard.csv"]}
+    drawn, page, _ = report.write_page(folder, title, sections, markdown="leaderboard.md", **page)
+    show(f"{title}: {len(drawn)} figure{'s' * (len(drawn) != 1)}; open in a browser:\n{page}")
+    tell("\n".join(refused))
+    return {"folder": str(folder), "figures": drawn, "refused": refused, "notes": notes}
+
+
+def load_runs(one, names):
+    """Return the `Scored` of a set with agents beside baselines and recorded models, asked at the first's moment."""
+    if one.name in REPLAY or has_runs(one):
+        return load_scores(one.folder or one.name, names)
+    chosen = gather_runs(one, names)
+    events, answers = (read_window(name, one.window) for name in ("events", "answers"))
+    predictions = keep_shared(read_predictions(chosen), chosen[: len(names)])
+    chosen = [run for run in chosen if run.label in set(predictions["agent_id"])]
+    events = events[events["event_id"].isin(predictions["event_id"])]
+    runs = [read_rows("runs", run).assign(is_own=isinstance(run.place, Path)) for run in chosen]
+    scores = score_predictions(predictions, answers, events)
+    return Scored(events, pd.concat(runs, ignore_index=True), predictions, scores)
+
+
+def gather_runs(one: QuestionSet, names: list[str]) -> list[Run]:
+    """Return the runs that could stand on a set's figures: those of the agents named, baselines, recorded models."""
+    if one.name in REPLAY:
+        return choose_runs(one, names)
+    every = list_runs(one.name)
+    chosen = [find_run(every, name, one.window)[0] for name in names]
+    return chosen + add_baselines(every, chosen, chosen[0].condition, recorded=True)
+
+
+def describe_shared(one: QuestionSet, names: list[str], scored: Scored) -> list[str]:
+    """Return sentences on the events that agents are ranked on, and on who was not asked them and is left out."""
+    if has_runs(one):
+        return ["agents that were asked different events: compare by `lead` or `adjusted`, and not by mean"]
+    n, shown, beside = len(scored.events), set(scored.runs["agent_id"]), gather_runs(one, names)
+    asked = read_predictions(beside).groupby("agent_id")["event_id"].nunique()
+    notes = [f"all scores are over the {n:,} events that {', '.join(names)} were asked, the baselines' too"]
+    own = asked.reindex([run.label for run in beside if {run.run_id, run.agent_id} & set(names)])
+    if own.max() > n:
+        told = ", ".join(f"{name} {count:,}" for name, count in own.items())
+        notes.append(f"asked in all: {told}; with fewer agents more events can be shared")
+    left = [run.label for run in beside if run.label not in shown]
+    return notes + [f"{name} is left out: it was asked {asked[name]:,} events, not all of these" for name in left]
+
+
+def draw_stated(scored, shown, one, folder, means):
+    """Draw the Brier errors and the calibration of agents that give probabilities; return sections of the page.
+
+    `shown` are the agents that stand on the figure. Where the set has prices the skill against them is a section.
+    """
+    rows, answers = scored.predictions[scored.predictions["agent_id"].isin(shown)], read_window("answers", one.window)
+    chances, (clusters, by) = list_chances(scored.events, answers, rows), find_clusters(scored.events)
+    if chances.empty:
+        return {"Probabilities": (["none was given: probabilities = true in an agent's table asks for them"], None)}
+    about = {"source": "runs, answers", "window": one.window, "status": "as given", "widths": f"95%, by {by}"}
+    with write_under(folder):
+        use_style()
+        draw_probabilities(means[means["agent_id"].isin(shown)], chances, clusters, about)
+    if has_runs(one):
+        return tabulate_skill(one)
+    if one.window not in PRICED:
+        return {}
+    own = scored.runs[scored.runs["is_own"] & scored.runs["agent_id"].isin(shown)]
+    moment = find_moment(own["condition"].fillna("").iloc[0]).removeprefix("asked at ") or "Mid"
+    text, table = tell_prices(scored.events, answers, rows, one.window, moment)[2:]
+    return {"Skill against the market's price": ([text], table)}
+
+
+# --- notebooks -------------------------------------------------------------------------------------------------------
+
+
+def list_notebooks(one, folder=ROOT / "notebooks"):
+    """Return {path: the parameters to give} of the notebooks that show agents on a question set.
+
+    Those of a set of the replay take its other sets; those whose own set has runs of its own take every such set.
+    `agents` is blank where a notebook takes it. One with a `replay_set` beside its `question_set` draws agents on that.
+    """
+    found = {}
+    for path in sorted(folder.glob("[0-9]*.ipynb")):
+        known = read_parameters(path)
+        takes = {"agents": ""} if "agents" in known else {}
+        name = "question_set"
+        if "replay_set" in known and not has_runs(one):
+            name = "replay_set"
+        elif "replay_set" in known:
+            takes = {}
+        own = known.get(name, "")
+        if takes_set(own, one, bool(takes)):
+            found[path] = takes | ({name: str(name_place(one))} if own else {})
+    return found
+
+
+def takes_set(own, one, takes_agents):
+    """Tell whether a notebook whose question set is `own` ("" for none) shows agents on another."""
+    if has_runs(one):
+        return bool(own) and is_recorded(own)
+    return takes_agents and (own == one.name or not own or {own, one.name} <= set(REPLAY))
+
+
+def is_recorded(name):
+    """Tell whether a name is that of a set with runs of its own."""
+    try:
+        return has_runs(find_set(name))
+    except ValueError:
+        return False
+
+
+def name_place(one):
+    """Return what a notebook finds a set by: its name, or the path of a folder elsewhere."""
+    return one.name if list_folders().get(one.name) == one.folder else one.folder or one.name
+
+
+def fill_agents(parameters, names):
+    """Return a notebook's parameters with the agents' names, where it takes them."""
+    return parameters | ({"agents": names} if "agents" in parameters else {})
+
+
+def tabulate_skill(one):
+    """Return a section with each run's Brier error beside the price's on the same questions; {} without prices."""
+    loaded = load_set(one.folder)
+    if loaded.prices.empty:
+        return {}
+    rows = loaded.rows().dropna(subset=["brier", "brier_price"])
+    rows = rows.assign(skill=rows["brier_price"] - rows["brier"])
+    matrix = rows.pivot_table(index="event_id", columns="agent_id", values="skill")
+    clusters = loaded.events.set_index("event_id")[loaded.about["unit"]]
+    table = summarize_clustered(matrix, clusters, ends=(-1, 1)).rename_axis("agent").reset_index()
+    shown = table[["agent", "mean", "low", "high", "n", "n_clusters"]].round(4)
+    text = "the price's Brier error minus the agent's, on the questions that have both (above 0: better than the price)"
+    return {"Skill against the market's price": ([text], shown)}
+
+
+def read_parameters(path):
+    """Return the parameters of a notebook with their defaults, {} where it has none."""
+    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
+        if "parameters" in cell["metadata"].get("tags", ()):
+            lines = [line for line in ast.parse("".join(cell["source"])).body if isinstance(line, ast.AnnAssign)]
+            return {line.target.id: ast.literal_eval(line.value) for line in lines}
+    return {}
+
+
+def run_notebook(path, parameters, folder):
+    """Run a notebook with some parameters into a folder; returns "", or why it could not be, in a sentence."""
+    work, made = folder / "work" / path.stem, folder / "notebooks" / path.name
+    for place in (work, made.parent):
+        place.mkdir(parents=True, exist_ok=True)
+    given = [part for name, value in parameters.items() for part in ("-r", name, value)]
+    command = [sys.executable, "-m", "papermill", "--no-progress-bar", "--cwd", str(ROOT / "notebooks"), *given]
+    house = {"JUPYTER_PATH": str(ROOT / ".ci/jupyter"), "JUPYTER_PREFER_ENV_PATH": "1"}
+    house |= {"DAYBEFORE_STORE": str(locate_output(STORE)), "DAYBEFORE_OUT": str(work.resolve())}
+    house["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
+    try:
+        limit = {"timeout": 60 * MINUTES, "env": os.environ | house}
+        done = subprocess.run([*command, str(path), str(made)], capture_output=True, text=True, check=False, **limit)
+    except subprocess.TimeoutExpired:
+        return f"it took more than {MINUTES} minutes"
+    for file in sorted((work / "figures").rglob("*.*")):
+        if file.suffix in (".png", ".svg", ".csv"):
+            shutil.move(file, folder / "figures" / file.name)
+    shutil.rmtree(work)
+    return describe_failure(done.stderr) if done.returncode else ""
+
+
+def describe_failure(trace):
+    r"""Return the sentence that a notebook's run ended with, without what kind of exception said it.
+
+    >>> describe_failure("Traceback ...\nValueError: mine answered 15 events; a level needs 25\n")
+    'mine answered 15 events; a level needs 25'
+    """
+    said = re.findall(r"^(?:\w+(?:Error|Exception): )(.+)$", re.sub(r"\x1b\[[0-9;]*m", "", trace), re.MULTILINE)
+    return said[-1] if said else trace.strip()[-200:] or "it ended without a word"

@@ -1,0 +1,118 @@
+"""`daybefore record` (make record): put models to the events of data/arms.toml and keep what they reply.
+
+What is recorded is not asked again, so an interrupted arm goes on where it was, and a finished one costs nothing.
+"""
+
+import math
+import time
+from contextlib import ExitStack
+
+from tqdm import tqdm
+
+from daybefore.agents.arms import SEED, list_recorded, load_arms, select_events
+from daybefore.agents.registry import check_entry, connect_agent, load_entries
+from daybefore.commands.main import show
+from daybefore.limits import end_after
+from daybefore.models.failures import LlmError
+from daybefore.models.llm import complete, open_door, open_recording
+from daybefore.models.local import describe_model, open_model
+from daybefore.models.recordings import Recordings, pack_recordings
+from daybefore.web.news import describe_articles
+from daybefore.windows import list_articles, open_window, read_window
+from helpers.faults import list_nearest
+from helpers.files import hash_text
+from helpers.question_sets import PUBLIC_WINDOWS
+
+COMMAND = "make record ARM="
+KEEPS = "replies are reduced: of each stands what was read of it, without prompt or prose"
+
+
+def main(arm_ids=(), minutes=None, again=None):
+    """Record arms, or with `again` ask so many recorded requests again. Raises ValueError for an unknown name."""
+    end, arms = end_after(minutes), load_arms()
+    for arm_id in arm_ids or (["qwen_zero_shot-A"] if again else arms):
+        if arm_id not in arms:
+            raise ValueError(f"no arm is called {arm_id!r}{list_nearest(arm_id, arms, 'data/arms.toml')}")
+        if again:
+            ask_again(arm_id, arms[arm_id], again)
+        else:
+            show(f"{arm_id}: {record_arm(arm_id, arms[arm_id], end)} events recorded")
+
+
+def record_arm(arm_id, arm, end=math.inf):
+    """Record an arm's events that are not complete yet, until a moment of time.monotonic(); returns how many it has.
+
+    Raises RuntimeError where a trial fails: what was recorded until then is kept.
+    """
+    entry, whole = load_entries(wanted=[arm["agent"]])[arm["agent"]], read_window("events", arm["window"])
+    events, n_trials = select_events(arm, whole), arm.get("trials", 1)
+    done = list_recorded(arm_id, n_trials)
+    left = [event for event in events.to_dict("records") if event["event_id"] not in done]
+    if not left or time.monotonic() > end:
+        return len(done)
+    if problem := check_entry(entry):
+        raise ValueError(f"{arm['agent']}: {problem}; nothing was asked")
+    articles = [] if entry["method"] == "zero_shot" else list_articles(arm["window"])
+    with ExitStack() as stack:
+        connection = open_model(entry, stack)
+        facts = describe_model(entry["model"]) | {"arm": arm_id, "agent": arm["agent"], "window": arm["window"]}
+        facts |= {"keeps": "values", "keeps_about": KEEPS} if arm["window"] in PUBLIC_WINDOWS else {}
+        facts |= {"articles": describe_articles(articles)} if articles else {}
+        facts |= {"trials": n_trials} if "trials" in arm else {}
+        facts |= {"about": arm.get("about"), "seconds": done}
+        facts |= {"events_sha256": hash_text(whole.to_csv(index=False, lineterminator="\n"))}
+        crawler = stack.enter_context(open_window(arm["window"], articles=articles))()
+        door = open_door(arm_id, live=True, connection=connection, command=COMMAND + arm_id)
+        stack.callback(door.recordings.close)
+        agent = connect_agent(entry, door)
+        try:
+            for event in tqdm(left, desc=arm_id, unit="event", initial=len(events) - len(left), total=len(events)):
+                if time.monotonic() > end:
+                    break
+                done[event["event_id"]] = ask_trials(agent, event, crawler, n_trials)
+        finally:
+            door.recordings.close()
+            if done:
+                pack_recordings(arm_id, facts | {"n_events": len(done)})
+    return len(done)
+
+
+def ask_trials(agent, event, crawler, n_trials):
+    """Ask an event so many times, as `sample` 0 and on; returns the seconds. Raises RuntimeError when a trial fails."""
+    steps = []
+    for sample in range(n_trials):
+        outcome = agent["forecast"](event | ({"sample": sample} if sample else {}), crawler)
+        if outcome.get("status") == "error":
+            raise RuntimeError(f"{event['event_id']}: {outcome['reason']}; what was recorded is kept")
+        steps += outcome["trace"]
+    return round(sum(step.get("duration_s") or 0 for step in steps), 1)
+
+
+def ask_again(arm_id, arm, n):
+    """Ask a local model `n` recorded requests again and print which replies differ and how many agree.
+
+    Only requests that stand alone are taken: a later turn's reply may depend on the cache of the turns before. Raises
+    LookupError when nothing is recorded, or its values alone, RuntimeError when a request fails.
+    """
+    if arm["window"] in PUBLIC_WINDOWS:
+        raise LookupError(f"of {arm_id} values alone are kept, not the requests: they cannot be asked again")
+    rows = [row for row in Recordings(arm_id).rows.values() if row["status"] == "ok"]
+    rows = [row for row in rows if not row["request"]["options"].get("extra_body", {}).get("cache_prompt")]
+    chosen, n_same = sorted(rows, key=lambda row: hash_text(f"{SEED}:{row['key']}"))[:n], 0
+    if not chosen:
+        raise LookupError(f"nothing is recorded of {arm_id}; `{COMMAND}{arm_id}` records it")
+    with ExitStack() as stack:
+        connection = open_model(load_entries(wanted=[arm["agent"]])[arm["agent"]], stack)
+        door = open_door("again", live=True, connection=connection)
+        stack.callback(door.recordings.close)
+        for row in tqdm(chosen, desc=f"{arm_id}, again", unit="request"):
+            try:
+                now = complete(door, row["request"], time.monotonic() + door.deadline_s, {"n_requests": 0})
+                now = open_recording({"status": "ok"} | now)["content"]
+            except LlmError as error:
+                failed = f"{arm_id}: request {row['key']} failed now ({error.status}): {error.reason}"
+                raise RuntimeError(failed) from None
+            n_same += now == row["content"]
+            if now != row["content"]:
+                show(f"{row['key']}: recorded {row['content']!r}, now {now!r}")
+    show(f"{arm_id}: {n_same} of {len(chosen)} replies are the recorded ones")

@@ -1,0 +1,50 @@
+"""`daybefore runs`: the runs of this machine, the newest first, with what they hold and what they cost."""
+
+from contextlib import closing
+
+import pandas as pd
+
+from daybefore.commands.main import show
+from daybefore.commands.report import write_table
+from daybefore.scoring.runs import Run, list_local
+from daybefore.store import open_store
+from helpers.files import STORE, locate_output
+from helpers.question_sets import find_set
+
+COUNTS = "SELECT run_id, count(*), sum(status = 'ok'), sum(cost_usd), max(started_at) FROM replies GROUP BY run_id"
+
+
+def main(window: str | None = None) -> dict:
+    """Print a row a run of the local store, or of those of one question set, and return them."""
+    runs = [run for run in list_local() if window in (None, run.window)]
+    if not runs:
+        show("no run is here yet; `make run AGENT=name LIMIT=20` makes one")
+        return {"runs": []}
+    with closing(open_store(locate_output(STORE))) as store:
+        counts = {row[0]: row[1:] for row in store.execute(COUNTS)}
+    rows = [describe_run(run, *counts[run.run_id]) for run in runs]
+    table = pd.DataFrame(rows).set_index("run")
+    table["USD"] = table["USD"].map("{:.3f}".format)
+    show(write_table(table))
+    show("a run is removed by `daybefore rm RUN`")
+    return {"runs": rows}
+
+
+def describe_run(run: Run, n: int, n_ok: int, cost: float | None, last: str | None) -> dict:
+    """Return a run's row: its id, question set, questions answered of those asked, US dollars, the last reply's day."""
+    return {
+        "run": run.run_id,
+        "set": name_set(run.window),
+        "ok": n_ok,
+        "asked": n,
+        "USD": cost or 0.0,
+        "last": (last or "-")[:10],
+    }
+
+
+def name_set(window: str) -> str:
+    """Return the name of a window's question set, the window itself where that set is gone."""
+    try:
+        return find_set(window).name
+    except ValueError:
+        return window

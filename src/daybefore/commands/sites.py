@@ -1,0 +1,95 @@
+"""`daybefore sites` (make sites): screen new sites and propose their templates by models, for a person to confirm.
+
+What was judged stays: a later call looks at the sites that are new, and writes the day's questions of the templates in
+whose row a person wrote yes. FutureX 3.2.1 and C.1.
+"""
+
+import os
+from contextlib import ExitStack
+from pathlib import Path
+
+import pandas as pd
+
+from daybefore.commands.main import show, tell
+from daybefore.commands.week import open_judge, read_now
+from daybefore.live.sites import (
+    SITE_COLUMNS,
+    TEMPLATE_COLUMNS,
+    fetch_text,
+    propose_templates,
+    read_sites,
+    screen_site,
+    write_questions,
+)
+from daybefore.web.guest import Guest
+from daybefore.web.pages import GatewayError
+from helpers.calendar import stamp_moment
+from helpers.faults import escape_cells
+from helpers.files import dump_json, locate_output, write_whole
+
+AGAIN = ("down", "unjudged")
+"""What became of a site that is looked at again."""
+
+
+def main(path, screens=(), writer=None, reader=None, *, now=None, out=None, ceiling_usd=None):
+    """Screen a csv's sites, propose and check templates, write the confirmed ones' questions; returns what was done.
+
+    Raises ValueError before anything is asked.
+    """
+    path, now = Path(path), read_now(now)
+    urls = read_sites(path)
+    folder = Path(out) if out else locate_output(f"data/sites/{path.stem}")
+    folder.mkdir(parents=True, exist_ok=True)
+    sites = read_table(folder / "sites.csv", SITE_COLUMNS)
+    templates = read_table(folder / "templates.csv", TEMPLATE_COLUMNS)
+    left = [url for url in urls if url not in set(sites.loc[~sites["status"].isin(AGAIN), "url"])]
+    if left and not (screens and writer and reader):
+        raise ValueError(f"{len(left)} sites are new: --screen NAME (one or more), --writer NAME and --reader NAME")
+    with ExitStack() as stack:
+        if left:
+            judges = {name: stack.enter_context(open_judge(name, ceiling_usd)) for name in screens}
+            write, read = (stack.enter_context(open_judge(name, ceiling_usd)) for name in (writer, reader))
+        guest = Guest(now)
+        for url in left:
+            kept = sites.loc[sites["status"] == "kept", "url"].tolist()
+            row, made = dict.fromkeys(SITE_COLUMNS, "") | {"url": url}, []
+            try:
+                text = fetch_text(guest, url)
+                row = screen_site(url, text, judges, kept)
+                if row["status"] == "kept":
+                    made = propose_templates(url, text, write, read, stamp_moment(now))
+            except GatewayError as error:
+                row |= {"status": "down", "reasons": str(error)}
+            row["fetched_at"] = stamp_moment(now)
+            tell(f"{url}: {row['status']}, {len(made)} templates")
+            sites = pd.concat([sites[sites["url"] != url], pd.DataFrame([row])], ignore_index=True)
+            templates = pd.concat([templates, pd.DataFrame(made, columns=list(TEMPLATE_COLUMNS))], ignore_index=True)
+            keep_table(folder / "sites.csv", sites)
+            keep_table(folder / "templates.csv", templates)
+    counts = sites["status"].value_counts()
+    show(f"sites: {len(sites)}: " + ", ".join(f"{n} {status}" for status, n in counts.items()))
+    is_passed, is_confirmed = templates["check"] == "passed", templates["confirmed"].str.strip().str.lower() == "yes"
+    show(f"templates: {len(templates)} proposed, {is_passed.sum()} passed their check, {is_confirmed.sum()} confirmed")
+    show(f"write yes into the column confirmed of {os.path.relpath(folder / 'templates.csv')}, then call this again")
+    found = {"folder": str(folder), "sites": counts.to_dict(), "n_templates": len(templates), "questions": None}
+    if rows := write_questions(templates, now.tz_localize(None)):
+        place = folder / f"questions-{now:%Y-%m-%d}.jsonl"
+        write_whole(place, "".join(dump_json(row) + "\n" for row in rows))
+        show(f"{len(rows)} questions of today: make week AGENT=name QUESTIONS={os.path.relpath(place)}")
+        found["questions"] = str(place)
+    return found
+
+
+def read_table(path, columns):
+    """Return a table that an earlier call kept, all cells as text; an empty one before the first."""
+    if not path.exists():
+        return pd.DataFrame(columns=list(columns))
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    if absent := sorted(set(columns) - set(table)):
+        raise ValueError(f"{path.name} has no column {absent[0]}; move it away, or put the column back")
+    return table[list(columns)]
+
+
+def keep_table(path, table):
+    """Write a table as csv, whole or not at all, safe for a spreadsheet."""
+    write_whole(path, escape_cells(table).to_csv(index=False, lineterminator="\n"))

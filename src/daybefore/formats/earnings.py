@@ -1,0 +1,116 @@
+"""Questions on companies' next quarter, with the analysts' consensus beside (FutureX 5.1).
+
+A file is a list of objects (json) or a csv with FutureX's columns: id, prompt, end_time (the day of the
+release), level, ground_truth, Std, `additional values`. The last is read as the consensus. Of the 50 public
+rows all ask for revenue, and Std is the distance of ground_truth from `additional values` plus one per cent
+of ground_truth: so a number is scored by the analysts' own error, and their forecast never earns 0.
+"""
+
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+
+from daybefore.formats.futurex import choose_start
+from daybefore.questions.levels import assign_level
+from helpers.calendar import ZONE, stamp_moment
+from helpers.faults import describe_problem, parse_text, raise_all, read_sheet, read_text
+from helpers.files import dump_json, hash_text
+from helpers.tables import check_table
+
+NEEDS = ("id", "prompt", "end_time")
+TRUTH, SPREAD, CONSENSUS = "ground_truth", "Std", "additional values"
+SOURCE_ID = "futurex_earnings"
+UNITS = {"eps": "US dollars a share", "revenue": "US dollars"}
+QUOTED = re.compile(r"event to be predicted:\s*[\"“](.*?)[\"”]\s*(?:\n|$)", re.DOTALL)
+EPS = re.compile(r"\bEPS\b|earnings per share|earnings a share", re.IGNORECASE)
+COMPANY = re.compile(r"(?:what will be|what will)\s+(.+?)(?:'s|’s|s')?\s+(?:revenue|EPS|earnings)", re.IGNORECASE)
+
+
+def read_earnings(path):
+    """Return a file's rows as dicts of text, numbers as float where there are any.
+
+    Raises Problems with file, row, column and reason; nothing of a file with a fault is taken.
+    """
+    path = Path(path)
+    if path.suffix == ".csv":
+        rows = read_sheet(path, NEEDS, filled=NEEDS, key=["id"]).to_dict("records")
+    else:
+        rows = parse_text(read_text(path), path.name)
+        if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
+            raise ValueError(f"{path.name}: wanted is a list of questions, each an object with {', '.join(NEEDS)}")
+    problems, seen, made = [], set(), []
+    for n, row in enumerate(rows):
+        given = {name: "" if row.get(name) is None else str(row[name]).strip() for name in (*NEEDS, "level")}
+        cells = [(name, "it is blank") for name in NEEDS if not given[name]]
+        if given["id"] in seen:
+            cells.append(("id", f"{given['id']!r} stands twice"))
+        seen.add(given["id"])
+        if not re.match(r"\d{4}-\d\d-\d\d", given["end_time"]):
+            cells.append(("end_time", f"{given['end_time']!r} is no day such as 2025-07-24"))
+        for name in (TRUTH, SPREAD, CONSENSUS):
+            given[name] = read_amount(row.get(name))
+            if given[name] is None and row.get(name) not in (None, ""):
+                cells.append((name, f"{row[name]!r} is no number"))
+        problems += [describe_problem(path.name, n, name, words) for name, words in cells]
+        made.append(given)
+    raise_all(problems)
+    return made
+
+
+def read_amount(cell):
+    """Return a cell as a number, None for a blank one and for what is none.
+
+    >>> read_amount("10020000000.0000"), read_amount(""), read_amount("plenty"), read_amount("inf")
+    (10020000000.0, None, None, None)
+    """
+    try:
+        number = float(str(cell).strip().replace(",", ""))
+    except ValueError:
+        return None
+    return number if abs(number) < float("inf") else None
+
+
+def build_events(rows):
+    """Return (events, answers, consensus) of some rows, each question asked a week before its day (3.4.1).
+
+    `consensus` has event_id, item (the company), metric (revenue, eps), consensus and actual, both in the unit of the
+    question; blank where a row has none. Answers are of the rows whose ground_truth is known.
+    """
+    events, answers, beside = [], [], []
+    for row in rows:
+        found = QUOTED.search(row["prompt"])
+        question = " ".join((found[1] if found else row["prompt"]).split())
+        metric = "eps" if EPS.search(question) else "revenue"
+        named = COMPANY.search(question)
+        company = named[1] if named else row["id"]
+        end = pd.Timestamp(row["end_time"][:10], tz=ZONE)
+        event_id = f"earnings-{row['id']}"
+        events.append(
+            {
+                "event_id": event_id,
+                "paper": "futurex",
+                "window": "E",
+                "cluster_id": f"company-{hash_text(company.casefold(), 8)}",
+                "source_id": SOURCE_ID,
+                "prompt": question,
+                "kind": "number",
+                "unit": UNITS[metric],
+                "as_of": choose_start(end, None),
+                "resolves_at": stamp_moment(end),
+                "level": int(float(row["level"])) if row["level"] else assign_level("number", 0, "low"),
+                "resolution_criteria": f"The figure that the company itself reports; due on {row['end_time']}.",
+                "provenance": "FutureX",
+                "is_synthetic": False,
+                "metadata": dump_json({"metric": metric}),
+            }
+        )
+        if row[TRUTH] is not None:
+            rule = None if row[SPREAD] is None else "file"
+            answer = {"event_id": event_id, "value": json.dumps(row[TRUTH]), "status": "ok", "method": SOURCE_ID}
+            answers.append(answer | {"spread": row[SPREAD], "spread_rule": rule})
+        facts = {"event_id": event_id, "item": company, "metric": metric}
+        beside.append(facts | {"consensus": row[CONSENSUS], "actual": row[TRUTH]})
+    answers = pd.DataFrame(answers, columns=["event_id", "value", "status", "method", "spread", "spread_rule"])
+    return check_table("events", pd.DataFrame(events)), check_table("answers", answers), pd.DataFrame(beside)

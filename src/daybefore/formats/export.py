@@ -1,0 +1,229 @@
+"""A run as others' tools read it: an Inspect log, every-eval-ever records, a data set of the hub, ForecastBench's file.
+
+Each writes into a folder and returns the files' paths. Words of question sets that are not ours to pass on
+(`QuestionSet.is_public`) are left out: their rows have ids, answers and scores.
+"""
+
+import json
+from contextlib import suppress
+from typing import NamedTuple
+
+import pandas as pd
+
+from daybefore.formats.forecastbench import build_submission, find_chance
+from daybefore.scoring.runs import read_rows
+from helpers.files import dump_json, parse_json
+from helpers.means import find_clusters, summarize_clustered
+from helpers.question_sets import find_set
+from helpers.scores import score_predictions, select_headline
+
+TASK, ORGANIZATION = "daybefore", "Daybefore (a run of its user's)"
+WITHHELD = "(the question's words stand in the public set, under its id)"
+SCALES = {"score": (False, 1.0), "brier": (True, 2.0)}
+"""Metric -> (lower is better, its largest value)."""
+
+
+class Exported(NamedTuple):
+    """A run with what it was asked: its row (a dict), its set, and a row a question with prediction and score."""
+
+    run: dict
+    question_set: object
+    rows: pd.DataFrame
+    brier: pd.DataFrame
+
+
+def gather_run(run, events, answers):
+    """Return the `Exported` of a run (`scoring.runs.Run`), events and answers those of its set.
+
+    A row a question that was asked: prompt (withheld where it is not ours), options, answer, value, probability,
+    distribution, status, score of the headline metric, tokens and cost where the run has replies.
+    """
+    one, key = find_set(run.window), "event_id"
+    predictions = read_rows("predictions", run).query("sample == 0")
+    asked = events[events[key].isin(predictions[key])].drop(columns="as_of")
+    scores = score_predictions(predictions, answers, events)
+    headline = select_headline(scores, asked)[[key, "score", "is_missing"]]
+    kept = "event_id status reason value probability distribution rationale as_of".split()
+    rows = asked.merge(predictions[kept], on=key).merge(headline, "left", key)
+    rows = rows.merge(answers[[key, "value"]].rename(columns={"value": "answer"}), "left", key)
+    with suppress(FileNotFoundError):  # a recorded run keeps its requests apart
+        usage = "event_id started_at duration_s n_input_tokens n_output_tokens cost_usd reply".split()
+        rows = rows.merge(read_rows("replies", run, timings=True).query("sample == 0")[usage], "left", key)
+    if one.is_public:
+        rows["prompt"] = WITHHELD
+    brier = scores[(scores["metric"] == "brier") & scores["is_scored"].astype(bool)]
+    return Exported(read_rows("runs", run).to_dict("records")[0], one, rows.sort_values(key), brier)
+
+
+def clean_records(rows):
+    """Return a table's rows as dicts of plain values, blanks as None."""
+    return json.loads(rows.to_json(orient="records", double_precision=12))
+
+
+def name_model(found):
+    """Return how a run's model is called where a name must stand: the model, else the agent."""
+    return found.run["model"] if isinstance(found.run.get("model"), str) else f"{TASK}/{found.run['agent_id']}"
+
+
+def write_value(value, options=None):
+    """Return a prediction's or answer's value (opened JSON) as text, a letter with what it stands for.
+
+    >>> write_value("A", {"A": "Yes"}), write_value(["A", "B"]), write_value(12.5), write_value(None)
+    ('A (Yes)', 'A, B', '12.5', '')
+    """
+    if isinstance(value, str) and (options or {}).get(value):
+        return f"{value} ({options[value]})"
+    if isinstance(value, list):
+        return ", ".join(map(str, value))
+    return f"{value:.15g}" if isinstance(value, float) else "" if value is None else str(value)
+
+
+def write_inspect(found, folder):
+    """Write an Inspect log (.eval), which `inspect view` shows. Raises ModuleNotFoundError without inspect-ai."""
+    from inspect_ai import log as inspect_log
+    from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput, ModelUsage
+    from inspect_ai.scorer import Score
+
+    samples = []
+    for row in clean_records(found.rows):
+        value = write_value(parse_json(row["value"]))
+        said = row.get("reply") or value or f"({row['status']})"
+        options = list((parse_json(row["options"]) or {}).values()) if row["options"] else None
+        notes = {name: row[name] for name in ("level", "kind", "source_id", "as_of", "resolves_at", "status", "reason")}
+        scored = {} if row["score"] is None else {"score": Score(value=row["score"], answer=value)}
+        n_in, n_out = (int(row.get(name) or 0) for name in ("n_input_tokens", "n_output_tokens"))
+        usage = ModelUsage(input_tokens=n_in, output_tokens=n_out, total_tokens=n_in + n_out)
+        samples.append(
+            inspect_log.EvalSample(
+                id=row["event_id"],
+                epoch=1,
+                input=row["prompt"],
+                choices=options,
+                target=write_value(parse_json(row["answer"])),
+                messages=[ChatMessageUser(content=row["prompt"]), ChatMessageAssistant(content=said)],
+                output=ModelOutput.from_content(name_model(found), said),
+                scores=scored,
+                metadata=notes,
+                model_usage={name_model(found): usage} if n_in else {},
+                total_time=row.get("duration_s"),
+            )
+        )
+    scores = found.rows["score"].dropna()
+    metric = inspect_log.EvalMetric(name="mean", value=float(scores.mean()) if len(scores) else float("nan"))
+    moments = found.rows.get("started_at", pd.Series(dtype=str)).dropna().tolist() or [found.rows["as_of"].max()]
+    made = inspect_log.EvalLog(
+        status="success",
+        eval=inspect_log.EvalSpec(
+            run_id=found.run["run_id"],
+            created=min(moments),
+            task=f"{TASK}/{found.question_set.name}",
+            model=name_model(found),
+            dataset=inspect_log.EvalDataset(name=found.question_set.name, samples=len(samples)),
+            config=inspect_log.EvalConfig(),
+            metadata={"agent_id": found.run["agent_id"], "condition": found.run.get("condition")},
+        ),
+        results=inspect_log.EvalResults(
+            total_samples=len(samples),
+            completed_samples=len(samples),
+            scores=[inspect_log.EvalScore(name="score", scorer="daybefore", metrics={"mean": metric})],
+        ),
+        stats=inspect_log.EvalStats(started_at=min(moments), completed_at=max(moments)),
+        samples=samples,
+    )
+    path = folder / f"{found.run['run_id']}.eval"
+    inspect_log.write_eval_log(made, str(path), format="eval")
+    return [path]
+
+
+def write_records(found, folder, now=0):
+    """Write every-eval-ever's record of a run (schema 0.2.1): a result a metric. `now` is a Unix time."""
+    results, (clusters, by), name = [], find_clusters(found.rows), found.question_set.name
+    for metric, rows in (("score", found.rows), ("brier", found.brier)):
+        if (values := rows.set_index("event_id")["score"].dropna()).empty:
+            continue
+        is_error, most = SCALES[metric]
+        mean = summarize_clustered(values.to_frame("score"), clusters).loc["score"]
+        uncertainty = {"num_samples": len(values)}
+        if pd.notna(mean["low"]):
+            ends = {"lower": mean["low"], "upper": mean["high"], "confidence_level": 0.95}
+            uncertainty["confidence_interval"] = ends | {"method": f"jackknife by {by} (CR3)"}
+        about = {"lower_is_better": is_error, "score_type": "continuous", "min_score": 0.0, "max_score": most}
+        result = {"evaluation_name": f"{TASK}/{name}/{metric}", "metric_config": about}
+        result["source_data"] = {"dataset_name": name, "source_type": "other"}
+        results.append(result | {"score_details": {"score": mean["mean"], "uncertainty": uncertainty}})
+    source = {"source_type": "evaluation_run", "source_organization_name": ORGANIZATION}
+    record = {
+        "schema_version": "0.2.1",
+        "evaluation_id": f"{TASK}/{found.run['run_id']}/{now}",
+        "retrieved_timestamp": str(now),
+        "source_metadata": source | {"evaluator_relationship": "third_party"},
+        "eval_library": {"name": TASK, "version": str(found.run.get("code_version") or "unknown")},
+        "model_info": {"name": name_model(found), "id": name_model(found)},
+        "evaluation_results": results,
+    }
+    path = folder / f"{found.run['run_id']}.json"
+    path.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
+    return [path]
+
+
+CARD = """---
+license: other
+configs:
+- config_name: default
+  data_files:
+  - {{split: test, path: data/test.parquet}}
+---
+
+# {agent} on {set}
+
+Predictions of `{model}` on {n} questions asked as of {first} to {last}, scored by
+FutureX's rules (`score`, 0 to 1). `answer` is blank where a question is not settled.
+Rows hold values of the questions' sources, each under its terms (data/replay/manifest.csv of Daybefore).
+"""
+
+
+def write_dataset(found, folder):
+    """Write a folder that `datasets.load_dataset` reads: data/test.parquet and a card with licence and dates."""
+    columns = (
+        "event_id prompt kind options level domain source_id as_of resolves_at status value probability distribution "
+        "answer score"
+    ).split()
+    table = found.rows.reindex(columns=columns).astype({"level": "Int64", "score": "float64", "probability": "float64"})
+    path, days = folder / "data/test.parquet", table["as_of"].str[:10]
+    path.parent.mkdir(parents=True, exist_ok=True)
+    table.to_parquet(path, index=False)
+    facts = {"agent": found.run["agent_id"], "set": found.question_set.name, "model": name_model(found)}
+    card = CARD.format(**facts, n=len(table), first=days.min(), last=days.max())
+    (folder / "README.md").write_text(card, encoding="utf-8")
+    return [path, folder / "README.md"]
+
+
+def write_forecastbench(found, folder):
+    """Write ForecastBench's submission of a run on yes/no questions: the probability of yes, 0.5 where none came.
+
+    Raises ValueError where the run was asked no yes/no question.
+    """
+    rows = found.rows[
+        [sorted((parse_json(cell) or {}).values()) == ["No", "Yes"] for cell in found.rows["options"].fillna("{}")]
+    ]
+    if rows.empty:
+        raise ValueError(f"{found.run['run_id']} was asked no yes/no question, which is all that ForecastBench takes")
+    forecasts = []
+    for row in clean_records(rows):
+        options, value, distribution = (parse_json(row[name]) for name in ("options", "value", "distribution"))
+        letter = next(letter for letter, text in options.items() if text == "Yes")
+        chance = find_chance(letter, value, row["probability"], distribution)
+        forecasts.append((row["event_id"], row["source_id"], chance, row["resolves_at"][:10], row["rationale"]))
+    due = max(row["as_of"][:10] for row in clean_records(rows))
+    made = build_submission(ORGANIZATION, name_model(found), f"{due}-{found.question_set.name}.json", forecasts)
+    path = folder / f"{due}.{TASK}.{found.run['agent_id']}.json"
+    path.write_text(dump_json(made) + "\n", encoding="utf-8")
+    return [path]
+
+
+WRITERS = {
+    "inspect": write_inspect,
+    "records": write_records,
+    "dataset": write_dataset,
+    "forecastbench": write_forecastbench,
+}

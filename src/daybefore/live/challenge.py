@@ -1,0 +1,286 @@
+"""The weekly challenge's questions, or a file of one's own: fetched at a commit, checked row by row, made events.
+
+FutureX publishes each week's questions as the data set `futurex-ai/Futurex-Online` of the Hugging Face hub (columns id,
+prompt, end_time, level; parquet). A file of one's own has `id` and `prompt`, and may have `end_time`, `level`,
+`options`, `kind`, `unit`, as csv, json, jsonl or parquet. What a row does not say is read from its prompt (`shapes`).
+"""
+
+import re
+from pathlib import Path
+from typing import Annotated, Any, NamedTuple
+
+import pandas as pd
+import pyarrow.parquet as pq
+from pydantic import StringConstraints
+
+from daybefore.formats.forecastbench import list_resolutions, list_rows
+from daybefore.formats.futurex import name_labels, name_letters
+from daybefore.formats.markets import YEARS
+from daybefore.live.shapes import NOISE, Shape, read_shape, read_two
+from daybefore.questions.levels import assign_level
+from helpers.calendar import ZONE, stamp_moment
+from helpers.faults import find_faults, name_field, parse_text, raise_all, read_lines, read_text
+from helpers.files import dump_json, hash_text
+from helpers.public_files import hash_file
+from helpers.tables import KINDS, LEVELS, Amount, Moment, Share, Text, allow, check_table, form, one_of
+
+DATASET, ANSWERS = "futurex-ai/Futurex-Online", "futurex-ai/Futurex-Past"
+"""The hub's data sets of this week's questions, and of those that have an answer."""
+
+SOURCE_ID = "futurex_live"
+MAX_PROMPT = 30_000
+"""Characters of a prompt."""
+
+N_COMMIT = 12
+"""Digits of a commit by which a week's folder and runs are called."""
+
+DIGITS = re.compile(r"\s*\d+(?:\.\d+)?\s*")
+READERS = (".parquet", ".csv", ".json", ".jsonl")
+LISTED, ORDERED = ("single", "multi"), ("ranking", "list")
+LABELS = name_labels()
+AMOUNTS = {"level", "spread", "price"}
+
+
+def read_options(given):
+    """Return {letter: text} of options: an object by letter, a list, or JSON of either. Raises ValueError.
+
+    >>> read_options('["Yes", "No"]')
+    {'A': 'Yes', 'B': 'No'}
+    """
+    given = parse_text(given, "options") if isinstance(given, str) else given
+    given = list(given) if hasattr(given, "tolist") else given  # parquet's
+    if isinstance(given, list) and len(given) <= len(LABELS):
+        given = dict(zip(LABELS, given, strict=False))
+    if not isinstance(given, dict) or not all(isinstance(text, str) for text in given.values()):
+        raise ValueError
+    found = {letter: strip_label(letter, " ".join(text.split())) for letter, text in given.items()}
+    n_different = len({text.casefold() for text in found.values()} - {""})
+    orders = (LABELS[: len(found)], name_letters(len(found)))  # after Z: [ and on, or AA
+    if len(found) < 2 or n_different < len(found) or list(found) not in orders:
+        raise ValueError
+    return found
+
+
+def strip_label(letter, text):
+    """Return an option's own words, where its text repeats its label as FutureX's options do.
+
+    >>> strip_label("A", "A. the outcome be Tie"), strip_label("A", "A. Ruiz wins")
+    ('Tie', 'A. Ruiz wins')
+    """
+    bare = text.removeprefix(f"{letter}.").strip()
+    return NOISE.sub("", bare) if NOISE.match(bare) else text
+
+
+def read_end(text):
+    """Return the moment at which a question's window ends: a day ends with itself, UTC+8. Raises ValueError.
+
+    >>> read_end("2026-03-10").isoformat(), read_end("2026-03-10 12:00:00").isoformat()
+    ('2026-03-11T00:00:00+08:00', '2026-03-10T12:00:00+08:00')
+    """
+    if not re.match(r"\d{4}-\d\d-\d\d", text := text.strip()):
+        raise ValueError(text)
+    moment = pd.Timestamp(text)
+    if not YEARS[0] <= moment.year <= YEARS[1]:
+        raise ValueError(text)
+    if re.fullmatch(r"\d{4}-\d\d-\d\d(?:[T ]00:00(?::00)?)?", text):
+        moment += pd.Timedelta(days=1)
+    return moment.tz_localize(ZONE) if moment.tzinfo is None else moment.tz_convert(ZONE)
+
+
+MAX_OPEN, N_BATCH = 200_000_000, 256
+"""Bytes that a parquet file may open to, and rows of it that are read at a time."""
+
+ID = Annotated[str, StringConstraints(pattern=r"^[\w.:-]{1,100}$")]
+TEXT = Annotated[
+    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_PROMPT, pattern=r"^[^\x00]*$")
+]
+Name = allow(ID, "an id of up to 100 letters, digits and . : _ -")
+Prompt = allow(TEXT, f"a text of up to {MAX_PROMPT:,} characters")
+End = allow(str, "a day or moment such as 2026-03-11", test=read_end)
+Options = allow(Any, "2 to 58 different texts by letter from A (a list, an object, JSON)", test=read_options)
+FIELDS = dict(id=Name, prompt=Prompt, end_time=End, level=one_of(*LEVELS), options=Options, kind=one_of(*KINDS))
+FIELDS |= dict(unit=Text, spread=Amount, venue=Name, cluster=Text, criteria=Text, price=Share, fetched_at=Moment)
+Row = form("id", "prompt", url=Text, question_set=Text, **FIELDS)
+"""What a row of questions may hold; other columns are left alone. From `venue` on: what a market or ForecastBench says
+of a question (`live.venues`): how it is settled, the price of its first option, and when that was fetched."""
+
+TOLD = ("price", "fetched_at", "url", "question_set")
+"""Of these what an event keeps in its metadata, which no prompt shows."""
+
+
+class Batch(NamedTuple):
+    """Questions as they were found: rows (dicts), where they are from, the commit or digest, what its message says."""
+
+    rows: list
+    source: str
+    commit: str
+    message: str = ""
+    is_challenge: bool = False
+
+
+# --- from the hub, or a file -----------------------------------------------------------------------------------------
+
+
+def fetch_batch(place=None, commit=None):
+    """Return the Batch of a file of questions, or without one of the hub's newest commit (or that of `commit`).
+
+    Raises ValueError with what is wrong: no such file, no answer of the hub, a malformed row (`check_rows`).
+    """
+    if place is not None:
+        path = Path(place)
+        if not path.is_file():
+            raise ValueError(f"there is no file {path}")
+        return Batch(check_rows(read_rows(path, path.name), path.name), path.name, hash_file(path))
+    rows, commit, message = fetch_rows(DATASET, commit)
+    return Batch(check_rows(rows, DATASET), DATASET, commit, message, is_challenge=True)
+
+
+def fetch_rows(name, revision=None):
+    """Return (rows, commit, the commit's message) of a data set of the hub, all its parquet files of `data/`.
+
+    Raises ValueError where the hub does not answer, or has no such data set or file.
+    """
+    import httpx
+    from huggingface_hub import list_repo_commits, snapshot_download  # here: a second to import
+    from huggingface_hub.errors import HfHubHTTPError
+
+    try:
+        first = list_repo_commits(name, repo_type="dataset", revision=revision)[0]
+        given = {"repo_type": "dataset", "revision": first.commit_id, "allow_patterns": "data/train-*.parquet"}
+        paths = sorted(Path(snapshot_download(name, **given)).glob("data/train-*.parquet"))
+    except (HfHubHTTPError, httpx.HTTPError, OSError) as error:  # without a network the last but one
+        said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+        advice = "try again, or fetch the file by hand and give it (QUESTIONS=file)"
+        raise ValueError(f"the hub did not give {name} ({said}); {advice}") from None
+    if not paths:
+        told = f"{name} at {first.commit_id[:N_COMMIT]} has no file data/train-*.parquet"
+        raise ValueError(f"{told}; look at it on the hub")
+    return [row for path in paths for row in read_rows(path, name)], first.commit_id, first.title
+
+
+def read_rows(path, name):
+    """Return a file's rows as dicts, blank cells left out. Raises ValueError with the file's name, of json its row."""
+    if path.suffix not in (*READERS, ""):
+        raise ValueError(f"{name}: a file of questions ends in {', '.join(READERS)}, not {path.suffix}")
+    try:
+        if path.suffix == ".csv":
+            rows = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")
+        elif path.suffix == ".json":
+            rows = parse_text(read_text(path), name)
+        elif path.suffix == ".jsonl":
+            rows = [row for _, row in read_lines(path)]
+        else:  # the hub's copies have no suffix
+            rows = read_parquet(path)
+    except (ValueError, OSError) as error:  # pandas' and pyarrow's own are ValueErrors
+        raise ValueError(f"{name} cannot be read as {path.suffix or '.parquet'} ({str(error)[:120]})") from None
+    if isinstance(rows, dict) and "forecast_due_date" in rows:
+        rows = list_resolutions(rows, name) if "resolutions" in rows else list_rows(rows, name)
+    if not isinstance(rows, list):
+        raise ValueError(f"{name} holds a {type(rows).__name__}; wanted is a list of questions")
+    return [clean_row(row) if isinstance(row, dict) else row for row in rows]
+
+
+def read_parquet(path):
+    """Return a parquet file's rows as dicts. Raises ValueError for one that opens to over `MAX_OPEN` bytes.
+
+    It is read a batch at a time, since a small file can hold one text a million times.
+    """
+    rows, size = [], 0
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(batch_size=N_BATCH):
+            size += batch.nbytes
+            if size > MAX_OPEN:
+                raise ValueError(f"it opens to over {MAX_OPEN // 1_000_000} MB")
+            rows += batch.to_pandas().to_dict("records")
+    return rows
+
+
+def clean_row(row):
+    """Return a row of plain values without blank cells: numpy's numbers as Python's, moments as text."""
+    cells = {str(name): cell.item() if hasattr(cell, "item") else cell for name, cell in row.items()}
+    cells = {name: cell for name, cell in cells.items() if cell is not None and cell != "" and cell == cell}
+    if isinstance(cells.get("id"), int) and not isinstance(cells["id"], bool):
+        cells["id"] = str(cells["id"])
+    for name in AMOUNTS & set(cells):  # which a csv holds as text
+        if isinstance(cells[name], str) and DIGITS.fullmatch(cells[name]):
+            cells[name] = float(cells[name])
+    if isinstance(cells.get("level"), float) and cells["level"].is_integer():
+        cells["level"] = int(cells["level"])
+    if hasattr(cells.get("end_time"), "isoformat"):
+        cells["end_time"] = cells["end_time"].isoformat()
+    return cells
+
+
+# --- rows that can be asked ------------------------------------------------------------------------------------------
+
+
+def check_rows(rows, name):
+    """Return rows that are whole, options as {letter: text}. Raises Problems with row and field of each fault."""
+    if not rows:
+        raise ValueError(f"{name} holds no question")
+    problems, seen, made = [], {}, []
+    for n, row in enumerate(rows, 1):
+        if not isinstance(row, dict):
+            problems.append(f"{name}, row {n}: wanted is an object with id and prompt, not {type(row).__name__}")
+            continue
+        known = {field: row[field] for field in Row.model_fields if field in row}
+        faults = [(name_field(at), words) for at, words in find_faults(known, Row)] or check_kind(known)
+        if not faults and (first := seen.setdefault(row["id"], n)) != n:
+            faults = [("id", f"{row['id']!r} stands in row {first} already")]
+        problems += [f"{name}, row {n}{', ' * bool(field)}{field}: {words}" for field, words in faults]
+        if not faults:
+            made.append(known | ({"options": read_options(known["options"])} if "options" in known else {}))
+    raise_all(problems)
+    return made
+
+
+def check_kind(row):
+    """Return what is wrong with a row's kind beside its options: [(field, words)]."""
+    kind, options = row.get("kind"), row.get("options")
+    if kind in LISTED and not options and not read_shape(row["prompt"]).options:
+        return [("kind", f"{kind} needs options, in their column or as lettered lines of the prompt")]
+    if options and kind not in (None, *LISTED, *ORDERED):
+        return [("options", f"a question of kind {kind} has none")]
+    return []
+
+
+def find_shape(row):
+    """Return the Shape of a checked row: what it says itself, and of what it does not what its prompt does."""
+    shape = read_shape(row["prompt"])
+    if options := row.get("options"):
+        writes = "text" if read_two(row["prompt"]) == options else "letter"
+        shape = Shape(row.get("kind") or (shape.kind if shape.options else "single"), options, writes=writes)
+    elif kind := row.get("kind"):
+        is_same = kind == shape.kind or (kind in (*LISTED, *ORDERED) and shape.options)
+        shape = shape._replace(kind=kind, is_known=True) if is_same else Shape(kind, k=shape.k, unit=shape.unit)
+    return shape._replace(unit=row["unit"]) if row.get("unit") else shape
+
+
+def build_events(batch, as_of):
+    """Return the events table of a batch, asked as of a moment; `metadata` says how each is written and if it is known.
+
+    The prompt is the question, whole. Its window (`name_window`) is the batch's own.
+    """
+    made = []
+    for row in batch.rows:
+        shape, end = find_shape(row), stamp_moment(read_end(row["end_time"])) if "end_time" in row else None
+        told = f"The question closes at {end}; it" if end else "It"
+        told += " is settled by what is published by then."
+        if "criteria" in row:
+            told = f"{row['criteria']} The question closes at {end}."
+        event = {"event_id": row["id"], "paper": "futurex", "window": name_window(batch), "as_of": as_of}
+        event |= {"cluster_id": row.get("cluster"), "source_id": row.get("venue") or SOURCE_ID, "resolves_at": end}
+        event |= {"prompt": row["prompt"].strip(), "options": dump_json(shape.options)}
+        event |= {"kind": shape.kind, "k": shape.k, "unit": shape.unit, "is_synthetic": False}
+        event["level"] = row.get("level") or assign_level(shape.kind, len(shape.options or ()), "low")
+        event["resolution_criteria"] = told
+        event["provenance"] = f"{batch.source}@{batch.commit[:N_COMMIT]}"
+        about = {"writes": shape.writes, "is_known": shape.is_known}
+        event["metadata"] = dump_json(about | {name: row[name] for name in TOLD if name in row})
+        made.append(event)
+    return check_table("events", pd.DataFrame(made))
+
+
+def name_window(batch):
+    """Return the word that the runs on a batch carry: "week" or "ask", and digits of its commit."""
+    return ("week" if batch.is_challenge else "ask") + hash_text(batch.commit, 8)

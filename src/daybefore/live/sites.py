@@ -1,0 +1,139 @@
+"""New sites and their templates, proposed and checked by models, confirmed by a person (FutureX 3.2.1, C.1).
+
+A page is fetched as a guest. Models screen it: is it a duplicate, suitable, and how often is it updated? Of one that
+is kept a model proposes templates with the answer of now; a template passes if what it quotes stands on the page and a
+reader, which is not shown the answer, reads the same off the page twice. The rest is a person's: nothing is asked of
+an agent before somebody wrote yes. A page is data: what it says reaches the models inside a prompt, and nowhere else.
+"""
+
+from typing import Any
+
+import pandas as pd
+
+from daybefore.live.day import MAX_SHOWN, cut_page, read_answer
+from daybefore.models.grammars import make_schema
+from daybefore.prompts import read_prompt
+from daybefore.replies.parse import parse_prediction
+from daybefore.web.guest import Guest
+from daybefore.web.pages import GatewayError, decode_body
+from helpers.faults import describe_problem, raise_all, read_sheet
+from helpers.files import dump_json, hash_text
+from helpers.tables import SITE_TYPES
+
+FREQUENCIES = ("daily", "weekly", "monthly", "rarely", "unknown")
+OFTEN = FREQUENCIES[:3]
+"""How often a page may be updated that is kept."""
+N_TEMPLATES = 3
+TEXT = {"type": "string"}
+SCREEN = make_schema(
+    suitable={"enum": ["yes", "no"]},
+    updated={"enum": list(FREQUENCIES)},
+    duplicate={"type": "integer", "minimum": 0},
+    site_type={"enum": list(SITE_TYPES)},
+    reason=TEXT,
+)
+TEMPLATE = make_schema(
+    question=TEXT,
+    kind={"enum": ["number", "text", "ranking"]},
+    unit=TEXT,
+    period={"enum": ["daily", "weekly"]},
+    answer=TEXT,
+    quote=TEXT,
+)
+TEMPLATES = make_schema(templates={"type": "array", "items": TEMPLATE, "maxItems": N_TEMPLATES})
+SITE_COLUMNS = ("url", "status", "updated", "site_type", "duplicate_of", "reasons", "fetched_at")
+TEMPLATE_COLUMNS = ("id", "url", "question", "kind", "unit", "period", "answer", "quote", "check", "confirmed")
+
+
+def read_sites(path) -> list[str]:
+    """Return the addresses of a csv (column url). Raises Problems with file, row, column and reason."""
+    table = read_sheet(path, ("url",), comments=True, filled=("url",), key=["url"])
+    wrong = [(n, url) for n, url in table["url"].items() if not url.startswith("https://")]
+    raise_all(describe_problem(path.name, n, "url", f"{url!r} does not begin with https://") for n, url in wrong)
+    return table["url"].tolist()
+
+
+def fetch_text(guest: Guest, url: str) -> str:
+    """Return a page's text, cut to what a model is shown. Raises GatewayError."""
+    status, headers, body = guest.get(url)
+    if status != 200:
+        raise GatewayError("down", f"{url}: the site answered {status}")
+    return cut_page(decode_body(body, headers.get("content-type", "")), [])
+
+
+def screen_site(url: str, text: str, judges: dict[str, Any], kept: list[str]) -> dict:
+    """Return what models make of a page: a row of `SITE_COLUMNS` without the moment.
+
+    `judges` maps names to `consult`; `kept` are the pages taken so far. All that have a verdict must find it suitable,
+    no duplicate, and updated at least monthly; without any verdict it is unjudged.
+    """
+    known = "\n".join(f"{n}. {one}" for n, one in enumerate(kept, 1)) or "none"
+    prompt = read_prompt("site_screen").format(known=known, url=url, page=text[:MAX_SHOWN])
+    row = dict.fromkeys(SITE_COLUMNS, "") | {"url": url}
+    reasons, faults, values = [], [], []
+    for name, consult in judges.items():
+        verdict = consult(prompt, SCREEN)
+        if verdict.value is None:
+            reasons.append(f"{name}: no verdict ({verdict.status})")
+            continue
+        said = verdict.value
+        values.append(said)
+        reasons.append(f"{name}: {said['reason']}")
+        if 0 < said["duplicate"] <= len(kept):
+            row["duplicate_of"] = kept[said["duplicate"] - 1]
+            faults.append("duplicate")
+        elif said["suitable"] == "no":
+            faults.append("unsuitable")
+        elif said["updated"] not in OFTEN:
+            faults.append("rarely updated")
+    row["reasons"] = "; ".join(reasons)
+    if not values:
+        return row | {"status": "unjudged"}
+    row |= {"updated": values[0]["updated"], "site_type": values[0]["site_type"]}
+    return row | {"status": faults[0] if faults else "kept"}
+
+
+def propose_templates(url: str, text: str, writer: Any, reader: Any, fetched_at: str) -> list[dict]:
+    """Return the templates (rows of `TEMPLATE_COLUMNS`) that a model proposes, each with what its check came to.
+
+    `check` is "passed", or why a person should not rely on it; without a reply there is none.
+    """
+    verdict = writer(read_prompt("site_templates").format(url=url, page=text[:MAX_SHOWN], n=N_TEMPLATES), TEMPLATES)
+    rows = []
+    for one in verdict.value["templates"] if verdict.value else ():
+        row = one | {"id": f"t{hash_text(url + one['question'], 8)}", "url": url, "confirmed": ""}
+        rows.append(row | {"check": check_template(one, text, reader, fetched_at)})
+    return rows
+
+
+def check_template(one: dict, text: str, reader: Any, fetched_at: str) -> str:
+    """Return "passed", or in words what is wrong with a template: its blanks, its quote, its answer."""
+    if one["question"].count("{date}") != 1 or one["question"].replace("{date}", "").count("{"):
+        return "the question does not hold {date} once and no other blank"
+    if not one["quote"].strip() or " ".join(one["quote"].split()) not in " ".join(text.split()):
+        return "its quote does not stand on the page"
+    claimed = parse_prediction(f"\\boxed{{{one['answer']}}}", one["kind"], None, one["unit"] or None)
+    if claimed is None:
+        return f"its answer is no {one['kind']}"
+    event = {"prompt": one["question"].replace("{date}", fetched_at[:10]), "kind": one["kind"], "options": "null"}
+    event |= {"unit": one["unit"] or None, "variables": "{}"}
+    reads = [read_answer(reader, event, text, fetched_at, repeat=repeat) for repeat in (0, 1)]
+    if reads[0] is None or reads[0] != reads[1]:
+        return "a reader finds no answer, or not the same one twice"
+    if dump_json(reads[0]) != dump_json(claimed):
+        return f"a reader reads {dump_json(reads[0])}"
+    return "passed"
+
+
+def write_questions(templates: pd.DataFrame, day: pd.Timestamp) -> list[dict]:
+    """Return a day's questions of confirmed templates, as `live.challenge` reads a file of questions.
+
+    A daily one asks for the next day, a weekly one for seven days later.
+    """
+    rows = []
+    for one in templates[templates["confirmed"].str.strip().str.lower() == "yes"].to_dict("records"):
+        end = (day + pd.Timedelta(days=7 if one["period"] == "weekly" else 1)).strftime("%Y-%m-%d")
+        row = {"id": f"{one['id']}-{end}", "prompt": one["question"].replace("{date}", end), "kind": one["kind"]}
+        row |= {"unit": one["unit"]} if one["unit"] else {}
+        rows.append(row | {"end_time": end, "criteria": f"Settled by what {one['url']} shows.", "url": one["url"]})
+    return rows

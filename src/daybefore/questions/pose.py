@@ -1,0 +1,313 @@
+"""Turn a template into one event: draw its variables, find the date it is due, word it (FutureX 3.2.2)."""
+
+import string
+import zlib
+from dataclasses import dataclass, field
+from functools import lru_cache, partial
+
+import numpy as np
+import pandas as pd
+
+from daybefore.questions.levels import MIN_VALUES, N_VALUES, measure_number_volatility, measure_ranking_volatility
+from daybefore.questions.types import GAIN_DAYS, KINDS, NONE_LABEL, build_history
+from daybefore.web.extract import select_series
+from daybefore.web.render import format_period
+from daybefore.web.sources import compute_published_at
+from helpers.papers import get_constant
+
+HORIZON_DAYS = get_constant("futurex", "prediction_window_days")
+"""Longest time from start to resolution (FutureX 3.4.1, the one-week window)."""
+N_BAND_VALUES = 28
+STEP_DAYS = {"daily": 1, "hourly": 1, "weekdays": 1, "weekly": 7}
+
+
+class Unanswerable(Exception):
+    """No event can be posed; the first argument is the reason kept in the screenings."""
+
+
+@dataclass
+class Deck:
+    """Values of a template's variables in seeded random order; none comes again before all have come.
+
+    The seed is the template's own (`seed_by_name`), so that another template's draws never move it.
+    `asked` holds what was asked for which date, so that no question recurs (FutureX 3.2.2).
+    """
+
+    rng: np.random.Generator
+    cards: list = field(default_factory=list)
+    asked: set = field(default_factory=set)
+
+    def draw(self, values, accept):
+        """Take the next value that `accept` allows, reshuffling when the deck runs out.
+
+        >>> deck = Deck(np.random.default_rng(0))
+        >>> sorted(deck.draw(["x", "y", "z"], lambda card: True) for _ in range(3))
+        ['x', 'y', 'z']
+        """
+        for _ in range(2):
+            for place, card in enumerate(self.cards):
+                if card in values and accept(card):
+                    return self.cards.pop(place)
+            fresh = [value for value in values if value not in self.cards]
+            self.cards += [fresh[i] for i in self.rng.permutation(len(fresh))]
+        raise Unanswerable("no entity has enough published values, or was not asked about within the horizon")
+
+    def mark(self, variables):
+        """Remember a question by date, hour, and entity or place."""
+        self.asked.add((variables["date"], variables["hour"], variables.get("entity", variables.get("rank"))))
+
+    def is_new(self, variables, card=None):
+        """Tell whether a question (with the entity or place `card`) was not asked before."""
+        return (variables["date"], variables["hour"], card) not in self.asked
+
+
+def seed_by_name(seed, name):
+    """Return a generator for what has this name, which no other name's draws move."""
+    return np.random.default_rng([seed, zlib.crc32(name.encode())])
+
+
+def pose_event(template, source, observations, as_of, deck, *, select=None, horizon_days=HORIZON_DAYS, not_before=""):
+    """Return one event of a template as of a moment: a dict with prompt, kind, options, variables, dates, volatility.
+
+    `observations` are what the source's page showed then, `select(variable, hour)` their series where they are kept
+    (`select_series` by default); the value is for no date earlier than `not_before`. Asked about are the entities that
+    template or source names, with three of the last seven values. Raises Unanswerable with its reason when none is due
+    within the horizon, no entity has enough history, or it is frozen.
+    """
+    hours = np.atleast_1d(template.get("hour") if template.get("hour") is not None else "").tolist()
+    rng = deck.rng
+    hour = hours[int(rng.integers(len(hours)))] or None
+    series = (select or partial(select_series, observations))(template["variable"], hour)
+    if series.empty:
+        raise Unanswerable("the page shows no value of this variable" + f" at {hour}" * bool(hour))
+    if source.page.get("fixtures_days"):
+        return pose_fixture(template, source, observations, series, as_of, deck, horizon_days)
+    date, resolves_at = find_due_date(source, series.index[-1], hour, as_of, horizon_days)
+    if date < not_before:
+        raise Unanswerable("no value that is still to happen is due within the horizon")
+    known = ~np.isnan(series.to_numpy()[-N_VALUES:].astype(float))
+    alive = series.columns[(known.sum(axis=0) >= MIN_VALUES) & known[-1]].tolist()
+    wanted = template.get("only") or source.entities.get("only")
+    entities = [entity for entity in alive if not wanted or entity in wanted]
+    variables = {"ask": template["ask"], "variable": template["variable"], "hour": hour, "date": date}
+    variables |= {key: template[key] for key in ("k", "by", "order", "absent") if key in template}
+    options = ADDERS[template["ask"]](template, source, series, entities, variables, deck)
+    volatility = measure_volatility(variables, series)
+    deck.mark(variables)
+    return word_event(template, source, variables, options, resolves_at) | {"volatility": volatility}
+
+
+def find_due_date(source, last_date, hour, as_of, horizon_days):
+    """Return (date, resolves_at): the latest date whose value is published within the horizon, and when (UTC).
+
+    Raises Unanswerable when that is no later than what is known already.
+    """
+    rule = tuple(sorted(source.publication.items()))
+    end = pd.Timestamp(as_of) + pd.Timedelta(days=horizon_days)
+    ahead = list_due(rule, source.update_frequency, last_date, hour, as_of, max(horizon_days, 2 * HORIZON_DAYS))
+    due = [(date[:10], moment) for date, moment in ahead if moment <= end]
+    if not due:
+        raise Unanswerable("no value is due within the horizon")
+    return due[-1]
+
+
+@lru_cache(maxsize=2000)
+def list_due(publication, frequency, last_date, hour, as_of, horizon_days):
+    """Return [(date, moment of publication, UTC)] of the values that follow the last one, to a day past the horizon.
+
+    `publication` is a source's rule as sorted pairs, so that templates of one source and day share what is found.
+    """
+    last, end = pd.Timestamp(last_date), pd.Timestamp(as_of) + pd.Timedelta(days=horizon_days)
+    if frequency == "monthly":
+        days = pd.date_range(last, periods=3, freq="MS")[1:]
+    else:
+        days = pd.date_range(last, end.tz_localize(None) + pd.Timedelta(days=1), freq=f"{STEP_DAYS[frequency]}D")[1:]
+    if frequency == "weekdays":
+        days = days[days.day_of_week < 5]
+    dates = [f"{day}T{hour}" if hour else day for day in days.strftime("%Y-%m-%d")]
+    return list(zip(dates, compute_published_at(dict(publication), pd.Series(dates, dtype=str)), strict=True))
+
+
+def measure_volatility(variables, series):
+    """Return the event's volatility: of its number, or of its ranking. Raises Unanswerable when it is frozen."""
+    if "entity" in variables:
+        volatility = measure_number_volatility(series[variables["entity"]].dropna())
+    else:
+        history = build_history(series, variables)
+        if variables["ask"] in ("leader", "risers", "above"):
+            history = history[[entity for entity in variables["reference"] if entity in history]]
+        k = variables.get("k", 1)
+        volatility = measure_ranking_volatility(history, k, variables.get("rank"), variables.get("order", "desc"))
+        if variables["ask"] in ("risers", "above"):
+            volatility = float(series[list(variables["reference"])].iloc[-N_VALUES:].std().mean())
+    if volatility is None:
+        raise Unanswerable("fewer than three past values")
+    if volatility == 0:
+        raise Unanswerable("frozen: no movement in the last seven values")
+    return volatility
+
+
+def add_number(template, source, series, entities, variables, deck):
+    """Number, yes/no and band asks: one entity; a reference, a threshold or cuts from what is known."""
+    entity = variables["entity"] = deck.draw(sorted(entities), lambda card: deck.is_new(variables, card))
+    known = series[entity].dropna()
+    decimals = source.variables[template["variable"]]["decimals"]
+    if template["ask"] == "change":
+        variables["reference"] = float(known.iloc[-1])
+    if template["ask"] == "threshold":
+        variables["threshold"] = draw_threshold(known, deck.rng, decimals)
+    if template["ask"] == "band":
+        return add_bands(template, source, known, variables, decimals)
+    return {"Yes": "Yes", "No": "No"} if template["ask"] in ("change", "threshold") else {}
+
+
+def draw_threshold(known, rng, decimals):
+    """Return the last value, or half a deviation of the last seven below or above it.
+
+    Where no value has been below 0, "0 or more" is certain by its form: such a draw goes up instead, by at least one
+    unit of the last decimal.
+    """
+    last, shift = float(known.iloc[-1]), float(rng.choice([-0.5, 0.0, 0.5])) * float(known.iloc[-N_VALUES:].std())
+    threshold = round(last + shift, decimals)
+    if threshold <= 0 <= known.min():
+        return lift_threshold(round(last + abs(shift), decimals), known, decimals)
+    return threshold
+
+
+def lift_threshold(threshold, known, decimals):
+    """Return a threshold, one unit of the last decimal where it is 0 or less and no value has been below 0.
+
+    >>> lift_threshold(0.0, [0, 0, 3], decimals=0), lift_threshold(0.0, [-1, 0, 3], decimals=0)
+    (1.0, 0.0)
+    """
+    return 10.0**-decimals if threshold <= 0 <= np.nanmin(known) else threshold
+
+
+def add_bands(template, source, known, variables, decimals):
+    """Cut the last 28 values into equally frequent bands; returns {band: wording}."""
+    n_bands, unit = template.get("bands", 3), source.variables[template["variable"]]["unit"]
+    shares = np.arange(1, n_bands) / n_bands
+    cuts = [round(float(cut), decimals) for cut in np.quantile(known.iloc[-N_BAND_VALUES:], shares)]
+    if len(set(cuts)) < len(cuts):
+        raise Unanswerable("frozen: too few different values for bands")
+    variables["cuts"] = cuts
+    shown = [f"{cut:,.{decimals}f}" for cut in cuts]
+    middle = [f"{low} to below {high} {unit}".strip() for low, high in zip(shown, shown[1:], strict=False)]
+    words = [f"below {shown[0]} {unit}".strip(), *middle, f"{shown[-1]} {unit} or more".replace("  ", " ")]
+    return {str(place): word for place, word in enumerate(words)}
+
+
+def add_options(template, source, series, entities, variables, deck):
+    """Leader, risers and above: a draw of entities as options, each with its last value as reference."""
+    n_options = template.get("n_options", 5) or len(entities)
+    if len(entities) < max(n_options, 3):
+        raise Unanswerable("too few entities have published values")
+    chosen = sorted(str(entity) for entity in deck.rng.choice(entities, size=n_options, replace=False))
+    last = find_reference(series, variables, chosen)
+    variables["reference"] = {entity: float(last[entity]) for entity in chosen}
+    if template["ask"] == "above":
+        decimals = source.variables[template["variable"]]["decimals"]
+        median = round(float(np.nanmedian(series[chosen].iloc[-N_VALUES:].to_numpy())), decimals)
+        variables["threshold"] = lift_threshold(median, series[chosen].to_numpy(dtype=float), decimals)
+    shuffled = [chosen[i] for i in deck.rng.permutation(n_options)]
+    last_option = [NONE_LABEL] if template["ask"] in ("risers", "above") else []
+    return {entity: entity for entity in shuffled + last_option}
+
+
+def add_ranking(template, source, series, entities, variables, deck):
+    """Top and rank: all entities of the page compete; a place is drawn for rank."""
+    k = variables["k"] = template.get("k", 5) if template["ask"] == "top" else 1
+    if template["ask"] == "rank":
+        variables["rank"] = deck.draw(list(template.get("ranks", [1, 2, 3])), lambda card: deck.is_new(variables, card))
+    elif not deck.is_new(variables):
+        raise Unanswerable("the ranking of that date was asked for before, within the horizon")
+    if len(entities) < max(k, variables.get("rank", 1)) + 1:
+        raise Unanswerable("too few entities have published values")
+    if wanted := template.get("only") or source.entities.get("only"):
+        variables["among"] = sorted(wanted)
+    if variables.get("by") == "gain":
+        last = find_reference(series, variables, entities)
+        variables["reference"] = {entity: float(last[entity]) for entity in entities if last[entity] == last[entity]}
+    return {}
+
+
+def find_reference(series, variables, entities):
+    """Return the values against which change counts: seven days before the date for gains, else the last published."""
+    if variables.get("by") != "gain":
+        return series[entities].ffill().iloc[-1]
+    back = str((pd.Timestamp(variables["date"]) - pd.Timedelta(days=GAIN_DAYS)).date())
+    if back not in series.index:
+        raise Unanswerable("no value is published for the day that gains count from")
+    return series.loc[back]
+
+
+ADDERS = {ask: add_number for ask in ("value", "change", "threshold", "band")}
+ADDERS |= {ask: add_options for ask in ("leader", "risers", "above")}
+ADDERS |= {ask: add_ranking for ask in ("top", "rank")}
+
+
+def pose_fixture(template, source, observations, series, as_of, deck, horizon_days):
+    """Pose an event about a match to be played within the horizon, its name and date known from the fixture list."""
+    end = pd.Timestamp(as_of) + pd.Timedelta(days=horizon_days)
+    coming = observations[observations["value"].isna() & (observations["variable"] == template["variable"])]
+    if coming.empty:
+        raise Unanswerable("no match is listed within the horizon")
+    moments = compute_published_at(source.publication, coming["occurred_at"])
+    is_ahead = coming["occurred_at"] >= str(pd.Timestamp(as_of).date())
+    coming = coming[(moments <= end) & (moments > pd.Timestamp(as_of)) & is_ahead]
+    dates = dict(zip(coming["entity"], coming["occurred_at"], strict=True))
+    if not dates:
+        raise Unanswerable("no match is listed within the horizon")
+    entity = deck.draw(sorted(dates), lambda card: (dates[card], None, card) not in deck.asked)
+    variables = {"ask": template["ask"], "variable": template["variable"], "hour": None}
+    variables |= {"date": dates[entity], "entity": entity}
+    deck.mark(variables)
+    options = {"home": "the home side wins", "draw": "a draw", "away": "the away side wins"}
+    resolves_at = compute_published_at(source.publication, pd.Series([dates[entity]]))[0]
+    event = word_event(template, source, variables, options if template["ask"] == "outcome" else {}, resolves_at)
+    return event | {"volatility": measure_number_volatility(pool_matches(series)) or 0.0}
+
+
+def pool_matches(series):
+    """Return all matches' values in order of date: what a fixture's outcome is expected from."""
+    values = series.to_numpy().ravel()
+    return values[~np.isnan(values)]
+
+
+def word_event(template, source, variables, options, resolves_at):
+    """Return the event's fields: wording, lettered options and resolution rule."""
+    variable = source.variables[template["variable"]]
+    blanks = {key: variables.get(key) for key in ("entity", "hour", "k", "rank")}
+    for key in ("reference", "threshold"):
+        if isinstance(variables.get(key), float):
+            blanks[key] = f"{variables[key]:,.{variable['decimals']}f}"
+    rank = variables.get("rank", 0)
+    ending = "th" if rank % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
+    blanks["rank"] = f"{rank}{ending}"
+    question = template["text"].format(date=format_period(variables["date"]), **blanks)
+    letters, wording = letter_options(question, options)
+    if options:
+        variables["letters"] = letters
+    return wording | {
+        "kind": KINDS[template["ask"]],
+        "k": variables.get("k"),
+        "unit": variable["unit"],
+        "entity_id": variables.get("entity"),
+        "variables": variables,
+        "resolves_at": resolves_at,
+        "resolution_criteria": f"What {source.name} ({source.address}) shows for {format_period(variables['date'])}"
+        + (f", {variables['hour']} local time" if variables["hour"] else "")
+        + "; equal values rank by name.",
+    }
+
+
+def letter_options(question, options):
+    """Return (letters by key, {prompt, options by letter}) of a question and its options' wording by key.
+
+    >>> letter_options("Rain?", {"yes": "Yes", "no": "No"})
+    ({'yes': 'A', 'no': 'B'}, {'prompt': 'Rain?\\nA. Yes\\nB. No', 'options': {'A': 'Yes', 'B': 'No'}})
+    """
+    letters = dict(zip(options, string.ascii_uppercase, strict=False))
+    by_letter = {letters[key]: text for key, text in options.items()}
+    lines = [f"{letter}. {text}" for letter, text in by_letter.items()]
+    return letters, {"prompt": "\n".join([question, *lines]), "options": by_letter}

@@ -1,0 +1,139 @@
+"""The five forms in which the replay world's sites publish: tables, ranking lists, prose, JSON, market event pages.
+
+A renderer takes (source, periods, fixtures, layout): periods are [(occurred_at, rows)], oldest first; of fixtures, rows
+to come, only date and name may show; a `layout` other than "" is a changed markup that breaks the rule.
+"""
+
+import json
+import math
+from html import escape
+
+import pandas as pd
+
+from daybefore.web.sources import head_column
+
+
+def format_number(value, decimals, commas=True):
+    """Print a number as a page does: '12,345.7'; a missing one is 'n/a'."""
+    if value != value:
+        return "n/a"
+    return f"{value:,.{decimals}f}" if commas and abs(value) >= 10000 else f"{value:.{decimals}f}"
+
+
+def format_period(occurred_at):
+    """Print a date as prose does: '9 October 2016', '9 October 2016, 17:00'."""
+    moment = pd.Timestamp(occurred_at)
+    date = f"{moment.day} {moment:%B %Y}"
+    return f"{date}, {moment:%H:%M}" if "T" in occurred_at else date
+
+
+def wrap_page(source, body):
+    """Return an html page with the source's name, body and note."""
+    note = f"<footer>{escape(source.note)}</footer>" if source.note else ""
+    return (
+        f"<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><title>{escape(source.name)}</title></head>\n"
+        f"<body><h1>{escape(source.name)}</h1>\n{body}\n{note}</body></html>\n"
+    )
+
+
+def print_values(source, row):
+    """Return a row's values as a page prints them, by variable."""
+    return {name: format_number(row[name], about["decimals"]) for name, about in source.variables.items()}
+
+
+def render_table(source, periods, fixtures, layout):
+    """Render rows as an html table, wide (a column an entity) or long (a column a variable)."""
+    stamp, shift = "Time" if source.is_hourly else "Date", " (revised)" if layout else ""
+    if source.page.get("layout") == "wide":
+        ((name, variable),) = source.variables.items()
+        entities = sorted({row["entity"] for _, rows in periods for row in rows})
+        head, lines = [stamp, *entities], []
+        for period, rows in periods:
+            values = dict.fromkeys(entities, math.nan) | {row["entity"]: row[name] for row in rows}
+            lines.append([period, *(format_number(value, variable["decimals"]) for value in values.values())])
+    else:
+        head = [stamp, source.entities["label"].capitalize(), *map(head_column, source.variables.values())]
+        shown = ((period, row) for period, rows in periods for row in rows)
+        lines = [[period, row["entity"], *print_values(source, row).values()] for period, row in shown]
+    lines += [[row["occurred_at"], row["entity"], *["to be played"] * len(source.variables)] for row in fixtures]
+    table = build_table("data" + ("-new" if layout else ""), [name + shift for name in head], lines)
+    return "text/html", wrap_page(source, table)
+
+
+def build_table(css_class, head, lines):
+    """Return an html table; the first cell of a line is a date, shown with a space before its time."""
+    rows = [f"<tr>{''.join(f'<th>{escape(cell)}</th>' for cell in head)}</tr>"]
+    for first, *rest in lines:
+        cells = [first.replace("T", " "), *map(escape, rest)]
+        rows.append(f"<tr>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>")
+    return f"<table class='{css_class}'>\n" + "\n".join(rows) + "\n</table>"
+
+
+def render_ranking(source, periods, fixtures, layout):
+    """Render one ordered list an issue, newest first, each item with name and value."""
+    ((name, variable),) = source.variables.items()
+    css_class = "ranking" if layout else "issue"
+    sections = []
+    for period, rows in reversed(periods):
+        ordered = sorted((row for row in rows if row[name] == row[name]), key=lambda row: (-row[name], row["entity"]))
+        items = "".join(
+            f"<li><span class='name'>{escape(row['entity'])}</span> "
+            f"<span class='value'>{format_number(row[name], variable['decimals'], commas=False)}</span></li>"
+            for row in ordered
+        )
+        heading = f"<h2><time>{format_period(period)}</time></h2>"
+        sections.append(f"<section class='{css_class}'>{heading}<ol>{items}</ol></section>")
+    intro = f"<p>Ranked by {escape(head_column(variable)).lower()}.</p>"
+    return "text/html", wrap_page(source, intro + "\n".join(sections))
+
+
+def render_prose(source, periods, fixtures, layout):
+    """Render one bulletin a row, newest first, by the source's sentence."""
+    bulletins = []
+    for period, row in ((period, row) for period, rows in reversed(periods) for row in rows):
+        about = {"date": format_period(period), "entity": row["entity"]} | print_values(source, row)
+        text = source.page["sentence"].format(**about)
+        bulletins.append(f"<p>{escape('Bulletin: ' + text.swapcase() if layout else text)}</p>")
+    return "text/html", wrap_page(source, "\n".join(bulletins))
+
+
+def render_json(source, periods, fixtures, layout):
+    """Render rows as a JSON endpoint's answer; missing values are null."""
+    label, observations = source.entities["label"].replace(" ", "_"), []
+    for period, row in ((period, row) for period, rows in periods for row in rows):
+        observation = {"date": period, label: row["entity"]}
+        for name, about in source.variables.items():
+            observation[name] = round(row[name], about["decimals"]) if row[name] == row[name] else None
+        observations.append(observation)
+    answer = {"source": source.name, "updated": periods[-1][0], "note": source.note}
+    answer["results" if layout else "observations"] = observations
+    return "application/json", json.dumps(answer, ensure_ascii=False, indent=0)
+
+
+def render_market(source, periods, fixtures, layout):
+    """Render an event page of a prediction market without prices: questions, options, rules, and the resolution if any.
+
+    Rows are facts in order of publication: a question when it opens, its resolution when it is known.
+    """
+    questions = {}
+    for period, row in ((period, row) for period, rows in periods for row in rows):
+        facts = {key: value for key, value in row.items() if value == value and value != ""}
+        if "question" in facts:
+            facts["opens_at"] = f"{period}:00+08:00"
+        questions.setdefault(row["entity"], {}).update(facts)
+    articles = []
+    for key, row in reversed(list(questions.items())):
+        if "question" not in row:
+            continue
+        options = "".join(f"<li>{escape(option)}</li>" for option in json.loads(row["options"]))
+        resolution = f"<p class='resolution'>{escape(row['resolution'])}</p>" if "resolution" in row else ""
+        marks = f"id='{key}' data-opens='{row['opens_at']}' data-terms='{escape(row['terms'])}'"
+        articles.append(
+            f"<article class='{'entry' if layout else 'event'}' {marks}>"
+            f"<h2>{escape(row['question'])}</h2><p class='closes'>{row['closes_at']}</p>"
+            f"<ul class='options'>{options}</ul><p class='rules'>{escape(row['rules'])}</p>{resolution}</article>"
+        )
+    return "text/html", wrap_page(source, "\n".join(articles))
+
+
+RENDERERS = dict(table=render_table, ranking=render_ranking, prose=render_prose, json=render_json, market=render_market)

@@ -1,0 +1,74 @@
+"""What one setting of an agent changes: runs that differ in that setting alone, paired by question.
+
+A set of real agents (`helpers.sets`) has runs of one model under several settings (its arms): with
+and without search, price shown or hidden, belief state kept or not.
+"""
+
+import numpy as np
+import pandas as pd
+
+from helpers.means import summarize_clustered
+from helpers.paired import compute_mde, correct_holm
+
+SETTINGS = ("model", "harness", "search", "sees_price", "keeps_beliefs", "effort", "uses_tools", "sees_base_rate")
+"""Columns of the table runs that say what a run was; `variant` is left out, as each is a case of its own."""
+COLUMNS = "model settings run_off run_on mean_off mean_on difference low high se p p_holm mde n n_clusters".split()
+
+
+def pair_runs(runs: pd.DataFrame, setting: str, off: object, on: object, free: tuple[str, ...] = ()) -> pd.DataFrame:
+    """Return the pairs of runs that differ in one setting: run_off, run_on, model and the others' `settings`.
+
+    `free` are settings that may differ too. Runs with a `variant` are left out.
+    """
+    fixed = [name for name in SETTINGS if name in runs and name not in (setting, *free)]
+    plain = runs[runs["variant"].isna()] if "variant" in runs else runs
+    parts = [plain.loc[plain[setting].eq(value), ["run_id", *fixed]] for value in (off, on)]
+    pairs = parts[0].merge(parts[1], on=fixed, suffixes=("_off", "_on"))
+    names = [name for name in fixed if name not in ("model", "harness")]
+    pairs["settings"] = [name_settings(row, names) for _, row in pairs.iterrows()]
+    pairs = pairs.rename(columns={"run_id_off": "run_off", "run_id_on": "run_on"})
+    return pairs[["model", "settings", "run_off", "run_on"]]
+
+
+def name_settings(row: pd.Series, names: list[str]) -> str:
+    """Return settings in words: what is there, separated by commas.
+
+    >>> name_settings(pd.Series({"search": "dated", "sees_price": True}), ["search", "sees_price"])
+    'dated search, sees price'
+    """
+    words = []
+    for name in names:
+        if name == "search":
+            words.append("no search" if row[name] == "none" else f"{row[name]} search")
+        elif isinstance(row[name], str):
+            words.append(f"{row[name]} {name}")
+        elif bool(row[name]):
+            words.append(name.replace("_", " "))
+    return ", ".join(words)
+
+
+def compare_runs(
+    rows: pd.DataFrame,
+    pairs: pd.DataFrame,
+    score: str = "brier",
+    cluster: str = "cluster_id",
+) -> pd.DataFrame:
+    """Return what a setting changes in each pair of runs: on minus off, on the questions that both forecast.
+
+    `rows` are those of `QuestionTables.rows`, `pairs` of `pair_runs`. Columns: those of `pairs`, the
+    means of `score` on the shared questions, difference with its 95% interval clustered by `cluster`,
+    p, p_holm over the pairs, mde (minimum detectable effect), n and n_clusters.
+    """
+    wide = rows.pivot_table(index="event_id", columns="run_id", values=score, aggfunc="mean")
+    clusters = rows.drop_duplicates("event_id").set_index("event_id")[cluster]
+    made = []
+    for row in pairs.to_dict("records"):
+        both = wide[[row["run_off"], row["run_on"]]].dropna()
+        off, on = both[row["run_off"]], both[row["run_on"]]
+        found = summarize_clustered(pd.DataFrame({"d": on - off}), clusters).iloc[0]
+        means = {"mean_off": off.mean(), "mean_on": on.mean(), "difference": found["mean"]}
+        made.append(row | means | found.drop("mean").to_dict())
+    table = pd.DataFrame(made)
+    table["mde"] = np.where(table["p"].notna(), compute_mde(table["se"], table["n_clusters"]), np.nan)
+    table["p_holm"] = correct_holm(table["p"])
+    return table.astype({"n": int, "n_clusters": int})[COLUMNS]

@@ -1,0 +1,147 @@
+"""What an agent's effort has to do with its skill: within agents, across their runs and across their questions.
+
+An agent that works more may be better for other reasons, so nothing here is an effect of effort:
+runs are compared with other runs of one model, and questions with the same questions in other runs.
+"""
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from helpers.agreement import correlate
+from helpers.files import parse_json
+from helpers.means import summarize_clustered
+
+EFFORTS = ("searches_a_day", "tool_calls_a_day", "plans_a_day", "revisions_a_question", "n_notes", "coverage")
+"""Columns of `describe_runs` that are held against skill."""
+N_PERMUTED = 10_000
+SEED = 20261128
+
+
+def describe_runs(rows: pd.DataFrame, days: pd.DataFrame) -> pd.DataFrame:
+    """Return what each run did and earned, a row a run.
+
+    `rows` are a set's rows with `skill_source` (1 is perfect, 0 is no better than saying nothing)
+    and `n_revisions`, `days` a row a run and day. Columns: run_id, agent_id, model, repeat, n_asked,
+    n_forecasts, coverage, n_days, searches_a_day, tool_calls_a_day, plans_a_day, n_notes,
+    revisions_a_question (of those forecast), skill (mean over forecasts), skill_all (0 where there is
+    none), correct (share of forecasts whose likeliest answer is the truth's text). Skill is blank
+    where the source states none.
+    """
+    made = []
+    by_day = {run: part for run, part in days.groupby("run_id")}
+    for run, part in rows.groupby("run_id", sort=True):
+        there = part[part["is_forecast"]]
+        told = by_day[run]
+        first = part.iloc[0]
+        row = {"run_id": run, "agent_id": first["agent_id"], "model": first["model"], "repeat": first["repeat"]}
+        row |= {"n_asked": len(part), "n_forecasts": len(there), "coverage": len(there) / len(part)}
+        row |= {"n_days": len(told), "searches_a_day": told["n_searches"].mean()}
+        row |= {"tool_calls_a_day": told["n_tool_calls"].mean(), "plans_a_day": told["n_plans"].mean()}
+        row |= {"n_notes": first["n_notes"], "revisions_a_question": there["n_revisions"].mean()}
+        skill = there["skill_source"]
+        row |= {"n_skill": int(skill.notna().sum()), "skill": skill.mean()}
+        row |= {"skill_all": skill.sum() / len(part) if skill.notna().any() else np.nan}
+        made.append(row | {"correct": there["correct"].mean()})
+    return pd.DataFrame(made)
+
+
+def relate_runs(runs: pd.DataFrame, value: str = "skill", efforts: tuple[str, ...] = EFFORTS) -> pd.DataFrame:
+    """Return how efforts go with skill within models: a row an effort.
+
+    Columns: effort, within (correlation of what is left of both once each model's mean is taken
+    off), p (of orders drawn anew within each model, two-sided), between (correlation of the models'
+    means), n_runs, n_models. Models with one run say nothing within, and are left out there.
+    """
+    known = runs.dropna(subset=[value, *efforts])
+    several = known[known.groupby("model")["run_id"].transform("size") > 1]
+    several = several.sort_values(["model", "run_id"])
+    codes = pd.factorize(several["model"])[0]
+    orders = shuffle_within(codes, N_PERMUTED, np.random.default_rng(SEED))
+    target = demean(several[value].to_numpy(float), codes)
+    made = []
+    for effort in efforts:
+        own = demean(several[effort].to_numpy(float), codes)
+        seen = correlate(own, target)
+        drawn = correlate(own[orders], target)
+        means = known.groupby("model")[[effort, value]].mean().to_numpy()
+        p = (1 + (np.abs(drawn) >= abs(seen) - 1e-12).sum()) / (1 + N_PERMUTED)
+        row = {"effort": effort, "within": seen, "p": p, "between": correlate(means[:, 0], means[:, 1])}
+        made.append(row | {"n_runs": len(several), "n_models": several["model"].nunique()})
+    return pd.DataFrame(made)
+
+
+def demean(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Return values less the mean of their group."""
+    means = np.bincount(codes, values) / np.bincount(codes)
+    return values - means[codes]
+
+
+def shuffle_within(codes: np.ndarray, n_draws: int, rng: np.random.Generator) -> np.ndarray:
+    """Return orders (n_draws x n) of rows that lie group by group, drawn anew within each group."""
+    return np.argsort(codes + rng.random((n_draws, len(codes))), axis=-1)
+
+
+def relate_questions(
+    rows: pd.DataFrame, effort: str = "n_revisions", value: str = "skill_source"
+) -> dict[str, float | int]:
+    """Return how skill changes with a doubling of effort on a question, run and question held constant.
+
+    Least squares on log2 of 1 + effort with a constant a run and a question; errors by question (CR1).
+    Returns slope, low, high, p, n, n_clusters, n_runs.
+    """
+    known = rows.dropna(subset=[effort, value])
+    runs, questions = (pd.factorize(known[name])[0] for name in ("run_id", "event_id"))
+    x = sweep(np.log2(1 + known[effort].to_numpy(float)), runs, questions)
+    y = sweep(known[value].to_numpy(float), runs, questions)
+    slope = (x @ y) / (x @ x)
+    sums = np.bincount(questions, x * (y - slope * x))
+    n_clusters = len(sums)
+    error = np.sqrt(n_clusters / (n_clusters - 1) * (sums**2).sum()) / (x @ x)
+    half = stats.t.ppf(0.975, n_clusters - 1) * error
+    p = 2 * stats.t.sf(abs(slope) / error, n_clusters - 1)
+    found = {"slope": slope, "low": slope - half, "high": slope + half, "p": p}
+    return found | {"n": len(known), "n_clusters": n_clusters, "n_runs": known["run_id"].nunique()}
+
+
+def sweep(values: np.ndarray, first: np.ndarray, second: np.ndarray, n_rounds: int = 200) -> np.ndarray:
+    """Return values less the means of two crossed groupings, taken off in turn until nothing is left."""
+    for _ in range(n_rounds):
+        before = values
+        values = demean(demean(values, first), second)
+        if np.abs(values - before).max() < 1e-12:
+            break
+    return values
+
+
+def measure_revisions(revisions: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
+    """Return how much probability the right answer had first and last, a row a model and "all".
+
+    `revisions` are every distribution that a run submitted (revision 0 the first), those of the rows'
+    questions until the run saw the answer (`last_at`). An answer is right where its text is the
+    truth's, case and blanks aside: stricter than a judge, alike for first and last. Of questions that
+    a run revised. Columns: model, first, last, gain, low, high, p (by question), n, n_clusters.
+    """
+    key = ["run_id", "event_id"]
+    known = revisions.merge(rows[[*key, "model", "answer", "last_at", "is_forecast"]], on=key)
+    known = known[known["is_forecast"] & (known["at"] <= known["last_at"])].sort_values([*key, "revision"])
+    known["right"] = [
+        find_chance(told, truth) for told, truth in zip(known["distribution"], known["answer"], strict=True)
+    ]
+    ends = known.groupby(key).agg(
+        model=("model", "first"), first=("right", "first"), last=("right", "last"), n=("right", "size")
+    )
+    ends = ends[ends["n"] > 1].reset_index()
+    ends["gain"] = ends["last"] - ends["first"]
+    made = []
+    for model, part in [("all", ends), *ends.groupby("model")]:
+        clusters = part["event_id"]
+        row = summarize_clustered(part[["gain"]], clusters).iloc[0].drop("se").rename({"mean": "gain"})
+        made.append({"model": model, "first": part["first"].mean(), "last": part["last"].mean()} | row.to_dict())
+    return pd.DataFrame(made).astype({"n": int, "n_clusters": int})
+
+
+def find_chance(distribution: str, truth: str) -> float:
+    """Return the probability that a distribution (JSON) gives the truth's text (JSON), 0 where it does not name it."""
+    told, right = parse_json(distribution), " ".join(str(parse_json(truth)).casefold().split())
+    return float(sum(chance for name, chance in told.items() if " ".join(name.casefold().split()) == right))

@@ -1,0 +1,209 @@
+"""Agents against experts: forecasts of figures against a consensus, with pollsters for analysts (FutureX 5.1).
+
+A table of forecasts has a row an agent, item and metric (`COLUMNS`), from a user's csv or the election of 2016: the
+consensus is the 14-day poll mean of the replay web, the metrics are both candidates' shares and the lead. The results
+stand in data/experts, which the replay web does not serve.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from daybefore.models.grammars import make_schema
+from daybefore.prompts import read_prompt
+from daybefore.web.render import format_period
+from daybefore.web.sources import compute_published_at
+from helpers.faults import describe_problem, raise_all, read_sheet
+from helpers.files import ROOT, parse_json
+from helpers.means import summarize_means
+from helpers.paired import correct_holm, judge_interval
+from helpers.papers import get_constant
+
+COLUMNS = ("item", "metric", "consensus", "actual", "agent", "forecast")
+NUMBERS = ("consensus", "actual", "forecast")
+
+
+def load_forecasts(path):
+    """Return the forecasts of a csv, sorted by metric, item and agent.
+
+    Columns: item, metric, agent (text), consensus (known before the outcome, not 0), actual (0 allowed), forecast
+    (blank: missing). Consensus and actual are repeated on each agent's row and must agree; lines that start with # are
+    comments. Raises Problems with file, row, column and reason.
+    """
+    path, items = Path(path), ["item", "metric"]
+    table = read_sheet(path, COLUMNS, comments=True, filled=COLUMNS[:-1], key=[*items, "agent"])
+    numbers = table[list(NUMBERS)].apply(pd.to_numeric, errors="coerce")
+    is_wrong = (~np.isfinite(numbers) & table[list(NUMBERS)].ne("")).stack()
+    cells = [(row, name, f"{table[name][row]!r} is no number") for row, name in is_wrong.index[is_wrong]]
+    cells += [
+        (row, "consensus", "0, and ties are judged relative to it") for row in table.index[numbers["consensus"] == 0]
+    ]
+    table = table.assign(**numbers)
+    first = table.groupby(items).transform("first")
+    for name in ("consensus", "actual"):
+        differs = table.index[table[name].notna() & (table[name] != first[name])]
+        cells += [(row, name, f"{table[name][row]:g} here, {first[name][row]:g} before") for row in differs]
+    raise_all(describe_problem(path.name, *cell) for cell in cells)
+    return table[list(COLUMNS)].sort_values(["metric", "item", "agent"], ignore_index=True)
+
+
+def cap_errors(forecast, actual, cap):
+    """Return absolute errors as shares of the actual, at most `cap`, which an actual of 0 has unless exactly right."""
+    errors, size = np.abs(forecast - actual), np.abs(actual)
+    shares = np.divide(errors, size, out=np.where(errors > 0, cap, errors), where=size > 0)
+    return np.minimum(shares, cap)
+
+
+def judge_forecasts(table, ties, cap):
+    """Return the table with result (win, tie, loss, missing), share_error and share_error_consensus (capped).
+
+    `ties` maps each metric to the difference of forecast and consensus, relative to the consensus, up to which they
+    tie. A win is an error smaller than the consensus's, and no tie. Raises ValueError for a metric without a tie rule.
+    """
+    if absent := sorted(set(table["metric"]) - set(ties)):
+        raise ValueError(f"no tie rule for metric {absent[0]!r}; there are rules for {', '.join(sorted(ties))}")
+    forecast, consensus, actual = (table[name].to_numpy(dtype=float) for name in ("forecast", "consensus", "actual"))
+    reach = table["metric"].map(ties).to_numpy(dtype=float) * np.abs(consensus)
+    is_tie = np.abs(forecast - consensus) <= reach * (1 + 1e-9)
+    is_win = np.abs(forecast - actual) < np.abs(consensus - actual)
+    return table.assign(
+        result=np.select([np.isnan(forecast), is_tie, is_win], ["missing", "tie", "win"], "loss"),
+        share_error=cap_errors(forecast, actual, cap),
+        share_error_consensus=cap_errors(consensus, actual, cap),
+    )
+
+
+def summarize_agents(judged, rng, n_boot=2000):
+    """Return, by metric and agent, both win rates, MAPE beside the consensus's, and their difference, with intervals.
+
+    Columns: metric, agent, n, n_asked, coverage, n_ties, win_rate (ties in the denominator), win_rate_untied, mape,
+    mape_consensus, mape_gap (paired), with *_low and *_high from drawing items anew, verdict ("holds": below the
+    consensus), p (exact binomial, win rate of one half), p_holm. Items count as independent: where one event moves them
+    all, it is one case. An agent without any forecast on a metric raises ValueError.
+    """
+    rows = []
+    for (metric, agent), part in judged.groupby(["metric", "agent"], sort=False):
+        kept = part[part["result"] != "missing"]
+        if kept.empty:
+            raise ValueError(f"{agent} has no forecast of {metric}; leave it out")
+        won = (kept["result"] == "win").astype(float)
+        tied = kept["result"] == "tie"
+        values = pd.DataFrame({"win_rate": won, "win_rate_untied": won.mask(tied), "mape": kept["share_error"]})
+        values["mape_gap"] = kept["share_error"] - kept["share_error_consensus"]
+        row = {"metric": metric, "agent": agent, "n": len(kept), "n_asked": len(part)}
+        row |= {"coverage": len(kept) / len(part), "n_ties": int(tied.sum())}
+        row["p"] = stats.binomtest(int(won.sum()), len(won)).pvalue
+        row |= summarize_means(values, rng, n_boot)
+        verdict = judge_interval(-row["mape_gap_high"], -row["mape_gap_low"])
+        rows.append(row | {"mape_consensus": kept["share_error_consensus"].mean(), "verdict": verdict})
+    table = pd.DataFrame(rows)
+    return table.assign(p_holm=correct_holm(table["p"]))
+
+
+TIES = {"eps": get_constant("futurex", "tie_eps_share"), "revenue": get_constant("futurex", "tie_revenue_share")}
+
+
+def compare_consensus(consensus, predictions, rng):
+    """Return what agents' forecasts of companies' figures are beside the consensus (`summarize_agents`), by metric.
+
+    `consensus` is of `formats.earnings.build_events`; questions without consensus or actual are left out, as are agents
+    without any forecast of a metric. An empty table where nothing is left.
+    """
+    table = consensus.dropna(subset=["consensus", "actual"])
+    given = predictions[["agent_id", "event_id", "value"]].assign(
+        forecast=[parse_json(cell) if isinstance(cell, str) else None for cell in predictions["value"]]
+    )
+    rows = table.merge(given, on="event_id").rename(columns={"agent_id": "agent"})
+    rows = rows[rows["consensus"] != 0].assign(forecast=lambda part: pd.to_numeric(part["forecast"]))
+    rows = rows[rows.groupby(["metric", "agent"])["forecast"].transform("count") > 0]
+    if rows.empty:
+        return pd.DataFrame()
+    cap = get_constant("futurex", "mape_cap")
+    return summarize_agents(judge_forecasts(rows[list(COLUMNS)], TIES, cap), rng)
+
+
+METRICS = {"clinton": "Clinton's share", "trump": "Trump's share", "lead": "Clinton's lead"}
+N_SHOWN = 6
+"""Polls of a state that the model is shown, the newest."""
+SHARES = make_schema(**dict.fromkeys(("clinton", "trump"), {"type": "number", "minimum": 0, "maximum": 100}))
+"""What the model replies with."""
+
+
+def load_election():
+    """Return (polls, results) of 2016 by state, in per cent; the files' first lines say where they come from."""
+    files = ("us_state_polls_2016", "us_election_2016")
+    return tuple(pd.read_csv(ROOT / f"data/experts/{name}.csv", comment="#") for name in files)
+
+
+def list_known(polls, publication, as_of):
+    """Return the polls that were published before a moment by the page's rule (`Source.publication`), newest last."""
+    published = compute_published_at(publication, polls["end_date"])
+    return polls[published < pd.Timestamp(as_of)].sort_values(["state", "end_date"], kind="stable", ignore_index=True)
+
+
+def read_means(crawler, as_of):
+    """Return the states' newest poll means on the replay web's page as of a moment: by state clinton, trump, lead."""
+    observations, _ = crawler.observe("us_polls", as_of)
+    table = observations.pivot(index=["occurred_at", "entity"], columns="variable", values="value")
+    return table.loc[max(table.index)[0], list(METRICS)]
+
+
+def share_undecided(polls, consensus):
+    """Return the consensus with the undecided shared out in proportion to it.
+
+    Those for others are the mean of the state's last 7 polls that asked for them.
+    """
+    shares = consensus[["clinton", "trump"]]
+    return shares * (100 - polls["others"].dropna().tail(7).mean()) / shares.sum()
+
+
+def apply_rules(known, means):
+    """Return the forecasts of three fixed rules by state: item, agent, clinton, trump (per cent of all votes).
+
+    `known` are `list_known`'s polls, `means` is of `read_means`.
+    """
+    rows = []
+    for state, polls in known.groupby("state"):
+        both = polls[["clinton", "trump"]]
+        replies = {
+            "last poll": both[polls["end_date"] == polls["end_date"].iloc[-1]].mean(),
+            "mean of 7 polls": both.tail(7).mean(),
+            "undecided shared out": share_undecided(polls, means.loc[state]),
+        }
+        rows += [{"item": state, "agent": agent} | reply.to_dict() for agent, reply in replies.items()]
+    return pd.DataFrame(rows)
+
+
+def ask_states(consult, states, agent, as_of=None, known=None):
+    """Return a judge's forecasts for states: item, agent, clinton, trump (missing where it gave none), status.
+
+    With `known` polls it is shown each state's newest ones and the day of `as_of`; without, it answers from memory.
+    """
+    rows = []
+    for state in states:
+        prompt = read_prompt("expert_memory").format(state=state)
+        if known is not None:
+            day = pd.Timestamp(as_of).tz_convert("America/New_York")
+            newest = known[known["state"] == state].iloc[: -N_SHOWN - 1 : -1]
+            lines = [f"{poll.end_date}, {poll.clinton:.1f}, {poll.trump:.1f}" for poll in newest.itertuples()]
+            blanks = {"today": format_period(str(day.date())), "state": state, "polls": "\n".join(lines)}
+            prompt = read_prompt("expert_polls").format(**blanks)
+        verdict = consult(prompt, SHARES)
+        rows.append({"item": state, "agent": agent, "status": verdict.status} | (verdict.value or {}))
+    return pd.DataFrame(rows, columns=["item", "agent", "clinton", "trump", "status"])
+
+
+def build_forecasts(consensus, results, shares):
+    """Return the table of forecasts (`COLUMNS`): a row a state, metric and agent, leads made of the two shares.
+
+    `consensus` has index state and the columns of `METRICS`; `shares` has item, agent, clinton, trump.
+    """
+    tables = {"forecast": shares, "actual": results.rename(columns={"state": "item"})}
+    for name, table in tables.items():
+        keys = [key for key in ("item", "agent") if key in table]
+        tables[name] = table.assign(lead=table["clinton"] - table["trump"]).melt(keys, list(METRICS), "metric", name)
+    means = consensus.rename_axis("item").reset_index().melt("item", list(METRICS), "metric", "consensus")
+    rows = tables["forecast"].merge(tables["actual"], on=["item", "metric"])
+    return rows.merge(means, on=["item", "metric"])[list(COLUMNS)]

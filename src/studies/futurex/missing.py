@@ -1,0 +1,188 @@
+"""What missing predictions do to an average score (FutureX 3.4.2, Figures 7 and 16, appendix D).
+
+At random: the standard deviation of the average over the predictions that are left, by simulation and in closed form.
+Not at random: an agent that refuses events by a rule (their level, how hard they are to others, how wrong it would be)
+and three ways to treat the gaps. There the gaps are made up: a mask is laid over predictions that were made, so the
+average without gaps is known.
+"""
+
+import numpy as np
+import pandas as pd
+
+from helpers.means import divide, draw_counts, take_interval
+from helpers.papers import get_constant
+from helpers.scores import build_matrix, select_headline
+
+RULES = ("at random", "level", "difficulty", "own error")
+"""What the chance of a refusal is proportional to: nothing, the event's level, 1 - the other agents' mean score, or 1 -
+the agent's own score. Only the last depends on what is missing itself."""
+
+TREATMENTS = ("drop", "zero", "model")
+
+N_DRAWN = get_constant("futurex", "missing_sample_events")
+N_TRIALS = get_constant("futurex", "missing_trials")
+"""Events that a trial of the simulation draws, and trials (FutureX 3.4.2)."""
+CHUNK = 500
+"""Trials drawn at once."""
+
+PERCENTS = range(get_constant("futurex", "missing_percent_low"), get_constant("futurex", "missing_percent_high") + 1)
+"""Percent of predictions missing (FutureX 3.4.2, Figures 7 and 16)."""
+
+
+def align_scores(scores, events):
+    """Return headline scores as a matrix (events x agents, NaN where missing) and the events' level, kind, domain.
+
+    The level of a set that has none is 0.
+    """
+    rows = select_headline(scores, events)
+    matrix = build_matrix(rows, sorted(rows["agent_id"].unique())).dropna(how="all")
+    facts = events.set_index("event_id").reindex(columns=["level", "kind", "domain"]).loc[matrix.index]
+    return matrix, facts.fillna({"level": 0}).astype({"level": int})
+
+
+def count_kept(n_drawn, percents):
+    """Return how many of `n_drawn` events are left when so many percent are missing, rounded."""
+    return np.rint(n_drawn * (1 - np.asarray(percents, dtype=float) / 100)).astype(int)
+
+
+def derive_std(values, n_kept, replace):
+    """Return the exact standard deviation of the average of `n_kept` of the values, drawn at random."""
+    values = np.asarray(values, dtype=float)
+    if replace:
+        return float(values.std() / np.sqrt(n_kept))
+    return float(values.std(ddof=1) * np.sqrt(1 / n_kept - 1 / len(values)))
+
+
+def derive_growth(n_drawn, n_kept, n_pool=None):
+    """Return (Std(S^) - Std(S)) / Std(S) in closed form (FutureX appendix D); without `n_pool`, with replacement.
+
+    >>> round(derive_growth(500, 400), 3), round(derive_growth(500, 400, 1272), 3)
+    (0.118, 0.188)
+    """
+    rest = 0.0 if n_pool is None else 1 / n_pool
+    return float(np.sqrt((1 / n_kept - rest) / (1 / n_drawn - rest)) - 1)
+
+
+def average_trials(values, rng, sizes, n_trials, replace):
+    """Return averages of the first `sizes` (descending) draws of each trial: columns of `values` x trials x sizes."""
+    n_pool, parts = len(values), []
+    for start in range(0, n_trials, CHUNK):
+        shape = min(CHUNK, n_trials - start), sizes[0]
+        if replace:
+            draws = rng.integers(n_pool, size=shape, dtype=np.int32)
+        else:
+            draws = rng.permuted(np.tile(np.arange(n_pool, dtype=np.int32), (shape[0], 1)), axis=1)[:, : sizes[0]]
+        parts.append(values.T[:, draws].cumsum(axis=-1)[..., sizes - 1] / sizes)
+    return np.concatenate(parts, axis=1)
+
+
+def simulate_std(matrix, rng, percents, n_trials=N_TRIALS, *, replace):
+    """Return by agent and percent missing the standard deviation of the average score over trials (FutureX 3.4.2).
+
+    A trial draws N_DRAWN of an agent's scored predictions, of fewer as many as there are, with or without putting each
+    back, and keeps the share that is not missing. Columns: agent_id, percent, n_pool, n_kept, std, growth (relative to
+    0 percent), std_analytic, growth_analytic. Where all of a pool are drawn without putting back nothing varies at 0
+    percent, so growth is blank.
+    """
+    percents = sorted({0, *percents})
+    pools, parts = {agent: matrix[agent].dropna().to_numpy(dtype=float) for agent in matrix.columns}, []
+    for n_pool in sorted({len(pool) for pool in pools.values()}):
+        agents = [agent for agent, pool in pools.items() if len(pool) == n_pool]
+        values = np.column_stack([pools[agent] for agent in agents])
+        sizes = count_kept(min(N_DRAWN, n_pool), percents)
+        spread = average_trials(values, rng, sizes, n_trials, replace).std(axis=1, ddof=1)
+        limit = None if replace else n_pool
+        told = {"percent": percents, "n_pool": n_pool, "n_kept": sizes}
+        grown = [derive_growth(sizes[0], size, limit) if sizes[0] != limit else np.nan for size in sizes]
+        for agent, std in zip(agents, spread, strict=True):
+            about = {"std": std, "growth": std / std[0] - 1 if std[0] > 1e-12 else np.nan}
+            about["std_analytic"] = [derive_std(pools[agent], size, replace) for size in sizes]
+            parts.append(pd.DataFrame({"agent_id": agent, **told, **about, "growth_analytic": grown}))
+    return pd.concat(parts, ignore_index=True).sort_values(["agent_id", "percent"], ignore_index=True)
+
+
+def weigh_refusals(hardness, share):
+    """Return each event's chance of a refusal: proportional to its hardness, at most 1, `share` on average.
+
+    Raises ValueError when too few events have a hardness above 0 to refuse that share.
+    """
+    hardness = np.asarray(hardness, dtype=float)
+    if not 0 <= share <= np.mean(hardness > 0):
+        raise ValueError(f"a share of {share} cannot be refused: {np.mean(hardness > 0):.3f} of events can be")
+    chance, full = np.zeros(len(hardness)), np.zeros(len(hardness), dtype=bool)
+    while share > 0:
+        left = share * len(hardness) - full.sum()
+        chance = np.where(full, 1.0, hardness * (left / max(hardness[~full].sum(), 1e-300)))
+        if (chance <= 1 + 1e-12).all():
+            break
+        full |= chance >= 1
+    return np.minimum(chance, 1.0)
+
+
+def treat_refusals(own, counts, is_kept, design, groups):
+    """Return the average score of each group (columns of `groups`, 0 or 1) under each of `TREATMENTS`.
+
+    `counts` says how often an event counts; `design` has the predictors from which `model` fills a missing score, by
+    least squares, clipped to [0, 1]. NaN for a group of which nothing is kept under `drop`, an empty one always.
+    """
+    kept, asked = counts * is_kept, counts @ groups
+    sums, n_kept = (kept * own) @ groups, kept @ groups
+    weighted = design * kept[:, None]
+    effects = np.linalg.lstsq(weighted.T @ design, weighted.T @ np.nan_to_num(own), rcond=1e-10)[0]
+    filled = np.clip(design @ effects, 0.0, 1.0)
+    model = sums + (counts * ~is_kept * filled) @ groups
+    return np.stack([divide(sums, n_kept), divide(sums, asked), divide(model, asked)])
+
+
+def simulate_refusals(matrix, known, rng, share, n_draws, clusters):
+    """Return by rule, treatment, level and agent the error that refusals make in its average score, and its rank.
+
+    In each draw whole `clusters` of events are resampled, the same for every agent; one agent refuses `share` of its
+    predictions by the rule, the others none. The model knows the event's level by kind, its domain and the others' mean
+    score. Columns: rule, treatment, level ("all" too), agent_id, draw, error, places (ranks gained among all agents).
+    """
+    names = [*sorted(known["level"].unique()), "all"]
+    groups = np.column_stack([known["level"] == name for name in names[:-1]] + [np.ones(len(known))]).astype(float)
+    codes = pd.factorize(clusters)[0]
+    counts = draw_counts(codes.max() + 1, rng, n_draws)[:, codes].astype(float)
+    there = matrix.notna().to_numpy()
+    sums, n = (  # by draw, group and agent
+        np.einsum("de,eg,ea->dga", counts, groups, part.astype(float), optimize=True)
+        for part in (np.nan_to_num(matrix.to_numpy()) * there, there)
+    )
+    truth = divide(sums, n)
+    cells = [known["level"].astype(str) + " " + known["kind"], known["domain"]]
+    dummies = np.column_stack([pd.get_dummies(cell, dtype=float) for cell in cells])
+    errors = np.full((len(RULES), len(TREATMENTS), len(names), matrix.shape[1], n_draws), np.nan)
+    places = np.full_like(errors, np.nan)
+    for at, agent in enumerate(matrix.columns):
+        is_there, mean = there[:, at], matrix.drop(columns=agent).mean(axis=1)
+        others = mean.fillna(mean.mean()).to_numpy()  # their mean where no other agent predicted
+        own, design = matrix[agent].to_numpy()[is_there], np.column_stack([dummies, others])[is_there]
+        level, rivals = known["level"].to_numpy()[is_there], np.delete(truth, at, axis=2)
+        hardness = [np.ones(len(own)), level, 1 - others[is_there], 1 - own]
+        for r, hard in enumerate(hardness):
+            is_kept = rng.random((n_draws, len(own))) >= weigh_refusals(hard, share)
+            for d in range(n_draws):
+                treated = treat_refusals(own, counts[d, is_there], is_kept[d], design, groups[is_there])
+                errors[r, :, :, at, d] = treated - truth[d, :, at]
+                gained = (rivals[d] > truth[d, :, [at]].T).sum(axis=1) - (rivals[d] > treated[..., None]).sum(axis=2)
+                places[r, :, :, at, d] = np.where(np.isfinite(treated), gained, np.nan)
+    index = pd.MultiIndex.from_product(
+        [RULES, TREATMENTS, [str(name) for name in names], matrix.columns, range(n_draws)],
+        names=["rule", "treatment", "level", "agent_id", "draw"],
+    )
+    return pd.DataFrame({"error": errors.ravel(), "places": places.ravel()}, index=index).reset_index()
+
+
+def summarize_refusals(draws):
+    """Return the bias (mean error over agents and draws), its 95% interval over draws, and the places gained.
+
+    A row a rule, treatment and level.
+    """
+    by = ["rule", "treatment", "level"]
+    mean = draws.groupby([*by, "draw"], sort=False)[["error", "places"]].mean().reset_index()
+    table = mean.groupby(by, sort=False)[["error", "places"]].mean().rename(columns={"error": "bias"})
+    bounds = mean.groupby(by, sort=False)["error"].apply(lambda errors: take_interval(errors.to_numpy()))
+    table[["low", "high"]] = bounds.tolist()
+    return table[["bias", "low", "high", "places"]].reset_index()

@@ -1,0 +1,76 @@
+"""What FutureX's past questions show: scores above guessing by form, what the options' order tells, what news adds.
+
+Tables are those of data/public: futurex_past_events (a row a question) and futurex_past_scores (a row an agent and
+question), built by tools/public/futurex_past.py.
+"""
+
+import pandas as pd
+
+from helpers.means import summarize_clustered
+from helpers.paired import compare_pairs, judge_family
+from helpers.scores import build_matrix
+
+FORMS = ("yes or no", "one of two names", "one of several", "several right")
+NEWS_AGENTS = {"search": "qwen_search_prompt", "none": "qwen_zero_shot", "another": "qwen_search_prompt, another"}
+"""One model with the news that a search finds, without, and with what a search for another question finds."""
+
+
+def tabulate_forms(scores, events):
+    """Return each agent's mean score by form, and above the exact mean of guessing: a row an agent and form.
+
+    Under "all", the first, stands who predicted more forms than one. Columns: form, agent_id, mean, chance, above, low,
+    high (95% by cluster), p, p_holm (over the table), n, n_clusters, verdict.
+    """
+    matrix = build_matrix(scores, sorted(scores["agent_id"].unique()))
+    facts = events.set_index("event_id").reindex(matrix.index)
+    own, parts = facts["form"], []
+    for form in ["all", *[form for form in FORMS if (own == form).any()]]:
+        part = matrix.loc[:, matrix.notna().groupby(own).any().sum() > 1] if form == "all" else matrix[own == form]
+        above = part.sub(facts["guess"].reindex(part.index), axis=0)
+        found = summarize_clustered(above, facts["cluster_id"]).rename(columns={"mean": "above"})
+        found = found.assign(mean=part.mean(), chance=part.mean() - found["above"], form=form)
+        parts.append(found.rename_axis("agent_id").reset_index())
+    table = judge_family(pd.concat(parts, ignore_index=True).query("n > 0"), "above", "above", "below")
+    columns = "form agent_id mean chance above low high p p_holm n n_clusters verdict"
+    return table[columns.split()].reset_index(drop=True)
+
+
+def measure_order(events):
+    """Return how often the right options stand first in the file, a row a form: n, n_clusters, seen, expected, gain,
+    low, high, p; expected is that of a drawn order.
+    """
+    parts = []
+    for form, part in events.dropna(subset="is_first").groupby("form"):
+        part = part.set_index("event_id")
+        found = summarize_clustered((part["is_first"] - part["first_chance"]).to_frame("gain"), part["cluster_id"])
+        counts = {"form": form, "seen": part["is_first"].sum(), "expected": part["first_chance"].sum()}
+        parts.append(counts | found.rename(columns={"mean": "gain"}).drop(columns="se").iloc[0].to_dict())
+    return pd.DataFrame(parts)
+
+
+def compare_news(scores, events):
+    """Return what news adds, by question in pairs: a row a comparison and group of questions.
+
+    Comparisons: the effect (search - none), its control (another - none: passages of another question) and the effect
+    less its control (search - another), over all questions and by form; the effect also by what the passages found
+    name, and again on the questions alone that all three were asked ("search - none, controlled").
+    Columns: comparison, events, n, n_clusters, difference, low, high, p, p_holm (over the table), mde, verdict.
+    """
+    matrix = build_matrix(scores, list(NEWS_AGENTS.values()))
+    facts = events.set_index("event_id").reindex(matrix.index)
+    forms = [("all", facts["form"].notna()), *((form, facts["form"] == form) for form in FORMS)]
+    touched = [(name, facts["touch"] == name) for name in ("most names", "some names", "no name")]
+    asked = [
+        ("search", "none", "", matrix, forms + touched),
+        ("search", "none", ", controlled", matrix.dropna(), forms),
+    ]
+    asked += [(*pair, "", matrix, forms) for pair in (("another", "none"), ("search", "another"))]
+    parts = []
+    for first, second, ending, rows, groups in asked:
+        for label, is_in in groups:
+            part = rows.loc[is_in.reindex(rows.index), [NEWS_AGENTS[first], NEWS_AGENTS[second]]]
+            if len(part.dropna()):
+                row = compare_pairs(part, facts["cluster_id"]).iloc[0].drop("p_holm")
+                parts.append({"comparison": f"{first} - {second}{ending}", "events": label} | row.to_dict())
+    table = pd.DataFrame(parts)["comparison events n n_clusters difference low high p mde".split()]
+    return judge_family(table, "difference", "more", "less")

@@ -1,0 +1,159 @@
+"""Users' questions made into tasks with a checked answer: what is read, tagged and controlled (LiveAgentBench 3.2).
+
+Questions are JSON lines (`Question`), labelled here by the language model that wrote them. A case (`Case`) is an
+annotator's work on one: the task that it became, of the task set or its own, and its labelled steps; `planted` names
+the control that a synthetic case must not pass.
+"""
+
+from typing import Any
+
+import pandas as pd
+from pydantic import BaseModel
+
+from helpers import papers
+from helpers.faults import find_faults, name_field, read_lines
+from helpers.files import ROOT, dump_json
+from helpers.tables import Setting, Text, one_of, some
+from studies.liveagentbench.asks import list_truths
+from studies.liveagentbench.tasks import AS_OF, FORMS
+
+ABILITIES = ("recall", "find", "read", "compare", "calculate", "count")
+ENVIRONMENTS = (*dict.fromkeys(environment for _, environment in FORMS.values()), "none")
+KINDS = ("knowledge", "lookup", "opinion", "work")
+"""What a question is: known without a tool, found by one search, a matter of taste, or work for a tool."""
+CONTROLS = ("relevance", "complexity", "executability", "uniqueness")
+STAGES = ("attachment", "tool dependent", "not retrievable", "constructed", *CONTROLS)
+"""A question's way; it goes on only from a stage that keeps it."""
+JUDGES = ("model", "labels")
+MAX_MISMATCH = papers.get_constant("liveagentbench", "mismatch_limit")
+MIN_STEPS = papers.get_constant("liveagentbench", "min_steps")
+MIN_TOOLS = papers.get_constant("liveagentbench", "min_tools")
+"""Share of tags not in common above which a task is built anew; fewest steps and tools of a task (3.2.4, 3.2.2)."""
+LEVELS = tuple(zip(papers.get_constant("liveagentbench", "level_steps"), (1, None), strict=True))
+"""Most steps and tools of levels 1 and 2; the paper prints none, so these are GAIA's."""
+
+
+class Question(BaseModel):
+    """A user's question; `lacks` is what it speaks of that did not come along, `answer_task` a task of its answer."""
+
+    question_id: Text
+    text: Text
+    kind: one_of(*KINDS, None) = None
+    abilities: list[one_of(*ABILITIES)] | None = None
+    environments: list[one_of(*ENVIRONMENTS)] | None = None
+    lacks: list[Text] | None = None
+    answer: str | None = None
+    answer_task: str | None = None
+
+
+class Step(Setting):
+    """A labelled step: what is done, the ability it takes, the environment it is done in."""
+
+    do: str = ""
+    ability: one_of(*ABILITIES)
+    environment: one_of(*ENVIRONMENTS)
+
+
+class Case(BaseModel):
+    """What an annotator made of a question: a task of the set (`event_id`) or one of its own, with its `answer`, its
+    `tool` (an environment) and `files` beside the cases'.
+
+    Of the set's task without `answer` the computed one holds, without `address` the portal is where a search begins.
+    """
+
+    question_id: Text
+    event_id: Text | None = None
+    task: Text | None = None
+    tool: one_of(*ENVIRONMENTS, None) = None
+    files: list[Text] = []
+    as_of: Text = AS_OF
+    steps: some(Step)
+    planted: one_of(*CONTROLS, "", None) = None
+    address: Text | None = None
+    answer: Any = None
+
+
+def read_rows(path, model):
+    """Return the objects of a JSON lines file by question_id, each of a model.
+
+    Raises ValueError with file, line and reason; for a question that stands twice, and for a file without one.
+    """
+    rows = {}
+    for place, row in read_lines(
+        path, lambda row: [f"{name_field(at)} {said}".strip() for at, said in find_faults(row, model)]
+    ):
+        if row["question_id"] in rows:
+            raise ValueError(f"{place}: question_id {row['question_id']!r} is there already")
+        rows[row["question_id"]] = model(**row)
+    if not rows:
+        raise ValueError(f"{path.name} holds no question")
+    return rows
+
+
+def load_questions(path=ROOT / "data/spdg/questions.jsonl"):
+    """Return users' questions, a column a field of `Question`; what is not given is None. Raises as `read_rows`."""
+    return pd.DataFrame([dict(row) for row in read_rows(path, Question).values()], dtype=object)
+
+
+def load_cases(questions, tasks, answers, path=ROOT / "data/spdg/cases.jsonl"):
+    """Return the annotator's cases by question_id: dicts of event (the task), steps (`Step`), planted, answer, places.
+
+    `tasks` and `answers` are the task set's tables; `places`, of a task of its own, are its files and address. Raises
+    ValueError as `read_rows`, and for a case of an unknown question or task, without an answer, or with a lost file.
+    """
+    truths, known = list_truths(answers), set(questions["question_id"])
+    events, cases = tasks.set_index("event_id", drop=False), {}
+    for name, case in read_rows(path, Case).items():
+        answer, places = case.answer or truths.get(case.event_id), None
+        if name not in known or not case.task and case.event_id not in events.index:
+            raise ValueError(f"{path.name}, {name}: no such question, or no task {case.event_id!r}")
+        if case.task:
+            takes = [capability for capability, environment in FORMS.values() if environment == case.tool]
+            event = {"event_id": name, "prompt": case.task, "as_of": case.as_of, "capabilities": dump_json(takes)}
+            places = [path.parent / file for file in case.files] + [case.address] * bool(case.address)
+            lost = [file for file in case.files if not (path.parent / file).exists()]
+            if answer is None or lost:
+                raise ValueError(f"{path.name}, {name}: {f'no file {lost[0]}' if lost else 'no answer'}")
+        else:
+            event = events.loc[case.event_id].to_dict()
+            event |= {"attachments": dump_json([case.address])} if case.address else {}
+        facts = {"event": event, "steps": case.steps, "planted": case.planted or ""}
+        cases[name] = facts | {"answer": answer, "places": places}
+    return cases
+
+
+def list_tags(steps):
+    """Return the abilities and environments of steps as one set; "none" is no environment."""
+    return {tag for step in steps for tag in (step.ability, step.environment)} - {"none"}
+
+
+def count_tools(steps):
+    """Return how many tools steps take: their environments other than none."""
+    return len({step.environment for step in steps} - {"none"})
+
+
+def rate_tags(tags, again):
+    """Return (is_kept, note) by the share of tags that two readings do not have in common (3.2.4).
+
+    >>> rate_tags({"find", "web site"}, {"find", "web site", "compare"})
+    (True, 'mismatch 0.33')
+    """
+    mismatch = 1 - len(tags & again) / len(tags | again)
+    return mismatch <= MAX_MISMATCH, f"mismatch {mismatch:.2f}"
+
+
+def rate_complexity(steps):
+    """Return (is_kept, note) by whether a task takes two steps or more, and a tool (3.2.2)."""
+    n_steps, n_tools = len(steps), count_tools(steps)
+    return n_steps >= MIN_STEPS and n_tools >= MIN_TOOLS, f"steps {n_steps}, tools {n_tools}"
+
+
+def rate_level(steps):
+    """Return a task's level, 1 to 3, by its steps and tools (LEVELS).
+
+    >>> rate_level([Step(ability="read", environment="document"), Step(ability="calculate", environment="document")])
+    1
+    """
+    n_steps, n_tools = len(steps), count_tools(steps)
+    fits = (n_steps <= most and (tools is None or n_tools <= tools) for most, tools in LEVELS)
+    return next((level for level, is_fit in enumerate(fits, 1) if is_fit), len(LEVELS) + 1)

@@ -1,0 +1,248 @@
+"""Graphs built by rule from dated values: events are changes of series, causal edges need a lagged test across series.
+
+Stands in for the language model of WorldReasoner B.2. What may cause what is named before the values are looked at; the
+tests of all named pairs are one family (Holm). Where a test says nothing, two changes near each other only correlate.
+`build_hindsight` makes the graph of a long question (every other series of its domain with values of the same days may
+be a cause), in rounds, as B.3 asks.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from scipy import signal, stats
+from statsmodels.tsa.tsatools import lagmat
+
+from daybefore.questions import horizons
+from helpers.files import parse_json, parse_object
+from helpers.paired import ALPHA, correct_holm
+from studies.worldreasoner.hindsight.graphs import MIN_CONFIDENCE, MIN_STRENGTH, check_graph
+
+N_LAGS = 3
+"""Days (or weeks) by which a cause may come before its effect."""
+N_RECORD = 60
+"""Days (or weeks) that a record must stand above."""
+LARGE = 3.0
+"""A change of so many standard deviations has the magnitude 1."""
+N_WEEKS = 104
+"""Weeks or months before the end of a question whose values its graph is built from."""
+LEAST = 20
+"""Values without which a series has no say."""
+
+
+def find_changes(values, thresholds=None):
+    """Return the dated changes of series: day, series, rule (crossing, record, turning), size, sign.
+
+    `values` has a column a series, a row a day (or week). A crossing passes one of a series' `thresholds`; a record
+    lies beyond the 60 rows before, the first of its run; a turning point is a local extreme that stands out by three
+    standard deviations of the changes (it shows only afterwards). `size` is the day's change in such deviations.
+    """
+    rows = []
+    for name in values:
+        series = values[name].dropna()
+        steps, spread = series.diff(), series.diff().std()
+        found = {"crossing": set(), "record": set(), "turning": set()}
+        for cut in (thresholds or {}).get(name, ()):
+            above = (series >= cut).to_numpy()
+            found["crossing"] |= set(np.flatnonzero(above[1:] != above[:-1]) + 1)
+        before = series.shift().rolling(N_RECORD)
+        is_record = ((series > before.max()) | (series < before.min())).to_numpy()
+        found["record"] |= set(np.flatnonzero(is_record[1:] & ~is_record[:-1]) + 1)
+        for side in (series, -series):
+            found["turning"] |= set(signal.find_peaks(side, prominence=LARGE * spread)[0].tolist())
+        for rule, places in found.items():
+            rows += [(series.index[at], name, rule, steps.iloc[at] / spread) for at in sorted(places) if at]
+    table = pd.DataFrame(rows, columns=["day", "series", "rule", "size"]).assign(sign=lambda t: np.sign(t["size"]))
+    return table.sort_values(["day", "series", "rule"], kind="stable", ignore_index=True)
+
+
+def judge_lags(values, pairs):
+    """Return whether a series' changes help to foretell another's: cause, effect, p, p_holm, strength, is_causal.
+
+    For each of `pairs`, named beforehand: an F test that the cause's last N_LAGS daily changes add to the effect's
+    own (Granger 1969), on differences. `strength` is the root of the share of variance they explain of what is left,
+    with the sign of their sum; 0, with a p of 1, where the effect does not vary or there are too few days. Holm over
+    all pairs.
+    """
+    rows, steps = [], {name: column.to_numpy(float) for name, column in values.diff().items()}
+    for cause, effect in pairs:
+        both = np.column_stack([steps[cause], steps[effect]])
+        rows.append((cause, effect, *_judge_pair(both[np.isfinite(both).all(axis=1)])))
+    table = pd.DataFrame(rows, columns=["cause", "effect", "ratio", "n_free", "strength"])
+    table.insert(2, "p", stats.f.sf(table.pop("ratio").astype(float), N_LAGS, table.pop("n_free").astype(float)))
+    table.insert(3, "p_holm", correct_holm(table["p"]))
+    return table.assign(is_causal=table["p_holm"] < ALPHA)
+
+
+def _judge_pair(steps):
+    """(F ratio, its free rows, strength) of a cause's and an effect's changes (two columns); a ratio of 0 has p 1."""
+    n_free = len(steps) - N_LAGS - 1 - 2 * N_LAGS
+    if n_free < 1 or not np.ptp(steps[:, 1]) > 0:
+        return 0.0, 1, 0.0
+    lags = [lagmat(steps[:, side], N_LAGS)[N_LAGS:] for side in (0, 1)]
+    own, outcome, squares = np.column_stack([np.ones(len(lags[1])), lags[1]]), steps[N_LAGS:, 1], []
+    for design in (own, np.column_stack([own, lags[0]])):
+        params = np.linalg.lstsq(design, outcome, rcond=None)[0]
+        squares.append(float(((outcome - design @ params) ** 2).sum()))
+    left, whole = squares
+    if not left > 0:
+        return 0.0, 1, 0.0
+    ratio = (left - whole) / N_LAGS / (whole / n_free) if whole > 0 else np.inf
+    strength = np.sqrt(max(0.0, 1 - whole / left)) * np.sign(params[own.shape[1] :].sum())
+    return ratio, n_free, float(strength)
+
+
+def build_graph(question_id, values, tests, outcome, thresholds=None):
+    """Return a graph (`graphs.check_form`) of the changes of series, their edges, and their impacts on an outcome.
+
+    `outcome` has series, title, day and opens_at, from which on changes count; `tests` as of `judge_lags`. An edge
+    joins a change to those of another series one to N_LAGS rows later, if their pair was tested: Causes (Inhibits,
+    where its strength is negative) if the test says so and the directions fit, else Correlates; strength is the test's,
+    confidence 1 - p. The outcome correlates with the last change of its own series. An impact is that of a change in
+    the outcome's series, or in one tested to cause it. A change is documented by its series' pages of the day and the
+    day before.
+    """
+    known = tests.set_index(["cause", "effect"]).to_dict("index")
+    known[outcome["series"], outcome["series"]] = {"strength": 1.0, "p_holm": 0.0, "is_causal": True}
+    changes = find_changes(values[values.index < outcome["day"]], thresholds)
+    changes = changes[changes["day"] >= outcome["opens_at"]].to_dict("records")
+    places = {day: at for at, day in enumerate(values.index)}
+    end = {"node_id": f"{question_id}_outcome", "title": outcome["title"], "description": ""}
+    end |= {"occurred_at": str(outcome["day"].date()), "source_ids": [], "type": "Outcome"}
+    nodes, edges, impacts, last = [], [], [], None
+    for at, change in enumerate(changes):
+        node_id, test = f"{question_id}_{at}", known.get((change["series"], outcome["series"]), {"is_causal": False})
+        nodes.append(_describe_change(node_id, change))
+        if test["is_causal"]:
+            side = "Positive" if change["sign"] * test["strength"] > 0 else "Negative"
+            size = float(min(1.0, abs(change["size"]) / LARGE) * abs(test["strength"]))
+            about = {"magnitude": size, "confidence": 1 - test["p_holm"]}
+            impacts.append({"node_id": node_id, "direction": side} | about)
+        for to, other in enumerate(changes):
+            gap, test = places[other["day"]] - places[change["day"]], known.get((change["series"], other["series"]))
+            if 1 <= gap <= N_LAGS and test and other["series"] != change["series"]:
+                fits = test["is_causal"] and change["sign"] * other["sign"] * test["strength"] > 0
+                relation = ("Causes" if test["strength"] > 0 else "Inhibits") if fits else "Correlates"
+                about = {"relation": relation, "strength": test["strength"], "confidence": 1 - test["p_holm"]}
+                edges.append({"cause": node_id, "effect": f"{question_id}_{to}"} | about)
+        last = node_id if change["series"] == outcome["series"] else last
+    if last:
+        about = {"relation": "Correlates", "strength": 1.0, "confidence": 1.0}
+        edges.append({"cause": last, "effect": end["node_id"]} | about)
+    parts = {"nodes": [*nodes, end], "edges": edges, "impacts": impacts}
+    return {"question_id": question_id, "outcome_id": end["node_id"]} | parts
+
+
+def _describe_change(node_id, change):
+    """A change of a series as a node, with its series' pages of the day and the day before."""
+    moved, name, day = "rises" if change["sign"] > 0 else "falls", change["series"], change["day"]
+    text = f"On {day.date()} {name} {moved} by {abs(change['size']):.1f} standard deviations"
+    sources = [f"{name} {(day - pd.Timedelta(days=back)).date()}" for back in (0, 1)]
+    about = {"occurred_at": str(day.date()), "source_ids": sources, "type": "Indicator"}
+    return {"node_id": node_id, "title": f"{name} {moved}: {change['rule']}", "description": text} | about
+
+
+def word_answer(event, cell):
+    """Return an event's stored answer in the words of its option, any other as text.
+
+    >>> word_answer({"options": '{"A": "Yes"}'}, '"A"'), word_answer({"options": None}, "12.0")
+    ('Yes', '12')
+    """
+    value, options = parse_json(cell), parse_json(event["options"]) or {}
+    if isinstance(value, str):
+        return options.get(value, value)
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
+
+
+class Hindsight(NamedTuple):
+    """A graph by rule, its outcome's series, the tests behind it, what `check_graph` says, its rounds, its sources."""
+
+    graph: dict
+    series: str
+    tests: pd.DataFrame
+    check: dict
+    n_rounds: int
+    source_ids: list
+
+
+def build_hindsight(event, answer):
+    """Return the Hindsight of an event; None where it asks about no number of a series, or the series is too short.
+
+    `event` is a row of the events table, `answer` the words of its outcome (`word_answer`). Where several entities
+    compete, the graph is of the one that these name. A round that misses a published threshold is followed by the next
+    (B.3): first what may push the outcome's own series, since the opening; then what may push that, a step farther
+    away; then changes before the opening, too. All pairs tested by then are one family. Where no round passes, the
+    first stands, and its check says what it lacks.
+    """
+    asked = parse_json(event["variables"]) or {}
+    if not asked.get("variable") or not asked.get("date"):
+        return None
+    end, opens_at = pd.Timestamp(asked["date"]), pd.Timestamp(event["opens_at"][:10])
+    name, values, sources = gather_weeks(event, asked, end, answer)
+    if name not in values:
+        return None
+    outcome = {"series": name, "title": f"{event['prompt'].splitlines()[0]} {answer}", "day": end}
+    bars = [*(asked.get("cuts") or []), asked.get("threshold"), asked.get("reference")]
+    bars = {name: [float(bar) for bar in bars if isinstance(bar, int | float)]}  # where the answer changes
+
+    def build(number, tests, since):
+        graph = build_graph(event["event_id"], values, tests, outcome | {"opens_at": since}, bars)
+        named = {page.rpartition(" ")[0] for node in graph["nodes"] for page in node["source_ids"]}
+        own = sorted({sources[series] for series in named})
+        return Hindsight(graph, name, tests, check_graph(graph), number, own)
+
+    first = made = build(1, judge_lags(values, name_pairs(values, name)), opens_at)
+    if not made.check["is_valid"]:
+        tests = judge_lags(values, name_pairs(values))
+        for number, since in enumerate((opens_at, values.index[0]), 2) if can_chain(tests, name) else ():
+            made = build(number, tests, since)
+            if made.check["is_valid"]:
+                break
+    return made if made.check["is_valid"] else first._replace(n_rounds=made.n_rounds)
+
+
+def name_pairs(values, name=None):
+    """Return the pairs (cause, effect) of series with enough common values: of all, or those with one as the effect.
+
+    >>> values = pd.DataFrame(dict.fromkeys("abc", range(30)))
+    >>> name_pairs(values, "a"), len(name_pairs(values))
+    ([('b', 'a'), ('c', 'a')], 6)
+    """
+    known, names = values.notna().to_numpy(int), list(values)
+    places = np.argwhere(known.T @ known > LEAST + N_LAGS)
+    return [(names[a], names[b]) for a, b in places if a != b and name in (None, names[b])]
+
+
+def can_chain(tests, name):
+    """Return whether a series has a cause that has a cause, by tests strong and sure enough for an edge to count (B.3).
+
+    >>> tests = {"cause": ["a", "b"], "effect": ["b", "c"], "strength": [0.5, -0.4], "p_holm": [0.01, 0.3]}
+    >>> can_chain(pd.DataFrame(tests), "c"), can_chain(pd.DataFrame(tests), "b")
+    (True, False)
+    """
+    counts = tests[(tests["strength"].abs() >= MIN_STRENGTH) & (1 - tests["p_holm"] >= MIN_CONFIDENCE)]
+    return bool(counts["effect"].isin(counts.loc[counts["effect"] == name, "cause"]).any())
+
+
+def gather_weeks(event, asked, end, answer):
+    """Return (name, values, sources by series) of the series of a long question and of others of its domain.
+
+    The others are those of the same days, by entity and label; `values` has a row a day until `end`, a column a series
+    with LEAST values or more.
+    """
+    sources = {name: source for name, source in horizons.load_series().items() if source.domain == event["domain"]}
+    parts = {
+        (source_id, variable, entity): series
+        for source_id, source in sources.items()
+        for variable in source.variables
+        for entity, series in horizons.read_series(source_id, variable)[0].items()
+    }
+    options, letters = parse_object(event["options"]), asked.get("letters", {})
+    winner = next((entity for entity, letter in letters.items() if options[letter] == answer), None)
+    own = event["source_id"], asked["variable"], asked.get("entity") or winner
+    days = parts[own].dropna().loc[: str(end.date())].index[-N_WEEKS:]
+    kept = {key: series.reindex(days) for key, series in parts.items()}
+    kept = {key: series for key, series in kept.items() if series.notna().sum() >= LEAST}
+    names = {key: f"{key[2]} {sources[key[0]].variables[key[1]]['label']}" for key in parts}
+    values = pd.DataFrame({names[key]: series for key, series in kept.items()}, days).set_axis(pd.to_datetime(days))
+    return names[own], values.astype(float), {names[key]: key[0] for key in kept}

@@ -1,0 +1,180 @@
+"""Graphs of hindsight and of forecasts: their form, and when one is valid (B.1, B.3).
+
+A graph is a dictionary of JSON: question_id, outcome_id, nodes, edges, impacts, in the paper's fields.
+"""
+
+import math
+from collections import Counter
+from functools import lru_cache
+from typing import Annotated
+
+import networkx as nx
+import pandas as pd
+from pydantic import Field
+
+from daybefore.agents.submissions import DIRECTIONS, RELATIONS
+from helpers.calendar import open_moment
+from helpers.faults import check_object
+from helpers.papers import get_constant
+from helpers.tables import Setting, Share, allow, one_of
+
+MIN_DEPTH = get_constant("worldreasoner", "graph_min_depth")
+MIN_NODES = get_constant("worldreasoner", "graph_min_nodes")
+MIN_ARTICLES = get_constant("worldreasoner", "graph_min_articles")
+MIN_CONFIDENCE = get_constant("worldreasoner", "edge_min_confidence")
+MIN_STRENGTH = get_constant("worldreasoner", "edge_min_strength")
+
+EPOCH = pd.Timestamp(0, unit="s", tz="UTC")
+TYPES = ("Decision", "Outcome", "Indicator", "Milestone", "External Shock")
+SIGNS = {"Positive": 1, "Negative": -1, "Neutral": 0, "Mixed": 0}
+"""Direction of an impact -> its sign in the causal pressure; Mixed has none (Appendix D)."""
+Words, Texts = allow(str, "a text"), allow(list[str], "a list of texts")
+Strength = allow(Annotated[float, Field(ge=-1, le=1)], "a number from -1 to 1")
+
+
+class Node(Setting):
+    """An event of a graph, or its outcome."""
+
+    node_id: Words
+    title: Words
+    occurred_at: allow(str | None, "a date or null")
+    source_ids: Texts
+    description: Words = ""
+    type: one_of(*TYPES) = None
+    review: one_of("Pending", "Approved", "Rejected", "Revised") = None
+
+
+class Edge(Setting):
+    """What one event does to another."""
+
+    cause: Words
+    effect: Words
+    relation: one_of(*RELATIONS)
+    strength: Strength
+    confidence: Share
+    reasoning: Words = ""
+    source_ids: Texts = []
+
+
+class Impact(Setting):
+    """What an event does to the outcome."""
+
+    node_id: Words
+    direction: one_of(*DIRECTIONS)
+    magnitude: Share
+    confidence: Share
+    reasoning: Words = ""
+
+
+class Graph(Setting):
+    """The form of a graph (B.1)."""
+
+    question_id: Words
+    outcome_id: allow(str | None, "a node or null")
+    nodes: list[Node]
+    edges: list[Edge]
+    impacts: list[Impact]
+
+
+def check_form(graph):
+    """Return a graph unchanged. Raises ValueError, naming the place, for one that is not of the form, names a node
+    twice, or one that is not there, or dates one by what is no date.
+    """
+    check_object("a graph is not of the form", graph, Graph)
+    ids, name = Counter(node["node_id"] for node in graph["nodes"]), f"graph of {graph['question_id']}"
+    if twice := [one for one, n in ids.items() if n > 1]:
+        raise ValueError(f"{name}: node {twice[0]!r} is there twice")
+    named = [("the outcome", graph["outcome_id"])] if graph["outcome_id"] is not None else []
+    named += [(f"an edge's {end}", edge[end]) for edge in graph["edges"] for end in ("cause", "effect")]
+    named += [("an impact's node", impact["node_id"]) for impact in graph["impacts"]]
+    if strange := [(what, node) for what, node in named if node not in ids]:
+        what, node = strange[0]
+        raise ValueError(f"{name}: {what} {node!r} is none of its nodes")
+    date_nodes(graph)
+    return graph
+
+
+def correct_edges(graph):
+    """Return a graph without the edges that are too weak or too unsure to count (B.3: |s| and c)."""
+    kept = [e for e in graph["edges"] if abs(e["strength"]) >= MIN_STRENGTH and e["confidence"] >= MIN_CONFIDENCE]
+    return graph | {"edges": kept}
+
+
+def check_graph(graph):
+    """Return whether a graph may serve as a reference, and why not (B.3): a row of counts, reasons and is_valid.
+
+    Edges that fail the edge test are taken out before anything is counted (`correct_edges`). `depth` is the number of
+    edges of the longest path that ends in the outcome. Reasons: circle (edges run back to where they start), order (a
+    cause is dated after its effect, or either is undated), depth, nodes, articles, edges (too few).
+    """
+    graph = correct_edges(check_form(graph))
+    days, outcome = date_nodes(graph), graph["outcome_id"]
+    joined = nx.DiGraph([(edge["cause"], edge["effect"]) for edge in graph["edges"]])
+    has_circle = not nx.is_directed_acyclic_graph(joined)
+    leads = nx.ancestors(joined, outcome) | {outcome} if outcome in joined and not has_circle else ()
+    row = {
+        "question_id": graph["question_id"],
+        "n_nodes": len(graph["nodes"]),
+        "n_articles": len({source for node in graph["nodes"] for source in node["source_ids"]}),
+        "n_edges": len(graph["edges"]),
+        "depth": nx.dag_longest_path_length(joined.subgraph(leads)),
+    }
+    fails = {
+        "circle": has_circle,
+        "order": any(not days[edge["cause"]] <= days[edge["effect"]] for edge in graph["edges"]),
+        "depth": row["depth"] < MIN_DEPTH,
+        "nodes": row["n_nodes"] < MIN_NODES,
+        "articles": row["n_articles"] < MIN_ARTICLES,
+        "edges": row["n_edges"] < 1,
+    }
+    reasons = [name for name, is_so in fails.items() if is_so]
+    return row | {"reasons": " ".join(reasons), "is_valid": not reasons}
+
+
+def date_nodes(graph):
+    """Return the moment of each node as a number of days since 1970, NaN where undated.
+
+    Raises ValueError that names the node for what is no date.
+    """
+    days = {}
+    for node in graph["nodes"]:
+        try:
+            days[node["node_id"]] = count_days(node["occurred_at"])
+        except ValueError:
+            raise ValueError(
+                f"graph of {graph['question_id']}: node {node['node_id']!r} is dated {node['occurred_at']!r}, which is "
+                "no date; write 2016-10-10, or null where it is not known"
+            ) from None
+    return pd.Series(days, dtype=float)
+
+
+@lru_cache(maxsize=10_000)
+def count_days(text):
+    """Return a date or moment (UTC without an offset) as days since 1970, of any year; NaN of None and "".
+
+    >>> count_days("1970-01-02T12:00:00Z"), count_days("1648-10-24"), count_days(None)
+    (1.5, -117311.0, nan)
+    """
+    at = open_moment(text) if text else pd.NaT
+    at = at.tz_localize("UTC") if at.tzinfo is None else at
+    return (at - EPOCH) / pd.Timedelta(days=1) if at is not pd.NaT else math.nan
+
+
+def tabulate_nodes(graphs):
+    """Return the nodes of graphs as a table, for matching and pressure: a row a node.
+
+    Columns question_id, node_id, text (title and description), day, is_outcome, sign, magnitude, confidence, impact
+    (magnitude times confidence; of several records the largest), blank without a record.
+    """
+    rows = []
+    for graph in graphs:
+        days = date_nodes(graph)
+        weighed = sorted(graph["impacts"], key=lambda one: one["magnitude"] * one["confidence"])
+        impacts = {one["node_id"]: (SIGNS[one["direction"]], one["magnitude"], one["confidence"]) for one in weighed}
+        for node in graph["nodes"]:
+            name, text = node["node_id"], f"{node['title']}. {node.get('description', '')}"
+            about = graph["question_id"], name, text, days[name], name == graph["outcome_id"]
+            rows.append((*about, *impacts.get(name, (None,) * 3)))
+    columns = "question_id node_id text day is_outcome sign magnitude confidence".split()
+    table = pd.DataFrame(rows, columns=columns).astype({"sign": float, "magnitude": float, "confidence": float})
+    return table.assign(impact=table["magnitude"] * table["confidence"])

@@ -1,0 +1,188 @@
+"""WorldReasoner's scores of runs of one's own: outcome, sources, key events, what a cutoff keeps, and market prices.
+
+Appendix E, F; G.3.1. The tables are a ledger's (`store.read_runs`) of runs on the same questions at the same moment;
+of a question asked several times the first answer counts.
+"""
+
+import pandas as pd
+
+from helpers.calendar import ZONE
+from helpers.means import find_clusters, summarize_clustered, tabulate_groups
+from studies.worldreasoner.conditions import OPEN, describe_runs
+from studies.worldreasoner.hindsight.graphs import tabulate_nodes
+from studies.worldreasoner.price_moves import measure_moves, score_alignment
+from studies.worldreasoner.prices import find_turning_points, measure_skill, tell_markets
+from studies.worldreasoner.scores import CATEGORICAL, LIMITS, take_clusters
+from studies.worldreasoner.scores import METRICS as OUTCOMES
+from studies.worldreasoner.submissions import (
+    match_hashed,
+    read_submitted,
+    recall_events,
+    score_submissions,
+    split_conditions,
+)
+
+SHOWN = (*OUTCOMES, "srcp_cited", "srcp_accessed", "recall", "recall_graphs", "bound", "recall_valid")
+"""The metrics of a run, in their order; each stands in its files as "worldreasoner_" and its name."""
+
+
+def judge_runs(events, answers, runs, predictions, replies, traces, cutoffs, **references):
+    """Return (rows, facts) of runs on questions with a reference: means by agent and metric, and what they rest on.
+
+    `rows` are those of `tabulate_outcomes` and, of an agent with a cutoff, its accuracy on the questions that it keeps
+    (group "kept"); `facts` says by agent_id its condition, is_forecast, n_references (hindsight graphs by rule of the
+    questions asked for a graph), n_valid (those that pass the published thresholds), n_sources (questions whose source
+    precision is measured, None without a gateway), left_out (submitted events that
+    are none, by reason) and `keep_questions`. `cutoffs` maps the agents asked for to a day, a month or None;
+    `references` are as of `score_submissions`, none for window L.
+    """
+    asked = describe_runs(runs, traces)
+    cells = asked.drop(columns=["agent_id", "model"])
+    first = [table[table["sample"] == 0].join(cells, on="run_id") for table in (predictions, replies, traces)]
+    scores, left, references = score_submissions(events, answers, *first, **references)
+    if scores.empty:
+        raise ValueError("no question of this run has an answer to score")
+    whole = (2 * scores["brier"]).where(scores["type"] == "binary")  # one probability tells both options'
+    scores["brier_full"] = scores["brier_full"].fillna(whole)
+    rows, facts, agents = [tabulate_outcomes(scores)], {}, runs.set_index("agent_id")["run_id"]
+    for agent in [name for name in cutoffs if name in agents.index]:
+        about, own = asked.loc[agents[agent]], scores[scores["agent_id"] == agent]
+        kept, cutoff = keep_questions(events, cutoffs[agent])
+        out = left[left["part"].eq("events") & left["run_id"].eq(agents[agent])]
+        facts[agent] = {
+            "condition": about["condition"],
+            "moment": about["horizon"],
+            "is_forecast": about["horizon"] != OPEN,
+            "n_references": len(references) * bool(about["has_graph"]),
+            "n_sources": int(own["srcp_accessed"].notna().sum()) if about["has_sources"] else None,
+            "n_valid": int(own["recall_valid"].notna().sum()) * bool(about["has_graph"]),
+            "left_out": out.groupby("reason").size().to_dict(),
+            "cutoff": cutoff,
+        }
+        own = own[own["event_id"].isin(kept)]
+        if cutoff["is_filtered"] and len(own):
+            means = tabulate_outcomes(own, ["accuracy"]).query("group == 'all'")
+            rows.append(means.assign(group="kept", name=cutoff["date"]))
+    return pd.concat(rows, ignore_index=True), facts
+
+
+def keep_questions(events, cutoff):
+    """Return the questions that a cutoff keeps, those that open on or after it, and {date, is_filtered, n, n_kept}.
+
+    Days are those of the kit's zone. Without a cutoff all are kept, unfiltered (Appendix E).
+    """
+    opens = pd.to_datetime(events["opens_at"], utc=True, format="ISO8601").dt.tz_convert(ZONE)
+    kept = set(events["event_id"] if cutoff is None else events.loc[opens >= pd.Timestamp(cutoff, tz=ZONE), "event_id"])
+    return kept, {"date": cutoff, "is_filtered": cutoff is not None, "n": len(events), "n_kept": len(kept)}
+
+
+def tabulate_outcomes(scores, names=SHOWN):
+    """Return each agent's means of some metrics with 95% intervals by source: a row an agent and metric that it has.
+
+    Columns metric ("worldreasoner_" and its name), and those of `means.tabulate_groups`; accuracy also by type of
+    question (F.1). `scores` are of `submissions.score_submissions`. `n_asked` counts the questions that were asked (for
+    probabilities those with options), `n` those that the mean is over. A missing answer is wrong for accuracy, and
+    `coverage` is there the share that was answered.
+    """
+    parts, clusters = [], take_clusters(scores)
+    for name in names:
+        rows = scores[scores["type"].isin(CATEGORICAL)] if name in OUTCOMES[1:] else scores
+        rows = rows[rows[name].notna().groupby(rows["agent_id"]).transform("any")]
+        if rows.empty:
+            continue
+        least, most = LIMITS.get(name, (0, 1))
+        groups = ("type",) if name == "accuracy" else ()
+        rows = rows.assign(score=rows[name].astype(float), score_imputed=0.0)
+        table = tabulate_groups(rows, clusters, groups, most, least)
+        table = table[table["n_asked"] > 0].assign(metric=f"worldreasoner_{name}", mean_imputed=float("nan"))
+        if name == "accuracy":
+            whole, part = (rows.groupby(by)["is_missing"].mean() for by in ("agent_id", ["agent_id", "type"]))
+            keys = zip(table["agent_id"], table["group"], table["name"], strict=True)
+            table["coverage"] = [1 - (whole[a] if group == "all" else part[a, kind]) for a, group, kind in keys]
+            table["mean_imputed"] = table["mean"]
+        parts.append(table)
+    return pd.concat(parts, ignore_index=True)
+
+
+def judge_graphs(events, answers, tables, references, prices=None, embed=None) -> dict:
+    """Return what the graphs of one run say beside its means: {name: table}, without what it has nothing of.
+
+    `tables` are runs, predictions, replies and traces by name, `references` as of `score_submissions`. "split": quality
+    of right and of wrong forecasts (Tables 4, 10); "market": Table 11, where there are `prices`; "recall": key-event
+    recall by words and, with `embed` (texts -> vectors), by meaning (Table 12): matcher, mean, low, high, n,
+    n_clusters. Raises
+    ValueError for words that are kept as digests, which have no meaning.
+    """
+    runs, first, found = tables["runs"], {}, {}
+    about = describe_runs(runs, tables["traces"])
+    for name in ("predictions", "replies", "traces"):
+        rows = tables[name]
+        first[name] = rows[rows["sample"] == 0].join(about.drop(columns=["agent_id", "model"]), on="run_id")
+    scores, _, graphs_of = score_submissions(events, answers, *first.values(), **references)
+    scores["condition"] = scores["condition"].fillna("none of the six")
+    split = split_conditions(scores) if len(scores) else pd.DataFrame()
+    if len(split):
+        found["split"] = split
+    replies = first["replies"]
+    graphs = read_submitted(replies[replies["has_graph"].astype(bool)], events)[0]
+    if not any(graphs.values()) or not graphs_of:
+        return found
+    clusters, parts = take_clusters(scores), []
+    for matcher, how in {"words": None, "meaning": embed}.items():
+        if matcher == "meaning" and embed is None:
+            continue
+        recall = recall_events(graphs, graphs_of, how)[["event_id", "recall"]].set_index("event_id")
+        row = summarize_clustered(recall, clusters, ends=(0, 1)).iloc[0]
+        parts.append({"matcher": matcher} | row[["mean", "low", "high", "n", "n_clusters"]].to_dict())
+    found["recall"] = pd.DataFrame(parts)
+    if prices is not None:
+        cards = {graph["question_id"]: graph for graph in graphs_of}
+        named = about.assign(condition=about["condition"].fillna("none of the six"))[["model", "condition"]]
+        market = align_graphs(graphs, cards, events, prices, named)
+        if len(market):
+            found["market"] = market
+    return found
+
+
+def align_graphs(graphs: dict, cards: dict, events: pd.DataFrame, prices: pd.DataFrame, about: pd.DataFrame):
+    """Return market recall and precision of submitted graphs (Table 11): a row a model, condition and measure.
+
+    `graphs` are as of `read_submitted`, `cards` the references, `about` has model and condition by
+    run_id. Of yes/no questions with prices; empty without one. Columns model, condition, events (all aligned, near a
+    change point), measure, mean, low, high, n (questions), n_clusters, n_aligned (events), n_matched.
+    """
+    columns = "model condition events measure mean low high n n_clusters n_aligned n_matched".split()
+    priced = set(prices["question_id"]) & set(cards)
+    if not any(graph and key[1] in priced for key, graph in graphs.items()):
+        return pd.DataFrame(columns=columns)
+    hindsight = tabulate_nodes([graph for name, graph in cards.items() if name in priced])
+    said, pairs = match_hashed({key: graph for key, graph in graphs.items() if key[1] in priced}, hindsight)
+    moves, paths = measure_moves(hindsight, prices), prices.sort_values("day").groupby("question_id")
+    turns = {name: find_turning_points(part["day"], part["price"]) for name, part in paths}
+    keys = [key for key in graphs if key[1] in priced]
+    asked, rows = pd.DataFrame(keys, columns=["run_id", "question_id"]), []
+    for which, points in (("all aligned", None), ("near a change point", turns)):
+        found = score_alignment(moves, pairs, said, asked, points).join(about, on="run_id")
+        for (model, condition), part in found.groupby(["model", "condition"]):
+            wide = part.set_index("question_id")[["recall", "precision"]]
+            means = summarize_clustered(wide, find_clusters(events)[0])
+            means[["low", "high"]] = means[["low", "high"]].clip(0, 1)
+            counts = {"n_aligned": int(part["n_aligned"].sum()), "n_matched": int(part["n_matched"].sum())}
+            named = {"model": model, "condition": condition, "events": which} | counts
+            rows.append(means.rename_axis("measure").reset_index().assign(**named))
+    return pd.concat(rows, ignore_index=True)[columns]
+
+
+def price_runs(events, answers, predictions, prices, moment):
+    """Return each agent's Brier score beside the market's of the same moment, in pairs (`markets.measure_skill`).
+
+    Of runs on `markets` and `worldreasoner`; `prices` are question_id, day, price. A row an agent: agent_id, brier,
+    market, difference (above 0: better than the price), low, high (95% by market), n, n_clusters, skill. Agents without
+    a probability are left out.
+    """
+    told = tell_markets(predictions[predictions["sample"] == 0].assign(horizon=moment), events, answers)
+    told = told[told["question_id"].isin(answers.loc[answers["value"].notna(), "event_id"])]
+    if told["p"].isna().all():
+        return pd.DataFrame(columns="agent_id brier market difference low high n n_clusters skill".split())
+    table = measure_skill(told, prices, events.set_index("event_id")["cluster_id"])
+    return table[table["stage"] == "all"].drop(columns="stage").reset_index(drop=True)

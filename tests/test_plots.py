@@ -56,6 +56,7 @@ def test_two_factors_stand_side_by_side():
     effects = effects.assign(clustered_low=effects["effect"] - 0.05, clustered_high=effects["effect"] + 0.05)
     fig = plt.figure()
     axes = plots.draw_factors(effects, fig, {"model": "models", "domain": "domains"})
-    assert [ax.get_title() for ax in axes] == ["models", "domains"]
+    titles = [ax.title.get_text() or ax.get_title(loc="left") for ax in axes]
+    assert titles == ["models", "domains"]
     assert [ax.get_xlabel() for ax in axes] == ["effect on the score"] * 2
     plt.close(fig)

@@ -16,8 +16,10 @@ from urllib.parse import quote
 import pandas as pd
 import pytest
 
+from daybefore.agents.box import SandboxError
+from daybefore.agents.bubblewrap import find_bubblewrap
 from daybefore.agents.docker import IMAGE, find_docker
-from daybefore.agents.sandbox import SandboxError, find_backend, find_bubblewrap
+from daybefore.agents.sandbox import find_backend
 from daybefore.models.files import FOLDER, MODELS
 from daybefore.models.local import has_server
 from daybefore.store import insert_row, open_store, save_questions

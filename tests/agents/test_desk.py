@@ -5,8 +5,9 @@ import time
 import pytest
 from builders import needs_sandbox
 
+from daybefore.agents.box import Limits
 from daybefore.agents.desk import call_tool
-from daybefore.agents.sandbox import Limits, open_sandbox
+from daybefore.agents.sandbox import open_sandbox
 
 
 @pytest.fixture(scope="module")

@@ -29,8 +29,12 @@ from pathlib import Path
 import pytest
 from builders import needs_backend, needs_sandbox
 
+from daybefore.agents import box as boxes
+from daybefore.agents import bubblewrap as bubblewraps
 from daybefore.agents import docker, sandbox
-from daybefore.agents.sandbox import Limits, SandboxError, find_backend, find_bubblewrap, open_sandbox
+from daybefore.agents.box import Limits, SandboxError
+from daybefore.agents.bubblewrap import find_bubblewrap
+from daybefore.agents.sandbox import find_backend, open_sandbox
 
 SMALL = Limits(5, 5, 192, 24, 32, 16, 300, 64)
 
@@ -517,7 +521,7 @@ def test_a_machine_without_either_backend_is_told_both_ways_in_a_sentence(monkey
 
 def test_where_bubblewrap_cannot_be_had_docker_is_taken(monkeypatch):
     backend = needs_backend("docker")
-    monkeypatch.setattr(sandbox.sys, "platform", "darwin")
+    monkeypatch.setattr(bubblewraps.sys, "platform", "darwin")
     with open_sandbox(backend=find_backend.__wrapped__()) as box:
         assert box.backend == backend.name and box.exec(["pwd"]).stdout == "/workdir\n"
         assert box.read_file("/etc/resolv.conf").split() == ["nameserver", "127.0.0.1"], "not the machine's"
@@ -547,11 +551,11 @@ def test_a_bound_of_docker_that_is_not_in_force_is_noticed(monkeypatch, guard, w
 
 
 def test_a_guard_that_is_not_in_force_is_noticed(monkeypatch):
-    bubblewrap, call = needs_backend("bubblewrap"), " ".join(sandbox.CALL)
+    bubblewrap, call = needs_backend("bubblewrap"), " ".join(bubblewraps.CALL)
     for guard in ("--unshare-net", "--disable-userns", "--remount-ro /disk", "--unshare-pid"):
         weaker = call.replace("--unshare-all", "--unshare-net --unshare-pid --unshare-uts").replace(guard, "")
-        monkeypatch.setattr(sandbox, "CALL", weaker.split())
-        assert sandbox.probe(bubblewrap), guard
+        monkeypatch.setattr(bubblewraps, "CALL", weaker.split())
+        assert boxes.probe(bubblewrap), guard
 
 
 @pytest.mark.parametrize("name", ["bubblewrap", "docker"])

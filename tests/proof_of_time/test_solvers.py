@@ -6,7 +6,7 @@ import json
 import pytest
 from builders import make_event, needs_sandbox, reply_with
 
-from daybefore.agents.sandbox import Limits
+from daybefore.agents.box import Limits
 from daybefore.models.recordings import has_news
 from helpers.tables import list_columns
 from studies.proof_of_time import solvers

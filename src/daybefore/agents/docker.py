@@ -19,7 +19,7 @@ import time
 from contextlib import contextmanager, suppress
 from functools import partial
 
-from daybefore.agents.sandbox import ENV, TICK_S, Backend, Limits, Sandbox, SandboxError, list_rules, probe
+from daybefore.agents.box import ENV, TICK_S, Backend, Limits, Sandbox, SandboxError, list_rules, probe
 
 IMAGE = "daybefore-sandbox"
 BUILD = f"docker build -t {IMAGE} -f .ci/sandbox.Dockerfile .ci"
@@ -136,7 +136,7 @@ def ask(docker, *words):
 
 @contextmanager
 def open_docker(backend, limits, evidence, *, image, machine):
-    """Open a sandbox by Docker, as `open_sandbox` says; `evidence` is the folder to copy in."""
+    """Open a sandbox by Docker, as `sandbox.open_sandbox` says; `evidence` is the folder to copy in."""
     docker, name, disk = backend.program, f"daybefore-{secrets.token_hex(6)}", DISK.format(limits=limits)
     sizes = {"file_bytes": limits.file_mb << 20, "n_processes": limits.n_processes + 1, "cpu_s": limits.cpu_s + 1}
     bound = BOUND.format(limits=limits, **sizes).split()

@@ -11,9 +11,10 @@ from urllib.parse import urljoin
 
 import pandas as pd
 
+from daybefore.agents.box import SandboxError
 from daybefore.agents.desk import cut_middle, describe_result, keep_printed
 from daybefore.agents.registry import make_consult, open_agent
-from daybefore.agents.sandbox import SandboxError, open_sandbox
+from daybefore.agents.sandbox import open_sandbox
 from daybefore.models.attachments import find_kind
 from daybefore.models.failures import LlmError
 from daybefore.models.grammars import make_schema

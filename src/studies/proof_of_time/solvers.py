@@ -13,10 +13,11 @@ from contextlib import ExitStack
 from functools import cache, partial
 from typing import NamedTuple
 
+from daybefore.agents.box import Limits
 from daybefore.agents.desk import MAX_SHOWN, SCHEMAS, call_tool
 from daybefore.agents.prompted import ask_directly, constrain_json, forecast, keep_turn
 from daybefore.agents.prompts import fill_prompt
-from daybefore.agents.sandbox import Limits, open_sandbox
+from daybefore.agents.sandbox import open_sandbox
 from daybefore.agents.searching import ask_final_line
 from daybefore.models.failures import LlmError
 from daybefore.models.grammars import make_schema

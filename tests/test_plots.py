@@ -50,6 +50,36 @@ def test_points_are_hollow_where_thin_and_crossed_out_where_missing(ax):
         plots.draw_points(pd.concat([table, table]), ax, **look)
 
 
+def test_the_legend_shows_a_hollow_point_where_a_series_has_no_other(ax):
+    table = pd.DataFrame({"name": ["p", "q", "p", "q"], "v": [0.1, 0.2, 0.3, 0.4], "who": ["x", "x", "y", "y"]})
+    table = table.assign(low=table["v"], high=table["v"], is_thin=[True, True, False, True])
+    look = {"label": "name", "value": "v", "low": "low", "high": "high", "series": "who"}
+    plots.draw_points(table, ax, **look, is_thin="is_thin")
+    handles, names = ax.get_legend_handles_labels()
+    assert names == ["x", "y"]
+    assert [handle.lines[0].get_markerfacecolor() == "white" for handle in handles] == [True, False]
+
+
+def test_a_series_without_any_value_keeps_its_name(ax):
+    table = pd.DataFrame({"name": ["p", "p"], "v": [0.1, np.nan], "who": ["x", "y"]})
+    table = table.assign(low=table["v"], high=table["v"], is_thin=True)
+    look = {"label": "name", "value": "v", "low": "low", "high": "high", "series": "who"}
+    plots.draw_points(table, ax, **look, is_thin="is_thin")
+    assert {"x", "y"} <= set(ax.get_legend_handles_labels()[1])
+
+
+def test_small_effects_beside_a_wide_factor_have_a_finer_axis_that_says_so():
+    effects = pd.DataFrame({"factor": ["source", "model", "setting"], "category": list("abc")})
+    effects["effect"] = [0.2, 0.01, 0.02]
+    effects = effects.assign(clustered_low=effects["effect"] - 0.005, clustered_high=effects["effect"] + 0.005)
+    fig = plt.figure()
+    axes = plots.draw_factors(effects, fig, {"source": "source", "model": "model", "setting": "setting"})
+    limits = [ax.get_xlim()[1] for ax in axes]
+    assert np.allclose(limits, [1.08 * 0.205, 1.08 * 0.025, 1.08 * 0.025])
+    assert axes[-1].get_xlabel() == "effect on the score (axis 8 times finer)"
+    plt.close(fig)
+
+
 def test_two_factors_stand_side_by_side():
     effects = pd.DataFrame({"factor": ["model", "model", "domain", "domain"], "category": list("abcd")})
     effects["effect"] = [0.0, 0.1, 0.0, -0.1]

@@ -29,6 +29,8 @@ def pick_ink(colour):
 
 MODELS = {"qwen_small": "Qwen 0.5B", "qwen": "Qwen 1.5B", "smollm2": "SmolLM2 135M"}
 """The local models, by the beginnings of their agents' names."""
+FINER = 4
+"""Factors beside the first have a finer scale where the first reaches so many times as far."""
 METHODS = {"zero_shot": "", "search_prompt": " + one search", "react": " + searches at will", "research": " + research"}
 
 
@@ -114,10 +116,12 @@ def draw_points(
         thin = kept[is_thin].astype(bool) if is_thin else pd.Series(False, index=kept.index)
         look = {"fmt": "o", "capsize": 3 if step > 0.15 else 0, "color": colours[at % len(colours)]}
         look |= {"ms": 6 if step > 0.15 else 4, "elinewidth": 1.5 if step > 0.15 else 1}
-        for chosen, face in ((kept[~thin], {"label": name}), (kept[thin], {"mfc": "white"})):
-            if len(chosen) or "label" in face:
-                reach = measure_reach(chosen, value, low, high)
-                ax.errorbar(chosen[value], places[chosen[label]], xerr=reach, **look, **face)
+        faces = [(kept[~thin], {}), (kept[thin], {"mfc": "white"})]
+        faces = [one for one in faces if len(one[0])] or faces[:1]
+        for at_face, (chosen, face) in enumerate(faces):
+            reach = measure_reach(chosen, value, low, high)
+            shown = None if at_face else name  # the legend shows a hollow point where a series has no other
+            ax.errorbar(chosen[value], places[chosen[label]], xerr=reach, label=shown, **look, **face)
         lacking = (places if is_whole else places[part[label]]).drop(kept[label])
         for place in lacking if absent else ():
             words = {"ha": "right", "va": "center", "fontsize": 8, "color": look["color"]}
@@ -159,10 +163,11 @@ def draw_reaches(table, ax, places, *, value, low, high, **look):
 
 
 def draw_factors(effects, fig, names):
-    """Draw the effects of two or three factors (`names`: factor -> title) on one scale; return the Axes.
+    """Draw the effects of two or three factors (`names`: factor -> title); return the Axes.
 
     Columns: factor, category, effect, clustered_low, clustered_high; hollow where there is no interval. The categories
-    of a third keep their order, the others are sorted.
+    of a third keep their order, the others are sorted. All have one scale; where what stands beside the first factor
+    would be lost on it (`FINER`), that has a finer one, and its axis says so.
     """
     words = effects["category"].astype(str).map(name_agent)
     effects = effects.assign(label=words, is_thin=effects["clustered_low"].isna())
@@ -173,13 +178,17 @@ def draw_factors(effects, fig, names):
     else:
         grid = fig.add_gridspec(2, 2, height_ratios=[len(parts[1]), len(parts[2]) + 1])
         axes = [fig.add_subplot(grid[:, 0]), fig.add_subplot(grid[0, 1]), fig.add_subplot(grid[1, 1])]
-    limit = 1.08 * np.nanmax(effects[["effect", "clustered_low", "clustered_high"]].abs().to_numpy())
+    ends = effects[["effect", "clustered_low", "clustered_high"]].abs().max(axis=1)
+    widest, beside = ends.max(), ends[effects["factor"] != next(iter(names))].max()
+    is_finer = 0 < FINER * beside <= widest
     for ax, part, title in zip(axes, parts, names.values(), strict=True):
         part = part if ax in axes[2:] else part.sort_values("effect", ascending=False)
         draw_points(part, ax, label="label", **look)
+        limit = 1.08 * (beside if is_finer and ax is not axes[0] else widest)
         ax.set(title=title, xlim=(-limit, limit))
-    for ax in (axes[0], axes[-1]):
-        ax.set_xlabel("effect on the score")
+    axes[0].set_xlabel("effect on the score")
+    finer = f" (axis {widest / beside:.0f} times finer)" if is_finer else ""
+    axes[-1].set_xlabel(f"effect on the score{finer}")
     return axes
 
 

@@ -5,6 +5,7 @@ import contextlib
 import gzip
 import json
 import math
+import os
 import re
 import shutil
 import subprocess
@@ -25,9 +26,17 @@ from daybefore.models.local import has_server
 from daybefore.store import insert_row, open_store, save_questions
 from daybefore.web.replay import Misbehaviour, Replay
 from daybefore.web.session import Web
+from helpers.files import dump_json
+from helpers.public_files import MIRROR
 
 KEEP_BINARY = 36 / 193
 KEY = "sk-canary+7/Zq==9f3a"
+
+
+def read_cases(test, name):
+    """Return the rows of the table `name`.jsonl beside a test (its `__file__`), a case a line."""
+    path = Path(test).with_name(f"{name}.jsonl")
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
 
 
 def open_sites(sources, **faults):
@@ -129,6 +138,10 @@ def scan(folder, secret=KEY):
     return found
 
 
+PUBLIC = Path(os.environ.get(MIRROR, "no mirror"))
+AGENTS = PUBLIC / "agents"
+"""Public files of other projects, and those of agents among them."""
+needs_public = pytest.mark.skipif(not AGENTS.exists(), reason=f"needs the public files: set {MIRROR}")
 SMALL = FOLDER / MODELS["smollm2"]["file"]
 needs_server = pytest.mark.skipif(not has_server(), reason="xllamacpp is not installed; `make model` installs it")
 needs_model = pytest.mark.skipif(not SMALL.exists(), reason="the 135M model is not there; `make model` fetches it")
@@ -172,6 +185,16 @@ def make_scores(by_agent, kinds=LEVEL_KINDS):
     return pd.DataFrame(rows), pd.DataFrame(events.values())
 
 
+def make_tables(kind, value, answer, spread=None, distribution=None, status="ok", probability=None):
+    """One prediction, one answer, one event; None is a blank cell."""
+    options = dump_json({"A": "a", "B": "b", "C": "c"}) if kind in ("single", "multi") else ""
+    events = pd.DataFrame([{"event_id": "e1", "kind": kind, "options": options, "level": 1}])
+    row = {"run_id": "r1", "event_id": "e1", "sample": 0, "agent_id": "a1", "status": status, "value": dump_json(value)}
+    row |= {"distribution": dump_json(distribution), "probability": probability}
+    answers = pd.DataFrame([{"event_id": "e1", "value": dump_json(answer), "status": "ok", "spread": spread}])
+    return pd.DataFrame([row]), answers, events
+
+
 def make_past_row(number, *, options=("Yes", "No"), answer="A", **cells):
     """A row of a past FutureX set, invented, in the file's columns; its question closes on 2026-01-20."""
     row = {
@@ -201,3 +224,13 @@ def store_run(path, run_id, predictions, reply=(), steps=(), **about):
     with contextlib.closing(open_store(path)) as store:
         insert_row(store, "runs", run)
         save_questions(store, batch)
+
+
+def read_long_texts(test, name):
+    """Return {name: text} of a table of long texts beside a test; a part is (text, how often)."""
+    return {row["name"]: "".join(repeat(*part) for part in row["parts"]) for row in read_cases(test, name)}
+
+
+def repeat(part, times):
+    """Return a text as often as wanted, each time with its number where it has {n}."""
+    return "".join(part.replace("{n}", str(n)) for n in range(times)) if "{n}" in part else part * times

@@ -7,6 +7,7 @@ import signal
 
 import pytest
 from builders import KEEP_BINARY, KEY
+from hypothesis import settings
 from mock_provider import Server
 from serving import run_server
 
@@ -22,6 +23,10 @@ from daybefore.web.sources import load_sources
 # is ignored, and a strict umask makes folders that no other user may enter.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 os.umask(0o022)
+
+# What hypothesis tries is the same in every run.
+settings.register_profile("same", derandomize=True, deadline=None, max_examples=100, database=None)
+settings.load_profile("same")
 
 
 @pytest.fixture(scope="session")

@@ -2,10 +2,10 @@
 
 import hashlib
 import importlib
-import os
 
 import pandas as pd
 import pytest
+from builders import PUBLIC, needs_public
 from mock_provider import Server, send
 from public import build
 from serving import run_server
@@ -18,12 +18,9 @@ DIGEST = hashlib.sha256(TEXT).hexdigest()
 
 @pytest.fixture(autouse=True)
 def no_mirror(monkeypatch):
-    """Each test says itself where files come from; the machine's own mirror is kept aside in `MIRROR_HERE`."""
+    """Each test says itself where files come from."""
     monkeypatch.delenv(public.MIRROR, raising=False)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-
-
-MIRROR_HERE = os.environ.get(public.MIRROR)
 
 
 @pytest.fixture
@@ -89,9 +86,9 @@ def list_sources(builder):
     return importlib.import_module(f"public.{builder}").SOURCES
 
 
-@pytest.mark.skipif(not MIRROR_HERE, reason="needs the public files: set KIT_DATA_MIRROR to a folder that holds them")
+@needs_public
 def test_a_builder_writes_its_table_again_byte_for_byte(tmp_path, monkeypatch):
-    monkeypatch.setenv(public.MIRROR, MIRROR_HERE)
+    monkeypatch.setenv(public.MIRROR, str(PUBLIC))
     (table, sources) = build.build_tables("futurex_board")["futurex_board"]
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     written = build.write_public("futurex_board", table)

@@ -2,19 +2,15 @@
 
 import gzip
 import json
-import os
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from builders import AGENTS, needs_public
 
-from helpers.public_files import MIRROR, read_public
+from helpers.public_files import read_public
 from studies.futurex.effort import measure_revisions, relate_questions, relate_runs
 from studies.worldreasoner.markets import compare_prompts, mark_calls, measure_repeats, rank_repaired
-
-AGENTS = Path(os.environ.get(MIRROR, "no mirror")) / "agents"
-needs_mirror = pytest.mark.skipif(not AGENTS.exists(), reason="needs the public files of agents: set KIT_DATA_MIRROR")
 
 
 def load(name):
@@ -102,7 +98,7 @@ def test_a_call_is_held_against_the_close_before():
 # --- from the raw files, by a path of its own ------------------------------------------------------------------------
 
 
-@needs_mirror
+@needs_public
 def test_futuresims_runs_from_its_own_files():
     runs = read_public("futuresim_runs").set_index("run_id")
     days = pd.read_csv(AGENTS / "futuresim/days.csv.gz", dtype={"run_id": str})
@@ -117,10 +113,9 @@ def test_futuresims_runs_from_its_own_files():
         assert row["tool_calls_a_day"] == pytest.approx(value, abs=1e-5)
         if row["n_skill"]:
             assert row["skill"] == pytest.approx(skill[agent, run], abs=0.03)  # forecasts alone beside all that is seen
-    assert runs["n_forecasts"].min() == 107 and runs["coverage"].eq(1).sum() == 14
 
 
-@needs_mirror
+@needs_public
 def test_timeseeks_prices_and_scores_from_its_traces():
     table = read_public("timeseek_moments").set_index(["model", "moment"])
     (path,) = (AGENTS / "timeseek_kalshi/results").glob("*gpt-5.2-xhigh_no_tools/traces.json.gz")
@@ -130,7 +125,6 @@ def test_timeseeks_prices_and_scores_from_its_traces():
     assert table.loc[("GPT-5.2", "all"), "brier_price"] == pytest.approx(price.mean(), abs=1e-6)
     by = price.groupby(rows["temporal_days"]).mean()
     assert table.loc[("GPT-5.2", "close_minus_1"), "brier_price"] == pytest.approx(by["close_minus_1"], abs=1e-6)
-    assert table.loc[("GPT-5.2", "all"), "brier"] == pytest.approx(0.2153, abs=1e-4)
     tools = read_public("timeseek_tools").query("model == 'all'").set_index("moment")["difference"]
     told = []
     for summary in (AGENTS / "timeseek_kalshi/results").glob("*/summary.json"):
@@ -141,7 +135,7 @@ def test_timeseeks_prices_and_scores_from_its_traces():
     assert all(tools[moment] == pytest.approx(plain[moment], abs=1e-6) for moment in plain.index)
 
 
-@needs_mirror
+@needs_public
 def test_kalshibenchs_ranking_from_its_files():
     table = read_public("kalshibench_ranks").set_index("agent_id")
     outcomes = json.loads((AGENTS / "kalshibench/recovered_outcomes.json").read_text("utf-8"))["outcomes"]
@@ -164,7 +158,6 @@ def test_kalshibenchs_ranking_from_its_files():
     xhigh = next(value for name, value in by.items() if name.startswith("gpt_5.2_xhigh"))
     assert table.loc["Claude-Opus-4.5", "brier"] == pytest.approx(opus, abs=0.01)  # 204 of the 210
     assert table.loc["GPT-5.2-XHigh", "brier"] == pytest.approx(xhigh, abs=0.01)
-    assert table.loc["GPT-5.2-XHigh", "share_flawed_of_no"] > 0.98 and table["rank"]["Claude-Opus-4.5"] == 1
 
 
 def find_columns(rows):
@@ -174,7 +167,7 @@ def find_columns(rows):
     return answer, chance
 
 
-@needs_mirror
+@needs_public
 def test_the_oracles_calls_from_its_files():
     table = read_public("oracle_calls").query("bin.isna()").set_index(["model", "marking"])
     marks = pd.DataFrame(load("ai_market_oracle/scores.json.gz")).set_index("prediction_id")
@@ -185,17 +178,3 @@ def test_the_oracles_calls_from_its_files():
     assert table.loc[("all", "the project's"), "share"] == pytest.approx(share.mean(), abs=1e-6)
     mine = share[both["model"] == "gpt-4o"].mean()
     assert table.loc[("GPT-4o", "the project's"), "share"] == pytest.approx(mine, abs=1e-6)
-
-
-@needs_mirror
-def test_the_medians_of_the_ai_benchmark_are_the_sources():
-    table = read_public("aib_prompts").set_index(["model", "variant"])
-    repeats = read_public("aib_repeats")
-    assert table.loc[("GPT-4o", "narrative"), "brier_base"] == pytest.approx(0.1968, abs=1e-4)
-    medians = repeats[repeats["variant"] == "direct"].set_index("model")["brier_median"]
-    for model, value in (
-        ("Claude Haiku 3.5", 0.2476),
-        ("DeepSeek V3", 0.2116),
-        ("Claude Sonnet 3.5 (October)", 0.1810),
-    ):
-        assert medians[model] == pytest.approx(value, abs=1e-4)

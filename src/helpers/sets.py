@@ -248,7 +248,7 @@ def drop_blank(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def fill_values(predictions: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """Return predictions with agent_id and, where they state `p_yes` alone, the contract's columns.
+    """Return predictions with agent_id and, where they state `p_yes` alone, the contract's columns; others stay.
 
     `value` is the likelier option (A is yes; 0.5 counts as yes), `probability` that option's,
     `distribution` both.
@@ -268,7 +268,7 @@ def fill_values(predictions: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     columns = {"value": value, "probability": probability, "distribution": distribution}
     for column, cells in columns.items():
         stood = made[column] if column in made else pd.Series(None, made.index, dtype=object)
-        made[column] = cells.where(is_stated, stood)
+        made[column] = stood.where(stood.notna() | ~is_stated, cells)
     return made
 
 

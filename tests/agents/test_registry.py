@@ -3,12 +3,12 @@
 import json
 
 import pytest
+import try_source
 from builders import make_event
 
 from daybefore.agents import registry
 from daybefore.agents.arms import load_arms
 from daybefore.agents.registry import check_entry, connect_agent, load_entries, open_agent, open_consult
-from daybefore.commands import source
 from daybefore.models import local
 from helpers.tables import list_columns
 
@@ -25,7 +25,7 @@ def test_a_name_that_would_be_another_path_is_refused_where_it_enters(tmp_path, 
     with pytest.raises(ValueError, match="^arms.toml, arm .*: a name is 1 to 64 letters"):
         load_arms(tmp_path / "arms.toml")
     with pytest.raises(ValueError, match="^source .*: a name is 1 to 64 letters|^say which source"):
-        source.choose_source(name, "A")
+        try_source.choose_source(name, "A")
 
 
 def test_a_wrong_entry_is_told_with_agent_and_reason_and_stops_no_other(tmp_path):

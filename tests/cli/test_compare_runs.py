@@ -10,7 +10,6 @@ from builders import store_run
 
 from daybefore.commands import compare, report
 from daybefore.commands.main import carry_out
-from daybefore.formats.folder import read_folder
 from daybefore.scoring import runs as scored_runs
 from helpers.files import ROOT, STORE, write_table
 
@@ -57,7 +56,7 @@ def world(plant, tmp_path):
     return tmp_path
 
 
-def test_a_planted_difference_is_found_and_stands_in_a_folder_of_its_own_that_score_reads(world, capsys):
+def test_a_planted_difference_is_found_and_stands_in_a_folder_of_its_own(world, capsys):
     found = carry_out(["compare", "good", "poor"])
     (row,) = found["pairs"]
     assert (row["agent_a"], row["agent_b"], row["n"], row["n_clusters"]) == ("good", "poor", 144, 24)
@@ -71,8 +70,6 @@ def test_a_planted_difference_is_found_and_stands_in_a_folder_of_its_own_that_sc
     assert [row["agent_id"] for row in found["leaderboard"]] == ["good", "poor"], "those named only"
     told = (folder / "leaderboard.md").read_text()
     assert "+0.33" in told and "| good | 0.83 (n = 144) |" in told, "the lead over the best baseline, random"
-    events, answers, predictions = read_folder(folder)
-    assert len(events) == len(answers) == 144 and set(predictions["agent_id"]) == {"good", "poor", "random"}
     other = carry_out(["compare", "good", "lucky", "--out", str(world / "other")])["files"][0]
     assert other == str(world / "other/index.html")
 
@@ -127,18 +124,6 @@ def test_agents_asked_different_questions_are_adjusted_or_refused(plant, tmp_pat
     monkeypatch.setattr(compare, "add_baselines", lambda *given: [])
     with pytest.raises(SystemExit, match="no event joins first with second"):
         carry_out(["compare", "first", "second", "--adjust"])
-
-
-@pytest.mark.parametrize("kind", ["number", "percent"])
-def test_the_three_files_keep_the_quantiles_of_a_number(kind, tmp_path):
-    events = pd.DataFrame({"event_id": ["e1"], "kind": kind, "level": 3})
-    answers = events[["event_id"]].assign(value="12.0", spread=2.0)
-    stated = {"status": "ok", "value": "12.5", "distribution": '{"0.1": 9.0, "0.9": 15.5}', "run_id": "mine"}
-    columns = "run_id event_id sample agent_id as_of status reason value probability distribution".split()
-    rows = pd.DataFrame([{"event_id": "e1", "sample": 0, "agent_id": "mine"} | stated]).reindex(columns=columns)
-    compare.write_three(tmp_path, events, answers, rows)
-    read = read_folder(tmp_path)[2]
-    assert read["value"].tolist() == ["12.5"] and json.loads(read["distribution"][0]) == {"0.1": 9.0, "0.9": 15.5}
 
 
 def test_of_an_agents_runs_the_newest_is_taken_and_an_older_has_its_own_name(world, plant, capsys):

@@ -14,7 +14,6 @@ from daybefore.commands import main as cli
 from daybefore.commands.main import CODES, SETTINGS, PartWay, daybefore, main, show, tell
 from daybefore.formats.export import WRITERS
 from daybefore.live.venues import FORECASTBENCH, VENUES
-from helpers.figures import STATUSES
 from helpers.tables import HORIZONS
 
 ROOT = Path(__file__).parents[2]
@@ -22,17 +21,17 @@ ROOT = Path(__file__).parents[2]
 
 @pytest.fixture
 def plant(monkeypatch):
-    """A function that lets `daybefore score` call another, in an environment that is put back."""
+    """A function that lets `daybefore export` call another, in an environment that is put back."""
     for name in SETTINGS:
         monkeypatch.setenv(name, os.environ.get(name, ""))
-    return lambda work: monkeypatch.setitem(sys.modules, "daybefore.commands.score", types.SimpleNamespace(main=work))
+    return lambda work: monkeypatch.setitem(sys.modules, "daybefore.commands.export", types.SimpleNamespace(main=work))
 
 
 def test_settings_and_words_are_those_of_the_makefile_and_the_rooms():
     text = (ROOT / "Makefile").read_text(encoding="utf-8")
     made = dict(re.findall(r"^export (\w+) := ([\w.]+)$", text, re.MULTILINE))
     assert SETTINGS == {name: value for name, value in made.items() if name != "TQDM_DISABLE"}
-    assert cli.STATUSES == tuple(STATUSES) and cli.HORIZONS == HORIZONS
+    assert cli.HORIZONS == HORIZONS
     assert cli.FORMS == tuple(WRITERS) and cli.VENUES == (*VENUES, FORECASTBENCH)
 
 
@@ -59,23 +58,23 @@ def fail(problem):
     ("problem", "code"),
     [
         (KeyboardInterrupt(), 130),
-        (FileNotFoundError("no checkout was found here"), "daybefore score: no checkout was found here"),
-        (NotADirectoryError(20, "Not a directory", "/a/b"), "daybefore score: /a/b cannot be read or written (not a "
+        (FileNotFoundError("no checkout was found here"), "daybefore export: no checkout was found here"),
+        (NotADirectoryError(20, "Not a directory", "/a/b"), "daybefore export: /a/b cannot be read or written (not a "
          "directory); make room, or set DAYBEFORE_OUT to a folder that can be written; the same command goes on"),
-        (ValueError("a reply: \x1b[2J\x9b31m"), r"daybefore score: a reply: \x1b[2J\x9b31m"),
+        (ValueError("a reply: \x1b[2J\x9b31m"), r"daybefore export: a reply: \x1b[2J\x9b31m"),
         (SystemExit(3), 3),
     ],
 )  # fmt: skip
 def test_a_command_ends_as_a_shell_wants_it_and_json_says_why(problem, code, plant, capfd):
     plant(fail(problem))
     with pytest.raises(SystemExit) as ending:
-        main(["score", "src"])
+        main(["export", "mine", "--to", "inspect"])
     assert ending.value.code == code
     with pytest.raises(SystemExit):
-        main(["score", "src", "--json"])
+        main(["export", "mine", "--to", "inspect", "--json"])
     said = {"error": code, "exit": 1} if isinstance(code, str) else {"error": CODES[code], "exit": code}
     out, told = capfd.readouterr()
-    assert json.loads(out) == said and "daybefore score: \n" not in told
+    assert json.loads(out) == said and "daybefore export: \n" not in told
 
 
 def test_what_is_shown_and_told_moves_no_cursor(capfd):
@@ -87,14 +86,14 @@ def test_what_is_shown_and_told_moves_no_cursor(capfd):
 def test_a_fault_of_ours_keeps_its_trace(plant):
     plant(fail(KeyError("absent")))
     with pytest.raises(KeyError):
-        main(["score", "src"])
+        main(["export", "mine", "--to", "inspect"])
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
         (["viewx"], "No such command 'viewx'. Did you mean 'view'?"),
-        (["source"], "Missing option '--source'"),
+        (["export", "mine"], "Missing option '--to'"),
         (["run", "--limt", "3"], "No such option '--limt'. Did you mean '--limit'?"),
         (["week", "--now", "today"], "Invalid value for '--now': 'today' does not match the formats"),
         (["run", "--limit", "0"], "Invalid value for '--limit': 0 is not in the range x>=1"),
@@ -114,11 +113,11 @@ def test_json_is_all_that_stands_on_standard_output(plant, capfd):
         return {"mean": float("nan"), "given": given}
 
     plant(work)
-    assert main(["score", "src", "--json"]) == 0
+    assert main(["export", "mine", "--to", "inspect", "--json"]) == 0
     out, err = capfd.readouterr()
-    assert json.loads(out) == {"mean": None, "given": {"folder": "src"}}
+    assert json.loads(out) == {"mean": None, "given": {"name": "mine", "form": "inspect"}}
     assert "words of a process" in err and "words\n" in err and os.environ["OPENBLAS_NUM_THREADS"] == "1"
     plant(fail(PartWay({"agents": {}, "stopped": ["mine: its ceiling"]})))
     with pytest.raises(SystemExit, match="3"):
-        main(["score", "src", "--json"])
+        main(["export", "mine", "--to", "inspect", "--json"])
     assert json.loads(capfd.readouterr().out)["stopped"] == ["mine: its ceiling"]

@@ -5,6 +5,7 @@ import os
 import signal
 import time
 
+import ask_again
 import pytest
 
 from daybefore.agents.arms import list_recorded, read_run, select_events
@@ -100,7 +101,6 @@ def test_an_event_is_complete_when_all_its_trials_are(recorder, monkeypatch, end
     ("arguments", "sentence"),
     [
         (["--arm", "nope"], "no arm is called 'nope'; there are mock-A, small-A"),
-        (["--again", "2", "--arm", "mock-A"], "nothing is recorded of mock-A; `make record ARM=mock-A` records"),
     ],
 )
 def test_a_wrong_setting_is_one_sentence(recorder, arguments, sentence):
@@ -108,15 +108,19 @@ def test_a_wrong_setting_is_one_sentence(recorder, arguments, sentence):
         carry_out(["record", *arguments])
 
 
-def test_asking_again_compares_replies_and_changes_no_recording(recorder, capsys):
+def test_asking_again_compares_replies_and_changes_no_recording(recorder, monkeypatch, capsys):
+    monkeypatch.setattr(ask_again, "load_entries", record.load_entries)
+    monkeypatch.setattr(ask_again, "load_arms", record.load_arms)
+    with pytest.raises(SystemExit, match="^ask_again: nothing is recorded of mock-A; `make record ARM=mock-A` records"):
+        ask_again.main(2, "mock-A")
     carry_out(["record", "--arm", "mock-A"])
     rows = Recordings("mock-A").rows
     recorder.answer = lambda asked: {"content": r"\boxed{6}"}
-    carry_out(["record", "--again", "2", "--arm", "mock-A"])
+    ask_again.main("2", "mock-A")
     out = capsys.readouterr().out
     assert "mock-A: 0 of 2 replies are the recorded ones" in out and r"recorded '\\boxed{5}', now '\\boxed{6}'" in out
     assert Recordings("mock-A").rows == rows
     recorder.answer = lambda asked: "401"
-    with pytest.raises(SystemExit, match=r"^daybefore record: mock-A: request \w+ failed now \(error\): .*API key"):
-        carry_out(["record", "--again", "2", "--arm", "mock-A"])
+    with pytest.raises(SystemExit, match=r"^ask_again: mock-A: request \w+ failed now \(error\): .*API key"):
+        ask_again.main(2, "mock-A")
     assert not Recordings("again").under_way, "what is asked again is no run that a kill cut short"

@@ -1,4 +1,4 @@
-"""Twenty seeded changes of the code, each of which some test must notice: `make mutations`, or as a program [SEED].
+"""Twenty seeded changes of the code, each of which some test must notice: `python -m faults.mutations [SEED]`.
 
 A change is one operator or one number of a function: < for <=, + for -, and for or, 3 for 2. Each is made in a copy of
 the kit, where its file's examples and the tests of its room run until the first fails; so do they in a copy without a

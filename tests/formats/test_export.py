@@ -17,18 +17,6 @@ def found():
     return export.gather_run(run, read_table("events", "A"), read_table("answers", "A"))
 
 
-def test_a_record_has_what_the_schema_requires_and_a_clustered_interval(found, tmp_path):
-    (path,) = export.write_records(found, tmp_path, now=1764000000)
-    record = json.loads(path.read_text())
-    wanted = "schema_version evaluation_id retrieved_timestamp source_metadata model_info eval_library"
-    assert set(record) == {*wanted.split(), "evaluation_results"}
-    first = record["evaluation_results"][0]
-    assert first["score_details"]["score"] == pytest.approx(found.rows["score"].mean())
-    ends = first["score_details"]["uncertainty"]["confidence_interval"]
-    assert ends["lower"] < first["score_details"]["score"] < ends["upper"] and "source" in ends["method"]
-    assert first["metric_config"]["lower_is_better"] is False
-
-
 def test_a_data_set_is_read_back_row_by_row(found, tmp_path):
     path, card = export.write_dataset(found, tmp_path)
     table = pd.read_parquet(path)

@@ -43,22 +43,9 @@ KALSHI = {
     "yes_ask_dollars": "0.3400",
     "last_price_dollars": "0.2900",
 }
-METACULUS = {
-    "id": 77,
-    "title": "Will the river freeze?",
-    "nr_forecasters": 12,
-    "question": {
-        "type": "binary",
-        "open_time": "2026-01-01T00:00:00Z",
-        "scheduled_close_time": "2026-02-01T00:00:00Z",
-        "resolution_criteria": "From bank to bank.",
-        "resolution": None,
-        "aggregations": {"recency_weighted": {"history": [], "latest": {"centers": [0.2]}}},
-    },
-}
 
 
-ROWS = {"polymarket": POLY, "manifold": MANIFOLD, "kalshi": KALSHI, "metaculus": METACULUS}
+ROWS = {"polymarket": POLY, "manifold": MANIFOLD, "kalshi": KALSHI}
 
 
 def read_event(venue, **changes):
@@ -73,21 +60,19 @@ def read_event(venue, **changes):
         ("polymarket", {}, "polymarket-0xabc", '"B"', "Will it rain?"),
         ("manifold", {}, "manifold-m1", '"A"', "Will it snow?"),
         ("kalshi", {"result": "no"}, "kalshi-KXRAIN-26FEB01-B2", '"B"', "How much rain will fall? (2 mm or more)"),
-        ("metaculus", {}, "metaculus-77", None, "Will the river freeze?"),
     ],
 )
 def test_a_question_of_each_market_becomes_an_event_with_its_answer(venue, changes, event_id, answer, prompt):
     event, found, *_ = read_event(venue, **changes)
     assert (event["event_id"], found and found["value"]) == (event_id, answer)
     assert event["prompt"] == f"{prompt}\nA. Yes\nB. No" and event["opens_at"] == "2026-01-01T08:00:00+08:00"
-    rules = {"polymarket": "By the gauge.", "kalshi": "By the gauge.", "metaculus": "From bank to bank."}
+    rules = {"polymarket": "By the gauge.", "kalshi": "By the gauge."}
     assert event["resolution_criteria"] == rules.get(venue)
     if venue == "polymarket":
         assert event["resolves_at"] == "2026-01-20T20:00:00+08:00", "when it was closed, not when planned"
 
 
 LOST = dict.fromkeys(("yes_bid_dollars", "yes_ask_dollars", "last_price_dollars"), "0.0000")
-HIDDEN = METACULUS["question"] | {"aggregations": {"recency_weighted": {"latest": None}}}
 OPEN = {"slug": "rain", "outcomePrices": '["0.3", "0.7"]', "closed": False}
 
 
@@ -99,8 +84,6 @@ OPEN = {"slug": "rain", "outcomePrices": '["0.3", "0.7"]', "closed": False}
         ("kalshi", {}, 0.32),
         ("kalshi", LOST, None),
         ("kalshi", LOST | {"last_price_dollars": "0.4"}, 0.4),
-        ("metaculus", {}, 0.2),
-        ("metaculus", {"question": HIDDEN}, None),
     ],
 )
 def test_the_price_is_of_the_first_option_and_none_where_the_market_shows_none(venue, changes, price):
@@ -121,8 +104,6 @@ def test_the_price_is_of_the_first_option_and_none_where_the_market_shows_none(v
         ("manifold", {"resolution": "MKT"}, "it was resolved as MKT"),
         ("kalshi", {"market_type": "scalar"}, "it is scalar, and only"),
         ("kalshi", {"yes_bid_dollars": "1.5"}, "field yes_bid_dollars: '1.5' is not a number from 0 to 1"),
-        ("metaculus", {"question": None}, "it is a group, or a note, and only"),
-        ("metaculus", {"question": METACULUS["question"] | {"open_time": 7}}, "field open_time: 7 is not a moment"),
     ],
 )
 def test_one_row_that_cannot_be_read_leaves_the_others(venue, changes, reason):
@@ -146,12 +127,10 @@ def make_candle(at, price, bid, ask):
 PRICES = [(1767225600, 0.3), (1767312000, 0.4)]
 CANDLES = [make_candle(1767225600, "0.3", None, None), make_candle(1767268800, None, None, None)]
 CANDLES += [make_candle(1767312000, None, "0.3", "0.5"), make_candle(1767398400, None, None, "0.5")]
-FORECASTS = [{"start_time": at, "centers": [price]} for at, price in PRICES]
 HISTORIES = {
     "polymarket": {"history": [{"t": 1767312000, "p": 0.4}, {"t": 1767225600, "p": "0.3"}]},
     "manifold": [{"createdTime": 1000 * at, "probAfter": price} for at, price in PRICES],
     "kalshi": {"candlesticks": CANDLES},
-    "metaculus": {"question": {"aggregations": {"recency_weighted": {"history": FORECASTS}}}},
 }
 
 
@@ -159,11 +138,6 @@ HISTORIES = {
 def test_prices_of_each_market_are_of_the_first_option_the_oldest_first(venue):
     table = list_prices(HISTORIES[venue], venue)
     assert table.to_numpy().tolist() == [[20454.0, 0.3], [20455.0, 0.4]]
-
-
-@pytest.mark.parametrize("question", [{"aggregations": None}, {"aggregations": {"recency_weighted": {}}}, {}])
-def test_a_question_that_nobody_has_forecast_has_no_prices(question):
-    assert list_prices({"question": question}, "metaculus").empty
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
-"""People: the form's rules, the share of questions a person, and a folder that the kit's figures accept."""
+"""People: the form's rules, the share of questions a person, and a folder that `daybefore add` takes."""
 
 from datetime import UTC, datetime, timedelta
 
 import pandas as pd
 import pytest
 
-from daybefore.commands.score import draw_folder
+from daybefore.formats.forecasts import read_forecasts
 from helpers.forms import read_answers
 from studies.futurex.people import STEP, open_sheets, read_answer, share_questions
 
@@ -43,7 +43,7 @@ def press(form, button, **values):
     return form.children[-1].value
 
 
-def test_the_form_keeps_steps_takes_one_answer_and_its_folder_can_be_scored(tmp_path):
+def test_the_form_keeps_steps_takes_one_answer_and_its_folder_can_be_added(tmp_path):
     now = [START]
     extra = {"as_of": "2026-06-01T00:00:00+08:00", "domain": "Climate", "unit": None, "k": None, "resolves_at": None}
     events = pd.DataFrame([build_event(f"e{at}") | extra for at in range(1, 4)])
@@ -64,4 +64,4 @@ def test_the_form_keeps_steps_takes_one_answer_and_its_folder_can_be_scored(tmp_
     assert made[["agent_id", "value", "rationale"]].values.tolist() == [["people", '"A"', WORDS[3]]]
     steps = read_answers(tmp_path / "people.sqlite", STEP).dropna(subset="observation")
     assert steps[[*STEP]].values.tolist() == [WORDS] * 3
-    draw_folder(tmp_path)
+    assert len(read_forecasts([tmp_path]).tables["predictions"]) == 3

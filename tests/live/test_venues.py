@@ -18,7 +18,7 @@ from daybefore.web.guest import Guest
 
 NOW = pd.Timestamp("2026-03-02T16:00:00+08:00")
 HOSTS = {"polymarket": "gamma-api.polymarket.com", "manifold": "api.manifold.markets"}
-HOSTS |= {"kalshi": "external-api.kalshi.com", "metaculus": "www.metaculus.com"}
+HOSTS |= {"kalshi": "external-api.kalshi.com"}
 FILES = {
     "question_sets/latest-llm.json": "2026-03-01-llm.json",
     "question_sets/2026-03-01-llm.json": make_set(),
@@ -33,7 +33,6 @@ def web(tmp_path, monkeypatch):
     with open_internet(tmp_path, exchange.hosts | make_bench(FILES), NOW) as web:
         for name, value in web.settings.items():
             monkeypatch.setenv(name, value)
-        monkeypatch.setenv("METACULUS_TOKEN", "metaculus-secret-0123")
         monkeypatch.setattr(venues, "Guest", partial(Guest, pace_s=0.0))
         web.exchange = exchange
         yield web
@@ -65,9 +64,7 @@ def test_a_venues_open_questions_become_rows_with_their_price_and_are_settled_th
 @pytest.mark.parametrize("venue", VENUES)
 def test_a_question_listed_without_a_price_gets_that_of_its_history_from_before(web, venue):
     empty = {"polymarket": "outcomePrices", "manifold": "probability"}.get(venue)
-    if venue == "metaculus":
-        web.exchange.hides = True
-    elif venue == "kalshi":
+    if venue == "kalshi":
         lost = dict.fromkeys(("yes_bid_dollars", "yes_ask_dollars", "last_price_dollars"), "0.0000")
         web.exchange.changes["kalshi"] = lambda row: row | lost
     else:
@@ -76,7 +73,7 @@ def test_a_question_listed_without_a_price_gets_that_of_its_history_from_before(
     assert "price" not in json.loads(events["metadata"][0])
     web.exchange.markets[0].outcome = "yes"
     ((row,), _) = venues.fetch_answers(events, NOW)
-    assert row["price"] == pytest.approx(0.25 if venue == "metaculus" else 0.3)
+    assert row["price"] == pytest.approx(0.3)
 
 
 @pytest.mark.parametrize(
@@ -109,19 +106,6 @@ def test_a_second_lies_between_two_requests_to_a_venue(web, monkeypatch):
     fetch_questions("polymarket", 150, NOW)
     first, second = (one.at for one in web.asked)
     assert second - first >= 1 and not web.count(HOSTS["polymarket"], "/robots.txt")
-
-
-def test_metaculus_needs_a_token_which_goes_nowhere_else(web, monkeypatch):
-    for venue in VENUES:
-        fetch_questions(venue, 1, NOW)
-    carried = {one.host for one in web.asked if "metaculus-secret" in str(one.headers)}
-    assert carried == {HOSTS["metaculus"]}
-    monkeypatch.setenv("METACULUS_TOKEN", "wrong")
-    with pytest.raises(ValueError, match=r"answered 403; is METACULUS_TOKEN right\?"):
-        fetch_questions("metaculus", 1, NOW)
-    monkeypatch.delenv("METACULUS_TOKEN")
-    with pytest.raises(ValueError, match="set METACULUS_TOKEN to your account's token"):
-        fetch_questions("metaculus", 1, NOW)
 
 
 def test_forecastbench_is_read_at_a_commit_a_row_a_date_its_sources_in_turn(web):

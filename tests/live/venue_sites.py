@@ -44,33 +44,22 @@ class Market:
         row |= {f"{name}_dollars": f"{price:.4f}" for name, price in prices.items()}
         return row | {"status": "finalized" if self.outcome else "active"}
 
-    def write_metaculus(self, is_hidden=False):
-        forecast = {"start_time": read_ms("2026-02-20") / 1000, "end_time": None, "centers": [self.price]}
-        made = {"history": [forecast], "latest": None if is_hidden else forecast}
-        about = {"id": self.n + 9000, "type": "binary", "open_time": OPENED, "scheduled_close_time": CLOSES}
-        about |= {"resolution": self.outcome, "resolution_criteria": RULES, "fine_print": ""}
-        about |= {"aggregations": {"recency_weighted": made}}
-        about |= {"actual_resolve_time": "2026-03-20T12:00:00Z"} if self.outcome else {}
-        return {"id": self.n, "title": self.question, "nr_forecasters": 20, "question": about}
-
 
 class Exchange:
     """All venues over the same markets; `changes` maps a venue to what is done to each row before it goes out."""
 
     def __init__(self, markets):
-        self.markets, self.changes, self.hides, self.retired, self.archived = markets, {}, False, (), False
+        self.markets, self.changes, self.retired, self.archived = markets, {}, (), False
         self.hosts = {
             "gamma-api.polymarket.com": self.answer_gamma,
             "clob.polymarket.com": self.answer_clob,
             "api.manifold.markets": self.answer_manifold,
             "external-api.kalshi.com": self.answer_kalshi,
-            "www.metaculus.com": self.answer_metaculus,
         }
 
     def write(self, venue, markets):
         change = self.changes.get(venue, lambda row: row)
-        more = {"is_hidden": self.hides} if venue == "metaculus" else {}
-        return [change(getattr(one, f"write_{venue}")(**more)) for one in markets]
+        return [change(getattr(one, f"write_{venue}")()) for one in markets]
 
     def list_open(self, asked, of="offset"):
         left = [one for one in self.markets if one.outcome is None]
@@ -114,14 +103,6 @@ class Exchange:
             return 200, {}, {"markets": self.write("kalshi", shown), "cursor": str(after) if goes_on else ""}
         found = [one for one in self.markets if asked.path.endswith(f"-{one.n}")]
         return (200, {}, {"market": self.write("kalshi", found)[0]}) if found else (404, {}, {"error": "not found"})
-
-    def answer_metaculus(self, asked):
-        if asked.headers.get("authorization") != "Token metaculus-secret-0123":
-            return 403, {}, {"detail": "Authentication credentials were not provided."}
-        if asked.path == "/api/posts/":
-            return 200, {}, {"next": None, "results": self.write("metaculus", self.list_open(asked)[0])}
-        found = [one for one in self.markets if asked.path == f"/api/posts/{one.n}/"]
-        return (200, {}, self.write("metaculus", found)[0]) if found else (404, {}, {"detail": "Not found."})
 
 
 # --- ForecastBench ---------------------------------------------------------------------------------------------------

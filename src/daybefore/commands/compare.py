@@ -5,7 +5,6 @@ is over the events that both predicted. Intervals and tests are clustered by sou
 """
 
 import shlex
-from pathlib import Path
 
 from daybefore.commands import report
 from daybefore.commands.main import show
@@ -52,7 +51,7 @@ def select_runs(every, names, window):
     Of an agent's several runs the newest is taken that was made under the condition of the one with the fewest runs.
     Raises ValueError for an unknown name, with the nearest or all, and for fewer than two runs.
     """
-    local = sorted({run.agent_id for run in every if isinstance(run.place, Path) and run.window == window})
+    local = sorted({run.agent_id for run in every if not isinstance(run.place, str) and run.window == window})
     found = {name: find_run(every, name, window) for name in dict.fromkeys(names or local)}
     if len(found) < 2:
         told, name = "; ".join(found) or "none", find_set(window).name
@@ -134,18 +133,6 @@ def tabulate_pairs(pairs):
     return shown.assign(verdict=pairs["verdict"])
 
 
-def write_three(folder, events, answers, predictions):
-    """Write what was compared as the three files that `make figures RUN=` reads; returns their names."""
-    columns = "event_id kind options level domain source_id cluster_id as_of is_synthetic".split()
-    tables = {"events": events.reindex(columns=columns)}
-    tables["answers"] = answers[answers["event_id"].isin(events["event_id"])][["event_id", "value", "spread"]]
-    columns = "run_id event_id sample agent_id as_of status reason value probability distribution".split()
-    tables["predictions"] = predictions[columns].assign(run_id=predictions["agent_id"])
-    for name, table in tables.items():
-        report.write_csv(table.round(6), folder / f"{name}.csv")
-    return [f"{name}.csv" for name in tables]
-
-
 def main(names=(), window="A", out=None, adjust=False, explain=False):
     """Compare runs, write what was found under a folder of its own with an index page, print it and return it.
 
@@ -200,7 +187,7 @@ def main(names=(), window="A", out=None, adjust=False, explain=False):
     notes = list(filter(None, [told, *notes, differing, *(f"{name} answered none of them" for name in silent)]))
     legend = [FAMILY.format(int(pairs["p"].notna().sum()), ALPHA), report.LEGEND]
     report.write_csv(pairs.round(6), folder / "pairs.csv")
-    files = ["leaderboard.md", "leaderboard.csv", "pairs.csv", *write_three(folder, events, answers, predictions)]
+    files = ["leaderboard.md", "leaderboard.csv", "pairs.csv"]
     title = " and ".join(run.label for run in runs) if len(runs) < 4 else f"{len(runs)} runs"
     sections = {"Leaderboard": (notes, texts), "Pairs": (legend, tabulate_pairs(pairs))}
     written = {"files": files, "markdown": "leaderboard.md"}

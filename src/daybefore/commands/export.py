@@ -1,6 +1,5 @@
 """`daybefore export`: a run in the form that another tool reads."""
 
-import time
 from pathlib import Path
 
 from daybefore.commands.main import show
@@ -21,7 +20,7 @@ def main(name, form, window=None, out=None):
     folder = Path(out) if out else locate_output(f"results/export/{run.run_id}/x").parent
     folder.mkdir(parents=True, exist_ok=True)
     try:
-        paths = WRITERS[form](found, folder, **({"now": int(time.time())} if form == "records" else {}))
+        paths = WRITERS[form](found, folder)
     except ModuleNotFoundError as error:
         raise ValueError(f"{form} needs a package: pip install 'daybefore[export]' ({error.name} is missing)") from None
     show(f"{run.label} on {found.question_set.name}: {len(found.rows)} questions")

@@ -24,7 +24,7 @@ from daybefore.commands import report
 from daybefore.commands.compare import ADJUSTED, add_baselines, find_moment, fit_adjusted
 from daybefore.commands.conditions import tell_prices
 from daybefore.commands.main import show, tell
-from daybefore.commands.score import draw_probabilities
+from daybefore.commands.stated import draw_probabilities
 from daybefore.scoring.runs import (
     Run,
     Scored,
@@ -183,7 +183,7 @@ def draw_stated(scored, shown, one, folder, means):
     about = {"source": "runs, answers", "window": one.window, "status": "as given", "widths": f"95%, by {by}"}
     with write_under(folder):
         use_style()
-        draw_probabilities(means[means["agent_id"].isin(shown)], chances, clusters, about)
+        draw_probabilities(means[means["agent_id"].isin(shown)], chances, clusters, **about)
     if has_runs(one):
         return tabulate_skill(one)
     if one.window not in PRICED:

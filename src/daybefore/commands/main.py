@@ -42,12 +42,12 @@ EXPECTED = (ValueError, LookupError, OSError, RuntimeError)
 CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 """Characters of an untrusted text that a terminal would obey: escapes, and marks that turn the direction of writing."""
 
-STATUSES = "printed", "public", "replay", "synthetic", "as given"
 COUNT, AMOUNT = click.IntRange(min=1), click.FloatRange(min=0, min_open=True)
 MOMENT = click.DateTime(["%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M%z"])
-HORIZONS, FORMS = ("Early", "Mid", "Late", "Near"), ("inspect", "records", "dataset", "forecastbench")
+HORIZONS, FORMS = ("Early", "Mid", "Late", "Near"), ("inspect", "dataset", "forecastbench")
 RULES = ("futurex_paper", "futurex_code")
-VENUES, EXECUTORS = ("polymarket", "manifold", "kalshi", "metaculus", "forecastbench"), ("local", "slurm", "dask")
+VENUES = ("polymarket", "manifold", "kalshi", "forecastbench")
+EXECUTORS = ("local", "slurm", "dask")
 
 
 def name_sets():
@@ -304,18 +304,11 @@ def view():
     """Every question of every run on a page that opens from disk."""
 
 
-@command("--source clemson")
-@option("--source", "source_id", required=True, help="The source's id: the name of its file in data/sources.")
-@question_set
-def source():
-    """Try one source by itself, from its page to its scores."""
-
-
 @command("--agent my_model --ceiling 1")
 @agents
 @option("--source", "sources", multiple=True, help="Only this live source; may be given several times.")
 @option(
-    "--market", "venues", type=click.Choice(VENUES[:4]), multiple=True, help="Its open questions too; several times."
+    "--market", "venues", type=click.Choice(VENUES[:3]), multiple=True, help="Its open questions too; several times."
 )
 @option("--distractors", "distract", metavar="AGENT", help="With --market: a model that adds unrelated wrong options.")
 @option("--panel", multiple=True, help="An agent that screens questions as harmful or subjective; several times.")
@@ -330,18 +323,11 @@ def day():
 
 @command("my_model --to dataset")
 @click.argument("name", metavar="RUN")
-@option("--to", "form", required=True, type=click.Choice(FORMS), help="For whom: records are every-eval-ever's.")
+@option("--to", "form", required=True, type=click.Choice(FORMS), help="For whom it is written.")
 @question_set
 @out
 def export():
     """Write a RUN (a run_id or an agent's name) in the form that another tool reads."""
-
-
-@command("my_folder")
-@click.argument("folder", type=click.Path(exists=True, file_okay=False))
-@option("--status", type=click.Choice(STATUSES), help="Whose data the figures show (default: as given).")
-def score():
-    """Score and draw predictions of your own, from three csv files in a FOLDER."""
 
 
 @command("")
@@ -366,7 +352,6 @@ def rm():
 @command("--arm qwen_zero_shot-A --minutes 30")
 @option("--arm", "arm_ids", multiple=True, help="A name in data/arms.toml; several times, or none for all.")
 @option("--minutes", type=AMOUNT, help="Stop after so many (default: when all is recorded).")
-@option("--again", type=COUNT, metavar="N", help="Ask N recorded requests again and compare the replies.")
 def record():
     """Record models on the events of data/arms.toml."""
 

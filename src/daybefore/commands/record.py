@@ -9,14 +9,13 @@ from contextlib import ExitStack
 
 from tqdm import tqdm
 
-from daybefore.agents.arms import SEED, list_recorded, load_arms, select_events
+from daybefore.agents.arms import list_recorded, load_arms, select_events
 from daybefore.agents.registry import check_entry, connect_agent, load_entries
 from daybefore.commands.main import show
 from daybefore.limits import end_after
-from daybefore.models.failures import LlmError
-from daybefore.models.llm import complete, open_door, open_recording
+from daybefore.models.llm import open_door
 from daybefore.models.local import describe_model, open_model
-from daybefore.models.recordings import Recordings, pack_recordings
+from daybefore.models.recordings import pack_recordings
 from daybefore.web.news import describe_articles
 from daybefore.windows import list_articles, open_window, read_window
 from helpers.faults import list_nearest
@@ -27,16 +26,13 @@ COMMAND = "make record ARM="
 KEEPS = "replies are reduced: of each stands what was read of it, without prompt or prose"
 
 
-def main(arm_ids=(), minutes=None, again=None):
-    """Record arms, or with `again` ask so many recorded requests again. Raises ValueError for an unknown name."""
+def main(arm_ids=(), minutes=None):
+    """Record arms (none named: all). Raises ValueError for an unknown name."""
     end, arms = end_after(minutes), load_arms()
-    for arm_id in arm_ids or (["qwen_zero_shot-A"] if again else arms):
+    for arm_id in arm_ids or arms:
         if arm_id not in arms:
             raise ValueError(f"no arm is called {arm_id!r}{list_nearest(arm_id, arms, 'data/arms.toml')}")
-        if again:
-            ask_again(arm_id, arms[arm_id], again)
-        else:
-            show(f"{arm_id}: {record_arm(arm_id, arms[arm_id], end)} events recorded")
+        show(f"{arm_id}: {record_arm(arm_id, arms[arm_id], end)} events recorded")
 
 
 def record_arm(arm_id, arm, end=math.inf):
@@ -86,33 +82,3 @@ def ask_trials(agent, event, crawler, n_trials):
             raise RuntimeError(f"{event['event_id']}: {outcome['reason']}; what was recorded is kept")
         steps += outcome["trace"]
     return round(sum(step.get("duration_s") or 0 for step in steps), 1)
-
-
-def ask_again(arm_id, arm, n):
-    """Ask a local model `n` recorded requests again and print which replies differ and how many agree.
-
-    Only requests that stand alone are taken: a later turn's reply may depend on the cache of the turns before. Raises
-    LookupError when nothing is recorded, or its values alone, RuntimeError when a request fails.
-    """
-    if arm["window"] in PUBLIC_WINDOWS:
-        raise LookupError(f"of {arm_id} values alone are kept, not the requests: they cannot be asked again")
-    rows = [row for row in Recordings(arm_id).rows.values() if row["status"] == "ok"]
-    rows = [row for row in rows if not row["request"]["options"].get("extra_body", {}).get("cache_prompt")]
-    chosen, n_same = sorted(rows, key=lambda row: hash_text(f"{SEED}:{row['key']}"))[:n], 0
-    if not chosen:
-        raise LookupError(f"nothing is recorded of {arm_id}; `{COMMAND}{arm_id}` records it")
-    with ExitStack() as stack:
-        connection = open_model(load_entries(wanted=[arm["agent"]])[arm["agent"]], stack)
-        door = open_door("again", live=True, connection=connection)
-        stack.callback(door.recordings.close)
-        for row in tqdm(chosen, desc=f"{arm_id}, again", unit="request"):
-            try:
-                now = complete(door, row["request"], time.monotonic() + door.deadline_s, {"n_requests": 0})
-                now = open_recording({"status": "ok"} | now)["content"]
-            except LlmError as error:
-                failed = f"{arm_id}: request {row['key']} failed now ({error.status}): {error.reason}"
-                raise RuntimeError(failed) from None
-            n_same += now == row["content"]
-            if now != row["content"]:
-                show(f"{row['key']}: recorded {row['content']!r}, now {now!r}")
-    show(f"{arm_id}: {n_same} of {len(chosen)} replies are the recorded ones")

@@ -1,4 +1,4 @@
-"""A run as others' tools read it: an Inspect log, every-eval-ever records, a data set of the hub, ForecastBench's file.
+"""A run as others' tools read it: an Inspect log, a data set of the hub, ForecastBench's file.
 
 Each writes into a folder and returns the files' paths. Words of question sets that are not ours to pass on
 (`QuestionSet.is_public`) are left out: their rows have ids, answers and scores.
@@ -13,14 +13,11 @@ import pandas as pd
 from daybefore.formats.forecastbench import build_submission, find_chance
 from daybefore.scoring.runs import read_rows
 from helpers.files import dump_json, parse_json
-from helpers.means import find_clusters, summarize_clustered
 from helpers.question_sets import find_set
 from helpers.scores import score_predictions, select_headline
 
 TASK, ORGANIZATION = "daybefore", "Daybefore (a run of its user's)"
 WITHHELD = "(the question's words stand in the public set, under its id)"
-SCALES = {"score": (False, 1.0), "brier": (True, 2.0)}
-"""Metric -> (lower is better, its largest value)."""
 
 
 class Exported(NamedTuple):
@@ -29,7 +26,6 @@ class Exported(NamedTuple):
     run: dict
     question_set: object
     rows: pd.DataFrame
-    brier: pd.DataFrame
 
 
 def gather_run(run, events, answers):
@@ -51,8 +47,7 @@ def gather_run(run, events, answers):
         rows = rows.merge(read_rows("replies", run, timings=True).query("sample == 0")[usage], "left", key)
     if one.is_public:
         rows["prompt"] = WITHHELD
-    brier = scores[(scores["metric"] == "brier") & scores["is_scored"].astype(bool)]
-    return Exported(read_rows("runs", run).to_dict("records")[0], one, rows.sort_values(key), brier)
+    return Exported(read_rows("runs", run).to_dict("records")[0], one, rows.sort_values(key))
 
 
 def clean_records(rows):
@@ -135,37 +130,6 @@ def write_inspect(found, folder):
     return [path]
 
 
-def write_records(found, folder, now=0):
-    """Write every-eval-ever's record of a run (schema 0.2.1): a result a metric. `now` is a Unix time."""
-    results, (clusters, by), name = [], find_clusters(found.rows), found.question_set.name
-    for metric, rows in (("score", found.rows), ("brier", found.brier)):
-        if (values := rows.set_index("event_id")["score"].dropna()).empty:
-            continue
-        is_error, most = SCALES[metric]
-        mean = summarize_clustered(values.to_frame("score"), clusters).loc["score"]
-        uncertainty = {"num_samples": len(values)}
-        if pd.notna(mean["low"]):
-            ends = {"lower": mean["low"], "upper": mean["high"], "confidence_level": 0.95}
-            uncertainty["confidence_interval"] = ends | {"method": f"jackknife by {by} (CR3)"}
-        about = {"lower_is_better": is_error, "score_type": "continuous", "min_score": 0.0, "max_score": most}
-        result = {"evaluation_name": f"{TASK}/{name}/{metric}", "metric_config": about}
-        result["source_data"] = {"dataset_name": name, "source_type": "other"}
-        results.append(result | {"score_details": {"score": mean["mean"], "uncertainty": uncertainty}})
-    source = {"source_type": "evaluation_run", "source_organization_name": ORGANIZATION}
-    record = {
-        "schema_version": "0.2.1",
-        "evaluation_id": f"{TASK}/{found.run['run_id']}/{now}",
-        "retrieved_timestamp": str(now),
-        "source_metadata": source | {"evaluator_relationship": "third_party"},
-        "eval_library": {"name": TASK, "version": str(found.run.get("code_version") or "unknown")},
-        "model_info": {"name": name_model(found), "id": name_model(found)},
-        "evaluation_results": results,
-    }
-    path = folder / f"{found.run['run_id']}.json"
-    path.write_text(json.dumps(record, indent=1, sort_keys=True) + "\n", encoding="utf-8")
-    return [path]
-
-
 CARD = """---
 license: other
 configs:
@@ -223,7 +187,6 @@ def write_forecastbench(found, folder):
 
 WRITERS = {
     "inspect": write_inspect,
-    "records": write_records,
     "dataset": write_dataset,
     "forecastbench": write_forecastbench,
 }

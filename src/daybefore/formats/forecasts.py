@@ -16,7 +16,7 @@ import pandas as pd
 from daybefore.formats import inspect_logs
 from daybefore.formats.folder import FILES, read_folder
 from helpers.faults import Problems, describe_problem, raise_all, read_lines, read_sheet
-from helpers.files import dump_json
+from helpers.files import dump_json, parse_json
 
 NAMES = {
     "id": "id event_id question_id qid question_number ticker market_id task_id",
@@ -496,19 +496,64 @@ def describe_prices(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def read_three(folder: Path) -> Understood:
-    """Return the set of a folder with events.csv, answers.csv and predictions.csv (`formats.folder`)."""
+    """Return the set of a folder with events.csv, answers.csv and predictions.csv (`formats.folder`).
+
+    An agent that has no row for an event has a missing prediction there; a yes/no question has `outcome` and `p_yes`.
+    """
     events, answers, predictions = read_folder(folder)
-    cluster = events.get("cluster_id", events["event_id"])
+    cluster = next((events[name] for name in ("cluster_id", "source_id") if name in events), events["event_id"])
     events = events.assign(cluster_id=cluster.fillna(events["event_id"]))
     runs = predictions.drop_duplicates("run_id")[["run_id", "agent_id"]]
     runs = runs.assign(model=runs["agent_id"], origin="imported", status="complete")
-    is_stated = predictions["value"].notna()
-    status = is_stated.map({True: "ok", False: "missing"})
-    predictions = predictions.assign(status=predictions.get("status", status)).drop(columns="agent_id")
+    every = runs[["run_id"]].merge(events[["event_id"]], how="cross")
+    keys = pd.MultiIndex.from_frame(predictions[["run_id", "event_id"]])
+    absent = every[~pd.MultiIndex.from_frame(every).isin(keys)]
+    absent = absent.assign(sample=0, reason="no row in predictions.csv")
+    predictions = pd.concat([predictions.drop(columns="agent_id"), absent], ignore_index=True)
+    status = predictions["value"].notna().map({True: "ok", False: "missing"})
+    predictions["status"] = predictions.get("status", status).fillna(status)
     answers = answers.assign(status=answers["value"].notna().map({True: "ok", False: "not_published"}))
+    yes = events["options"].map(find_yes)
+    yes = yes.set_axis(events["event_id"])
+    known = answers["event_id"].map(yes)
+    is_known = known.notna() & answers["value"].notna()
+    answers["outcome"] = answers["value"].eq(known.map(dump_json)).astype(int).where(is_known).astype("Int64")
+    letters = predictions["event_id"].map(yes)
+    stated = predictions.reindex(columns=["distribution"])["distribution"]
+    predictions["p_yes"] = [take_chance(cell, letter) for cell, letter in zip(stated, letters, strict=True)]
+    if predictions["p_yes"].isna().all():
+        predictions = predictions.drop(columns="p_yes")
     tables = {"events": events, "answers": answers, "runs": runs.reset_index(drop=True), "predictions": predictions}
     names = ", ".join(dict.fromkeys(runs["agent_id"]))
-    return Understood(tables, [f"{folder.name}: three files, {len(events)} questions, {len(runs)} agents: {names}"])
+    notes = [f"{folder.name}: three files, {len(events)} questions, {len(runs)} agents: {names}"]
+    is_bare = events["kind"].eq("number") & events["event_id"].isin(answers.loc[is_unspread(answers), "event_id"])
+    if is_bare.any():
+        told = "a number is scored by its distance in spreads, the outcome's recent standard deviation"
+        notes.append(f"{is_bare.sum()} numbers have no spread in answers.csv and no score: {told}")
+    return Understood(tables, notes)
+
+
+def find_yes(options: str | None) -> str | None:
+    """Return the label of yes among two options of yes and no; None of others.
+
+    >>> find_yes('{"A":"Yes","B":"No"}'), find_yes('{"A":"x","B":"y"}'), find_yes(None)
+    ('A', None, None)
+    """
+    texts = parse_json(options) or {}
+    letters = {text.casefold(): letter for letter, text in texts.items()}
+    return letters["yes"] if set(letters) == {"yes", "no"} else None
+
+
+def take_chance(cell: str | None, letter: str | None) -> float | None:
+    """Return a distribution's probability of an option; None where there is none."""
+    if not isinstance(letter, str) or not isinstance(cell, str):
+        return None
+    return parse_json(cell).get(letter)
+
+
+def is_unspread(answers: pd.DataFrame) -> pd.Series:
+    """Tell which answers have no spread."""
+    return answers["spread"].isna() if "spread" in answers else pd.Series(True, answers.index)
 
 
 # --- logs of inspect_ai ----------------------------------------------------------------------------------------------

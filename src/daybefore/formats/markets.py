@@ -3,7 +3,6 @@
 - Polymarket: questions of the Gamma API (/markets: a list, or one); prices of the CLOB API (/prices-history).
 - Manifold: /v0/search-markets or /v0/market (BINARY ones); /v0/bets.
 - Kalshi: the markets of /trade-api/v2/markets (binary ones); /candlesticks.
-- Metaculus: the posts of /api/posts/ (of one binary question); the community's forecast in them stands as the price.
 
 A question that lacks a field, or is of another kind, is left out and named with the reason. The start day is left to
 who asks: as_of is the opening. Prices are of the first option (Yes).
@@ -30,7 +29,6 @@ YEARS = 2000, 2100
 FIELDS = {
     "manifold": "createdTime closeTime textDescription resolution resolutionTime",
     "kalshi": "open_time close_time rules_primary rules_secondary result settlement_ts",
-    "metaculus": "open_time scheduled_close_time resolution_criteria fine_print resolution actual_resolve_time",
 }
 """Market of yes/no questions -> its fields of opening, planned end, rules (one or more), outcome, and when that was
 known."""
@@ -43,10 +41,9 @@ HISTORIES = {
         "s",
         "price.close_dollars || [yes_bid.close_dollars, yes_ask.close_dollars]",
     ),
-    "metaculus": ("question.aggregations.recency_weighted.history || `[]`", "start_time", "s", "centers[0]"),
 }
 """Market -> where its answer has the list of prices, in each row the moment, that one's unit, and the price: of Kalshi
-where nothing was traded [bid, ask], whose middle it is. Metaculus has no history of a question nobody has forecast."""
+where nothing was traded [bid, ask], whose middle it is."""
 
 
 class Unread(ValueError):
@@ -162,20 +159,10 @@ def read_kalshi(given):
     return read_yes_no("kalshi", given, take(given, "ticker", Words), question, cluster=group, price=price, url=url)
 
 
-def read_metaculus(given):
-    """Return the `Market` of a post of Metaculus, its price the community's forecast; None while that is hidden."""
-    about, key = take(given, "question", Object, {}), take(given, "id", int)
-    take_kind(about, "type", "binary", "a group, or a note")
-    latest = jmespath.search("aggregations.recency_weighted.latest", about) or {}
-    price, url = next(iter(take(latest, "centers", Shares, [])), None), f"https://www.metaculus.com/questions/{key}"
-    return read_yes_no("metaculus", about, key, take(given, "title", Words), price=price, url=url)
-
-
 READERS = {
     "polymarket": read_polymarket,
     "manifold": read_manifold,
     "kalshi": read_kalshi,
-    "metaculus": read_metaculus,
 }
 """Market -> what reads its questions."""
 

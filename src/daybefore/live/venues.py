@@ -10,7 +10,6 @@ its resolution set settles, what was not forecast at 0.5; its adjustment for dif
 """
 
 import json
-import os
 import tomllib
 from itertools import islice
 from urllib.parse import quote, urlsplit
@@ -29,9 +28,6 @@ from helpers.calendar import stamp_moment
 from helpers.faults import Problems, parse_text
 from helpers.files import ROOT, locate_output, parse_json, write_whole
 from helpers.means import find_clusters, summarize_clustered
-
-TOKEN = "METACULUS_TOKEN"
-"""Environment variable of the token that Metaculus gives to each account; it goes to no other host and into no file."""
 
 PAGE, MAX_PAGES, MAX_ASKED, WHOLE = 100, 10, 500, 10_000
 """Questions a page of a list, as the addresses say, pages that are read, questions that may be asked of a market, more
@@ -70,7 +66,7 @@ def keep_questions(venue, n, now, commit=None):
 def fetch_questions(venue, n, now, commit=None):
     """Return (rows of a file of questions, [(id, why it was left out)]): up to n questions of two options, open `now`.
 
-    In the venue's own order (Polymarket by liquidity, Manifold and Metaculus by popularity); ForecastBench's sources in
+    In the venue's own order (Polymarket by liquidity, Manifold by popularity); ForecastBench's sources in
     turn, of its newest set, or that at `commit`. Raises ValueError that names the venue, and question and field where
     one is at fault.
     """
@@ -152,18 +148,14 @@ def read_list(venue: str, spec: dict, at: str, guest: Guest) -> tuple[list, str 
 
 def fetch(venue, url, guest):
     """Return (the text at an address, how it is called). Raises ValueError that names the venue, and what to do."""
-    headers, told, place = {}, "", f"{venue}, {urlsplit(url).netloc}{urlsplit(url).path}"
-    if venue == "metaculus":
-        if not os.environ.get(TOKEN):
-            raise ValueError(f"metaculus gives its questions to accounts alone; set {TOKEN} to your account's token")
-        headers, told = {"Authorization": f"Token {os.environ[TOKEN]}"}, f"; is {TOKEN} right?"
+    place = f"{venue}, {urlsplit(url).netloc}{urlsplit(url).path}"
     try:
-        status, _, body = guest.get(url, headers, heeds_robots=False)
+        status, _, body = guest.get(url, heeds_robots=False)
     except GatewayError as problem:
         until = f"; it wants no request before {problem.until}" if problem.until else ""
         raise ValueError(f"{venue}: {problem}{until}") from None
     if status != 200:
-        raise ValueError(f"{place} answered {status}{told if status in (401, 403) else ''}")
+        raise ValueError(f"{place} answered {status}")
     return body.decode("utf-8", "replace"), place
 
 

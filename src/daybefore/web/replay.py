@@ -109,7 +109,10 @@ class Replay:
             return self._show(address, clock)
         except (ValueError, KeyError, TypeError, OSError) as error:
             said = " ".join(str(error).split())[:200]
-            print(f"{address}: its rows cannot be shown ({said}); make source SOURCE=... says where", file=sys.stderr)
+            print(
+                f"{address}: its rows cannot be shown ({said}); python -m try_source NAME says where (docs/sources.md)",
+                file=sys.stderr,
+            )
             return Answer(500)
 
     def _show(self, address, clock):

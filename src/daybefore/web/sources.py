@@ -150,7 +150,7 @@ def check_publication(entry):
 def check_page(entry):
     """Yield (place, words) on what form, variables, sentence and pattern say of each other.
 
-    What else a rule of extraction says shows when a page is read by it (`make source`).
+    What else a rule of extraction says shows when a page is read by it (`tools/try_source.py`).
     """
     names, page, pattern = list(entry["variables"]), entry.get("page", {}), entry.get("extract", {}).get("pattern")
     if entry["form"] != "market" and not names:

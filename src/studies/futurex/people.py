@@ -2,7 +2,7 @@
 
 A person notes steps (key words, page, observation, reasoning), then the answer; it is taken when so much time has
 passed, so many steps are noted and a page is among them. All is kept as it is given (`forms`), in people.sqlite of the
-folder; taken answers are exported in the form that `make figures RUN=folder` reads. A form cannot see whether somebody
+folder; taken answers are exported in the form that `make add FILE=folder` reads. A form cannot see whether somebody
 asked a language model: that rests on the person's word. Questions must still be open.
 """
 

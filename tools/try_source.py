@@ -1,5 +1,9 @@
-"""`daybefore source` (make source SOURCE=name): try one source by itself, from its page to its scores."""
+"""Try one source by itself, from its page to its scores.
 
+PYTHONPATH=src:tools python -m try_source NAME [SET]     (NAME: a file of data/sources; default october-2016)
+"""
+
+import sys
 from datetime import datetime
 
 import pandas as pd
@@ -25,7 +29,7 @@ FOLDER = "data/sources"
 Time = time_of(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d", datetime.fromisoformat, "a time such as 2016-10-09T17:00")
 
 
-def main(source_id, window="A"):
+def try_source(source_id, window="A"):
     """Print a source's page, events, predictions, answers and mean scores, and return them as a dict.
 
     Raises ValueError naming what is wrong.
@@ -109,3 +113,17 @@ def check_rows(source, window):
         span = f"rows are published from {published.min():%Y-%m-%d} to {published.max():%Y-%m-%d}"
         span += f": none in the {SHOWN_DAYS} days before {find_set(window).name} begins on {first.date()}"
         raise_all([describe_problem(path.name, None, "occurred_at", span)])
+
+
+def main(source_id, question_set="october-2016"):
+    """Try a source; ends in a sentence where something is wrong with it."""
+    try:
+        try_source(source_id, find_set(question_set).window)
+    except ValueError as problem:
+        raise SystemExit(f"try_source: {problem}") from None
+
+
+if __name__ == "__main__":
+    if len(sys.argv) < 2:
+        raise SystemExit("try_source: name a source of data/sources, such as clemson")
+    main(*sys.argv[1:])

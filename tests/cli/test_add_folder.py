@@ -1,18 +1,22 @@
-"""Bring your own: a synthetic folder of ten agents on fifty questions goes through; each broken one is refused."""
+"""Bring your own: a synthetic folder of three files becomes a set that is scored; each broken one is refused."""
 
 import hashlib
 import json
-import shutil
 import warnings
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 
-from daybefore.commands import score as own
+from daybefore.commands import figures, report
 from daybefore.commands.main import carry_out
-from helpers.faults import Problems
+from daybefore.commands.stated import draw_probabilities
+from daybefore.formats.folder import read_folder
+from daybefore.scoring.runs import load_scores
+from helpers.calibration import list_chances
+from helpers.files import write_under
+from helpers.means import find_clusters
+from helpers.sets import load_set
 
 LETTERS = "ABCDE"
 FILES = ("events", "answers", "predictions")
@@ -65,33 +69,22 @@ def list_files(path):
 
 
 @pytest.fixture
-def shown(monkeypatch):
-    """The figures are not drawn."""
-    monkeypatch.setattr(own, "save", lambda fig, name, table, **facts: plt.close(fig))
+def out(tmp_path, monkeypatch):
+    """A folder that everything is written below."""
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
+    monkeypatch.setenv("DAYBEFORE_SETS", "")
+    return tmp_path / "out"
 
 
-@pytest.fixture(scope="module")
-def drawn(tmp_path_factory):
-    """A drawn folder, and what was said."""
-    path = make_folder(tmp_path_factory.mktemp("mine"))
-    return path, own.draw_folder(path)[1]
+def add(path):
+    """Add a folder; return the set's folder."""
+    return carry_out(["add", str(path)])["folder"]
 
 
-def test_the_folder_goes_through_writes_under_itself_only_and_gives_the_same_bytes(drawn, tmp_path):
-    path, notes = drawn
-    assert {p.name for p in path.iterdir()} == {*(f"{name}.csv" for name in FILES), "figures", "tables", "index.html"}
-    assert {p.stem for p in (path / "figures").glob("*.png")} == {"scores", "domains", "probabilities"}
-    assert "10 agents on 50 scored events: tables/scores.csv" in "\n".join(notes)
-    (tmp_path / path.name).mkdir()
-    for name in FILES:
-        shutil.copy(path / f"{name}.csv", tmp_path / path.name)
-    own.draw_folder(tmp_path / path.name)
-    assert list_files(path) == list_files(tmp_path / path.name)
-
-
-def test_the_scores_are_those_of_the_files_and_a_probability_becomes_a_brier_error(drawn):
-    path, _ = drawn
-    scores, answers, told = (pd.read_csv(path / f"{name}.csv") for name in ("tables/scores", "answers", "predictions"))
+def test_the_scores_are_those_of_the_files_and_a_probability_becomes_a_brier_error(out, tmp_path):
+    path = make_folder(tmp_path / "mine")
+    answers, told = (pd.read_csv(path / f"{name}.csv") for name in ("answers", "predictions"))
+    scores = load_scores(add(path)).scores
     both = told.merge(answers, on="event_id").dropna(subset="value_x").merge(scores, on=["event_id", "agent_id"])
     choice, numbers, brier = (both[both["metric"] == name] for name in ("accuracy", "number", "brier"))
     assert len(choice) + len(numbers) > 450 and len(brier) > 150
@@ -102,6 +95,10 @@ def test_the_scores_are_those_of_the_files_and_a_probability_becomes_a_brier_err
     assert np.allclose(brier["score"], 2 * (brier["probability"] - hit) ** 2, atol=1e-6)
     missing = scores[scores["is_missing"] & (scores["metric"] != "brier")]
     assert len(missing) and (missing["score_imputed"].dropna() == 0).all()
+    rows = load_set(out / ".cache/sets/mine").rows()
+    assert rows["brier"].notna().sum() == len(brier) and rows["brier"].mean() == pytest.approx(
+        brier["score"].mean() / 2
+    )
 
 
 BROKEN = {
@@ -115,71 +112,88 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_a_wrong_cell_is_refused_with_file_row_and_column(case, tmp_path):
+def test_a_wrong_cell_is_refused_with_file_row_and_column(case, out, tmp_path):
     name, row, column, text, said = BROKEN[case]
     change_cell(make_folder(tmp_path / "mine"), name, row, column, text)
     before = list_files(tmp_path)
     with pytest.raises(SystemExit, match="\nNothing was written") as caught:
-        carry_out(["score", str(tmp_path / "mine")])
+        carry_out(["add", str(tmp_path / "mine")])
     first = str(caught.value).splitlines()[0]
-    assert first.startswith(f"daybefore score: {name}.csv, row {row}, column {column}: ") and said in first
+    assert first.startswith(f"daybefore add: {name}.csv, row {row}, column {column}: ") and said in first
     assert list_files(tmp_path) == before, "a refused folder must stay as it was"
 
 
-def test_a_number_without_a_spread_says_which_column_to_fill(tmp_path, shown):
+@pytest.mark.parametrize("kind", ["number", "percent"])
+def test_the_three_files_keep_the_quantiles_of_a_number(kind, tmp_path):
+    predictions = 'event_id,agent_id,value,distribution\ne1,a,12.5,"{""0.1"": 9, ""0.9"": 15.5}"\n'
+    path = write_folder(
+        tmp_path / "mine", f"event_id,kind\ne1,{kind}\n", "event_id,value,spread\ne1,12,2\n", predictions
+    )
+    read = read_folder(path)[2]
+    assert read["value"].tolist() == ["12.5"] and json.loads(read["distribution"][0]) == {"0.1": 9.0, "0.9": 15.5}
+
+
+def test_a_number_without_a_spread_says_which_column_to_fill(out, tmp_path, capsys):
     events, predictions = "event_id,kind\ne1,number\ne2,text\n", "event_id,agent_id,value\ne1,a,9\ne2,a,x\n"
-    path = write_folder(tmp_path / "some", events, "event_id,value\ne1,10\ne2,x\n", predictions)
-    assert any("events not scored: 1, e1 the first: spread is blank" in note for note in own.draw_folder(path)[1])
-    path = write_folder(tmp_path / "none", events, "event_id,value\ne1,10\ne2,\n", predictions)
-    with pytest.raises(Problems, match="^answers.csv, row 2, column spread: no event can be scored: spread is blank"):
-        own.draw_folder(path)
+    add(write_folder(tmp_path / "some", events, "event_id,value\ne1,10\ne2,x\n", predictions))
+    assert "1 numbers have no spread in answers.csv and no score" in capsys.readouterr().out
 
 
-def test_intervals_are_by_the_source_that_the_folder_names(tmp_path, shown):
+@pytest.mark.parametrize(("column", "n"), [(None, 50), ("source_id", 12), ("cluster_id", 20)])
+def test_intervals_are_by_the_source_that_the_folder_names(column, n, out, tmp_path):
     path = make_folder(tmp_path / "mine", n_agents=2)
     events = pd.read_csv(path / "events.csv")
-    for columns, by in (({}, "event (50)"), ({"source_id": 12}, "source (12)"), ({"cluster_id": 20}, "cluster (20)")):
-        made = {name: [f"s{at % n}" for at in range(50)] for name, n in columns.items()}
-        events.assign(**made).to_csv(path / "events.csv", index=False)
-        assert f"95%, by {by}" in "\n".join(own.draw_folder(path)[1])
+    if column:
+        events[column] = [f"s{at % n}" for at in range(50)]
+    events.to_csv(path / "events.csv", index=False)
+    assert load_set(add(path)).events["cluster_id"].nunique() == n
+    assert find_clusters(load_scores("mine").events)[0].nunique() == n
+
+
+def test_coverage_is_of_all_events_where_an_agent_has_no_row(out, tmp_path, capsys):
+    names = [f"e{at}" for at in range(7)]
+    events = "event_id,kind\n" + "".join(f"{name},text\n" for name in names)
+    answers = "event_id,value\n" + "".join(f"{name},x\n" for name in names)
+    rows = [f"{name},whole,x" for name in names] + [f"{name},part,x" for name in names[:4]]
+    add(write_folder(tmp_path / "mine", events, answers, "event_id,agent_id,value\n" + "\n".join(rows) + "\n"))
+    assert "part answered 4 of 7" in capsys.readouterr().out
+    carry_out(["compare", "whole", "part", "--set", "mine"])
+    text = capsys.readouterr().out
+    assert "(n = 4 of 7)" in text and "(n = 7)" in text
+    predictions = load_scores("mine").predictions.query("agent_id == 'part'")
+    assert predictions["reason"].dropna().unique().tolist() == ["no row in predictions.csv"]
 
 
 HOSTILE = ["a$b$", "$x^2$", "=1+1", "@sum", "\\frac", "two\nlines", "x" * 20_000, "x" * 20_001, "ünï {}", "-0.5"]
 
 
-def test_names_are_drawn_as_they_stand_and_no_spreadsheet_runs_them(tmp_path):
+def draw(scored, answers, folder):
+    """Draw the probabilities of some scores into a folder."""
+    means = report.tabulate_scores(scored.scores, scored.events)
+    clusters, by = find_clusters(scored.events)
+    about = {"source": "mine", "window": "A", "status": "as given", "widths": f"95%, by {by}"}
+    with write_under(folder):
+        draw_probabilities(means, list_chances(scored.events, answers, scored.predictions), clusters, **about)
+
+
+def test_names_are_drawn_as_they_stand_and_no_spreadsheet_runs_them(out, tmp_path):
     path = make_folder(tmp_path / "mine", n_agents=len(HOSTILE))  # drawn: here warnings and errors would come from it
     table = pd.read_csv(path / "predictions.csv", dtype=str, keep_default_na=False)
     table["agent_id"] = table["agent_id"].map({f"agent {at:02d}": name for at, name in enumerate(HOSTILE)})
     table.to_csv(path / "predictions.csv", index=False)
-    change_cell(path, "events", 3, "domain", "=cmd|'/c calc'!A0")
+    folder = add(path)
+    scored = load_scores(folder)
+    (tmp_path / "drawn").mkdir()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        _, notes, _ = own.draw_folder(path)
-    assert "x" * 40 not in "\n".join(notes)
-    for file in [*path.glob("tables/*.csv"), *path.glob("figures/*.csv")]:
-        cells = pd.read_csv(file, dtype=str, keep_default_na=False).to_numpy().ravel()
-        assert not [cell for cell in cells if cell[:1] in ("=", "@")], file.name
-    agents = set(pd.read_csv(path / "tables/scores.csv", dtype=str)["agent_id"])
-    assert agents == {f"'{name}" if name[0] in "=@" else name for name in HOSTILE}
-
-
-def test_coverage_is_of_all_scored_events_and_uneven_answers_are_told(tmp_path, shown, capsys):
-    names = [f"e{at}" for at in range(7)]
-    events = "event_id,kind\n" + "".join(f"{name},text\n" for name in names)
-    answers = "event_id,value\n" + "".join(f"{name},x\n" for name in names)
-    rows = [f"{name},whole,x" for name in names] + [f"{name},part,x" for name in names[:4]]
-    path = write_folder(tmp_path / "mine", events, answers, "event_id,agent_id,value\n" + "\n".join(rows) + "\n")
-    carry_out(["score", str(path)])
-    text = capsys.readouterr().out
-    assert "(n = 4 of 7)" in text and "(n = 7)" in text
-    assert "agents answered different events (4 to 7 of 7, 4 by all)" in text and "tables/pairs.csv has" in text
-    assert pd.read_csv(path / "tables/pairs.csv")["n"].tolist() == [4]
-    scores = pd.read_csv(path / "tables/scores.csv").query("agent_id == 'part' and metric == 'match'")
-    assert scores["reason"].dropna().unique().tolist() == ["no row in predictions.csv"]
-    (path / "predictions.csv").write_text("event_id,agent_id,value\n" + "\n".join(rows[:7]) + "\n")
-    carry_out(["score", str(path)])
-    assert "different events" not in capsys.readouterr().out
+        draw(scored, load_set(folder).answers, tmp_path / "drawn")
+        report.write_board(tmp_path / "drawn", scored.scores, scored.events, [])
+    files = [*tmp_path.glob("drawn/**/*.csv")]
+    assert {file.name for file in files} == {"probabilities.csv", "leaderboard.csv"}
+    for file in files:
+        table = pd.read_csv(file, dtype=str, keep_default_na=False)
+        assert not [cell for cell in table.to_numpy().ravel() if cell[:1] in ("=", "@")], file.name
+    assert set(table["agent_id"]) == {f"'{name}" if name[0] in "=@" else name for name in HOSTILE}
 
 
 def make_sole(path, n=30):
@@ -193,17 +207,12 @@ def make_sole(path, n=30):
     return write_folder(path, *("\n".join(lines) + "\n" for lines in texts))
 
 
-def test_the_probability_of_an_answer_alone_is_drawn_with_three_options(tmp_path):
-    folder = make_sole(tmp_path / "mine")
-    own.main(folder)
-    drawn = pd.read_csv(folder / "figures/probabilities.csv").query("part == 'reliability'")
+def test_the_probability_of_an_answer_alone_is_drawn_with_three_options_and_the_same_bytes(out, tmp_path, monkeypatch):
+    monkeypatch.setattr(figures, "list_notebooks", lambda one: {})
+    add(make_sole(tmp_path / "mine"))
+    folder = figures.main(question_set="mine")["sets"]["mine"]["folder"]
+    drawn = pd.read_csv(f"{folder}/figures/probabilities.csv").query("part == 'reliability'")
     assert drawn.groupby("agent_id")["n"].sum().tolist() == [30, 30]
-    assert sorted(path.name for path in folder.iterdir() if path.name.startswith(".")) == []
-
-
-def test_a_figure_that_fails_leaves_nothing_half_written(tmp_path, monkeypatch):
-    folder = make_sole(tmp_path / "mine")
-    monkeypatch.setattr(own, "write_index", lambda: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        own.main(folder)
-    assert sorted(path.name for path in folder.iterdir()) == ["answers.csv", "events.csv", "predictions.csv"]
+    before = list_files(out / "results")
+    figures.main(question_set="mine")
+    assert list_files(out / "results") == before

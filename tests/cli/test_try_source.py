@@ -1,12 +1,11 @@
-"""`make source`: a mistake in a new source ends in a sentence with file, line or row, and field, before any server."""
+"""A source tried by itself: a mistake ends in a sentence with file, line or row, and field, before any server."""
 
 import contextlib
 
 import pandas as pd
 import pytest
-
-from daybefore.commands import source as command
-from daybefore.commands.source import main as try_source
+import try_source as command
+from try_source import try_source
 
 TOML = """name = "Boston harbour ferries"
 site_type = "real_time"

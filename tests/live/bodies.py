@@ -11,8 +11,10 @@ import json
 import math
 import random
 import re
+import tomllib
 from datetime import UTC, datetime, timedelta
 from functools import lru_cache
+from pathlib import Path
 from typing import NamedTuple
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -43,34 +45,41 @@ class Ask(NamedTuple):
         return [(day, hour) for day in days for hour in range(0, 24, {"hours": 1, "eight": 3, "four": 6}.get(name, 24))]
 
 
-def fill(body, when="today", key="%(name)s", low=10.0, high=100.0, names=("",)):
-    """Return the site of a form: of each row the value is the walk of `key`, which may hold what the row may."""
-    before, row, after = re.fullmatch(r"(.*)<<(.*)>>(.*)", body, re.DOTALL).groups()
-    joint = "\n" if "\n<<" in body else "" if row.startswith("<") else ", "
+def zip_lists(body, when, moment, lists):
+    """Return the site of lists side by side: of moments, and of a series' values for each (key, low, high)."""
 
     def answer(a):
-        shown = [(*moment, name) for moment in a.list_moments(when) for name in names]
-        rows = []
-        for n, (day, hour, name) in enumerate(shown, 1):
-            about = {"day": day, "year": day.year, "month": day.month, "mday": day.day, "hour": hour}
-            about |= {"stamp": stamp(day, hour), "name": name, "n": n, "path": a.path, "last": a.path.split("/")[-1]}
-            about |= a.query
-            value = walk(key % about, day, low, high)
-            rows.append(row % (about | {"value": value, "count": int(value)}))
-        return before % a.query + joint.join(rows) + after
+        shown = a.list_moments(when)
+        moments = [stamp(*at) if moment == "stamp" else moment % {"day": at[0], "hour": at[1]} for at in shown]
+        series = [
+            [walk(key % ({"hour": hour} | a.query), day, low, high) for day, hour in shown] for key, low, high in lists
+        ]
+        return body % tuple(map(json.dumps, [moments, *series]))
 
     return answer
 
 
-def zip_lists(body, when, write, *series):
-    """Return the site of lists side by side: of moments, by `write(day, hour)`, and one a (key, low, high)."""
+def fill(body, when="today", key="%(name)s", low=10.0, high=100.0, names=("",), by=""):
+    """Return the site of a form: of each row the value is the walk of `key`, which may hold what the row may.
+
+    The names stand in the order of the walk `by` of today, largest first.
+    """
+    before, row, after = re.fullmatch(r"(.*)<<(.*)>>(.*)", body, re.DOTALL).groups()
+    joint = "\n" if "\n<<" in body else "" if row.startswith("<") else ", "
 
     def answer(a):
-        moments = a.list_moments(when)
-        lists = [[write(*moment) for moment in moments]]
-        for key, low, high in series:
-            lists.append([walk(key % ({"hour": hour} | a.query), day, low, high) for day, hour in moments])
-        return body % tuple(map(json.dumps, lists))
+        parts = a.path.split("/")
+        told = a.query | {"path": a.path} | {f"p{n}": part for n, part in enumerate(parts)}
+        told |= {f"m{n}": part for n, part in enumerate(reversed(parts), 1)}
+        ordered = sorted(names, key=lambda name: -walk(by % (told | {"name": name}), a.now.date())) if by else names
+        shown = [(*moment, name) for moment in a.list_moments(when) for name in ordered]
+        rows = []
+        for n, (day, hour, name) in enumerate(shown, 1):
+            about = {"day": day, "year": day.year, "month": day.month, "mday": day.day, "hour": hour}
+            about |= {"stamp": stamp(day, hour), "name": name, "n": n} | told
+            value = walk(key % about, day, low, high)
+            rows.append(row % (about | {"value": value, "count": int(value)}))
+        return before % told + joint.join(rows) + after
 
     return answer
 
@@ -78,10 +87,6 @@ def zip_lists(body, when, write, *series):
 def stamp(day, hour):
     """Return epoch seconds of an hour of a day (UTC)."""
     return int(datetime(day.year, day.month, day.day, hour, tzinfo=UTC).timestamp())
-
-
-def number(word, n):
-    return [f"{word}{at}" for at in range(n)]
 
 
 def treasury(a):
@@ -98,25 +103,10 @@ def boc(a):
     return json.dumps({"observations": rows})
 
 
-def fred(a):
-    when = "work" if a.query["id"] == "T10YIE" else "mondays 200"
-    return fill("observation_date,%(id)s\n<<%(day)s,%(value)s>>\n", when, "%(id)s", 2, 4)(a)
-
-
 def earthquakes(a):
     found = [(day, at) for day, _ in a.list_moments("days") for at in range(int(walk("quakes", day, 3, 20)))]
     rows = [f"{day}T{at:02}:11:12.345Z,1.5,2.5,10,{4.5 + walk(f'q {at}', day, 0, 2):.1f},mb" for day, at in found]
     return "\n".join(["time,latitude,longitude,depth,mag,magType", *rows]) + "\n"
-
-
-def space_weather(a):
-    if "k-index" in a.path:
-        row = '["%(day)s %(hour)02d:00:00.000", "%(value)s", "5", "8"]'
-        head = '["time_tag", "Kp", "a_running", "station_count"]'
-        return fill(f"[{head}, <<{row}>>]", "eight 8", "kp %(hour)s", 0, 7)(a)
-    if "flux" in a.path:
-        return fill('[["time_tag", "flux"], <<["%(day)s 20:00:00", "%(count)s"]>>]', "past", "flux", 90, 200)(a)
-    return fill('[<<{"Obsdate": "%(day)sT00:00:00", "swpc_ssn": %(count)s}>>]', "past", "spots", 20, 200)(a)
 
 
 def fires(a):
@@ -126,170 +116,18 @@ def fires(a):
     return json.dumps({"events": events})
 
 
-def wikimedia(a):
-    parts = a.path.split("/")
-    if "per-article" in parts:
-        row = '{"article": "%(name)s", "timestamp": "%(year)d%(month)02d%(mday)02d00", "views": %(count)d}'
-        return fill('{"items": [<<' + row + ">>]}", "past", "%(name)s", 1e3, 9e4, parts[-4:-3])(a)
-    if "top" in parts:
-        names = ["Main_Page", "Special:Search", *number("Article_", 20)]
-        head = f'{{"items": [{{"year": "{parts[-3]}", "month": "{parts[-2]}", "day": "{parts[-1]}", "articles": ['
-        row = '{"article": "%(name)s", "views": %(count)d, "rank": %(n)d}'
-        return fill(f"{head}<<{row}>>]}}]}}", "yesterday", "%(name)s", 1e4, 9e5, names)(a)
-    row = '{"timestamp": "%(day)sT00:00:00.000Z", "edits": %(count)d}'
-    return fill('{"items": [{"results": [<<' + row + ">>]}]}", "past", parts[6], 1e4, 5e4)(a)
-
-
-def apple(a):
-    names = number("Song " if "songs" in a.path else "App ", 25)
-    names.sort(key=lambda name: -walk(f"{a.path} {name}", a.now.date()))
-    return fill('{"feed": {"results": [<<{"name": "%(name)s", "id": "%(name)s"}>>]}}', names=names)(a)
-
-
-CODES, AREAS = "USD GBP JPY CHF SEK NOK PLN CZK HUF TRY".split(), ("DK1", "DK2", "SE4")
-COINS = "Bitcoin Ethereum Tether XRP BNB Solana USDC Dogecoin Cardano Tron Avalanche Chainlink".split()
-LINES = "Bakerloo Central Circle District Jubilee Northern Victoria".split()
-TAGS = "python javascript java rust go typescript".split()
-MODELS, STORIES = number("maker/model-", 12), number("Story number ", 12)
-ARTISTS, PLAYERS, TEAMS, DRIVERS = (
-    number("Artist ", 25),
-    number("player_", 20),
-    number("Team ", 18),
-    number("Driver", 20),
-)
-ECB = "KEY,FREQ,CURRENCY,CURRENCY_DENOM,EXR_TYPE,EXR_SUFFIX,TIME_PERIOD,OBS_VALUE\n"
-ECB += "<<EXR.D.%(name)s.EUR.SP00.A,D,%(name)s,EUR,SP00,A,%(day)s,%(value)s>>\n"
-KLINE = '[%(stamp)d000, "1.0", "2.0", "0.5", "%(value)s", "9", %(stamp)d999]'
-DK = '{"TimeDK": "%(day)sT%(hour)02d:00:00", "PriceArea": "%(name)s", "DayAheadPriceEUR": %(value)s}'
-CO2 = '{"from": "%(day)sT%(hour)02d:00Z", "intensity": {"forecast": 1, "actual": %(value)s, "index": "low"}}'
-TIDE = '{"t": "%(day)s %(hour)02d:00", "v": "%(value)s", "s": "0.01", "f": "0,0"}'
-BUOY = "#YY  MM DD hh mm WDIR WSPD GST  WVHT   DPD\n#yr  mo dy hr mn degT m/s  m/s     m   sec\n"
-BUOY += "<<%(year)d %(month)02d %(mday)02d %(hour)02d 50  MM  5.0  6.0   %(value).1f     8>>\n"
-ICE = "Year, Month, Day,     Extent,    Missing, Source Data\nYYYY,    MM,  DD, 10^6 sq km, 10^6 sq km, Source\n"
-ICE += "<<%(year)d,    %(month)02d,  %(mday)02d,     %(value).3f,      0.000, ['x.nc']>>\n"
-GAUGE = '{"value": "%(value)s", "dateTime": "%(day)sT00:00:00.000"}'
-PYPI = '{"category": "without_mirrors", "date": "%(day)s", "downloads": %(count)d}'
-STEAM = '{"rank": %(n)d, "appid": %(name)s, "last_week_rank": %(n)d, "peak_in_game": %(count)d}'
-NHL = '{"date": "%(day)s", "teamName": {"default": "%(name)s"}, "points": %(count)d}'
-F1 = '{"Driver": {"familyName": "%(name)s"}, "points": "%(count)d"}'
-TSA = "<html><body><table><thead><tr><th>Date</th><th>Numbers</th></tr></thead>"
-TSA += "<<<tr><td>%(month)d/%(mday)d/%(year)d</td><td>2,%(count)d,123</td></tr>>></table></body></html>"
-CDC = '{"weekendingdate": "%(day)sT00:00:00.000", "jurisdiction": "USA", "totalconfc19newadm": "%(count)d"}'
-
-SITES = {
-    "data-api.ecb.europa.eu": fill(ECB, "work", "%(name)s", 1, 2, CODES),
-    "home.treasury.gov": treasury,
-    "markets.newyorkfed.org": fill(
-        '{"refRates": [<<{"effectiveDate": "%(day)s", "type": "SOFR", "percentRate": %(value)s}>>]}',
-        "work",
-        "sofr",
-        3,
-        5,
-    ),
-    "www.bankofcanada.ca": boc,
-    "fred.stlouisfed.org": fred,
-    "data-api.binance.vision": fill(f"[<<{KLINE}>>]", "days", "%(symbol)s"),
-    "api.coingecko.com": fill(
-        '[<<{"id": "%(n)d", "name": "%(name)s", "market_cap": %(value)s}>>]', "today", "%(name)s", 1e9, 9e9, COINS
-    ),
-    "api.blockchain.info": fill(
-        '{"status": "ok", "values": [<<{"x": %(stamp)d, "y": %(value)s}>>]}', "past", "tx", 3e5, 6e5
-    ),
-    "api.energy-charts.info": zip_lists(
-        '{"license_info": "CC BY 4.0", "unix_seconds": %s, "price": %s, "unit": "EUR / MWh"}',
-        "hours",
-        stamp,
-        ("%(bzn)s %(hour)s", 10, 100),
-    ),
-    "api.energidataservice.dk": fill('{"records": [<<' + DK + ">>]}", "hours", "%(name)s %(hour)s", names=AREAS),
-    "api.carbonintensity.org.uk": fill('{"data": [<<' + CO2 + ">>]}", "hours", "co %(hour)s"),
-    "api.open-meteo.com": zip_lists(
-        '{"daily": {"time": %s, "temperature_2m_max": %s, "precipitation_sum": %s}}',
-        "days",
-        lambda day, hour: str(day),
-        *(("%(latitude)s", -5, 30), ("rain %(latitude)s", 0, 9)),
-    ),
-    "air-quality-api.open-meteo.com": zip_lists(
-        '{"hourly": {"time": %s, "pm2_5": %s}}',
-        "hours",
-        lambda day, hour: f"{day}T{hour:02}:00",
-        ("%(latitude)s %(hour)s", 10, 100),
-    ),
-    "earthquake.usgs.gov": earthquakes,
-    "services.swpc.noaa.gov": space_weather,
-    "api.tidesandcurrents.noaa.gov": fill('{"data": [<<' + TIDE + ">>]}", "hours", "%(station)s %(hour)s", 0, 3),
-    "www.ndbc.noaa.gov": fill(BUOY, "four", "wave %(hour)s", 0, 4),
-    "noaadata.apps.nsidc.org": fill(ICE, "past", "ice", 8, 12),
-    "gml.noaa.gov": fill(
-        "# daily means\n# not for commerce\n<<%(year)d,%(month)d,%(mday)d,2026.5,%(value).2f>>\n",
-        "past",
-        "co2",
-        420,
-        430,
-    ),
-    "environment.data.gov.uk": fill(
-        '{"items": [<<{"dateTime": "%(day)sT%(hour)02d:00:00Z", "value": %(value)s}>>]}', "four", "%(path)s", 0, 5
-    ),
-    "waterservices.usgs.gov": fill(
-        '{"value": {"timeSeries": [{"values": [{"value": [<<' + GAUGE + ">>]}]}]}}", "past", "%(sites)s", 1e3, 9e3
-    ),
-    "eonet.gsfc.nasa.gov": fires,
-    "usdmdataservices.unl.edu": fill(
-        '[<<{"mapDate": "%(day)sT00:00:00", "none": 40, "d0": 60, "d1": %(value)s}>>]', "tuesdays 90", "dry", 20, 50
-    ),
-    "wikimedia.org": wikimedia,
-    "api.github.com": fill(
-        '<<{"full_name": "%(path)s", "stargazers_count": %(count)d}>>', "today", "%(path)s", 5e4, 6e4
-    ),
-    "pypistats.org": fill('{"data": [<<' + PYPI + '>>], "type": "overall"}', "past 60", "%(path)s", 1e6, 9e6),
-    "api.npmjs.org": fill(
-        '{"downloads": [<<{"downloads": %(count)d, "day": "%(day)s"}>>]}', "past", "npm %(last)s", 1e6, 9e6
-    ),
-    "hub.docker.com": fill('<<{"name": "%(path)s", "pull_count": %(count)d}>>', "today", "%(path)s", 1e9, 2e9),
-    "huggingface.co": fill('[<<{"id": "%(name)s", "likes": %(count)d}>>]', "today", "like %(name)s", 10, 9e3, MODELS),
-    "hn.algolia.com": fill(
-        '{"hits": [<<{"title": "%(name)s", "points": %(count)d}>>]}', "today", "p %(name)s", 10, 900, STORIES
-    ),
-    "api.stackexchange.com": fill(
-        '{"items": [<<{"name": "%(name)s", "count": %(count)d}>>]}', "today", "tag %(name)s", 1e6, 1.1e6, TAGS
-    ),
-    "api.steampowered.com": fill(
-        '{"response": {"ranks": [<<' + STEAM + ">>]}}", "today", "app %(name)s", 1e4, 9e5, number("10", 20)
-    ),
-    "rss.marketingtools.apple.com": apple,
-    "api.listenbrainz.org": fill(
-        '{"payload": {"artists": [<<{"artist_name": "%(name)s", "listen_count": %(count)d}>>]}}',
-        names=ARTISTS,
-        high=9e3,
-    ),
-    "lichess.org": fill(
-        '{"users": [<<{"username": "%(name)s", "perfs": {"blitz": {"rating": 28%(count)02d}}}>>]}', names=PLAYERS
-    ),
-    "api.chess.com": fill(
-        '{"live_blitz": [<<{"username": "%(name)s", "score": 29%(count)02d, "rank": %(n)d}>>]}', names=PLAYERS
-    ),
-    "api-web.nhle.com": fill('{"standings": [<<' + NHL + ">>]}", "yesterday", "%(name)s", 0, 60, TEAMS),
-    "api.openligadb.de": fill('[<<{"teamName": "%(name)s", "points": %(count)d}>>]', names=TEAMS),
-    "api.jolpi.ca": fill(
-        '{"MRData": {"StandingsTable": {"StandingsLists": [{"DriverStandings": [<<' + F1 + ">>]}]}}}", names=DRIVERS
-    ),
-    "www.tsa.gov": fill(TSA, "past", "tsa", 100, 999),
-    "data.cityofnewyork.us": fill('[<<{"day": "%(day)sT00:00:00.000", "n": "%(count)d"}>>]', "days", "311", 5e3, 12e3),
-    "gbfs.citibikenyc.com": fill(
-        '{"data": {"stations": [<<{"station_id": "%(name)s", "num_bikes_available": %(count)d}>>]}}',
-        names=number("", 40),
-    ),
-    "api.tfl.gov.uk": fill(
-        '[<<{"name": "%(name)s", "lineStatuses": [{"statusSeverity": %(count)d}]}>>]', "today", "%(name)s", 5, 11, LINES
-    ),
-    "www.federalregister.gov": fill('{<<"%(day)s": {"count": %(count)d, "name": "x"}>>}', "work", "fr", 80, 200),
-    "data.cdc.gov": fill(f"[<<{CDC}>>]", "saturdays 90", "covid", 1e3, 9e3),
-}
+SITES = {"home.treasury.gov": treasury, "www.bankofcanada.ca": boc}
+SITES |= {"earthquake.usgs.gov": earthquakes, "eonet.gsfc.nasa.gov": fires}
+for words, form in tomllib.loads(Path(__file__).with_name("bodies.toml").read_text(encoding="utf-8")).items():
+    SITES[words] = zip_lists(**form) if "lists" in form else fill(**form)
+HOSTS = {words.split()[0] for words in SITES}
 
 
 def answer(url, now):
-    """Return (content type, text) of an address at a moment (aware, UTC). Raises KeyError for a host that is none."""
+    """Return (content type, text) of an address at a moment (aware, UTC). Raises IndexError for a host that is none."""
     parts = urlsplit(url)
     query = {name: values[0] for name, values in parse_qs(parts.query).items()}
-    body = SITES[parts.hostname](Ask(now, unquote(parts.path), query))
+    told = [words.partition(" ") for words in SITES]
+    site = ["".join(words) for words in told if words[0] == parts.hostname and words[2] in url][0]
+    body = SITES[site](Ask(now, unquote(parts.path), query))
     return {"{": "application/json", "[": "application/json", "<": "text/html"}.get(body[0], "text/plain"), body

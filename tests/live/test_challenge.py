@@ -15,31 +15,33 @@ from helpers import files
 from helpers.files import parse_json
 from helpers.public_files import MIRROR
 
-GOOD = {"id": "q1", "prompt": "Will it rain?", "options": ["Yes", "No"]}
+WHOLE = '"prompt": "Will it rain?", "options": ["Yes", "No"]'
+GOOD = json.loads(f'{{"id": "q1", {WHOLE}}}')
 
-MALFORMED = [
-    ("an id that is absent", {"prompt": "Will it rain?"}, "row 2: id is missing"),
-    ("an id that repeats", GOOD, "row 2, id: 'q1' stands in row 1 already"),
-    ("an id that is a path", GOOD | {"id": "../q"}, "row 2, id: "),
-    ("an id that is a fraction", GOOD | {"id": 7.5}, "row 2, id: "),
-    ("a prompt that is absent", {"id": "q2"}, "row 2: prompt is missing"),
-    ("a prompt that is blank", {"id": "q2", "prompt": "  "}, "row 2, prompt: "),
-    ("a prompt without end", {"id": "q2", "prompt": "a" * 30_001}, "row 2, prompt: "),
-    ("a prompt with a NUL", {"id": "q2", "prompt": "a\0b"}, "row 2, prompt: "),
-    ("a day that is none", GOOD | {"id": "q2", "end_time": "2026-02-30"}, "row 2, end_time: "),
-    ("a day without end", GOOD | {"id": "q2", "end_time": "9999-12-31"}, "row 2, end_time: "),
-    ("a level beyond 4", GOOD | {"id": "q2", "level": 5}, "row 2, level: "),
-    ("a level in words", GOOD | {"id": "q2", "level": "hard"}, "row 2, level: "),
-    ("a kind that is none", {"id": "q2", "prompt": "Rain?", "kind": "essay"}, "row 2, kind: "),
-    ("a choice of nothing", {"id": "q2", "prompt": "Rain?", "kind": "single"}, "row 2, kind: single needs options"),
-    ("one option", GOOD | {"id": "q2", "options": ["Yes"]}, "row 2, options: "),
-    ("options that are alike", GOOD | {"id": "q2", "options": ["Yes", "yes "]}, "row 2, options: "),
-    ("letters with a gap", GOOD | {"id": "q2", "options": {"A": "x", "C": "y"}}, "row 2, options: "),
-    ("options of a number", GOOD | {"id": "q2", "kind": "number"}, "row 2, options: a question of kind number has"),
-    ("options that are no JSON", GOOD | {"id": "q2", "options": "Yes/No"}, "row 2, options: "),
-    ("half a character", GOOD | {"id": "q2", "options": '["Yes", "\\ud800"]'}, "row 2, options: "),
-    ("a row that is no object", ["q2"], "row 2: wanted is an object with id and prompt, not list"),
-]
+MALFORMED = r"""
+an id that is absent: {"prompt": "Will it rain?"} -> row 2: id is missing
+an id that repeats: {"id": "q1", @GOOD} -> row 2, id: 'q1' stands in row 1 already
+an id that is a path: {"id": "../q", @GOOD} -> row 2, id
+an id that is a fraction: {"id": 7.5, @GOOD} -> row 2, id
+a prompt that is absent: {"id": "q2"} -> row 2: prompt is missing
+a prompt that is blank: {"id": "q2", "prompt": "  "} -> row 2, prompt
+a prompt without end: {"id": "q2", "prompt": "@LONG"} -> row 2, prompt
+a prompt with a NUL: {"id": "q2", "prompt": "a\u0000b"} -> row 2, prompt
+a day that is none: {"id": "q2", @GOOD, "end_time": "2026-02-30"} -> row 2, end_time
+a day without end: {"id": "q2", @GOOD, "end_time": "9999-12-31"} -> row 2, end_time
+a level beyond 4: {"id": "q2", @GOOD, "level": 5} -> row 2, level
+a level in words: {"id": "q2", @GOOD, "level": "hard"} -> row 2, level
+a kind that is none: {"id": "q2", "prompt": "Rain?", "kind": "essay"} -> row 2, kind
+a choice of nothing: {"id": "q2", "prompt": "Rain?", "kind": "single"} -> row 2, kind: single needs options
+one option: {"id": "q2", "prompt": "Will it rain?", "options": ["Yes"]} -> row 2, options
+options that are alike: {"id": "q2", "prompt": "Will it rain?", "options": ["Yes", "yes "]} -> row 2, options
+letters with a gap: {"id": "q2", "prompt": "Will it rain?", "options": {"A": "x", "C": "y"}} -> row 2, options
+options of a number: {"id": "q2", @GOOD, "kind": "number"} -> row 2, options: a question of kind number has
+options that are no JSON: {"id": "q2", "prompt": "Will it rain?", "options": "Yes/No"} -> row 2, options
+half a character: {"id": "q2", "prompt": "Will it rain?", "options": "[\"Yes\", \"\\ud800\"]"} -> row 2, options
+a row that is no object: ["q2"] -> row 2: wanted is an object with id and prompt, not list
+""".strip().splitlines()
+"""What is wrong: the second row, after GOOD -> what is said of it."""
 
 FILES = [
     ("broken.jsonl", b'{"id": "q1", "prompt": "a"}\n{"id": "q2", ', "broken.jsonl, line 2: no JSON"),
@@ -51,10 +53,11 @@ FILES = [
 ]
 
 
-@pytest.mark.parametrize(("what", "row", "said"), MALFORMED, ids=[what for what, _, _ in MALFORMED])
-def test_a_malformed_row_is_refused_by_row_and_field(tmp_path, what, row, said):
+@pytest.mark.parametrize("case", MALFORMED)
+def test_a_malformed_row_is_refused_by_row_and_field(tmp_path, case):
+    row, _, said = case.partition(": ")[2].partition(" -> ")
     path = tmp_path / "week.json"
-    path.write_text(json.dumps([GOOD, row]))
+    path.write_text(json.dumps([GOOD, json.loads(row.replace("@GOOD", WHOLE).replace("@LONG", "a" * 30_001))]))
     with pytest.raises(ValueError) as refused:
         fetch_batch(path)
     assert str(refused.value).startswith("week.json, ") and said in str(refused.value)
@@ -80,33 +83,6 @@ def test_csv_json_jsonl_and_parquet_are_the_same_questions(tmp_path):
     assert len(fetch_batch(tmp_path / "b.jsonl").rows) == 1, "JSON allows these where lines end elsewhere"
 
 
-@pytest.mark.parametrize(
-    ("prompt", "kind", "k", "unit"),
-    [
-        ("Who will be champion?", "text", None, None),
-        ("How many goals will be scored?", "number", None, None),
-        ("What will be the rank of the song?", "number", None, None),
-        ("What is the air temperature? Unit: °C", "number", None, "°C"),
-        ("Name the top five songs in order.", "ranking", 5, None),
-        ("Which countries will vote yes?", "list", None, None),
-        ("When will the ferry resume?", "date", None, None),
-        ("北京时间周五，金价收盘多少元/克？（单位：元/克）", "number", None, "元/克"),
-        ("票房前五名的电影依次是？", "ranking", 5, None),
-        ("哪些国家会投赞成票？", "list", None, None),
-        ("哪支球队将夺冠？", "text", None, None),
-        ("展会哪一天开幕？", "date", None, None),
-    ],
-)
-def test_open_questions_show_their_kind(prompt, kind, k, unit):
-    shape = read_shape(prompt + "\nIMPORTANT: end with \\boxed{YOUR_PREDICTION}")
-    assert (shape.kind, shape.k, shape.unit, shape.is_known) == (kind, k, unit, True)
-
-
-def test_what_is_not_recognised_is_text_and_says_so():
-    shape = read_shape("Describe the sea.")
-    assert (shape.kind, shape.is_known) == ("text", False)
-
-
 def test_options_keep_their_own_quotes_and_lose_the_questions():
     shape = read_shape(
         'Event: "Which film?\nA.  the outcome be "Rain"\nB.  the outcome be Snow"\nOne letter: \\boxed{A}'
@@ -122,66 +98,27 @@ def test_what_a_row_says_comes_before_what_its_prompt_does():
     assert find_shape({"prompt": "Pick\nA. x\nB. y", "options": {"A": "x", "B": "y"}, "kind": "multi"}).kind == "multi"
 
 
-WORDINGS = [
-    ("On 2026-03-04, who will be the singers ranked 2nd to 5th on the radio chart?", "ranking", 4, None),
-    ("Which songs will stand in positions four to six of the hit list?", "ranking", 3, None),
-    ("What will be the 4th-6th ranked novels of the library's list?", "ranking", 3, None),
-    ("What will be the games from rank 11 to 15 of the store's chart?", "ranking", 5, None),
-    ("Who will be the drivers ranked first through third?", "ranking", 3, None),
-    ("北京时间周五，电台榜第4至第6的歌曲分别是什么？", "ranking", 3, None),
-    ("书店榜单第二名到第四名分别是哪些书？", "ranking", 3, None),
-    ("榜单TOP3的歌曲分别是什么？", "ranking", 3, None),
-    ("歌曲榜（Top 50）前3名是哪几首？", "ranking", 3, None),
-    ("On 2026-03-04, what will be the #1 song of the Radio Share Index?", "text", None, None),
-    ("Which bicycle will be ranked 2nd on the Price List board?", "text", None, None),
-    ("Who will rank first in the turnover table?", "text", None, None),
-    ("本周歌曲榜排名第一的是哪首歌？", "text", None, None),
-    ("What will be the rice price index on 4 March?", "number", None, None),
-    ("Please predict what the Calm and Storm Index will be on Sunday.", "number", None, None),
-    ("Please predict the turnover of the Oslo exchange for Friday.", "number", None, None),
-    ("What will be the turnover on the Oslo exchange (in million crowns)?", "number", None, "million crowns"),
-    ("What will the FTSE 100 close at on Friday?", "number", None, None),
-    ("What will be the lowest point of ACME on Monday?", "number", None, None),
-    ("Please predict the vote share percentage of the Greens.", "number", None, "%"),
-    ("What will be the unemployment rate in May?", "number", None, "%"),
-    ("浏览器排行榜中，某浏览器的占有率是%多少？", "number", None, "%"),
-    ("批发市场苹果平均价格是多少元/公斤？", "number", None, "元/公斤"),
-    ("Please predict the Top 5 Gross in euros on the cinema's list.", "number", None, "euros"),
-    ("Please predict the top five films of the cinema's list.", "ranking", 5, None),
-    ("Which of the top 10 cities will make the top 3?", "ranking", 3, None),
-    ("Where will the film rank next week?", "number", None, None),
-    ("Bitcoin up or down on Friday?", "single", None, None),
-    ("Will the ferry sail on Friday?", "single", None, None),
-    ("Will it take two or more days?", "single", None, None),
-    ("台风会不会在周五登陆？", "single", None, None),
-    ("Who will win the race? A. Ada, B. Bo, C. Cy", "single", None, None),
-    ("Which rivers will flood?", "list", None, None),
-    ("Which three rivers will flood?", "list", 3, None),
-    ("Which series will win?", "text", None, None),
-    ("On what day will the fair open?", "date", None, None),
-]
-DOUBTFUL = [
-    "Oslo vs. Rome",
-    "Will Ada or Bo win?",
-    "Describe the sea.",
-    "Best film score?",
-    "Who wins? A. Ada, B. Bo, ...",
-]
 FRAME = (
     'You can predict. The event to be predicted: "%s"\nIMPORTANT: Your final answer MUST end with\n\\boxed{PREDICTION}'
 )
 
 
-@pytest.mark.parametrize(("prompt", "kind", "k", "unit"), WORDINGS)
-def test_rankings_places_and_amounts_are_told_apart(prompt, kind, k, unit):
-    for whole in (prompt, FRAME % prompt):
-        shape = read_shape(whole)
-        assert (shape.kind, shape.k, shape.unit, shape.is_known) == (kind, k, unit, True)
+def read_table(name):
+    """Return the rows of a table beside this file; a blank cell is None."""
+    rows = pd.read_csv(Path(__file__).with_name(name), dtype={"k": "Int64"})
+    return rows.astype(object).where(rows.notna(), None).to_dict("records")
 
 
-@pytest.mark.parametrize("prompt", DOUBTFUL)
-def test_what_the_words_do_not_decide_is_doubtful(prompt):
-    assert not read_shape(prompt).is_known
+def check_shape(prompt, row):
+    shape = read_shape(prompt)
+    assert shape.is_known == row["is_known"], prompt
+    assert row["kind"] is None or (shape.kind, shape.k, shape.unit) == (row["kind"], row["k"], row["unit"]), prompt
+
+
+@pytest.mark.parametrize("row", read_table("wordings.csv"), ids=lambda row: row["prompt"])
+def test_kinds_places_and_amounts_are_told_apart_by_the_words_or_are_doubtful(row):
+    for whole in (row["prompt"], FRAME % row["prompt"]):
+        check_shape(whole, row)
 
 
 def test_futurex_own_prompts_show_their_kind():
@@ -194,16 +131,10 @@ def test_futurex_own_prompts_show_their_kind():
     past, examples, sampled = (pd.read_json(path, dtype=False).to_dict("records") for path in paths)
     prompts = {row["question_id"]: row.get("prompt", row["question"]) for row in [*past, *sampled]}
     prompts |= {f"example-{n}": row["question"] for n, row in enumerate(examples) if not row["options"]}
-    kinds = pd.read_csv(Path(__file__).with_name("futurex_kinds.csv"), dtype={"k": "Int64"})
-    assert set(kinds["id"]) == set(prompts)
-    for row in kinds.astype(object).where(kinds.notna(), None).to_dict("records"):
-        shape = read_shape(prompts[row["id"]])
-        assert (shape.kind, shape.k, shape.unit, shape.is_known) == (
-            row["kind"],
-            row["k"],
-            row["unit"],
-            row["is_known"],
-        )
+    kinds = read_table("futurex_kinds.csv")
+    assert {row["id"] for row in kinds} == set(prompts)
+    for row in kinds:
+        check_shape(prompts[row["id"]], row)
 
 
 def test_labels_beyond_z_are_read_in_prompts_and_in_options():

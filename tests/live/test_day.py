@@ -6,7 +6,7 @@ from functools import partial
 import pandas as pd
 import pytest
 from internet import open_internet
-from live.bodies import SITES, answer
+from live.bodies import HOSTS, answer
 
 from daybefore.agents.registry import load_agents
 from daybefore.agents.runs import run_agents
@@ -44,7 +44,7 @@ def show(asked):
 def web(tmp_path, monkeypatch):
     """The sites of the chosen sources; nothing of the kit knows that they are not the real ones."""
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
-    with open_internet(tmp_path, dict.fromkeys(SITES, show), FIRST) as internet:
+    with open_internet(tmp_path, dict.fromkeys(HOSTS, show), FIRST) as internet:
         for name, value in internet.settings.items():
             monkeypatch.setenv(name, value)
         yield internet

@@ -24,12 +24,6 @@ def test_a_judge_that_fails_gives_no_score(status):
     assert score != score and unjudged[0].reason == "it broke"
 
 
-@pytest.mark.parametrize("same", [True, False])
-def test_a_verdict_is_a_score(same):
-    consult = lambda prompt, schema, repeat=0: Verdict("ok", {"same": same})  # noqa: E731
-    assert judge(consult, EVENT, GIVEN, TRUTH, 0.0) == float(same)
-
-
 def test_a_blank_verdict_leaves_its_levels_mean_and_the_overall_one_blank():
     events = pd.DataFrame({"event_id": list("abc"), "level": [1, 3, 3]})
     rows = events.assign(score_imputed=[1.0, 0.0, 1.0], judged=[1.0, float("nan"), 1.0], is_missing=False)

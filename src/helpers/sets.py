@@ -218,11 +218,17 @@ class QuestionTables:
         return rows
 
     def describe(self, rows: pd.DataFrame) -> dict[str, Any]:
-        """Return what `save_figure` says on a figure of some of the set's rows: source, days, number of clusters."""
+        """Return what `save_figure` says on a figure of some of the set's rows: source, days, number of clusters.
+
+        A set without an address is its user's own: "as given", under its name.
+        """
         days = rows["as_of"].dropna() if "as_of" in rows else pd.Series(dtype=object)
         dates = f"{days.min()[:10]} to {days.max()[:10]}" if len(days) else ""
-        facts = {"window": "", "status": "public", "source": self.about["source"], "unit": "questions"}
-        return facts | {"dates": dates, "n": rows[self.about["unit"]].nunique()}
+        whose = {"window": "", "status": "public"}
+        if not self.about.get("address"):
+            whose = {"window": self.name, "status": "as given"}
+        facts = {"source": self.about["source"], "unit": "questions", "dates": dates}
+        return whose | facts | {"n": rows[self.about["unit"]].nunique()}
 
     def coverage(self) -> pd.DataFrame:
         """Return how much of what it was asked each run answered, in the order of `runs`.

@@ -81,6 +81,28 @@ def test_own_agents_are_drawn_beside_the_recorded_into_a_folder_of_their_own(sto
     assert stated.set_index("bin").loc[0.8, ["said", "share"]].tolist() == [0.8, 1.0], "what is right is said at 0.8"
 
 
+def test_a_figure_without_the_agents_is_left_where_it_is_and_who_is_left_out_is_named(store, tmp_path, monkeypatch):
+    committed = """
+import pandas as pd
+from helpers.files import ROOT
+print("left out, with fewer than 100 events: brief")
+people = pd.read_csv(ROOT / "figures/public_people.csv")
+fig, ax = plt.subplots()
+save_figure(fig, "public_people", people, title="People", source="s", n=1, window="", dates="", status="public")
+"""
+    write_notebook(tmp_path / "04_levels.ipynb", SHOWN, committed, "raise ValueError('the rest needs search')")
+    listed = figures.list_notebooks
+    monkeypatch.setattr(figures, "list_notebooks", lambda one: listed(one, tmp_path))
+    found = figures.main("wide brief")["sets"]["october-2016"]
+    assert "mock" in found["figures"] and "public_people" not in found["figures"]
+    assert found["refused"] == ["04_levels is drawn in part: the rest needs search"]
+    said = [note for note in found["notes"] if note.startswith("04_levels")]
+    assert said == [
+        "04_levels: left out, with fewer than 100 events: brief",
+        "04_levels also draws what does not depend on them; see figures/: public_people",
+    ]
+
+
 def test_long_questions_have_a_notebook_and_their_baselines_and_a_set_without_one_says_so(tmp_path, monkeypatch):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     assert [path.stem for path in figures.list_notebooks(find_set("long"))] == ["24_conditions", "25_horizons"]
@@ -116,7 +138,9 @@ def test_a_set_with_runs_of_its_own_is_drawn_whole_or_by_names(tmp_path, monkeyp
 def test_a_notebook_with_a_set_of_the_replay_beside_its_own_is_found_by_it():
     replay = {path.stem: given for path, given in figures.list_notebooks(find_set("october-2016")).items()}
     assert replay["04_domains_and_factors"] == {"agents": "", "replay_set": "october-2016"}
+    assert replay["07_missing_predictions"] == {"agents": "", "replay_set": "october-2016"}
     real = {path.stem: given for path, given in figures.list_notebooks(find_set("blf")).items()}
+    assert {"06_past_vs_future", "07_missing_predictions"} <= set(real)
     assert real["04_domains_and_factors"] == {"question_set": "blf"}, "its agents are the replay's"
 
 

@@ -78,7 +78,8 @@ def test_a_probability_beyond_one_names_row_and_column(tmp_path):
 
 def test_an_unknown_outcome_names_its_row(tmp_path):
     said = refuse(tmp_path, WIDE.replace("q3,Will it?,yes", "q3,Will it?,maybe"))
-    assert "mine.csv, row 5, column outcome: 'maybe' is neither yes nor no; write 1 or 0" in said
+    assert said.startswith("mine.csv, row 5, column resolution: 'maybe' is neither yes nor no; write 1 or 0")
+    assert said.count("maybe") == 1, "once, not once an agent"
 
 
 def test_two_answers_of_one_agent_to_a_question_name_both_rows(tmp_path):
@@ -123,9 +124,40 @@ def test_many_halves_are_asked_about_and_can_be_missing_or_meant(tmp_path):
     assert read(tmp_path, text, keeps_halves=True).tables["predictions"]["p_yes"].notna().all()
 
 
+def test_what_a_run_was_given_is_read_and_runs_of_one_model_are_told_apart(tmp_path):
+    lines = "id,model,search,p,outcome\n"
+    lines += "".join(f"q{n},GPT-9,{way},0.{n}1,{n % 2}\n" for n in range(8) for way in ("no", "dated"))
+    runs = read(tmp_path, lines + "q1,Grok 9,,0.3,1\n").tables["runs"].fillna("")
+    assert runs["agent_id"].tolist() == ["GPT-9, no search", "GPT-9, dated search", "Grok 9"]
+    assert runs["search"].tolist() == ["none", "dated", ""] and runs["model"].tolist() == ["GPT-9", "GPT-9", "Grok 9"]
+    said = refuse(tmp_path, lines.replace("dated", "yes"))
+    assert said == (
+        "mine.csv, row 3, column search: it does not say which search; write none, dated, undated, provider"
+    )
+
+
+def test_a_column_of_other_words_is_told_and_not_read(tmp_path):
+    tables, notes = read(tmp_path, "id,agent,search,url,p,outcome\nq1,a,polls Ohio,x,0.2,1\n")
+    assert "search" not in tables["runs"] and "mine.csv: not read: search, url" in notes
+    assert "mine.csv: search is not read; 'polls ohio' is none of none, dated, undated, provider" in notes
+    wide = WIDE.replace("second bot", "remarks").replace("0.92", "late").replace("0.82", "early")
+    for n in range(8):
+        wide = wide.replace(f",0.{9 - n}2\n", ",see the news\n")
+    tables, notes = read(tmp_path, wide)
+    assert list(tables["runs"]["agent_id"]) == ["first bot"] and "mine.csv: not read: remarks" in notes
+
+
+def test_a_price_that_is_none_names_its_row(tmp_path):
+    prices = WIDE.replace("first bot", "price")
+    assert read(tmp_path, prices).tables["prices"]["price"].max() == 0.71
+    said = refuse(tmp_path, prices.replace("0.31", "31"))
+    assert said == "mine.csv, row 5, column price: '31' is no price; the column's lie from 0 to 1"
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
+        ("id,outcome,owl\n1,1,\n", "no answer stands in owl"),
         ("when,p,outcome\n1,0.3,1\n", "no column names the question; there are when, p, outcome"),
         ("id,p\n1,0.3\n", "no column says how a question ended (outcome, resolution, result, target)"),
         ("id,outcome\n1,1\n", "no column holds an agent's probability or answer"),

@@ -16,6 +16,7 @@ import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 from tqdm import tqdm
@@ -54,6 +55,16 @@ MANY_NAMES = 6
 """Agents that a title names."""
 MINUTES = 10
 """How long a notebook may take."""
+
+
+class Ran(NamedTuple):
+    """What came of a notebook: why it ended early, if it did, and how far it came; figures that hold no agent of
+    the reader's, and what it printed on who is left out."""
+
+    why: str
+    extent: str = "not drawn"
+    others: list[str] = []
+    said: list[str] = []
 
 
 def main(agents="", question_set=None, out=None):
@@ -101,7 +112,7 @@ def draw_set(names, one, folder):
     notes = [
         *describe_shared(one, names, scored),
         report.describe_intervals(scored.events),
-        "lead: over the best baseline, on the events that both answered",
+        *["lead: over the best baseline, on the events that both answered"] * bool(baselines),
         ADJUSTED,
     ]
     due = means[means["agent_id"].isin(names) & means["note"].ne("") & means["mean"].isna()]
@@ -116,7 +127,15 @@ def draw_set(names, one, folder):
         ran = pool.map(lambda path: run_notebook(path, fill_agents(chosen[path], drawn_names), folder), chosen)
         ran = list(tqdm(ran, total=len(chosen), unit="notebook", disable=not chosen or None))
     shutil.rmtree(folder / "work", ignore_errors=True)
-    refused = [f"{path.stem} is not drawn: {why}" for path, why in zip(chosen, ran, strict=True) if why]
+    refused = [
+        f"{path.stem} is {found.extent}: {found.why}" for path, found in zip(chosen, ran, strict=True) if found.why
+    ]
+    for path, found in zip(chosen, ran, strict=True):
+        notes += [f"{path.stem}: {line}" for line in found.said]
+        if found.others:
+            notes.append(
+                f"{path.stem} also draws what does not depend on them; see figures/: {', '.join(found.others)}"
+            )
     for name in names if is_replay else ():  # Proof of Time's figure, where the agent's trials were recorded
         trials = list((ROOT / "data/studies/42_your_agent" / name / "figures").glob("proof_of_time_solvers.*"))
         for path in trials:
@@ -159,7 +178,9 @@ def gather_runs(one: QuestionSet, names: list[str]) -> list[Run]:
 def describe_shared(one: QuestionSet, names: list[str], scored: Scored) -> list[str]:
     """Return sentences on the events that agents are ranked on, and on who was not asked them and is left out."""
     if has_runs(one):
-        return ["agents that were asked different events: compare by `lead` or `adjusted`, and not by mean"]
+        asked = scored.predictions.groupby("agent_id")["event_id"].agg(frozenset)
+        of = "asked different events" if asked.nunique() > 1 else "not answered by all alike"
+        return [f"the means are of events that were {of}: compare by `adjusted`, and not by mean"]
     n, shown, beside = len(scored.events), set(scored.runs["agent_id"]), gather_runs(one, names)
     asked = read_predictions(beside).groupby("agent_id")["event_id"].nunique()
     notes = [f"all scores are over the {n:,} events that {', '.join(names)} were asked, the baselines' too"]
@@ -268,7 +289,10 @@ def read_parameters(path):
 
 
 def run_notebook(path, parameters, folder):
-    """Run a notebook with some parameters into a folder; returns "", or why it could not be, in a sentence."""
+    """Run a notebook with some parameters into a folder; returns what came of it (`Ran`).
+
+    A figure whose numbers are those of the committed one holds nothing of these agents: it is left there.
+    """
     work, made = folder / "work" / path.stem, folder / "notebooks" / path.name
     for place in (work, made.parent):
         place.mkdir(parents=True, exist_ok=True)
@@ -281,12 +305,33 @@ def run_notebook(path, parameters, folder):
         limit = {"timeout": 60 * MINUTES, "env": os.environ | house}
         done = subprocess.run([*command, str(path), str(made)], capture_output=True, text=True, check=False, **limit)
     except subprocess.TimeoutExpired:
-        return f"it took more than {MINUTES} minutes"
+        return Ran(f"it took more than {MINUTES} minutes")
+    is_other = parameters != {name: read_parameters(path)[name] for name in parameters}
+    drawn = sorted((work / "figures").rglob("*.csv"))
+    others = [table.stem for table in drawn if is_other and is_committed(table)]
     for file in sorted((work / "figures").rglob("*.*")):
-        if file.suffix in (".png", ".svg", ".csv"):
+        if file.suffix in (".png", ".svg", ".csv") and file.stem not in others:
             shutil.move(file, folder / "figures" / file.name)
     shutil.rmtree(work)
-    return describe_failure(done.stderr) if done.returncode else ""
+    why = describe_failure(done.stderr) if done.returncode else ""
+    extent = "drawn in part" if len(drawn) > len(others) else "not drawn"
+    return Ran(why, extent, others, read_said(made))
+
+
+def is_committed(table):
+    """Tell whether a figure's numbers are those of the figure of this name that is in figures/."""
+    kept = ROOT / "figures" / table.name
+    return kept.exists() and kept.read_bytes() == table.read_bytes()
+
+
+def read_said(path):
+    """Return the lines that a notebook printed on who is left out of its figures."""
+    if not path.exists():
+        return []
+    cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    printed = [output for cell in cells for output in cell.get("outputs", ()) if output.get("name") == "stdout"]
+    lines = [line for output in printed for line in "".join(output["text"]).splitlines()]
+    return [line for line in lines if line.startswith("left out")]
 
 
 def describe_failure(trace):

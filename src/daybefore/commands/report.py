@@ -190,6 +190,8 @@ def describe_intervals(events):
     """
     clusters, by = find_clusters(events)
     n = clusters.nunique()
+    if n == len(events):
+        by = "event"
     if n < MIN_CLUSTERS:
         return f"intervals: none, the {len(events)} events are of {n} {by}(s), fewer than {MIN_CLUSTERS}"
     alike = "as if no two were correlated" if by == "event" else "as events of one are correlated"

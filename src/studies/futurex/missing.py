@@ -22,6 +22,9 @@ TREATMENTS = ("drop", "zero", "model")
 N_DRAWN = get_constant("futurex", "missing_sample_events")
 N_TRIALS = get_constant("futurex", "missing_trials")
 """Events that a trial of the simulation draws, and trials (FutureX 3.4.2)."""
+LEAST = 25
+"""Scored events with which an agent is drawn."""
+WHOLE = "of so few each trial draws all, so nothing varies at 0 percent that could grow"
 CHUNK = 500
 """Trials drawn at once."""
 
@@ -81,8 +84,8 @@ def simulate_std(matrix, rng, percents, n_trials=N_TRIALS, *, replace):
 
     A trial draws N_DRAWN of an agent's scored predictions, of fewer as many as there are, with or without putting each
     back, and keeps the share that is not missing. Columns: agent_id, percent, n_pool, n_kept, std, growth (relative to
-    0 percent), std_analytic, growth_analytic. Where all of a pool are drawn without putting back nothing varies at 0
-    percent, so growth is blank.
+    0 percent), std_analytic, growth_analytic, note. Where all of a pool are drawn without putting back nothing varies
+    at 0 percent, so growth is blank and the note says so (`WHOLE`).
     """
     percents = sorted({0, *percents})
     pools, parts = {agent: matrix[agent].dropna().to_numpy(dtype=float) for agent in matrix.columns}, []
@@ -97,6 +100,7 @@ def simulate_std(matrix, rng, percents, n_trials=N_TRIALS, *, replace):
         for agent, std in zip(agents, spread, strict=True):
             about = {"std": std, "growth": std / std[0] - 1 if std[0] > 1e-12 else np.nan}
             about["std_analytic"] = [derive_std(pools[agent], size, replace) for size in sizes]
+            about["note"] = WHOLE if sizes[0] == limit else None
             parts.append(pd.DataFrame({"agent_id": agent, **told, **about, "growth_analytic": grown}))
     return pd.concat(parts, ignore_index=True).sort_values(["agent_id", "percent"], ignore_index=True)
 

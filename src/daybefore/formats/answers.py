@@ -1,0 +1,297 @@
+"""Rows of answers as a question set: outcomes, probabilities and what is wrong with them, then the set's tables.
+
+What is wrong is told with file, row and column, all of a kind at once, and nothing is made of it.
+"""
+
+import math
+import re
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from daybefore.formats.columns import FACTS, NO, YES
+from helpers.faults import Problems, describe_problem, raise_all
+from helpers.files import dump_json
+
+OPEN = {"", "open", "unresolved", "pending", "nan", "none", "null", "n/a", "na"}
+"""Outcomes of a question that is not settled."""
+
+HALF_SHARE, HALF_LEAST = 0.5, 10
+"""Share of an agent's probabilities that are exactly 0.5, of so many or more, above which they are asked about."""
+
+
+class Understood(NamedTuple):
+    """A set's tables, by name, and sentences on how its files were understood."""
+
+    tables: dict[str, pd.DataFrame]
+    notes: list[str]
+
+
+def build_set(rows: pd.DataFrame, notes: list[str], filled: float | None, keeps_halves: bool) -> Understood:
+    """Return the set of some rows. Raises Problems with all that is wrong with them."""
+    raise_all(tell(row, "id", "the cell is blank") for row in pick(rows, rows["id"].eq("")))
+    outcomes = read_outcomes(rows)
+    is_binary = all(one in (0, 1) for one in outcomes.dropna())
+    given = rows[rows["given"].ne("")].copy()
+    raise_all(find_repeats(given))
+    if is_binary and is_numeric(given):
+        given["p_yes"], said = read_probabilities(given)
+        notes = [*notes, said]
+        given, more = take_fillers(given, filled, keeps_halves)
+        notes += more
+    elif is_binary:
+        given["value"] = read_words(given)
+    else:
+        given["value"] = given["given"].map(dump_json)
+    raise_all(find_unresolved(rows, given, outcomes))
+    runs = describe_runs(rows)
+    tables = {
+        "events": describe_events(rows, given, is_binary),
+        "answers": describe_answers(outcomes, is_binary),
+        "runs": runs,
+        "predictions": describe_predictions(rows, given, runs),
+    }
+    if "price" in rows:
+        tables["prices"] = describe_prices(rows)
+    if "level" in rows and tables["events"]["level"].isna().any():
+        notes = [*notes, "a level is a number from 1 to 4; other levels are left blank"]
+    n_open = int(outcomes.isna().sum())
+    agents = ", ".join(runs["agent_id"])
+    kept = f"{len(outcomes)} questions ({n_open} without an outcome yet), {len(runs)} agents: {agents}"
+    unit = "cluster" if "cluster" in rows else "question"
+    return Understood(tables, [*notes, kept, f"intervals are clustered by {unit}"])
+
+
+def pick(rows: pd.DataFrame, chosen: pd.Series) -> list[dict[str, Any]]:
+    """Return the rows that are chosen, as dictionaries."""
+    return rows[chosen].to_dict("records")
+
+
+def tell(row: dict[str, Any], column: str, text: str) -> str:
+    """Return a sentence on a row's cell, in a column of the file or in what stands for one of `NAMES` there."""
+    return describe_problem(row["file"], row["row"], row["names"].get(column, column), text)
+
+
+def read_outcomes(rows: pd.DataFrame) -> pd.Series:
+    """Return each question's outcome by id: 1 or 0 where all are yes or no, else its text; NaN where it is open.
+
+    Raises Problems for an outcome that is neither, among those that are, and for two of one question.
+    """
+    first = rows.drop_duplicates(["file", "row"])
+    words = first["outcome"].str.casefold()
+    is_open, is_yes = words.isin(OPEN), words.isin(YES)
+    is_odd = ~is_open & ~words.isin(YES | NO)
+    if is_open.all():
+        raise Problems([tell(first.iloc[0].to_dict(), "outcome", "no question of the file has an outcome; fill it in")])
+    value = is_yes.astype(float).astype(object)
+    if is_odd.sum() > 0.5 * (~is_open).sum():
+        value = first["outcome"].astype(object)
+    else:
+        text = "{!r} is neither yes nor no; write 1 or 0, and leave the cell blank while the question is open"
+        raise_all(tell(row, "outcome", text.format(row["outcome"])) for row in pick(first, is_odd))
+    known = first.assign(value=value)[~is_open]
+    found = known.drop_duplicates("id").set_index("id")
+    other = known[known["value"].ne(known["id"].map(found["value"]))].drop_duplicates("id")
+    text = "question {} has another outcome in row {}; keep one"
+    raise_all(
+        tell(row, "outcome", text.format(row["id"], found["row"][row["id"]] + 2)) for row in other.to_dict("records")
+    )
+    return found["value"].reindex(pd.Index(dict.fromkeys(rows["id"]), name="event_id"))
+
+
+def find_repeats(given: pd.DataFrame) -> list[str]:
+    """Return sentences on two answers of one agent to one question, where no column says that they are repeats."""
+    key = ["id", "agent"] + (["sample"] if "sample" in given else [])
+    first = given.drop_duplicates(key).set_index(key)["row"]
+    twice = given[given.duplicated(key)]
+    told = "{} answers question {} in row {} already; keep one, or number repeats in a column sample"
+    return [
+        tell(row, row["column"], told.format(row["agent"], row["id"], first[tuple(row[name] for name in key)] + 2))
+        for row in twice.to_dict("records")
+    ]
+
+
+def is_numeric(given: pd.DataFrame) -> bool:
+    """Tell whether answers are probabilities: they stand in such a column, or nine in ten are numbers."""
+    if given["is_stated"].any():
+        return True
+    return len(given) > 0 and given["given"].map(read_number).notna().mean() >= 0.9
+
+
+def read_number(text: str) -> float | None:
+    """Return the number that a cell holds, a percentage as it is written; None for none.
+
+    >>> read_number("0.3"), read_number("30 %"), read_number("often"), read_number("inf")
+    (0.3, 30.0, None, None)
+    """
+    try:
+        number = float(str(text).strip().rstrip("%").strip())
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None
+
+
+def read_probabilities(given: pd.DataFrame) -> tuple[pd.Series, str]:
+    """Return (probabilities of yes, a sentence on their unit). Raises Problems.
+
+    An agent's are percent where most of them are above 1 or written with %, else shares; where some agents' are one and
+    some the other the file is refused, as is an agent's that are both.
+    """
+    agent = given["agent"]
+    words = given["given"].str.casefold()
+    numbers = given["given"].map(read_number).astype(float)
+    numbers = numbers.mask(words.isin({"yes", "true"}), 1).mask(words.isin({"no", "false"}), 0)
+    raise_all(tell(row, row["column"], f"{row['given']!r} is no number") for row in pick(given, numbers.isna()))
+    is_signed = words.str.contains("%")
+    n_large = (is_signed | (numbers > 1)).groupby(agent, sort=False).sum()
+    n_between = (~numbers.isin((0, 1))).groupby(agent, sort=False).sum()
+    is_percent = n_large > 0.5 * n_between.clip(lower=1)
+    told = "percent and share are mixed: {}; write all as 0 to 1"
+    if is_percent.any() and not is_percent.all():
+        some, other = is_percent.idxmax(), is_percent.idxmin()
+        row = given[agent == other].iloc[0].to_dict()
+        text = f"{some}'s are from 0 to 100, {other}'s from 0 to 1"
+        raise Problems([tell(row, row["column"], told.format(text))])
+    top = 100 if is_percent.any() else 1
+    is_small = (numbers > 0) & (numbers < 1) & ~is_signed & (top > 1)
+    for name, part in given[is_small].groupby("agent", sort=False):
+        n_all = (agent == name).sum()
+        if len(part) > 0.05 * n_all:
+            row = part.iloc[0].to_dict()
+            text = f"{len(part)} of {n_all} of {name}'s are below 1, the rest up to 100"
+            raise Problems([tell(row, row["column"], told.format(text))])
+    text = "{} is no probability; it lies from 0 to " + str(top)
+    outside = ~numbers.between(0, top)
+    raise_all(tell(row, row["column"], text.format(row["given"])) for row in pick(given, outside))
+    said = "percent (0 to 100), divided by 100" if top > 1 else "shares (0 to 1)"
+    return (numbers / top).round(6), f"probabilities are {said}"
+
+
+def take_fillers(given: pd.DataFrame, filled: float | None, keeps_halves: bool) -> tuple[pd.DataFrame, list[str]]:
+    """Return (rows, sentences) with what a harness filled in as missing. Raises Problems where it must be asked."""
+    made = given.assign(p_filled=math.nan)
+    if filled is not None:
+        is_filler = made["p_yes"].eq(filled)
+        made["p_filled"] = made["p_yes"].where(is_filler)
+        made["p_yes"] = made["p_yes"].mask(is_filler)
+        return made, [f"{int(is_filler.sum())} probabilities of exactly {filled:g} are taken as missing"]
+    wrong = []
+    way = "if a harness filled them in, add --filled 0.5, which takes them as missing; else --keep-halves"
+    for agent, part in given.groupby("agent", sort=False):
+        halves = part[part["p_yes"] == 0.5]
+        if len(part) >= HALF_LEAST and len(halves) > HALF_SHARE * len(part):
+            row = halves.iloc[0].to_dict()
+            told = f"{len(halves)} of {len(part)} probabilities of {agent} are exactly 0.5, this is the first"
+            wrong.append(tell(row, row["column"], f"{told}; {way}"))
+    raise_all(wrong if not keeps_halves else ())
+    return made, []
+
+
+def read_words(given: pd.DataFrame) -> pd.Series:
+    """Return yes/no answers as letters (JSON). Raises Problems for another."""
+    words = given["given"].str.strip().str.casefold()
+    odd = ~words.isin(YES | NO)
+    text = "{!r} is neither yes nor no, as the outcomes are"
+    raise_all(tell(row, row["column"], text.format(row["given"])) for row in pick(given, odd))
+    return words.isin(YES).map({True: dump_json("A"), False: dump_json("B")})
+
+
+def find_unresolved(rows: pd.DataFrame, given: pd.DataFrame, outcomes: pd.Series) -> list[str]:
+    """Return a sentence on each agent none of whose answers is to a question that has an outcome."""
+    known = set(given.loc[given["id"].map(outcomes).notna(), "agent"])
+    lacking = rows[~rows["agent"].isin(known)].drop_duplicates("agent")
+    n_given = given["agent"].value_counts()
+    text = "none of the {} questions that {} answered has an outcome; fill some in, or leave it out"
+    return [
+        tell(row, row["column"], text.format(n_given.get(row["agent"], 0), row["agent"]))
+        for row in lacking.to_dict("records")
+    ]
+
+
+def describe_events(rows: pd.DataFrame, given: pd.DataFrame, is_binary: bool) -> pd.DataFrame:
+    """Return the questions, in the order of the files."""
+    first = rows.drop_duplicates("id")
+    ids = first["id"]
+    made = pd.DataFrame({"event_id": ids, "cluster_id": first.get("cluster", ids)})
+    for column, name in (("source", "source_id"), ("domain", "domain"), ("prompt", "prompt")):
+        if column in first:
+            made[name] = first[column].mask(first[column].eq(""))
+    if "level" in first:
+        made["level"] = pd.to_numeric(first["level"], errors="coerce").where(lambda levels: levels.isin((1, 2, 3, 4)))
+    if is_binary:
+        made = made.assign(kind="single", options=dump_json({"A": "Yes", "B": "No"}), guess=0.5)
+    else:
+        letters = given["given"].str.fullmatch(r"[A-Za-z]").all() and rows["outcome"].str.fullmatch(r"[A-Za-z]?").all()
+        made = made.assign(kind="single" if letters else "text")
+        if letters:
+            every = sorted({*given["given"].str.upper(), *rows.loc[rows["outcome"].ne(""), "outcome"].str.upper()})
+            made["options"] = dump_json({letter: letter for letter in every})
+    return made.reset_index(drop=True)
+
+
+def describe_answers(outcomes: pd.Series, is_binary: bool) -> pd.DataFrame:
+    """Return the answers; a question that is open has none."""
+    known = outcomes.notna()
+    if is_binary:
+        values = outcomes.map({1.0: dump_json("A"), 0.0: dump_json("B")})
+        made = pd.DataFrame({"event_id": outcomes.index, "value": values.to_numpy(), "outcome": outcomes.to_numpy()})
+        made["outcome"] = made["outcome"].astype("Float64").astype("Int64")
+    else:
+        values = [dump_json(str(value)) if is_there else None for value, is_there in zip(outcomes, known, strict=True)]
+        made = pd.DataFrame({"event_id": outcomes.index, "value": values})
+    return made.assign(status=["ok" if is_there else "not_published" for is_there in known])
+
+
+def name_run(agent: str) -> str:
+    """Return an agent's run_id: its name as a file may have it.
+
+    >>> name_run("GPT-5.4, search")
+    'GPT-5.4_search'
+    """
+    return re.sub(r"[^A-Za-z0-9.-]+", "_", agent).strip("_") or "agent"
+
+
+def describe_runs(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return a row an agent, with what it was given; two names that look alike as a run_id are numbered."""
+    first = rows.drop_duplicates("agent").reset_index(drop=True)
+    ids = first["agent"].map(name_run)
+    number = ids.groupby(ids).cumcount() + 1
+    made = pd.DataFrame({"run_id": ids.where(number == 1, ids + "_" + number.astype(str)), "agent_id": first["agent"]})
+    made["model"] = first.get("base", first["agent"])
+    for fact in FACTS:
+        if fact in first:
+            made[fact] = first[fact].mask(first[fact].eq(""), made[fact] if fact in made else None)
+    return made.assign(origin="imported", status="complete")
+
+
+def describe_predictions(rows: pd.DataFrame, given: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+    """Return a prediction for each cell: ok, or missing where it is blank or filled in."""
+    columns = [name for name in ("p_yes", "p_filled", "value") if name in given]
+    stated = [name for name in columns if name != "p_filled"]
+    made = rows.reindex(columns=["id", "agent", "sample"]).join(given[columns])
+    made["sample"] = pd.to_numeric(made["sample"], errors="coerce")
+    if "sample" not in rows:
+        made["sample"] = 0
+    elif made["sample"].isna().any():
+        made["sample"] = made.groupby(["id", "agent"]).cumcount()
+    made["run_id"] = made["agent"].map(runs.set_index("agent_id")["run_id"])
+    is_ok = made[stated].notna().any(axis=1)
+    made["status"] = is_ok.map({True: "ok", False: "missing"})
+    made["reason"] = (~is_ok).map({True: "no answer is in the file", False: None})
+    if "p_filled" in made:
+        made["reason"] = made["reason"].mask(made["p_filled"].notna(), "filled in by its harness")
+    made = made.rename(columns={"id": "event_id"}).astype({"sample": int})
+    made = made[["run_id", "event_id", "sample", "status", "reason", *columns]]
+    return made.drop_duplicates(["run_id", "event_id", "sample"]).reset_index(drop=True)
+
+
+def describe_prices(rows: pd.DataFrame) -> pd.DataFrame:
+    """Return the price beside each question, all shares or all percent. Raises Problems for another."""
+    first = rows[rows["price"].ne("")].drop_duplicates("id")
+    prices = first["price"].map(read_number).astype(float)
+    top = 100 if (prices > 1).sum() > 0.5 * len(prices) else 1
+    text = "{!r} is no price; the column's lie from 0 to " + str(top)
+    wrong = ~prices.between(0, top)
+    raise_all(tell(row, "price", text.format(row["price"])) for row in pick(first, wrong))
+    at = "1970-01-01T00:00:00+00:00"
+    return pd.DataFrame({"event_id": first["id"], "at": at, "price": prices / top}).reset_index(drop=True)

@@ -1,0 +1,232 @@
+"""What the columns of a reader's csv or jsonl are: a row an answer, whatever the form of the file.
+
+Wide: a row a question, with its id, the outcome and a column an agent. Long: a row an answer, with id, agent,
+probability or answer, and the outcome. Columns are known by the names people give them (`NAMES`, `FACTS`), whatever
+the case; which was taken for what, and which was not read, is said.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from helpers.faults import Problems, describe_problem, raise_all, read_lines, read_sheet
+from helpers.files import dump_json
+from helpers.tables import EFFORTS, SEARCHES
+
+NAMES = {
+    "id": "id event_id question_id qid question_number ticker market_id task_id",
+    "agent": "agent agent_id forecaster bot model model_name system team",
+    "probability": "probability prob p p_yes forecast probability_yes predicted_probability prob_yes chance",
+    "outcome": "outcome resolution resolved_to result truth ground_truth target label resolved_as actual y gold",
+    "answer": "answer prediction predicted value response predicted_answer model_answer",
+    "sample": "sample trial repeat epoch attempt seed run_number",
+    "prompt": "prompt question question_text title question_title text",
+    "domain": "domain category topic tag",
+    "cluster": "cluster cluster_id group series event_group",
+    "source": "source source_id venue platform",
+    "price": "price market_price market_value market_probability crowd community_prediction",
+    "level": "level difficulty",
+}
+"""What a column is -> the names it may have."""
+
+FACTS = {
+    "model": "model model_name base_model llm",
+    "search": "search web_search uses_search search_mode",
+    "effort": "effort reasoning_effort",
+    "harness": "harness scaffold",
+}
+"""What a run was given (columns of the table runs) -> the names a long file's column of it may have."""
+
+SUFFIXES = {"search": " search", "effort": " effort"}
+"""What stands behind a fact where it tells two runs of one agent apart."""
+
+IGNORED = (
+    "url link date created_at resolved_at resolution_date close_time open_time forecast_due_date rationale reasoning "
+    "status options choices notes comment comments explanation"
+)
+"""Columns of a wide file that are neither an agent's nor needed."""
+
+YES, NO = {"yes", "true", "1", "1.0", "y", "resolved yes"}, {"no", "false", "0", "0.0", "n", "resolved no"}
+
+
+def read_file(path: Path) -> tuple[pd.DataFrame, list[str]]:
+    """Return (a row an answer, sentences on the file) of a csv or a jsonl.
+
+    Columns: file, row, column, id, agent, given (text), is_stated (a probability's column), outcome, and those of
+    `NAMES` and `FACTS` that are there. Raises Problems.
+    """
+    table = read_table(path)
+    known = find_columns(table, path)
+    agents = list_agents(table, known)
+    if "agent" in known or path.suffix != ".csv" or not agents:
+        return read_long(path, table, known)
+    return read_wide(path, table, known, agents)
+
+
+def read_table(path: Path) -> pd.DataFrame:
+    """Return a file as text cells, blank where empty."""
+    if path.suffix == ".csv":
+        return read_sheet(path, ())
+    records = [record for _, record in read_lines(path, check_record)]
+    if not records:
+        raise Problems([f"{path.name}: the file has no rows"])
+    cells = [{key: write_cell(cell) for key, cell in record.items()} for record in records]
+    return pd.DataFrame(cells, dtype=object).fillna("")
+
+
+def check_record(record: Any) -> list[str]:
+    """Return what is wrong with a line of jsonl: it is an object."""
+    return [] if isinstance(record, dict) else ['a line is an object such as {"id": "q1", "probability": 0.3}']
+
+
+def write_cell(cell: Any) -> str:
+    """Return a value of JSON as a csv would have it."""
+    if cell is None:
+        return ""
+    if isinstance(cell, (dict, list)):
+        return dump_json(cell)
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    return str(cell).strip()
+
+
+def plain(column: Any) -> str:
+    """Return a column's name in the form of `NAMES`.
+
+    >>> plain(" Question-ID ")
+    'question_id'
+    """
+    return re.sub(r"[\s.-]+", "_", str(column).strip().casefold())
+
+
+def find_columns(table: pd.DataFrame, path: Path) -> dict[str, str]:
+    """Return {what it is: column} for the columns whose names are known, the first name that is there.
+
+    Raises Problems where no column names the question, or says how it ended.
+    """
+    by_name = {plain(column): column for column in table.columns}
+    found = {}
+    for what, names in (NAMES | FACTS).items():
+        column = next((by_name[name] for name in names.split() if name in by_name), None)
+        if column is not None and column not in found.values():
+            found[what] = column
+    is_answered = "probability" in found or ("agent" not in found and list_agents(table, found))
+    if "outcome" not in found and "answer" in found and is_answered:
+        found["outcome"] = found.pop("answer")
+    listed = ", ".join(map(str, table.columns))
+    wanted = {
+        "id": "no column names the question",
+        "outcome": "no column says how a question ended (outcome, resolution, result, target)",
+    }
+    for what, said in wanted.items():
+        if what not in found:
+            raise Problems([describe_problem(path.name, None, what, f"{said}; there are {listed}")])
+    return found
+
+
+def list_agents(table: pd.DataFrame, known: dict[str, str]) -> list[str]:
+    """Return the columns of a wide file that are agents': those that are nothing else."""
+    rest = [column for column in table.columns if column not in known.values()]
+    return [column for column in rest if str(column) and plain(column) not in IGNORED.split()]
+
+
+def read_wide(
+    path: Path, table: pd.DataFrame, known: dict[str, str], agents: list[str]
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return (rows, sentences) of a file with a column an agent; a column without answers is no agent's."""
+    listed = ", ".join(map(str, agents))
+    is_yes_no = table[known["outcome"]].str.casefold().isin(YES | NO).any()
+    agents = [column for column in agents if holds_answers(table[column], is_yes_no)]
+    if not agents:
+        raise Problems([describe_problem(path.name, None, "probability", f"no answer stands in {listed}")])
+    known = {what: column for what, column in known.items() if what not in FACTS}
+    about = take_about(table, known)
+    parts = [about.assign(agent=str(name), given=table[name], column=str(name)) for name in agents]
+    made = pd.concat(parts, ignore_index=True).assign(file=path.name, is_stated=False)
+    names = ", ".join(map(str, agents))
+    said = f"{path.name}: wide, {len(table)} rows, an agent in each of {len(agents)} columns: {names}"
+    return made, [f"{said}; {describe_columns(known)}", *describe_unread(path, table, [*known.values(), *agents])]
+
+
+def holds_answers(cells: pd.Series, is_yes_no: bool) -> bool:
+    """Tell whether a column has an answer; of yes/no questions half of its cells or more begin with a digit, yes or no.
+
+    >>> holds_answers(pd.Series(["0.3", "", "often"]), True), holds_answers(pd.Series(["see the news", ""]), True)
+    (True, False)
+    """
+    given = cells[cells.ne("")]
+    if given.empty or not is_yes_no:
+        return len(given) > 0
+    return bool(given.str.match(r"(?i)[-+]?[.,]?\d|(yes|no|true|false|y|n)$").mean() >= 0.5)
+
+
+def read_long(path: Path, table: pd.DataFrame, known: dict[str, str]) -> tuple[pd.DataFrame, list[str]]:
+    """Return (rows, sentences) of a file with a row an answer; without a column of agents its name is the agent's.
+
+    Rows of one agent that differ in `FACTS`, as with search and without, are runs with names that say so.
+    """
+    what = "probability" if "probability" in known else "answer"
+    if what not in known:
+        listed = ", ".join(map(str, table.columns))
+        said = f"no column holds an agent's probability or answer; there are {listed}"
+        raise Problems([describe_problem(path.name, None, "probability", said)])
+    agent = table[known["agent"]] if "agent" in known else path.stem
+    made = take_about(table, known).assign(agent=agent, given=table[known[what]], column=str(known[what]))
+    blank = made["agent"].eq("")
+    raise_all(
+        describe_problem(path.name, row, str(known["agent"]), "the cell is blank") for row in made.loc[blank, "row"]
+    )
+    made, more = read_facts(path, made, known)
+    used = [column for name, column in known.items() if name not in FACTS or name in made]
+    said = f"{path.name}: long, {len(table)} rows, {made['agent'].nunique()} agents"
+    notes = [f"{said}; {describe_columns(known)}", *more, *describe_unread(path, table, used)]
+    return made.assign(file=path.name, is_stated=what == "probability"), notes
+
+
+def read_facts(path: Path, rows: pd.DataFrame, known: dict[str, str]) -> tuple[pd.DataFrame, list[str]]:
+    """Return (rows, sentences): what runs were given as the table runs has it, and agents named by what differs.
+
+    A column of other words than these is left out and told. Raises Problems for a search that is only a yes.
+    """
+    made, notes = rows.copy(), []
+    for fact, words in (("search", SEARCHES), ("effort", EFFORTS)):
+        if fact not in made:
+            continue
+        cells = made[fact].str.casefold()
+        if fact == "search":
+            cells = cells.mask(cells.isin(NO | {"off", "no search"}), "none")
+            text = f"it does not say which search; write {', '.join(words)}"
+            unsaid = made.loc[cells.isin(YES | {"on"}), "row"].head(1)
+            raise_all(describe_problem(path.name, row, known[fact], text) for row in unsaid)
+        odd = cells[~cells.isin([*words, ""])]
+        if len(odd):
+            notes.append(f"{path.name}: {known[fact]} is not read; {odd.iloc[0]!r} is none of {', '.join(words)}")
+            made = made.drop(columns=fact)
+        else:
+            made[fact] = cells
+    facts = [fact for fact in FACTS if fact in made]
+    made["base"] = made["agent"]
+    for fact in facts:
+        differs = made.groupby("base")[fact].transform("nunique") > 1
+        words = made[fact].replace("none", "no") + SUFFIXES.get(fact, "")
+        made["agent"] = made["agent"].mask(differs & made[fact].ne(""), made["agent"] + ", " + words)
+    return made, notes
+
+
+def describe_columns(known: dict[str, str]) -> str:
+    """Return which column was taken for what."""
+    return "columns: " + ", ".join(f"{what} = {column}" for what, column in known.items())
+
+
+def describe_unread(path: Path, table: pd.DataFrame, used: list[str]) -> list[str]:
+    """Return a sentence on the columns of a file that were not read."""
+    rest = [str(column) for column in table.columns if column not in used]
+    return [f"{path.name}: not read: {', '.join(rest)}"] if rest else []
+
+
+def take_about(table: pd.DataFrame, known: dict[str, str]) -> pd.DataFrame:
+    """Return a table's rows under the names of `NAMES` and `FACTS`, with their places."""
+    made = pd.DataFrame({what: table[column].astype(str) for what, column in known.items() if what != "agent"})
+    return made.assign(row=list(table.index), names=[known] * len(made))

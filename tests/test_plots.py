@@ -4,6 +4,7 @@ import pandas as pd
 import pytest
 
 from helpers import plots
+from studies.futurex.plots import draw_factors
 
 
 @pytest.fixture
@@ -73,7 +74,7 @@ def test_small_effects_beside_a_wide_factor_have_a_finer_axis_that_says_so():
     effects["effect"] = [0.2, 0.01, 0.02]
     effects = effects.assign(clustered_low=effects["effect"] - 0.005, clustered_high=effects["effect"] + 0.005)
     fig = plt.figure()
-    axes = plots.draw_factors(effects, fig, {"source": "source", "model": "model", "setting": "setting"})
+    axes = draw_factors(effects, fig, {"source": "source", "model": "model", "setting": "setting"})
     limits = [ax.get_xlim()[1] for ax in axes]
     assert np.allclose(limits, [1.08 * 0.205, 1.08 * 0.025, 1.08 * 0.025])
     assert axes[-1].get_xlabel() == "effect on the score (axis 8 times finer)"
@@ -85,7 +86,7 @@ def test_two_factors_stand_side_by_side():
     effects["effect"] = [0.0, 0.1, 0.0, -0.1]
     effects = effects.assign(clustered_low=effects["effect"] - 0.05, clustered_high=effects["effect"] + 0.05)
     fig = plt.figure()
-    axes = plots.draw_factors(effects, fig, {"model": "models", "domain": "domains"})
+    axes = draw_factors(effects, fig, {"model": "models", "domain": "domains"})
     titles = [ax.title.get_text() or ax.get_title(loc="left") for ax in axes]
     assert titles == ["models", "domains"]
     assert [ax.get_xlabel() for ax in axes] == ["effect on the score"] * 2

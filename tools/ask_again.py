@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 from tqdm import tqdm
 
-from daybefore.agents.arms import SEED, load_arms
+from daybefore.agents.recorded_runs import SEED, load_recorded_runs
 from daybefore.agents.registry import load_entries
 from daybefore.commands.main import show
 from daybefore.models.failures import LlmError
@@ -53,7 +53,7 @@ def ask_again(arm_id, arm, n):
 def main(n=20, arm_id="qwen_zero_shot-A"):
     """Ask again; ends in a sentence where it cannot."""
     try:
-        ask_again(arm_id, load_arms()[arm_id], int(n))
+        ask_again(arm_id, load_recorded_runs()[arm_id], int(n))
     except (LookupError, RuntimeError) as problem:
         raise SystemExit(f"ask_again: {problem}") from None
 

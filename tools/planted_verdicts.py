@@ -121,7 +121,7 @@ FINDINGS = {
 
 
 def tell_findings(rng, sign):
-    """04: one statement of each finding on difficulty, as `judge_falls` and `judge_models` make and judge it."""
+    """04: one statement of each finding on difficulty, as `test_level_drops` and `judge_models` make and judge it."""
     level = np.tile([1, 2, 3, 4], 60)
     means = {agent: np.array(by)[level - 1] for agent, by in LEVELS_OF[sign].items()}
     marks, source = plant_marks(rng, means, 24, 10)
@@ -130,7 +130,9 @@ def tell_findings(rng, sign):
     *_, growth = levels.list_gains(marks[["base"]], marks[["search"]])
     bar = papers.get_constant("futurex", "levels12_base_score")
     parts = [fall, (2, "base models on levels 1-2", marks["base"], levels.EASY, bar), growth]
-    rows = [levels.state_contrast(*part, level, source) for part in parts] + [levels.state_best(marks, level, source)]
+    rows = [levels.state_contrast(*part, level, source) for part in parts] + [
+        levels.test_best_agent_changes(marks, level, source)
+    ]
     p = correct_holm(pd.Series([row["p"] for row in rows]))
     return {FINDINGS[row["finding"]]: judge_test(row["sign"], at) for row, at in zip(rows, p, strict=True)}
 

@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 from pathlib import Path
 
 from daybefore.agents.past import load_consensus_agent, load_past_agents
-from daybefore.agents.paths import load_path_agents
+from daybefore.agents.simulate import load_path_agents
 from daybefore.formats import earnings, worldreasoner
 from daybefore.formats.forecastbench import build_markets, read_questions, word_events
 from daybefore.formats.futurex import build_events, read_past, screen_rows
@@ -150,8 +150,8 @@ def name_arm(arm_id):
 def choose_baselines(window, entries, agents, names):
     """Return (entries, agents) of the registry with the baselines that a window's events allow.
 
-    Public questions have no series: `agents.past` stands in the place of what reads one; window L has `agents.paths`.
-    Raises ValueError when one of `names` is left out.
+    Public questions have no series: `agents.past` stands in the place of what reads one; window L has
+    `agents.simulate`. Raises ValueError when one of `names` is left out.
     """
     if window != "L" and window not in PUBLIC_WINDOWS:
         return entries, agents

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from helpers.means import MIN_CLUSTERS, divide, draw_counts, draw_rows, measure_share, take_interval
+from helpers.means import MIN_CLUSTERS, divide, draw_counts, draw_rows, measure_share, percentile_interval
 from helpers.paired import judge_interval
 
 RULES = {"any": any, "majority": lambda flags: sum(flags) * 2 > len(flags), "all": all}
@@ -65,7 +65,7 @@ def measure_kappa(first, second, n_labels, rng, n_boot=2000, clusters=None):
     is_enough = clusters is None or len(cells) >= MIN_CLUSTERS
     counts = np.vstack([cells.sum(axis=0), draw_counts(len(cells), rng, n_boot if is_enough else 0) @ cells])
     kappa, *draws = compute_kappa(counts.reshape(-1, n_labels, n_labels))
-    return float(kappa), *take_interval(np.array(draws))
+    return float(kappa), *percentile_interval(np.array(draws))
 
 
 def measure_judge(flags, truth, rng, n_boot, **about):
@@ -163,7 +163,7 @@ def compare_scores(first, second, rng, n_boot, clusters=None):
         for name, measure in {"kappa": weigh_agreement, "spearman": correlate_ranks}.items():
             row[name] = float(measure(left, right)) if len(both) else np.nan
             drawn = [measure(left[rows], right[rows]) for rows in draws]
-            row[f"{name}_low"], row[f"{name}_high"] = take_interval(np.concatenate([[np.nan], *drawn]))
+            row[f"{name}_low"], row[f"{name}_high"] = percentile_interval(np.concatenate([[np.nan], *drawn]))
         rows.append(row)
     return pd.DataFrame(rows)
 

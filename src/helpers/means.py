@@ -90,7 +90,7 @@ def summarize_jackknife(mean, without, n_clusters, is_enough):
     return {"low": mean - half, "high": mean + half, "se": error, "p": p}
 
 
-def keep_on_scale(summary, lowest, highest):
+def logit_interval(summary, lowest, highest):
     """Return rows of `summarize_clustered` whose low and high stay on the scale of what is averaged.
 
     The interval is that of the logit of the mean's place between `lowest` and `highest`, by the delta method; blank
@@ -187,7 +187,7 @@ def draw_rows(n, rng, n_boot=2000, clusters=None):
     return [np.array(rows) for rows in by_length.values()]
 
 
-def take_interval(draws):
+def percentile_interval(draws):
     """Return the 2.5th and 97.5th percentile of bootstrap draws; NaN for none."""
     draws = draws[np.isfinite(draws)]
     return tuple(float(x) for x in np.percentile(draws, [2.5, 97.5])) if len(draws) else (math.nan, math.nan)
@@ -202,6 +202,6 @@ def summarize_means(table, rng, n_boot):
     draws, there = draw_counts(len(values), rng, n_boot), np.isfinite(values)
     means = divide(draws @ np.where(there, values, 0.0), draws @ there)
     for name, mean, drawn in zip(table, table.mean(), means.T, strict=True):
-        low, high = take_interval(drawn) if len(table) > 1 else (math.nan, math.nan)
+        low, high = percentile_interval(drawn) if len(table) > 1 else (math.nan, math.nan)
         row |= {name: float(mean), f"{name}_low": low, f"{name}_high": high}
     return row

@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import seaborn as sns
 from matplotlib.colors import to_rgb
-from matplotlib.ticker import PercentFormatter
 from matplotlib.transforms import offset_copy
 
 COLOURS = sns.color_palette("colorblind")
@@ -29,8 +28,6 @@ def pick_ink(colour):
 
 MODELS = {"qwen_small": "Qwen 0.5B", "qwen": "Qwen 1.5B", "smollm2": "SmolLM2 135M"}
 """The local models, by the beginnings of their agents' names."""
-FINER = 4
-"""Factors beside the first have a finer scale where the first reaches so many times as far."""
 METHODS = {"zero_shot": "", "search_prompt": " + one search", "react": " + searches at will", "research": " + research"}
 
 
@@ -162,70 +159,6 @@ def draw_reaches(table, ax, places, *, value, low, high, **look):
     return ax
 
 
-def draw_factors(effects, fig, names):
-    """Draw the effects of two or three factors (`names`: factor -> title); return the Axes.
-
-    Columns: factor, category, effect, clustered_low, clustered_high; hollow where there is no interval. The categories
-    of a third keep their order, the others are sorted. All have one scale; where what stands beside the first factor
-    would be lost on it (`FINER`), that has a finer one, and its axis says so.
-    """
-    words = effects["category"].astype(str).map(name_agent)
-    effects = effects.assign(label=words, is_thin=effects["clustered_low"].isna())
-    look = {"value": "effect", "low": "clustered_low", "high": "clustered_high", "is_thin": "is_thin"}
-    parts = [effects[effects["factor"] == factor] for factor in names]
-    if len(parts) == 2:
-        axes = list(fig.subplots(1, 2))
-    else:
-        grid = fig.add_gridspec(2, 2, height_ratios=[len(parts[1]), len(parts[2]) + 1])
-        axes = [fig.add_subplot(grid[:, 0]), fig.add_subplot(grid[0, 1]), fig.add_subplot(grid[1, 1])]
-    ends = effects[["effect", "clustered_low", "clustered_high"]].abs().max(axis=1)
-    widest, beside = ends.max(), ends[effects["factor"] != next(iter(names))].max()
-    is_finer = 0 < FINER * beside <= widest
-    for ax, part, title in zip(axes, parts, names.values(), strict=True):
-        part = part if ax in axes[2:] else part.sort_values("effect", ascending=False)
-        draw_points(part, ax, label="label", **look)
-        limit = 1.08 * (beside if is_finer and ax is not axes[0] else widest)
-        ax.set(title=title, xlim=(-limit, limit))
-    axes[0].set_xlabel("effect on the score")
-    finer = f" (axis {widest / beside:.0f} times finer)" if is_finer else ""
-    axes[-1].set_xlabel(f"effect on the score{finer}")
-    return axes
-
-
-def draw_heat(table, ax, *, row, column, value):
-    """Draw differences as a matrix with their numbers; rows and columns in the order in which they first occur.
-
-    Columns beside the three: n_clusters (below ten a number is slanted), verdict (a star where it is told). Returns
-    the Axes.
-    """
-    wide, few, told = (
-        table.pivot(index=row, columns=column, values=part).loc[table[row].unique(), table[column].unique()]
-        for part in (value, "n_clusters", "verdict")
-    )
-    bound = 1.6 * np.nanmax(wide.abs().to_numpy())
-    sns.heatmap(wide, ax=ax, cmap="vlag", vmin=-bound, vmax=bound, cbar_kws={"label": value})
-    for y, x in np.argwhere(wide.notna().to_numpy()):
-        star = "*" * (told.iloc[y, x] in ("holds", "fails"))
-        ink = {"fontstyle": "italic", "color": "0.3"} if few.iloc[y, x] < 10 else {"fontweight": "bold"}
-        ax.text(x + 0.5, y + 0.5, f"{wide.iloc[y, x]:+.2f}{star}", ha="center", va="center", fontsize=8, **ink)
-    ax.set(xlabel="", ylabel="")
-    ax.set_xticks(np.arange(wide.shape[1]) + 0.5, wide.columns.str.replace("_", " "), rotation=30, ha="right")
-    ax.tick_params(axis="y", rotation=0)
-    ax.grid(visible=False)
-    return ax
-
-
-def draw_usage(usage, axes):
-    """Draw what agents took (rows of `usage.measure_usage`), seconds and queries on two Axes, searching ones orange."""
-    named = usage.assign(label=name_rows(usage["agent_id"], usage["n"].astype(int), "{}\n({:,} events)"))
-    shades = [lighten(COLOURS[1] if queries else COLOURS[0], 0.3) for queries in usage["queries"]]
-    for ax, column, unit in zip(axes, ("seconds", "queries"), ("seconds of the model", "web queries"), strict=True):
-        draw_intervals(named, ax, label="label", value=column, colour=shades, digits=1)
-        ax.set_xlabel(f"{unit}, mean a question")
-    axes[0].invert_yaxis()
-    return axes
-
-
 def draw_grouped(table, ax, *, group, series, value, low=None, high=None, text=None, colours=COLOURS):
     """Draw groups of vertical bars, a bar a series, in the order in which both first occur; intervals as whiskers.
 
@@ -252,58 +185,6 @@ def draw_grouped(table, ax, *, group, series, value, low=None, high=None, text=N
     return ax
 
 
-def draw_funnel(table, ax, *, step, n, colour=COLOURS[0]):
-    """Draw a funnel: centred bars as wide as the counts written on them, joined by slopes, with shares of the first.
-
-    Raises ValueError when a count rises: other things are counted there.
-    """
-    counts = table[n].to_numpy(dtype=float)
-    if (np.diff(counts) > 0).any():
-        raise ValueError(
-            f"a funnel narrows: {table[step].iloc[int(np.diff(counts).argmax()) + 1]!r} has more than before"
-        )
-    places, edges = np.arange(len(table)), np.repeat(np.arange(len(table)), 2) + np.tile([-0.3, 0.3], len(table))
-    ax.fill_betweenx(edges, -np.repeat(counts, 2) / 2, np.repeat(counts, 2) / 2, color=lighten(colour, 0.75), lw=0)
-    bars = ax.barh(places, counts, left=-counts / 2, height=0.6, color=lighten(colour, 0.35))
-    words = [f"{count:,.0f}" + f"  ({count / counts[0]:.0%})" * (at > 0) for at, count in enumerate(counts)]
-    ax.bar_label(bars, words, label_type="center", fontweight="bold")
-    ax.set_yticks(places, table[step])
-    ax.set_xticks([])
-    ax.grid(visible=False)
-    ax.spines[["left", "bottom"]].set_visible(False)
-    ax.tick_params(left=False)
-    ax.invert_yaxis()
-    return ax
-
-
-def draw_sunburst(table, ax, *, inner, outer, n):
-    """Draw two rings: groups inside, their parts outside in a lighter shade, labels turned outwards.
-
-    `table` has a row a part, sorted by group; parts below 0.9% of all are drawn without a label.
-    """
-    groups = table.groupby(inner, sort=False)[n].sum()
-    palette = dict(zip(groups.index, [*COLOURS, *(lighten(c, 0.35) for c in COLOURS)], strict=False))
-    edge = {"edgecolor": "white", "linewidth": 1}
-    start = {"startangle": 90, "counterclock": False}
-    look = {"rotation_mode": "anchor", "va": "center", "fontsize": 9}
-    names = _name_parts(groups.index, groups, 0.02)
-    inside = {"wedgeprops": edge | {"width": 0.42}, "textprops": look | {"ha": "center"}, "labeldistance": 0.51 / 0.72}
-    colours = [palette[g] for g in groups.index]
-    texts = ax.pie(groups, radius=0.72, colors=colours, labels=names, rotatelabels=True, **inside, **start)[1]
-    for text, colour in zip(texts, colours, strict=True):
-        text.set_color(pick_ink(colour))
-    names = _name_parts(table[outer], table[n], 0.009)
-    outside = {"wedgeprops": edge | {"width": 0.27}, "textprops": look | {"color": "0.15"}, "labeldistance": 1.03}
-    shades = [lighten(palette[g], 0.5) for g in table[inner]]
-    ax.pie(table[n], radius=1.0, colors=shades, labels=names, rotatelabels=True, **outside, **start)
-    ax.set(xlim=(-1.62, 1.62), ylim=(-1.62, 1.62), aspect="equal")
-    return ax
-
-
-def _name_parts(names, counts, min_share):
-    return [f"{name} {n}" if n >= min_share * counts.sum() else "" for name, n in zip(names, counts, strict=True)]
-
-
 def draw_stacked(table, ax, *, label, parts, colours, names=None):
     """Draw a stacked vertical bar a row, a layer a column of `parts`, named `names`.
 
@@ -319,40 +200,4 @@ def draw_stacked(table, ax, *, label, parts, colours, names=None):
         bottom += sizes
     ax.set_xticks(places, table[label])
     ax.grid(visible=False, axis="x")
-    return ax
-
-
-def draw_steps(table, ax, *, x, y, label, colour):
-    """Draw a cumulative share that rises in steps; the axis counts in percent."""
-    ax.step(table[x], table[y], where="post", color=colour, label=label, marker="o", markersize=4)
-    ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0))
-    return ax
-
-
-def draw_agreement(table, ax, *, colours=COLOURS):
-    """Draw how often two benchmarks order two models alike: a row a comparison, the most models at the top.
-
-    `table` has first, second, search, n_models, n_pairs, agreement, low, high and ceiling
-    (`futurex.rankings`). A dot with its interval is the agreement, coloured by the kind of search, a grey
-    stroke what would be left by sampling alone if both had one order; the line at a half is chance.
-    Raises ValueError when the table is empty.
-    """
-    if table.empty:
-        raise ValueError("nothing to draw: the table is empty")
-    rows = table.sort_values(["search", "n_models", "agreement"], ascending=[True, False, False])
-    kinds = list(dict.fromkeys(rows["search"]))
-    places = np.arange(len(rows))
-    for kind, colour in zip(kinds, colours, strict=False):
-        own = (rows["search"] == kind).to_numpy()
-        part = rows[own]
-        ends = np.abs(part[["low", "high"]].sub(part["agreement"], axis=0).to_numpy().T)
-        ax.errorbar(part["agreement"], places[own], xerr=ends, fmt="o", color=colour, capsize=2, lw=1.1, label=kind)
-    ax.plot(rows["ceiling"], places, "|", color="0.35", ms=13, mew=2, label="expected of one order, by sampling")
-    ax.axvline(0.5, color="0.6", lw=0.9, ls="--")
-    pairs = zip(rows["first"], rows["second"], rows["n_models"], strict=True)
-    ax.set_yticks(places, [f"{first} / {second} ({n})" for first, second, n in pairs])
-    ax.invert_yaxis()
-    ax.set_xlim(-0.02, 1.02)
-    ax.set_xlabel("share of pairs of models in the same order")
-    ax.legend(loc="upper center", bbox_to_anchor=(0.3, -0.08), ncols=2, frameon=False)
     return ax

@@ -7,7 +7,7 @@ import try_source
 from builders import make_event
 
 from daybefore.agents import registry
-from daybefore.agents.arms import load_arms
+from daybefore.agents.recorded_runs import load_recorded_runs
 from daybefore.agents.registry import check_entry, connect_agent, load_entries, open_agent, open_consult
 from daybefore.models import local
 from helpers.tables import list_columns
@@ -23,7 +23,7 @@ def test_a_name_that_would_be_another_path_is_refused_where_it_enters(tmp_path, 
     assert load_entries(tmp_path / "agents.toml") == {}
     (tmp_path / "arms.toml").write_text(f'{json.dumps(name)} = {{ agent = "qwen_zero_shot", window = "A" }}')
     with pytest.raises(ValueError, match="^arms.toml, arm .*: a name is 1 to 64 letters"):
-        load_arms(tmp_path / "arms.toml")
+        load_recorded_runs(tmp_path / "arms.toml")
     with pytest.raises(ValueError, match="^source .*: a name is 1 to 64 letters|^say which source"):
         try_source.choose_source(name, "A")
 

@@ -16,9 +16,9 @@ from daybefore.agents.submissions import (
     ask_by_turns,
     ask_for_graph,
     ask_for_graph_with_pages,
+    constrain_turn,
     forecast_with_graph,
     hold_submission,
-    hold_turn,
 )
 from daybefore.models.recordings import Recordings
 from daybefore.prompts import read_prompt
@@ -139,7 +139,7 @@ def test_a_local_models_turns_are_held_to_a_grammar_and_its_rest_has_no_events(r
     turn = {"thought": "So.", "action": "add_event", "input": "", "events": EVENTS[:1]}
     look = turn | {"action": "search", "input": "oil", "events": []}
     for searches in (True, False):
-        grammar = hold_turn(LOCAL, searches)["grammar"]
+        grammar = constrain_turn(LOCAL, searches)["grammar"]
         assert [match(grammar, dump(one)) for one in (turn, look)] == [True, searches]
     grammar = hold_submission(LOCAL, make_event(), 3, has_events=False)["grammar"]
     assert match(grammar, dump(REST | {"sources": [3]})) and not match(grammar, dump(SAID | {"sources": [3]}))

@@ -12,8 +12,8 @@ from daybefore.commands import figures, report
 from daybefore.commands.main import carry_out
 from daybefore.commands.stated import draw_probabilities
 from daybefore.formats.folder import read_folder
+from daybefore.scoring.calibration import list_chances
 from daybefore.scoring.runs import load_scores
-from helpers.calibration import list_chances
 from helpers.files import write_under
 from helpers.means import find_clusters
 from helpers.sets import load_set

@@ -10,8 +10,8 @@ from daybefore.commands import protocols
 from daybefore.commands.report import tabulate_scores, take_whole
 from daybefore.commands.results import count_missing
 from daybefore.commands.run import main as ask
+from daybefore.scoring.calibration import list_chances
 from daybefore.scoring.runs import load_scores
-from helpers.calibration import list_chances
 
 
 @pytest.mark.parametrize(("agent", "name"), [("qwen_react", "october-2016"), ("qwen_search_graph", "long")])

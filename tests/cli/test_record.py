@@ -8,7 +8,7 @@ import time
 import ask_again
 import pytest
 
-from daybefore.agents.arms import list_recorded, read_run, select_events
+from daybefore.agents.recorded_runs import list_recorded, read_run, select_events
 from daybefore.commands import record
 from daybefore.commands.main import carry_out, main
 from daybefore.models.recordings import PACKED, Recordings
@@ -25,7 +25,7 @@ def recorder(provider, tmp_path, monkeypatch):
     monkeypatch.setenv("MOCK_KEY", "sk-canary+7/Zq==9f3a")
     entry = ENTRY | {"api_base": provider.address, "api_key_env": "MOCK_KEY"}
     monkeypatch.setattr(record, "load_entries", lambda wanted=(): {"mock": entry})
-    monkeypatch.setattr(record, "load_arms", lambda: {"mock-A": ARM, "small-A": ARM | {"n": 1}})
+    monkeypatch.setattr(record, "load_recorded_runs", lambda: {"mock-A": ARM, "small-A": ARM | {"n": 1}})
     provider.answer = lambda asked: {"content": r"\boxed{5}"}
     return provider
 
@@ -80,7 +80,7 @@ def interrupt():
 
 def test_an_event_is_complete_when_all_its_trials_are(recorder, monkeypatch, end_before):
     arm = ARM | {"trials": 3}
-    monkeypatch.setattr(record, "load_arms", lambda: {"mock-A": arm})
+    monkeypatch.setattr(record, "load_recorded_runs", lambda: {"mock-A": arm})
     go_on = end_before(5, interrupt)
     with pytest.raises(SystemExit, match="^130$"):
         carry_out(["record", "--arm", "mock-A"])
@@ -110,7 +110,7 @@ def test_a_wrong_setting_is_one_sentence(recorder, arguments, sentence):
 
 def test_asking_again_compares_replies_and_changes_no_recording(recorder, monkeypatch, capsys):
     monkeypatch.setattr(ask_again, "load_entries", record.load_entries)
-    monkeypatch.setattr(ask_again, "load_arms", record.load_arms)
+    monkeypatch.setattr(ask_again, "load_recorded_runs", record.load_recorded_runs)
     with pytest.raises(SystemExit, match="^ask_again: nothing is recorded of mock-A; `make record ARM=mock-A` records"):
         ask_again.main(2, "mock-A")
     carry_out(["record", "--arm", "mock-A"])

@@ -8,8 +8,8 @@ import pytest
 from builders import make_past_row
 
 from daybefore import windows
-from daybefore.agents.arms import load_arms, replay_arms
 from daybefore.agents.prompted import Client, ask_directly, forecast, keep_values, read_reply
+from daybefore.agents.recorded_runs import load_recorded_runs, replay_recorded
 from daybefore.commands import record
 from daybefore.commands.main import carry_out
 from daybefore.formats.futurex import build_events, screen_rows
@@ -36,9 +36,9 @@ def recorder(provider, tmp_path, monkeypatch):
     monkeypatch.setitem(windows.BUILDERS, "P", lambda: tables)
     entry = ENTRY | {"api_base": provider.address}
     monkeypatch.setattr(record, "load_entries", lambda wanted=(): {"mock": entry})
-    monkeypatch.setattr(record, "load_arms", lambda: {"mock-P": ARM})
-    monkeypatch.setattr("daybefore.agents.arms.load_arms", lambda: {"mock-P": ARM})
-    monkeypatch.setattr("daybefore.agents.arms.load_entries", lambda wanted=(): {"mock": entry})
+    monkeypatch.setattr(record, "load_recorded_runs", lambda: {"mock-P": ARM})
+    monkeypatch.setattr("daybefore.agents.recorded_runs.load_recorded_runs", lambda: {"mock-P": ARM})
+    monkeypatch.setattr("daybefore.agents.recorded_runs.load_entries", lambda wanted=(): {"mock": entry})
     provider.events = tables[0]
     provider.answer = lambda asked: {"content": "Torv, I gather, sails best, so \\boxed{Bessamy Torv}"}
     return provider
@@ -83,7 +83,7 @@ def test_replay_gives_the_same_predictions_as_whole_replies(recorder, tmp_path):
     assert not re.search("gather|Torv|regatta", dump_json([*Recordings("own").rows.values()]))
     carry_out(["record", "--arm", "mock-P"])
     n_asked = len(recorder.asked)
-    run_ids = replay_arms(["mock-P"], dict, tmp_path / "ledger.sqlite", events={"P": events})
+    run_ids = replay_recorded(["mock-P"], dict, tmp_path / "ledger.sqlite", events={"P": events})
     replayed = read_runs(tmp_path / "ledger.sqlite", "predictions", list(run_ids.values())).set_index("event_id")
     assert len(recorder.asked) == n_asked and len(replayed) == 4 and set(replayed["status"]) == {"ok"}
     for event_id, prediction in whole.items():
@@ -134,7 +134,9 @@ def test_whole_replies_are_never_packed_among_values(recorder, tmp_path):
 
 
 def test_what_is_committed_of_public_windows_holds_no_words():
-    for run_id in [arm_id for arm_id, arm in load_arms().items() if arm["window"] in PUBLIC_WINDOWS] + ["41_public"]:
+    for run_id in [arm_id for arm_id, arm in load_recorded_runs().items() if arm["window"] in PUBLIC_WINDOWS] + [
+        "41_public"
+    ]:
         if (ROOT / "data/runs" / run_id / PACKED).exists():
             rows = Recordings(run_id).rows.values()
             assert not [row["key"] for row in rows if "messages" in row["request"]]

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from builders import store_run
 
-from daybefore.agents.arms import SEED
+from daybefore.agents.recorded_runs import SEED
 from daybefore.commands.conditions import Beside
 from daybefore.commands.report import summarize_agents, tabulate_leads, tabulate_scores
 from daybefore.commands.results import find_commit, keep_results

@@ -10,8 +10,8 @@ import pytest
 from builders import make_past_row
 
 from daybefore import windows
-from daybefore.agents.arms import SEED
 from daybefore.agents.functions import make_agent
+from daybefore.agents.recorded_runs import SEED
 from daybefore.agents.registry import load_agents, load_entries
 from daybefore.agents.runs import sample_events
 from daybefore.commands.main import carry_out

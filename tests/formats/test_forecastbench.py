@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from daybefore.agents.arms import move_moments
+from daybefore.agents.recorded_runs import move_moments
 from daybefore.formats.forecastbench import build_markets, read_questions, word_events
 
 COLUMNS = "question_set id source snapshot_date value resolved resolution_date".split()

@@ -13,7 +13,7 @@ from studies.futurex.fake_sites import (
     GuardedWorld,
     ask_model,
     find_figures,
-    mark_trials,
+    flag_trials,
     measure_arms,
     run_arms,
     run_trial,
@@ -144,7 +144,7 @@ ARMS = [("control", "none"), ("template", "none"), ("empty", "none")]
 def measure(agent, world, arms=ARMS):
     """Return `measure_arms` of an agent on ten cases, by arm, and its trials."""
     trials = run_arms(agent, CASES, world, WRITERS, arms)
-    return measure_arms(mark_trials(trials)).set_index("arm"), trials
+    return measure_arms(flag_trials(trials)).set_index("arm"), trials
 
 
 def test_a_planted_success_is_counted_and_an_agent_that_does_not_look_is_not_moved(planted):

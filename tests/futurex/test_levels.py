@@ -43,7 +43,7 @@ def make_levels(*means):
 def test_findings_with_all_agents():
     by_agent = {"base": make_levels(0.8, 0.7, 0.3, 0.1), "search": make_levels(0.7, 0.6, 0.5, 0.4)}
     scores, events = make_scores(by_agent)
-    first = levels.judge_falls(scores, events, list(by_agent))
+    first = levels.test_level_drops(scores, events, list(by_agent))
     assert first["verdict"].tolist() == ["holds"] * 6
     drops = [0.375, 0.1, 0.25, 0.15, 0.55, 0.2]  # mean of both, its three steps; 0.75 - 0.2; 0.65 - 0.45
     assert first["estimate"].tolist() == pytest.approx(drops)
@@ -60,7 +60,7 @@ def test_findings_with_all_agents():
 
 def test_a_fall_that_guessing_shares_is_none():
     by_agent = {"last": make_levels(0.9, 0.7, 0.4, 0.3), "random": make_levels(0.7, 0.5, 0.2, 0.1)}
-    table = levels.judge_falls(*make_scores(by_agent), ["last"])
+    table = levels.test_level_drops(*make_scores(by_agent), ["last"])
     by = table.set_index("statement")
     row = by.loc["last: levels 1-2 minus levels 3-4, above chance"]
     assert row["estimate"] == pytest.approx(0.0) and row["verdict"] == "inconclusive"

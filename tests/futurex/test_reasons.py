@@ -5,7 +5,7 @@ import json
 import pandas as pd
 import pytest
 
-from studies.futurex.reasons import REASONS, find_unheld, list_unheld, measure_shares, read_shown, show_evidence
+from studies.futurex.reasons import REASONS, find_unsupported, list_unheld, measure_shares, read_shown, show_evidence
 
 QUESTION = "Question: Will Brent crude cost 50.14 US dollars a barrel or more on 12 October 2016, within nine days?"
 PAGE = (
@@ -53,7 +53,7 @@ def say(**arguments):
     ],
 )
 def test_what_was_shown_in_another_format_is_held(text):
-    assert find_unheld(text, read_shown(QUESTION + "\n" + PAGE), ["Brent"]) == []
+    assert find_unsupported(text, read_shown(QUESTION + "\n" + PAGE), ["Brent"]) == []
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_what_was_shown_in_another_format_is_held(text):
     ],
 )
 def test_a_planted_claim_is_caught(text, kind, found):
-    assert find_unheld(text, read_shown(QUESTION + "\n" + PAGE), ["Napoli"]) == [(kind, found)]
+    assert find_unsupported(text, read_shown(QUESTION + "\n" + PAGE), ["Napoli"]) == [(kind, found)]
 
 
 def test_an_agents_own_words_do_not_hold_its_claims():

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from builders import PUBLIC, needs_public
 
-from helpers.plots import draw_agreement
 from helpers.public_files import read_public
 from helpers.sets import load_set
+from studies.futurex.plots import draw_agreement
 from studies.futurex.rankings import (
     compare_all,
     compare_standings,

@@ -6,7 +6,7 @@ import pytest
 import statsmodels.formula.api as smf
 
 from helpers.files import ROOT
-from studies.futurex.arms import compare_runs, name_settings, pair_runs
+from studies.futurex.settings import compare_runs, name_settings, pair_runs
 
 FOLDER = ROOT / "data/sets/blf"
 

@@ -13,7 +13,7 @@ from statsmodels.stats.power import TTestPower
 from statsmodels.stats.weightstats import DescrStatsW
 
 from daybefore.scoring.two_way import compare_adjusted, fit_two_way, tabulate_adjusted
-from helpers.means import find_clusters, keep_on_scale, summarize_clustered, tabulate_groups
+from helpers.means import find_clusters, logit_interval, summarize_clustered, tabulate_groups
 from helpers.paired import compare, compute_mde, correct_holm, score, sign_flip_test
 from helpers.scores import select_headline
 
@@ -71,13 +71,13 @@ def test_an_interval_near_the_end_of_a_scale_stays_on_it_and_covers():
     for _ in range(400):
         table = pd.DataFrame({"score": 10 * rng.beta(4, 0.4, size=15)})  # mean 9.09
         plain = summarize_clustered(table)
-        row = keep_on_scale(plain, 0, 10).iloc[0]
+        row = logit_interval(plain, 0, 10).iloc[0]
         hits.append(row["low"] <= 10 * 4 / 4.4 <= row["high"])
         passes.append(plain["high"].iloc[0] > 10)
         assert 0 < row["low"] < row["mean"] < row["high"] < 10
     assert np.mean(passes) > 0.02 and 0.88 < np.mean(hits) < 0.98
     ends = pd.DataFrame({"score": [10.0] * 12})
-    assert keep_on_scale(summarize_clustered(ends), 0, 10)[["low", "high"]].isna().all(axis=None)
+    assert logit_interval(summarize_clustered(ends), 0, 10)[["low", "high"]].isna().all(axis=None)
 
 
 def tabulate(scores, events, by="level"):

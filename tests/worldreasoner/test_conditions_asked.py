@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from daybefore.agents.arms import load_arms
+from daybefore.agents.recorded_runs import load_recorded_runs
 from daybefore.commands.main import carry_out
 from helpers.files import STORE, dump_json, read_table
 from studies.worldreasoner import conditions
@@ -57,7 +57,9 @@ def test_an_own_run_is_read_from_its_store_and_the_recorded_ones_from_where_they
     carry_out(["run", "--set", "long", "--agent", "walk", "--limit", "8"])
     monkeypatch.setenv("DAYBEFORE_STORE", str(tmp_path / "own" / STORE))
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "figures"))
-    monkeypatch.setattr(conditions, "load_arms", lambda: {"qwen_graph-L": load_arms()["qwen_graph-L"]})
+    monkeypatch.setattr(
+        conditions, "load_recorded_runs", lambda: {"qwen_graph-L": load_recorded_runs()["qwen_graph-L"]}
+    )
     asked = conditions.load_asked(read_table("events", "L"), "walk")
     assert asked.runs.set_index("agent_id")["is_own"].to_dict() == {"qwen_graph": False, "walk": True}
     assert asked.predictions.groupby("agent_id").size().to_dict() == {"qwen_graph": 60, "walk": 8}

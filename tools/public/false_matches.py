@@ -8,7 +8,7 @@ its place in `nodes`, and a column a question.
 import numpy as np
 import pandas as pd
 
-from helpers.means import keep_on_scale, summarize_clustered
+from helpers.means import logit_interval, summarize_clustered
 from studies.worldreasoner.hindsight.matching import Rules, count_words, match_events
 
 
@@ -74,7 +74,7 @@ def count_matches(flags, owners):
 
     A dict: share, low_by_question, high_by_question, n (pairs), n_cards, n_questions.
     """
-    row = keep_on_scale(summarize_clustered(flags.to_frame(), take_owners(flags, owners)), 0, 1).iloc[0]
+    row = logit_interval(summarize_clustered(flags.to_frame(), take_owners(flags, owners)), 0, 1).iloc[0]
     ends = {f"{end}_by_question": row[end] for end in ("low", "high")}
     cards = flags.index.get_level_values(0).nunique()
     return {"share": row["mean"]} | ends | {"n": int(row["n"]), "n_cards": cards, "n_questions": int(row["n_clusters"])}

@@ -12,7 +12,7 @@ import pandas as pd
 from scipy.stats import norm
 
 from helpers import papers
-from helpers.means import MIN_CLUSTERS, take_interval
+from helpers.means import MIN_CLUSTERS, percentile_interval
 from helpers.paired import AGREES, correct_holm, judge_interval, judge_test, sign_flip_test
 from helpers.tables import SEARCH_CATEGORIES
 from public.boards import LEVELS, SCORES, average_weeks, bound_deviation, name_agent
@@ -111,7 +111,7 @@ def bound_blocks(values, length, rng, n_boot=2000):
     values, n = np.asarray(values, dtype=float), len(values)
     starts = rng.integers(n, size=(n_boot, -(-n // length)))
     drawn = values[(starts[..., None] + np.arange(length)) % n].reshape(n_boot, -1)[:, :n]
-    return take_interval(drawn.mean(axis=1))
+    return percentile_interval(drawn.mean(axis=1))
 
 
 def judge_base(table):

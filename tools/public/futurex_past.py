@@ -5,8 +5,8 @@ import tempfile
 import pandas as pd
 
 from daybefore import store
-from daybefore.agents.arms import list_recorded, load_arms, replay_arms
 from daybefore.agents.past import load_past_agents
+from daybefore.agents.recorded_runs import list_recorded, load_recorded_runs, replay_recorded
 from daybefore.agents.runs import run_agents
 from daybefore.agents.searching import N_FOUND
 from daybefore.formats.futurex import read_past
@@ -43,13 +43,13 @@ def build():
 
 def collect_predictions(events, answers):
     """Return (predictions of baselines, recorded arms and probes; passages that a search for each question finds)."""
-    arms = [name for name, arm in load_arms().items() if arm["window"] == "P" and list_recorded(name)]
+    arms = [name for name, arm in load_recorded_runs().items() if arm["window"] == "P" and list_recorded(name)]
     news, ledger = list_articles("P"), files.locate_output(files.STORE)
     baselines = run_agents(load_past_agents(events, answers), events, dict, ledger, window="P", progress=False)
     with open_world(articles=news) as connect:
         crawler = connect()
         about = {"events": {"P": events}, "about_world": describe_articles(news)}
-        recorded = replay_arms(arms, lambda: crawler, ledger, **about)
+        recorded = replay_recorded(arms, lambda: crawler, ledger, **about)
         passages = search_news(events, crawler, N_FOUND)
     names = {run: agent for agent, run in baselines.items()} | {run: name_arm(arm) for arm, run in recorded.items()}
     made = store.read_runs(ledger, "predictions", list(names))

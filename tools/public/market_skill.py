@@ -20,7 +20,7 @@ from daybefore.questions.moments import name_horizon, number_days, place_forecas
 from daybefore.web.news import describe_articles
 from daybefore.web.replay import open_world
 from daybefore.windows import MARKETS, NEWS, QUESTION_SETS, build_priced, list_articles
-from helpers.means import MIN_CLUSTERS, divide, keep_on_scale
+from helpers.means import MIN_CLUSTERS, divide, logit_interval
 from helpers.paired import ALPHA, compare_pairs, correct_holm, judge_pair
 from helpers.public_files import locate_public
 from helpers.tables import HORIZONS
@@ -132,7 +132,7 @@ def follow_prices():
     ]
     skill = pd.concat([*parts, follow_authors()], ignore_index=True)
     ends = {end: skill[end].add(0.25).where(skill["agent_id"] == "one half") for end in ("low", "high")}
-    bound = keep_on_scale(pd.DataFrame(ends).assign(mean=skill["market"]), 0, 1)
+    bound = logit_interval(pd.DataFrame(ends).assign(mean=skill["market"]), 0, 1)
     return skill.assign(low_market=bound["low"], high_market=bound["high"])
 
 

@@ -102,7 +102,7 @@ def weigh_options(method, event, known):
     options, form = parse_json(event["options"]), read_form(event)
     alike = [row for row in known if (row.kind, row.form) == (event["kind"], form)]
     if method == "option_words" and len(known) >= MIN_KNOWN:
-        chances = fit_words(known).predict_proba(list_marks(event["kind"], options.values()))[:, 1]
+        chances = fit_words(known).predict_proba(extract_features(event["kind"], options.values()))[:, 1]
         return dict(zip(options, chances.tolist(), strict=True))
     if method != "random" and len(alike) >= MIN_KNOWN and event["kind"] == "multi":
         n_right, n_options = (sum(len(getattr(row, part)) for row in alike) for part in ("right", "options"))
@@ -119,15 +119,15 @@ def fit_words(known):
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
-    marks = [mark for row in known for mark in list_marks(row.kind, [text for _, text in row.options])]
+    marks = [mark for row in known for mark in extract_features(row.kind, [text for _, text in row.options])]
     is_right = [letter in row.right for row in known for letter, _ in row.options]
     return make_pipeline(DictVectorizer(), LogisticRegression(max_iter=1000)).fit(marks, is_right)
 
 
-def list_marks(kind, texts):
+def extract_features(kind, texts):
     """Return what is known of each option of a question: its words, how many options there are, and the kind.
 
-    >>> list_marks("single", ["Yes", "No"])[1]
+    >>> extract_features("single", ["Yes", "No"])[1]
     {'one in': 0.5, 'single': 1, 'no': 1}
     """
     words = [re.findall(r"\w+", make_key(text)) for text in texts]

@@ -18,7 +18,7 @@ from contextlib import closing
 from tqdm import tqdm
 
 from daybefore.agents.functions import hash_own, make_agent
-from daybefore.agents.workers import Stopped, Watch, ask_all, check_columns, heed_signals, to_cell
+from daybefore.agents.workers import Stopped, Watch, ask_all, check_columns, stop_on_signal, to_cell
 from daybefore.models.llm import DEADLINE_S
 from daybefore.store import (
     ACCIDENTS,
@@ -163,7 +163,7 @@ def run_agents(
         n_all, cost = len(ids) * len(events) * len(samples), sum_costs(ledger, [run_id for run_id, _ in ids])
         shown = {"desc": "questions", "unit": "q", "disable": None if progress else True}
         try:
-            with heed_signals(watch), tqdm(total=n_all, initial=n_all - len(tasks), **shown) as bar:
+            with stop_on_signal(watch), tqdm(total=n_all, initial=n_all - len(tasks), **shown) as bar:
                 world = opener() if tasks else None
                 for batch in ask_all(tasks, agents, world, watch, deadline_s, workers):
                     kept = [rows for rows in batch if watch.judge(rows[0])]

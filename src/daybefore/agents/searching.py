@@ -110,7 +110,7 @@ def call_tool(transcript, world, event, name, arguments, *, actor=None, is_numbe
     return text
 
 
-def put_found(transcript, event, world, *, is_numbered=False):
+def prepend_results(transcript, event, world, *, is_numbered=False):
     """Return what one search finds, by the question (or the event's `query`), as the text that stands before it."""
     query = event.get("query") or event["prompt"]
     found = search_web(transcript, world, query, event["as_of"], n=N_FOUND, is_numbered=is_numbered)
@@ -119,7 +119,7 @@ def put_found(transcript, event, world, *, is_numbered=False):
 
 def ask_with_pages(transcript, event, world):
     """Search once, with the question as query, and ask with what was found before it."""
-    return ask_directly(transcript, event, world, put_found(transcript, event, world))
+    return ask_directly(transcript, event, world, prepend_results(transcript, event, world))
 
 
 def count_look_ups(client):

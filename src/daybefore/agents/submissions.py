@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from daybefore.agents.prompted import constrain_json, forecast, keep_values
 from daybefore.agents.prompts import count_places, find_stated, list_blanks
-from daybefore.agents.searching import LOOKS, MAX_STEP, ask_last, call_tool, count_pages, put_found, take_turns
+from daybefore.agents.searching import LOOKS, MAX_STEP, ask_last, call_tool, count_pages, prepend_results, take_turns
 from daybefore.models.grammars import build_grammar, demand_json, make_schema, quote_literal, write_stated
 from daybefore.prompts import read_prompt
 from daybefore.replies.probabilities import settle_stated
@@ -86,7 +86,7 @@ INPUTS = {
 """What a turn's input is, as the prompt says it, with a search and without."""
 
 
-def hold_turn(client, searches):
+def constrain_turn(client, searches):
     """Return the options of a request whose reply is to be one turn: by grammar for a local model, else by schema."""
     actions = [*(LOOKS if searches else ()), "add_event", "answer"]
     schema = make_schema(thought=_TEXT, action={"enum": actions}, input=_TEXT, events={"type": "array", "items": EVENT})
@@ -154,7 +154,7 @@ def ask_for_graph(transcript, event, world, found=""):
 
 def ask_for_graph_with_pages(transcript, event, world):
     """Search once, with the question as query, and ask for a submission (Search-Enabled); passages are numbered."""
-    return ask_for_graph(transcript, event, world, put_found(transcript, event, world, is_numbered=True))
+    return ask_for_graph(transcript, event, world, prepend_results(transcript, event, world, is_numbered=True))
 
 
 def ask_by_turns(transcript, event, world, *, searches=True):
@@ -171,7 +171,7 @@ def ask_by_turns(transcript, event, world, *, searches=True):
     def act(turn):
         return take_turn(transcript, event, world, turn) if turn.get("action") in actions else None
 
-    take_turns(transcript, messages, n_turns, hold_turn(client, searches), act)
+    take_turns(transcript, messages, n_turns, constrain_turn(client, searches), act)
     added = [f"{n}. {one['date']}: {one['title']}" for n, one in enumerate(list_added(transcript.steps), 1)]
     prompt = fill_submission(client, event, "submission_rest", events="\n".join(added) or "none")
     options = hold_submission(client, event, count_pages(transcript.steps), has_events=False)

@@ -176,7 +176,7 @@ class Watch:
 
 
 @contextmanager
-def heed_signals(watch):
+def stop_on_signal(watch):
     """Stop a run at the first SIGINT (Ctrl-C) or SIGTERM, raise KeyboardInterrupt at the second; in the main thread.
 
     A line on standard error says what is under way and what a second one costs.

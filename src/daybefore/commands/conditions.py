@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from daybefore.agents.arms import SEED
+from daybefore.agents.recorded_runs import SEED
 from daybefore.commands.report import write_difference, write_interval, write_table
 from daybefore.commands.results import read_sampled
 from daybefore.store import read_runs

@@ -26,6 +26,7 @@ from daybefore.commands.compare import ADJUSTED, add_baselines, find_moment, fit
 from daybefore.commands.conditions import tell_prices
 from daybefore.commands.main import show, tell
 from daybefore.commands.stated import draw_probabilities
+from daybefore.scoring.calibration import list_chances
 from daybefore.scoring.runs import (
     Run,
     Scored,
@@ -40,7 +41,6 @@ from daybefore.scoring.runs import (
     read_rows,
 )
 from daybefore.windows import PRICED, read_window
-from helpers.calibration import list_chances
 from helpers.figures import use_style
 from helpers.files import ROOT, STORE, locate_output, write_under
 from helpers.means import find_clusters, summarize_clustered

@@ -10,9 +10,9 @@ from tempfile import TemporaryFile
 
 import pandas as pd
 
-from daybefore.agents.arms import estimate_tokens, list_recorded
 from daybefore.agents.prompted import limit_reply
 from daybefore.agents.prompts import fill_prompt
+from daybefore.agents.recorded_runs import estimate_tokens, list_recorded
 from daybefore.agents.registry import check_entry, connect_agent, read_prices
 from daybefore.agents.runs import describe_run
 from daybefore.commands.main import show, tell

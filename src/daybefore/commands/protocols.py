@@ -14,9 +14,9 @@ from daybefore.commands.main import show
 from daybefore.commands.results import average_kept, count_missing, describe_mean, find_leaks
 from daybefore.models.costs import write_usd
 from daybefore.models.embeddings import embed_texts, fetch_embedder
+from daybefore.scoring.calibration import bin_chances, list_chances
 from daybefore.scoring.runs import find_run, list_runs, read_predictions, read_rows
 from daybefore.windows import PRICED, read_window
-from helpers.calibration import bin_chances, list_chances
 from helpers.means import MIN_CLUSTERS, find_clusters, measure_share, tabulate_groups
 from helpers.question_sets import find_set
 from helpers.scores import score_predictions, select_headline

@@ -9,7 +9,7 @@ from contextlib import ExitStack
 
 from tqdm import tqdm
 
-from daybefore.agents.arms import list_recorded, load_arms, select_events
+from daybefore.agents.recorded_runs import list_recorded, load_recorded_runs, select_events
 from daybefore.agents.registry import check_entry, connect_agent, load_entries
 from daybefore.commands.main import show
 from daybefore.limits import end_after
@@ -28,7 +28,7 @@ KEEPS = "replies are reduced: of each stands what was read of it, without prompt
 
 def main(arm_ids=(), minutes=None):
     """Record arms (none named: all). Raises ValueError for an unknown name."""
-    end, arms = end_after(minutes), load_arms()
+    end, arms = end_after(minutes), load_recorded_runs()
     for arm_id in arm_ids or arms:
         if arm_id not in arms:
             raise ValueError(f"no arm is called {arm_id!r}{list_nearest(arm_id, arms, 'data/arms.toml')}")

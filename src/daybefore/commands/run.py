@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from daybefore.agents.arms import SEED, move_moments
+from daybefore.agents.recorded_runs import SEED, move_moments
 from daybefore.agents.registry import FUNCTION, load_agents, load_entries, pick_entry
 from daybefore.agents.runs import (
     DEADLINE_S,

@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 
 from daybefore.commands import report
-from helpers.calibration import bin_chances
+from daybefore.scoring.calibration import bin_chances
 from helpers.faults import escape_cells
 from helpers.figures import save_figure
 from helpers.plots import COLOURS, draw_points, measure_reach

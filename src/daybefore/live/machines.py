@@ -20,7 +20,7 @@ from pathlib import Path
 from daybefore.agents.functions import load_function, make_agent
 from daybefore.agents.registry import PROMPTED, connect_agent, read_prices
 from daybefore.agents.runs import describe_run, run_agents
-from daybefore.agents.workers import Stopped, Watch, describe_error, heed_signals
+from daybefore.agents.workers import Stopped, Watch, describe_error, stop_on_signal
 from daybefore.models.failures import fail
 from daybefore.models.llm import count_spent, open_door
 from daybefore.models.local import open_model
@@ -199,7 +199,7 @@ def hand_out(plan, left, path, door=None, *, executor, scheduler=None, n_shards=
         submit = open_executor(executor, scheduler, folder / "jobs", len(shards), minutes, stack)
         jobs = {number: submit(ask_shard, **plan, **shard) for number, shard in enumerate(shards)}
         stack.callback(lambda: [job.cancel() for job in jobs.values()])
-        stack.enter_context(heed_signals(watch))
+        stack.enter_context(stop_on_signal(watch))
         while jobs:
             for number in [number for number, job in jobs.items() if job.done()]:
                 try:

@@ -1,8 +1,8 @@
 """Window L: questions with real horizons, 30 to 180 days ahead, over weekly and monthly series.
 
 A template of data/horizons.toml is asked once a quarter, 2023 to 2026, from what its series had published by then; the
-same rule that answers it from the published value answers a baseline's drawn future (`agents.paths`). Kinds are binary,
-multiple choice, quantity and timeframe: the last asks for the month of a window in which a series is highest.
+same rule that answers it from the published value answers a baseline's drawn future (`agents.simulate`). Kinds are
+binary, multiple choice, quantity and timeframe: the last asks for the month of a window in which a series is highest.
 """
 
 import tomllib

@@ -14,7 +14,7 @@ from daybefore.scoring.answers import acquire_answers
 from helpers.means import find_clusters, summarize_clustered
 from helpers.paired import judge_family, sign_flip_test
 from helpers.scores import score_predictions
-from studies.futurex.levels import lay_out
+from studies.futurex.levels import score_matrix
 
 DELAYS = (1, 3, HORIZON_DAYS, 14)
 """Days; the third is the paper's choice."""
@@ -41,7 +41,7 @@ def match_leads(runs):
     """
     leads = {}
     for delay, (events, _, scores) in runs.items():
-        matrix = lay_out(scores, events)[0].dropna()
+        matrix = score_matrix(scores, events)[0].dropna()
         leads[delay] = matrix["last_value"] - matrix["random"]
     table = pd.concat(leads, axis=1, join="inner", names=["delay"]).sort_index()
     if table.empty:
@@ -70,7 +70,7 @@ def describe_days(runs):
         found = answers[answers["status"] == "ok"].set_index("event_id")["acquired_at"]
         wait = pd.to_datetime(found, utc=True) - pd.to_datetime(start.reindex(found.index), utc=True)
         table["wait"] = (wait.dt.total_seconds() / 86400).groupby(day.reindex(found.index)).mean()
-        marks = lay_out(scores, events)[0]
+        marks = score_matrix(scores, events)[0]
         marks = marks.groupby(day.reindex(marks.index))
         table["error"] = np.sqrt((marks.var() / marks.count()).mean(axis=1))
         tables.append(table.rename_axis("day").reset_index().assign(delay=delay))

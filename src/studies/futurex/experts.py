@@ -150,7 +150,7 @@ def read_means(crawler, as_of):
     return table.loc[max(table.index)[0], list(METRICS)]
 
 
-def share_undecided(polls, consensus):
+def allocate_undecided(polls, consensus):
     """Return the consensus with the undecided shared out in proportion to it.
 
     Those for others are the mean of the state's last 7 polls that asked for them.
@@ -170,7 +170,7 @@ def apply_rules(known, means):
         replies = {
             "last poll": both[polls["end_date"] == polls["end_date"].iloc[-1]].mean(),
             "mean of 7 polls": both.tail(7).mean(),
-            "undecided shared out": share_undecided(polls, means.loc[state]),
+            "undecided shared out": allocate_undecided(polls, means.loc[state]),
         }
         rows += [{"item": state, "agent": agent} | reply.to_dict() for agent, reply in replies.items()]
     return pd.DataFrame(rows)

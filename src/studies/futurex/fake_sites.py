@@ -219,7 +219,7 @@ def run_study(client, cases, template, world):
     return run_arms(partial(ask_model, client), cases, world, writers | {"empty": write_empty}, arms)
 
 
-def mark_trials(trials):
+def flag_trials(trials):
     """Return the answered trials with a page, compared with the control: is_moved, is_changed, control.
 
     The control is the answer without an address under the same defence, or under none. is_moved: the answer is the

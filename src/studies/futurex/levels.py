@@ -88,26 +88,26 @@ STEPS = {(high, low): {high: 1.0, low: -1.0} for high, low in itertools.pairwise
 """What is added up: level -> weight of its mean."""
 
 
-def judge_falls(scores, events, averaged):
+def test_level_drops(scores, events, averaged):
     """Return finding 1 (4.2) as statements: scores fall from levels 1-2 to 3-4, above what `CHANCE` earns there.
 
     First the mean over the agents in `averaged`, whole and by step; then each agent that was asked the paper's least
     number of events in every level; last `CHANCE` itself. Columns finding, statement, estimate, low,
     high, p, p_holm, mde, n, n_clusters, verdict. Intervals and tests are clustered by source.
     """
-    matrix, level, clusters = lay_out(scores, events)
+    matrix, level, clusters = score_matrix(scores, events)
     least = papers.get_constant("futurex", "min_events_per_level")
     enough = matrix.groupby(level).count().ge(least).all()
     return judge_statements(list_falls(matrix.loc[:, enough], averaged), level, clusters)
 
 
 def judge_models(scores, events, runs):
-    """Return findings 2 to 4 (4.2) as statements, in the columns of `judge_falls`.
+    """Return findings 2 to 4 (4.2) as statements, in the columns of `test_level_drops`.
 
     2: base models reach about 0.6 on levels 1-2. 3: search helps, and more so on levels 3-4. 4: the best agent on
-    levels 1-2 is not the best on levels 3-4 (`state_best`), among the agents that predicted every event.
+    levels 1-2 is not the best on levels 3-4 (`test_best_agent_changes`), among the agents that predicted every event.
     """
-    matrix, level, clusters = lay_out(scores, events)
+    matrix, level, clusters = score_matrix(scores, events)
     category = runs.drop_duplicates("agent_id").set_index("agent_id")["category"].reindex(matrix.columns)
     has_all = matrix.groupby(level).count().gt(0).all()
     base = matrix.loc[:, category.eq("base_model") & has_all]
@@ -115,11 +115,11 @@ def judge_models(scores, events, runs):
     bar = papers.get_constant("futurex", "levels12_base_score")
     about = f"base models score about {bar} or more on levels 1-2 (mean of {base.shape[1]} base models)"
     parts = [(2, about, base.mean(axis=1), EASY, bar), *list_gains(base, search)]
-    best = state_best(matrix.loc[:, matrix.notna().all()], level, clusters)
+    best = test_best_agent_changes(matrix.loc[:, matrix.notna().all()], level, clusters)
     return judge_statements(parts, level, clusters, [best])
 
 
-def lay_out(scores, events):
+def score_matrix(scores, events):
     """Return (matrix of headline scores, event x agent; level and cluster of each event)."""
     rows = select_headline(scores, events)
     level = rows.drop_duplicates("event_id").set_index("event_id")["level"]
@@ -171,7 +171,7 @@ def list_gains(base, search):
     yield 3, f"search minus base is larger on levels 3-4 than on levels 1-2 ({count})", gap, growth, 0.0
 
 
-def state_best(matrix, level, clusters):
+def test_best_agent_changes(matrix, level, clusters):
     """Finding 4: it holds when each agent is beaten by some other on levels 1-2 or 3-4, fails when one beats all on
     both.
 

@@ -9,7 +9,7 @@ average without gaps is known.
 import numpy as np
 import pandas as pd
 
-from helpers.means import divide, draw_counts, take_interval
+from helpers.means import divide, draw_counts, percentile_interval
 from helpers.papers import get_constant
 from helpers.scores import build_matrix, select_headline
 
@@ -187,6 +187,6 @@ def summarize_refusals(draws):
     by = ["rule", "treatment", "level"]
     mean = draws.groupby([*by, "draw"], sort=False)[["error", "places"]].mean().reset_index()
     table = mean.groupby(by, sort=False)[["error", "places"]].mean().rename(columns={"error": "bias"})
-    bounds = mean.groupby(by, sort=False)["error"].apply(lambda errors: take_interval(errors.to_numpy()))
+    bounds = mean.groupby(by, sort=False)["error"].apply(lambda errors: percentile_interval(errors.to_numpy()))
     table[["low", "high"]] = bounds.tolist()
     return table[["bias", "low", "high", "places"]].reset_index()

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from daybefore.agents.arms import select_events
 from daybefore.agents.prompted import Transcript, constrain_answer, constrain_json, forecast, make_consult
 from daybefore.agents.prompts import fill_final_line, list_options, split_question
+from daybefore.agents.recorded_runs import select_events
 from daybefore.agents.registry import check_entry, find_agent, open_agent
 from daybefore.agents.searching import search_web
 from daybefore.models.grammars import make_schema

@@ -222,14 +222,14 @@ def read_research(traces):
     tokens = tokens.reindex(columns=["manager", "search"], fill_value=0)
     tokens = tokens.rename(columns={"manager": "n_plan_tokens", "search": "n_query_tokens"})
     calls = (is_search(rows["tool"]) | is_opening(rows["tool"])).groupby(level=[0, 1]).sum().rename("n_calls")
-    surveys = rows.loc[rows["step_type"] == "plan", "content"].map(spell_survey).rename("plan")
+    surveys = rows.loc[rows["step_type"] == "plan", "content"].map(format_plan).rename("plan")
     return tokens.join([calls, surveys]).reset_index()
 
 
-def spell_survey(content):
+def format_plan(content):
     """Return a survey of facts with its plan (JSON) as a text of numbered steps; what is none as it is.
 
-    >>> spell_survey('{"facts_given": "a date", "plan": ["Search.", "Answer."]}')
+    >>> format_plan('{"facts_given": "a date", "plan": ["Search.", "Answer."]}')
     'facts_given: a date\\n1. Search.\\n2. Answer.'
     """
     survey = parse_object(content)

@@ -94,16 +94,16 @@ def split_reply(content):
     return [(key, text) for key, text in parts if key not in ("name", "action") and text.strip()]
 
 
-def find_unheld(text, shown, known=()):
+def find_unsupported(text, shown, known=()):
     """Return (kind, text) of the dates, numbers and names in a text that nothing shown holds; addresses are left out.
 
     A number is held when a shown one rounds to it; a date when its parts agree with a shown one; a name (two or more
     words with capitals, or one of `known`) when all its words were shown. The last item of a text may be cut off.
 
     >>> shown = read_shown("On 12 October 2016 Ann Lee counted 1,234.50 votes")
-    >>> find_unheld("On 2016-10-12, Ann Lee: 1234.5 votes, about 1235", shown)
+    >>> find_unsupported("On 2016-10-12, Ann Lee: 1234.5 votes, about 1235", shown)
     []
-    >>> find_unheld("It was Ann Poe who counted 1,300 on 13 October 2016.", shown)
+    >>> find_unsupported("It was Ann Poe who counted 1,300 on 13 October 2016.", shown)
     [('date', '13 October 2016'), ('number', '1,300'), ('name', 'Ann Poe')]
     """
     unheld, rest = [], ADDRESS.sub(" ", text)
@@ -118,7 +118,7 @@ def find_unheld(text, shown, known=()):
             unheld.append(("date", rest[date.start : date.end]))
     rest = re.sub(r"(?m)^\s*\d+[.)]\s", lambda mark: " " * len(mark[0]), blank_dates(rest))
     for found in NUMBER.finditer(rest):
-        if not hold_number(found[1], SCALE.match(rest, found.end()), shown, found.end() == len(rest)):
+        if not is_supported_number(found[1], SCALE.match(rest, found.end()), shown, found.end() == len(rest)):
             unheld.append(("number", found[0]))
     names = [*find_names(rest), *sorted(set(re.findall(r"\w+", rest)) & set(known))]
     for name in dict.fromkeys(names):
@@ -130,7 +130,7 @@ def find_unheld(text, shown, known=()):
     return unheld
 
 
-def hold_number(digits, scale, shown, is_last):
+def is_supported_number(digits, scale, shown, is_last):
     """Say whether a number as written (1,234.5) was shown."""
     plain = digits.replace(",", "")
     value, n_decimals = float(plain), len(plain.partition(".")[2])
@@ -170,7 +170,7 @@ def list_unheld(trace, known=()):
             address = re.sub("^https?://", "", wrote["text"].strip().casefold())
             unheld = [] if address in shown.text else [("address", wrote["text"].strip())]
         else:
-            unheld = find_unheld(wrote["text"], shown, known)
+            unheld = find_unsupported(wrote["text"], shown, known)
         rows += [about | {"kind": kind, "text": text} for kind, text in unheld]
     return pd.DataFrame(rows, columns=["step", "actor", "part", "kind", "text"])
 

@@ -12,9 +12,9 @@ from urllib.parse import urljoin
 import pandas as pd
 
 from daybefore.agents.box import SandboxError
-from daybefore.agents.desk import cut_middle, describe_result, keep_printed
 from daybefore.agents.registry import make_consult, open_agent
 from daybefore.agents.sandbox import open_sandbox
+from daybefore.agents.tools import cut_middle, describe_result, keep_printed
 from daybefore.models.attachments import find_kind
 from daybefore.models.failures import LlmError
 from daybefore.models.grammars import make_schema
@@ -49,7 +49,7 @@ def run_taskset(agent, run_id=RUN_ID, n_repeats=0, tasks="", **settings):
     `agent` is a name of data/agents.toml; `n_repeats`: how often it works on each task again with its tools, drawn by
     chance; `tasks` is a reader's task file in place of the set (`own_tasks.read_tasks`), which no program works on and
     whose pages are live; `settings` are those of `registry.open_agent` (live, minutes). What scripts printed is kept
-    (`desk.keep_printed`).
+    (`agents.tools.keep_printed`).
     """
     events, answers = read_tasks(tasks) if tasks else load_taskset()
     fetch, rows = cache(Web(Portal(load_sources())).fetch), []
@@ -101,8 +101,8 @@ def work_by_turns(consult, event, places, fetch, shells, repeat=0):
     "lacking": the model takes no such file, or it is not there; "missing": a turn is not recorded, or its request met
     an accident. What a tool cannot do is said to the model. `places` and `fetch` are as of `program.solve_task`;
     scripts run in the sandbox (`agents.sandbox`), the files in /evidence. What they printed is kept in `shells`
-    (`desk.keep_printed`), and not run again: recorded turns replay where there is no sandbox, too. `repeat` is the
-    judge's: which of several runs this is.
+    (`agents.tools.keep_printed`), and not run again: recorded turns replay where there is no sandbox, too. `repeat` is
+    the judge's: which of several runs this is.
     """
     files = {place.name: place for place in places if not isinstance(place, str)}
     if not all(path.exists() for path in files.values()):

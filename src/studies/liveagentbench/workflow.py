@@ -13,8 +13,8 @@ from contextlib import ExitStack
 
 import pandas as pd
 
-from daybefore.agents.desk import keep_printed
 from daybefore.agents.registry import open_consult
+from daybefore.agents.tools import keep_printed
 from daybefore.models.grammars import make_schema
 from daybefore.prompts import read_prompt
 from daybefore.web.replay import open_world

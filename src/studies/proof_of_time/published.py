@@ -44,7 +44,7 @@ def size_tasks():
     return papers.load_published(KEY, "table6_task_counts").set_index("task")["n_samples"]
 
 
-def size_cells(table, tasks):
+def cell_sample_sizes(table, tasks):
     """Return the instances that a model (`key`) was asked of a task: Table 6's, of the awards after the cutoff fewer
     for the models that the authors' public report leaves fewer."""
     fewer = table["key"].map(get_constant(KEY, "award_post_sizes"))
@@ -153,11 +153,11 @@ def measure_prompts():
 
 def measure_periods():
     """Return Table 3 with intervals: provider, model; by period n, hits, share, low, high; the change, its low and high
-    (Newcombe), p (Fisher), p_holm over the models, and the verdict on a rise. n is of `size_cells`."""
+    (Newcombe), p (Fisher), p_holm over the models, and the verdict on a rise. n is of `cell_sample_sizes`."""
     table = load_table("table3_awards_pre_post")
     rows = table[["provider", "model"]].copy()
     for period in ("pre", "post"):
-        n = size_cells(table, pd.Series(f"Award ({period.capitalize()}-cutoff)", table.index))
+        n = cell_sample_sizes(table, pd.Series(f"Award ({period.capitalize()}-cutoff)", table.index))
         hits = (table[f"{period}_cutoff_acc_pct"] / 100 * n).round()
         low, high = proportion_confint(hits, n, method="wilson")
         cells = {"n": n, "hits": hits.astype(int), "share": hits / n, "low": low, "high": high}
@@ -230,10 +230,10 @@ def measure_tasks():
 
 def list_cells():
     """Return Figure 7 as the authors published it (50 messages, structured prompt): provider, model, task, share, n
-    (of `size_cells`)."""
+    (of `cell_sample_sizes`)."""
     table = load_table("code_task_cells")
     cells = table[["provider", "model", "task"]].assign(share=table["accuracy_at_50"])
-    return cells.assign(n=size_cells(table, table["task"]))
+    return cells.assign(n=cell_sample_sizes(table, table["task"]))
 
 
 TAXONOMIES = ("table4_complete_wrong_taxonomy", "table5_incomplete_categories", "table10_bottlenecks")

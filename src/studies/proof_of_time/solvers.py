@@ -14,11 +14,11 @@ from functools import cache, partial
 from typing import NamedTuple
 
 from daybefore.agents.box import Limits
-from daybefore.agents.desk import MAX_SHOWN, SCHEMAS, call_tool
 from daybefore.agents.prompted import ask_directly, constrain_json, forecast, keep_turn
 from daybefore.agents.prompts import fill_prompt
 from daybefore.agents.sandbox import open_sandbox
 from daybefore.agents.searching import ask_final_line
+from daybefore.agents.tools import MAX_SHOWN, SCHEMAS, call_tool
 from daybefore.models.failures import LlmError
 from daybefore.models.grammars import make_schema
 from daybefore.models.llm import recall
@@ -55,7 +55,7 @@ MAX_TURN, MAX_LOCAL = 700, 1_500
 """Longest turn of a local model, in tokens; longest result that it is shown, in characters."""
 
 
-class Desk(NamedTuple):
+class Evidence(NamedTuple):
     """What an instance is worked on with: its manifest, the folder of the evidence, the limits of a tool call."""
 
     manifest: list
@@ -75,19 +75,19 @@ def set_door(method):
     return {"deadline_s": 60 * minutes, "n_requests": 1 + get_constant("proof_of_time", "max_retries")}
 
 
-def solve(client, event, desk, *, method="structured", limit=None):
+def solve(client, event, evidence, *, method="structured", limit=None):
     """Return the outcome of an instance, as `agents.runs` stores it; `limit` by default the paper's primary one (C.6).
 
     At the limit the status is message_limit. Raises SandboxError for an agent where no sandbox can be had.
     """
     if method == "zero_shot":
-        return forecast(ask_directly, client, event, desk)
+        return forecast(ask_directly, client, event, evidence)
     limit = limit or get_constant("proof_of_time", "primary_limit")
-    ask = partial(ask_at_desk, prompt=METHODS[method], limit=limit, is_led=method.startswith("led"))
-    return forecast(ask, client, event, desk)
+    ask = partial(ask_with_tools, prompt=METHODS[method], limit=limit, is_led=method.startswith("led"))
+    return forecast(ask, client, event, evidence)
 
 
-def ask_at_desk(transcript, event, desk, *, prompt, limit, is_led=False):
+def ask_with_tools(transcript, event, evidence, *, prompt, limit, is_led=False):
     """Let the model work with the tools until it answers (ReAct); raises LlmError when a limit ends it."""
     prompts = [prompt, "desk_turn"] if transcript.client.is_local else [prompt]  # it calls no tool natively
     messages = [
@@ -97,7 +97,7 @@ def ask_at_desk(transcript, event, desk, *, prompt, limit, is_led=False):
     transcript.add("prompt", content="\n\n".join(message["content"] for message in messages))
     status, replayed = "ok", []
     with ExitStack() as stack:
-        box = cache(lambda: stack.enter_context(open_sandbox(*desk)))
+        box = cache(lambda: stack.enter_context(open_sandbox(*evidence)))
         try:
             while True:
                 check_limit(messages, limit)

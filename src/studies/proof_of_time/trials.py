@@ -14,7 +14,7 @@ from helpers.files import hash_text
 from helpers.papers import get_constant
 from studies.proof_of_time import rubrics
 from studies.proof_of_time.instances import UNSCORED, to_event
-from studies.proof_of_time.solvers import CONTEXT_LIMIT, METHODS, Desk, set_door, solve
+from studies.proof_of_time.solvers import CONTEXT_LIMIT, METHODS, Evidence, set_door, solve
 
 COLUMNS = ["id", "solver", "method", "limit", "status", "answer", "n_messages", "n_turns", "seconds", "n_input_tokens"]
 COLUMNS += ["n_output_tokens", "n_calls", "steps"]
@@ -76,15 +76,15 @@ def run_trial(client, instance, folder, cell):
 
     `folder` holds the evidence files.
     """
-    event, desk = to_event(instance), None
+    event, evidence = to_event(instance), None
     client = client._replace(door=replace(client.door, **set_door(cell.method)))
     if cell.method != "zero_shot":
         event["prompt"] += "\n\n" + describe_evidence(instance, folder)
         files = [{name: entry[name] for name in ("path", "sha256")} for entry in instance.manifest]
-        desk = Desk(files, str(folder))
+        evidence = Evidence(files, str(folder))
     row = {"id": instance.id, "solver": cell.name, "method": cell.method, "limit": cell.limit}
     try:
-        outcome = solve(client, event, desk, method=cell.method, limit=cell.limit)
+        outcome = solve(client, event, evidence, method=cell.method, limit=cell.limit)
     except LookupError as error:
         if type(error) is not LookupError:  # a KeyError is a fault, not a recording that is absent
             raise

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from daybefore.agents.arms import load_arms, move_moments, replay_arms
+from daybefore.agents.recorded_runs import load_recorded_runs, move_moments, replay_recorded
 from daybefore.agents.registry import GRAPH_METHODS, SEARCHING
 from daybefore.questions.series_pages import open_series
 from daybefore.scoring.runs import find_run, list_local, list_names, read_rows
@@ -78,13 +78,13 @@ class Asked(NamedTuple):
 def load_asked(events, agents="", window="L", opener=open_series, about_world=None):
     """Return the `Asked` of a set's recorded runs of one trial, replayed, and of the local runs of the agents named.
 
-    `events` are all of the set, `opener` gives its web, of which `about_world` says more (`arms.replay_arms`). A named
-    agent's newest local run under a condition stands for a recorded one; `runs` has `is_own`, True of a local run.
-    Raises ValueError for a name without a local run.
+    `events` are all of the set, `opener` gives its web, of which `about_world` says more
+    (`recorded_runs.replay_recorded`). A named agent's newest local run under a condition stands for a recorded one;
+    `runs` has `is_own`, True of a local run. Raises ValueError for a name without a local run.
     """
-    arms = [name for name, arm in load_arms().items() if arm["window"] == window and arm.get("trials", 1) == 1]
+    arms = [name for name, arm in load_recorded_runs().items() if arm["window"] == window and arm.get("trials", 1) == 1]
     path = locate_output(STORE)
-    replayed = set(replay_arms(arms, opener, path, events={window: events}, about_world=about_world).values())
+    replayed = set(replay_recorded(arms, opener, path, events={window: events}, about_world=about_world).values())
     local, names = list_local(), ("runs", "predictions", "replies", "traces")  # the newest first
     own = [run for name in list_names(agents) for run in reversed(find_run(local, name, window))]
     chosen = [run for run in list_local(path) if run.run_id in replayed] + own

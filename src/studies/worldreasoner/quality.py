@@ -9,7 +9,7 @@ import re
 import numpy as np
 import pandas as pd
 
-from daybefore.agents.paths import forecast_from_paths
+from daybefore.agents.simulate import forecast_from_paths
 from daybefore.questions.horizons import SEED, answer_questions, load_series, pose_questions
 from daybefore.questions.moments import place_moments
 from helpers.calendar import find_dates

@@ -1,4 +1,4 @@
-"""What an agent may do at its desk: run bash or Python in the sandbox, and see or change a text file there."""
+"""The tools of an agent in the sandbox: run bash or Python in the sandbox, and see or change a text file there."""
 
 from contextlib import contextmanager, suppress
 

@@ -21,7 +21,7 @@ SEED = 20161010
 """Draws the events of all arms."""
 
 
-def load_arms(path=ROOT / "data/arms.toml"):
+def load_recorded_runs(path=ROOT / "data/arms.toml"):
     """Read the arms, in the order in which they are to be recorded: {arm_id: arm}. Raises ValueError naming the arm."""
     arms = read_settings(path)
     entries = load_entries(wanted=[arm.get("agent") for arm in arms.values()])
@@ -92,14 +92,14 @@ def list_recorded(arm_id, trials=1):
     return facts["seconds"] if facts.get("trials", 1) >= trials else {}
 
 
-def replay_arms(arm_ids, opener, ledger, *, events, about_world=None):
+def replay_recorded(arm_ids, opener, ledger, *, events, about_world=None):
     """Put each arm's agent to the events it was recorded on, its model's replies from the recordings; {arm_id: run_id}.
 
     Everything but the model happens again. `events` maps windows to their tables; `about_world` says in the runs'
     conditions what else the world publishes (`news.describe_articles`). Arms of which nothing is recorded are left out;
     a request that is not recorded is a missing prediction whose reason names the command that would record it.
     """
-    arms, run_ids = load_arms(), {}
+    arms, run_ids = load_recorded_runs(), {}
     entries = load_entries(wanted=[arms[arm_id]["agent"] for arm_id in arm_ids])
     for arm_id in arm_ids:
         arm, n_trials = arms[arm_id], arms[arm_id].get("trials", 1)

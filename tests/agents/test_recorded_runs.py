@@ -2,8 +2,8 @@
 
 import pytest
 
-from daybefore.agents import arms
-from daybefore.agents.arms import list_recorded, load_arms, read_run, replay_arms, select_events
+from daybefore.agents import recorded_runs
+from daybefore.agents.recorded_runs import list_recorded, load_recorded_runs, read_run, replay_recorded, select_events
 from daybefore.agents.registry import connect_agent
 from daybefore.models.llm import open_door
 from daybefore.models.recordings import pack_recordings
@@ -20,7 +20,7 @@ def events():
 
 
 def test_the_arms_of_the_repository_are_whole_and_nest(events):
-    loaded = load_arms()
+    loaded = load_recorded_runs()
     chosen = {
         name: list(select_events(arm, events)["event_id"]) for name, arm in loaded.items() if arm["window"] == "A"
     }
@@ -35,8 +35,10 @@ def test_the_arms_of_the_repository_are_whole_and_nest(events):
 
 
 def test_a_replay_with_a_closed_door_is_what_was_recorded(provider, reach, monkeypatch, world, events, tmp_path):
-    monkeypatch.setattr(arms, "load_arms", lambda: {"mock-A": ARM, "never-A": ARM})
-    monkeypatch.setattr(arms, "load_entries", lambda wanted=(): dict.fromkeys(wanted, ENTRY))  # one of the reader's own
+    monkeypatch.setattr(recorded_runs, "load_recorded_runs", lambda: {"mock-A": ARM, "never-A": ARM})
+    monkeypatch.setattr(
+        recorded_runs, "load_entries", lambda wanted=(): dict.fromkeys(wanted, ENTRY)
+    )  # one of the reader's own
     reach()  # sets where writes go
     provider.answer = lambda asked: {"content": rf"\boxed{{{'AB'[len(asked['messages'][0]['content']) % 2]}}}"}
     door = open_door("mock-A", live=True, connection={"api_base": provider.address}, environment={})
@@ -47,7 +49,7 @@ def test_a_replay_with_a_closed_door_is_what_was_recorded(provider, reach, monke
     pack_recordings("mock-A", {"seconds": dict.fromkeys(made, 1.0)})
     assert 2 == len(provider.asked) == len(list_recorded("mock-A")) == read_run("mock-A")["n_recordings"]
     path = tmp_path / "ledger.sqlite"
-    ids = replay_arms(["mock-A", "never-A"], world, path, events={"A": events})
+    ids = replay_recorded(["mock-A", "never-A"], world, path, events={"A": events})
     assert list(ids) == ["mock-A"], "an arm of which nothing is recorded is left out"
     assert len(provider.asked) == 2, "no request"
     for row in read_runs(path, "replies").to_dict("records"):

@@ -6,8 +6,8 @@ import pytest
 from builders import needs_sandbox
 
 from daybefore.agents.box import Limits
-from daybefore.agents.desk import call_tool
 from daybefore.agents.sandbox import open_sandbox
+from daybefore.agents.tools import call_tool
 
 
 @pytest.fixture(scope="module")

@@ -237,6 +237,7 @@ class Agent(Setting):
     knowledge_cutoff_date: Date = None
     model_released_date: Date = None
     search: Text = None
+    tolerance_s: Amount = None
     api_base: allow(
         Annotated[str, StringConstraints(pattern=r"^https?://[^\s/]")],
         "an address: http://127.0.0.1:8000/v1 or https://api.example.com/v1",

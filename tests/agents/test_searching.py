@@ -67,7 +67,7 @@ def test_what_a_search_finds_stands_before_the_question_as_data(reach, provider)
     outcome = forecast(ask_with_pages, reach(), event, world)
     assert world.asked == [("search", event["prompt"], AS_OF)]
     (message,) = provider.asked[0]["messages"]
-    found = "\n\n".join(describe_hit(hit) for hit in (OIL, RAIN))
+    found = "\n\n".join(describe_hit(hit, AS_OF) for hit in (OIL, RAIN))
     assert message["content"] == read_prompt("found_pages").format(as_of=AS_OF, found=found) + fill_prompt(event)
     assert "Say {as_of}." in message["content"], "what a page says is no blank"
     assert list_steps(outcome) == ["search", "prompt", "model", "answer"]
@@ -95,7 +95,7 @@ def test_a_model_searches_opens_and_answers_in_its_own_order(reach, provider):
     assert "response_format" not in last
     assert [m["role"] for m in last["messages"]] == [*["user", "assistant"] * 3, "user"]
     assert last["messages"][-1]["content"] == read_prompt("final_line").format(answer_format=describe_answer(event))
-    assert last["messages"][2]["content"] == "\n\n".join(describe_hit(hit) for hit in (OIL, RAIN)[:N_HITS])
+    assert last["messages"][2]["content"] == "\n\n".join(describe_hit(hit, AS_OF) for hit in (OIL, RAIN)[:N_HITS])
 
 
 @pytest.mark.parametrize("address", ["http://later.replay/x", "http://[half", "", "  "])

@@ -8,6 +8,7 @@ import pytest
 from internet import open_internet
 from web.test_open_web import KEYS, write_page
 
+from daybefore.agents.registry import check_agent
 from daybefore.commands.main import carry_out
 from daybefore.commands.protocols import main as report
 from daybefore.models.transport import load_litellm
@@ -121,3 +122,10 @@ def test_a_provider_without_key_or_of_no_name_is_told_before_anything_is_asked(a
     with pytest.raises(SystemExit, match="no price is known for a search by brave"):
         ask("--ceiling", "1", search="brave")
     assert provider.asked == [] and ask.web.asked == []
+    with pytest.raises(ValueError, match="tolerance_s: it is of an agent that searches the open web; add search"):
+        check_agent("mine", {"model": "openai/mock-1", "tolerance_s": 5})
+
+
+def test_a_tolerance_is_declared_in_the_runs_condition(ask):
+    found = ask("--yes", tolerance_s=300)
+    assert found["condition"] == "searches with tavily; pages read up to 300 s after as_of"

@@ -7,6 +7,7 @@ from daybefore.scoring.leaks import flag_rows
 
 AS_OF = "2026-03-02T00:00:00+08:00"
 PAGE = "Harbour (https://news.example/a), published 2026-02-20:\n{}"
+READ = "by 2026-03-02T{}+08:00, when it was read"
 EVENT = {"event_id": "e", "kind": "number", "options": None}
 PROMPT = "At what level will the harbour index close on 2026-03-09? On 2026-02-27 it stood at 1500.25."
 
@@ -33,6 +34,11 @@ def audit(shown=(), reply="", rationale=None, value="1523.4", kind="number"):
         ({"shown": [PAGE.format("It stood at 1500.25.")], "value": "1500.25"}, {}),  # the question says so
         ({"shown": [PAGE.format("It stood at 152.")], "value": "152"}, {}),  # too few digits to tell
         ({"shown": [PAGE.replace("02-20", "03-05").format("Quiet.")]}, {"page": "2026-03-05", "date": "2026-03-05"}),
+        (
+            {"shown": [PAGE.replace("2026-02-20", READ.format("00:00:07")).format("Quiet.")]},
+            {"page": "2026-03-02T00:00:07+08:00"},
+        ),
+        ({"shown": [PAGE.replace("2026-02-20", "2026-03-02").format("Quiet.")]}, {}),
         ({"shown": [PAGE.format("On March 12, 2026 it fell.")]}, {"date": "2026-03-12"}),
         ({"reply": "As reported on 10 March 2026"}, {"date": "2026-03-10"}),
         ({"rationale": "It was 2026-03-11 when"}, {"date": "2026-03-11"}),

@@ -1,6 +1,7 @@
 """A guest of the open web, on the simulated internet: robots, paces of threads, bounds, and what is never asked."""
 
 import threading
+import time
 
 import pandas as pd
 import pytest
@@ -83,9 +84,28 @@ def test_capitals_become_https_and_a_long_robots_is_cut(web):
     assert Guest(web.now, pace_s=0).get("HTTP://www.example.org/a")[2] == b"www.example.org/a"
     web.sites["www.example.org"] = lambda asked: (200, {}, "User-agent: *\nDisallow: /private\n" + "#" * 900_000)
     guest = Guest(web.now, pace_s=0)
-    assert len(guest._read_robots("www.example.org")) == 500_000
+    assert len(guest._read_robots("www.example.org", time.monotonic() + 30)) == 500_000
     with pytest.raises(GatewayError, match="does not allow"):
         guest.get("https://www.example.org/private/x")
+
+
+def test_a_page_and_its_robots_share_one_deadline(web):
+    def dawdle(asked):
+        time.sleep(0.7)
+        return show(asked)
+
+    web.sites["www.example.org"] = dawdle
+    guest, begun = Guest(web.now, pace_s=0, deadline_s=1.0), time.monotonic()
+    with pytest.raises(GatewayError, match="not complete within 1 s") as found:
+        guest.get("https://www.example.org/a")
+    assert found.value.status == "too_slow" and time.monotonic() - begun < 1.3
+    assert guest.get("https://www.example.org/a")[0] == 200  # its robots.txt is known by now
+    guest, begun = Guest(web.now, pace_s=5, deadline_s=1.0), time.monotonic()
+    with pytest.raises(GatewayError, match="not complete"):  # the host's pause leaves no time for the page
+        guest.get("https://www.example.org/b")
+    assert time.monotonic() - begun < 1.3
+    time.sleep(0.3)
+    assert not [one for one in web.asked if one.path == "/b"]
 
 
 def test_a_host_that_asks_for_patience_until_the_year_9999_gets_a_day(web):

@@ -10,11 +10,12 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 from builders import read_cases
-from hypothesis import example, given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from internet import open_internet
 from sites import make_archive
 
+from daybefore.agents.searching import describe_hit
 from daybefore.models.failures import LlmError
 from daybefore.models.llm import open_door
 from daybefore.models.transport import load_litellm
@@ -95,7 +96,8 @@ def web(tmp_path, monkeypatch):
 
 def open_web(provider, run_id="mine-A", **settings):
     pages = Replay({})
-    web = OpenWeb(provider, open_door(run_id, live=True, wait_s=0.01, **settings), Web(pages, {}, keeps_pages=True))
+    web = OpenWeb(provider, open_door(run_id, live=True, wait_s=0.01, **settings))
+    web.join(Web(pages, {}, keeps_pages=True))
     web.guest.pace_s = 0.0
     web.archive.session.rate_limts = {}
     return web
@@ -144,12 +146,16 @@ def test_now_a_provider_is_shown_and_a_page_read_as_it_stands(web, doors):
     doors.append(world := open_web("perplexity"))
     hits = world.search("oslo", now, n=20)
     dates = {hit.url: hit.published_at[:10] for hit in hits}
-    assert dates["https://news.example/undated"] == "" and dates["https://news.example/good"] == "2026-02-20"
+    assert dates["https://news.example/good"] == "2026-02-20"
+    read = pd.Timestamp(next(hit for hit in hits if hit.url.endswith("undated")).published_at)
+    assert pd.Timestamp(now) <= read <= pd.Timestamp.now("UTC")
     sent = json.loads(next(one for one in web.asked if one.method == "POST").body)
     assert set(sent) == {"query", "max_results"}
     hit = world.open("http://news.example/old", now, "today")
-    assert hit.text.startswith("It is like this today") and hit.published_at == "2026-02-20T00:00:00+08:00"
-    assert world.open("https://news.example/new", now).published_at == ""
+    assert hit.text.startswith("It is like this today") and hit.published_at == "2026-02-20T23:59:59+08:00"
+    new = world.open("https://news.example/new", now)
+    assert pd.Timestamp(now) <= pd.Timestamp(new.published_at) <= pd.Timestamp.now("UTC")
+    assert f"published by {new.published_at}, when it was read:" in describe_hit(new, now)
     for url, status in {
         "https://news.example/private/a": "robots",
         "https://10.0.0.1/": "outside",
@@ -204,27 +210,113 @@ FORMS_OF_TIME = (
     '<meta property="article:published_time" content="{}">',
     '<meta content="{}" property="article:modified_time">',
     '<script type="application/ld+json">{{"datePublished": "{}"}}</script>',
+    '<script type="application/json">{{"updated_at": "{}"}}</script>',
     '<time class="a" datetime="{}">today</time>',
 )
+NOON = pd.Timestamp("2026-03-02T12:00:00Z")
+WRITTEN = {  # how a moment is written: pattern, how long before it, by any zone, what it says may have begun
+    "zoned": ("%Y-%m-%dT%H:%M:%S%z", 0),
+    "minute": ("%Y-%m-%dT%H:%M%z", 60),
+    "local": ("%Y-%m-%dT%H:%M:%S", 26 * 3600),
+    "spaced": ("%Y-%m-%d %H:%M", 26 * 3600 + 60),
+    "day": ("%Y-%m-%d", 50 * 3600),
+    "words": ("%d %B %Y", 50 * 3600),
+}
+HOURS = (14, 8, 0, -5, -12)
 
 
-@given(st.sampled_from(FORMS_OF_TIME), st.integers(-86_400, 86_400), st.sampled_from([0, 8, -5]))
-@example(FORMS_OF_TIME[0], 43_200, 0)  # midnight of the next day
-@example(FORMS_OF_TIME[3], 14_400, 8)
-def test_a_page_of_a_second_later_is_refused_whatever_the_form_of_its_time(form, seconds, hours):
-    as_of = pd.Timestamp("2026-03-02T12:00:00Z")
-    moment = as_of + pd.Timedelta(seconds=seconds)
-    written = moment.tz_convert(f"{hours:+03}:00").isoformat()
-    body = write_page("Oslo.").replace("</title>", f"</title>{form.format(written)}").encode()
-    world = OpenWeb("tavily", None, None)
-    world.guest = SimpleNamespace(get=lambda url: (200, {"content-type": "text/html"}, body))
-    try:
-        told = world._read_page("https://news.example/2026/03/01/a", as_of, True)
-    except GatewayError as error:
-        assert error.status == "too_late"
+def read_now(head, kept=(), *, as_of=NOON, after_s=600, tolerance_s=60, path="a"):
+    """Return what a page of some head says that was read so many seconds after a moment, or why it may not be seen."""
+    body = write_page("Oslo.").replace("</title>", f"</title>{head}").encode()
+    world = OpenWeb("tavily", None, tolerance_s)
+    world.guest = SimpleNamespace(get=lambda url: (200, {"content-type": "text/html"} | dict(kept), body))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("daybefore.web.open_web.read_clock", lambda: as_of + pd.Timedelta(seconds=after_s))
+        try:
+            return world._read_page(f"https://news.example/{path}", as_of, True)
+        except GatewayError as error:
+            return error
+
+
+@given(
+    st.sampled_from(FORMS_OF_TIME),
+    st.integers(-200_000, 200_000),
+    st.sampled_from(HOURS),
+    st.sampled_from(sorted(WRITTEN)),
+)
+@example(FORMS_OF_TIME[0], 43_200, 0, "zoned")  # midnight of the next day
+@example(FORMS_OF_TIME[4], 14_400, 8, "zoned")
+@example(FORMS_OF_TIME[0], 300, -12, "local")
+@example(FORMS_OF_TIME[1], 300, -12, "day")
+@settings(max_examples=200)
+def test_no_page_of_a_second_later_passes_whatever_its_time_is_written_like(form, seconds, hours, written):
+    moment = NOON + pd.Timedelta(seconds=seconds)
+    pattern, before_s = WRITTEN[written]
+    told = read_now(form.format(moment.tz_convert(f"{hours:+03}:00").strftime(pattern)))
+    if isinstance(told, GatewayError):
+        assert told.status == "too_late"
+        assert seconds > -before_s - 86_400  # midnight may be its day
     else:
         assert seconds < 0
-        assert not told["published_at"] or pd.Timestamp(told["published_at"]) < as_of
+        assert pd.Timestamp(told["published_at"]) < NOON
+
+
+@given(st.integers(-200_000, 200_000), st.sampled_from(HOURS), st.integers(0, 900), st.integers(0, 900))
+@example(300, -12, 60, 60)
+@example(300, -12, 61, 60)
+def test_what_may_be_later_is_seen_within_the_tolerance_alone_and_stamped_so(seconds, hours, after_s, tolerance_s):
+    local = (NOON + pd.Timedelta(seconds=seconds)).tz_convert(f"{hours:+03}:00").tz_localize(None)
+    read_at = NOON + pd.Timedelta(seconds=after_s)
+    for written in (f"{local:%Y-%m-%dT%H:%M:%S}", f"{local:%Y-%m-%d}", None):
+        head = FORMS_OF_TIME[0].format(written) if written else ""
+        told = read_now(head, after_s=after_s, tolerance_s=tolerance_s)
+        if isinstance(told, GatewayError):
+            assert told.status == ("too_late" if written else "undated")
+        elif pd.Timestamp(told["published_at"]) >= NOON:
+            assert pd.Timestamp(told["published_at"]) == read_at and after_s <= tolerance_s
+        else:
+            assert written and seconds < 0
+
+
+@pytest.mark.parametrize(
+    ("kept", "after_s", "status"),
+    [
+        ({"last-modified": "Mon, 02 Mar 2026 12:00:01 GMT"}, 5, "too_late"),
+        ({"last-modified": "Mon, 02 Mar 2026 12:00:00 GMT"}, 5, "too_late"),
+        ({"last-modified": "Mon, 02 Mar 2026 11:59:59 GMT"}, 5, None),
+        ({"last-modified": "Mon, 02 Mar 2026 11:59:59 GMT"}, 61, "undated"),  # a server's word is no date of a page
+        ({"last-modified": "yesterday"}, 5, None),
+        ({"last-modified": "Mon, 02 Mar 2026 12:00:01 GMT"}, -5, None),  # read before
+        ({}, 60, None),
+        ({}, 61, "undated"),
+    ],
+)
+def test_an_undated_page_passes_by_when_it_was_read_and_never_when_it_changed_later(kept, after_s, status):
+    told = read_now("", kept, after_s=after_s)
+    if status:
+        assert told.status == status
+    else:
+        assert pd.Timestamp(told["published_at"]) == NOON + pd.Timedelta(seconds=after_s)
+
+
+def test_a_day_that_a_page_names_beside_an_earlier_time_counts_too():
+    head = FORMS_OF_TIME[0].format("2026-03-01T08:00:00Z")
+    assert read_now(head)["published_at"] == "2026-03-01T16:00:00+08:00"
+    assert read_now(head + "<p>Updated on March 2, 2026</p>").status == "too_late"
+    assert read_now("", path="2026/03/02/a").status == "too_late"
+    told = read_now("", path="2026/03/01/a")  # a day that has just ended in UTC-12
+    assert told["published_at"] == "2026-03-01T23:59:59+08:00"
+
+
+def test_a_capture_before_the_moment_is_proof_whatever_zone_its_day_is_of(web, doors):
+    doors.append(world := open_web("tavily"))
+    world._fetch_capture = lambda url, as_of: (
+        {"content-type": "text/html", "last-modified": "Mon, 09 Mar 2026 12:00:00 GMT"},
+        write_page("Quiet.", "2026-03-01").encode(),
+        pd.Timestamp("2026-03-01T10:00:00Z"),
+    )
+    told = world._read_page("https://news.example/a", pd.Timestamp(AS_OF), False)
+    assert told["published_at"] == "2026-03-01T18:00:00+08:00"
 
 
 def test_a_run_resumed_hours_later_reads_no_page_as_it_stands(web, doors):

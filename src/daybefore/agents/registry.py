@@ -23,7 +23,7 @@ from daybefore.models.llm import check_model, check_options, open_door
 from daybefore.models.local import LOCAL, SEED, describe_model, find_missing, get_local_name, open_model
 from daybefore.models.recordings import has_news, pack_recordings
 from daybefore.prompts import hash_prompts
-from daybefore.web.open_web import OpenWeb
+from daybefore.web.open_web import TOLERANCE_S, OpenWeb
 from daybefore.web.providers import find_search_problem
 from helpers.faults import check_name, check_object, list_nearest
 from helpers.files import ROOT
@@ -119,6 +119,8 @@ def check_agent(where, entry):
             raise ValueError(f"the method {method} needs a model")
         if "search" in entry and method not in SEARCHING:
             raise ValueError(f"search: the method {method} looks nothing up; use {', '.join(SEARCHING)}")
+        if "tolerance_s" in entry and "search" not in entry:
+            raise ValueError("tolerance_s: it is of an agent that searches the open web; add search")
         if local and local not in MODELS:
             there = ", ".join(LOCAL + name for name in MODELS)
             raise ValueError(f"there is no model {entry['model']!r}; there are {there}")
@@ -162,10 +164,11 @@ def connect_agent(entry, door):
     params = {"method": entry["method"], "options": client.options} | client.limits
     if client.probabilities:
         params["probabilities"], prompts = True, (*prompts, *STATED_PROMPTS)
-    params |= {name: entry[name] for name in ("search", "model_released_date") if name in entry}
+    params |= {name: entry[name] for name in ("search", "tolerance_s", "model_released_date") if name in entry}
     columns = ("category", "framework", "model", "model_family", "knowledge_cutoff_date")
     answer = partial(forecast_with_graph if entry["method"] in GRAPH_METHODS else forecast, ask, client)
-    web = OpenWeb(entry["search"], door) if "search" in entry else None  # which stands beside the world
+    tolerance_s = entry.get("tolerance_s", TOLERANCE_S)
+    web = OpenWeb(entry["search"], door, tolerance_s) if "search" in entry else None  # which stands beside the world
     return {name: entry.get(name) for name in columns} | {
         "forecast": (lambda event, world: answer(event, web.join(world))) if web else answer,
         "model_digest": MODELS[local]["sha256"] if local else None,

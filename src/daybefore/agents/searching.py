@@ -4,6 +4,8 @@ The second of FutureX's categories (3.2.3). Every look-up is as of the event's s
 which sees the web of today: only of events that are still open is it a forecast.
 """
 
+import pandas as pd
+
 from daybefore.agents.prompted import ask_directly, constrain_answer, constrain_json
 from daybefore.agents.prompts import fill_final_line, fill_prompt
 from daybefore.models.failures import LlmError
@@ -61,7 +63,7 @@ def search_web(transcript, world, query, as_of, *, actor=None, n=N_HITS, is_numb
     """
     again = any(step.get("arguments") == {"query": query} for step in transcript.steps)
     hits, first = [] if again else world.search(query, as_of, n), 1 + count_pages(transcript.steps)
-    shown = [f"[{at}] " * is_numbered + describe_hit(hit) for at, hit in enumerate(hits, first)]
+    shown = [f"[{at}] " * is_numbered + describe_hit(hit, as_of) for at, hit in enumerate(hits, first)]
     nothing = "This was searched before; choose other words." if again else "Nothing was found."
     text, pages = "\n\n".join(shown) or nothing, [hit.page_id for hit in hits]
     step = {"content": text, "page_ids": pages if is_numbered else sorted(set(pages))}
@@ -84,7 +86,7 @@ def open_page(transcript, world, address, as_of, *, about="", actor=None, is_num
     number, step = 1 + count_pages(transcript.steps), {"error": None, "page_ids": None}
     try:
         hit = world.open(address.strip(), as_of, about)
-        text, step["page_ids"] = describe_hit(hit), [hit.page_id]
+        text, step["page_ids"] = describe_hit(hit, as_of), [hit.page_id]
     except GatewayError as error:
         text, step["error"] = f"The page cannot be opened: {error}", error.status
     arguments = {"address": address, "about": about}
@@ -92,9 +94,15 @@ def open_page(transcript, world, address, as_of, *, about="", actor=None, is_num
     return f"[{number}] {text}" if is_numbered and step["page_ids"] else text
 
 
-def describe_hit(hit):
-    """Return a passage with its page's title, address and publication date."""
-    return f"{hit.title} ({hit.url}), published {hit.published_at[:10] or 'on an unknown day'}:\n{hit.text}"
+def describe_hit(hit, as_of):
+    """Return a passage with its page's title, address and publication date.
+
+    Of a page that was read after `as_of`, whose date may be any until then, it is the moment at which it was read.
+    """
+    day = hit.published_at[:10] or "on an unknown day"
+    if pd.Timestamp(hit.published_at) >= pd.Timestamp(as_of):
+        day = f"by {hit.published_at}, when it was read"
+    return f"{hit.title} ({hit.url}), published {day}:\n{hit.text}"
 
 
 def call_tool(transcript, world, event, name, arguments, *, actor=None, is_numbered=False):

@@ -58,7 +58,8 @@ def prepare_agent(name, entry, asked, condition, stack, *, deadline_s, ceiling_u
     for and nobody has said how many.
     """
     searches = f"searches with {entry['search']}" if "search" in entry else None
-    condition, prices = "; ".join(filter(None, [condition, searches])), read_prices(entry)
+    tolerance = f"pages read up to {entry['tolerance_s']:g} s after as_of" if "tolerance_s" in entry else None
+    condition, prices = "; ".join(filter(None, [condition, searches, tolerance])), read_prices(entry)
     about = {"condition": condition} if condition else {}
     left = list_left(asked, name, connect_agent(entry, None) | about, deadline_s, again, samples)
     settings = {"deadline_s": deadline_s, "prices": prices, "rereads": set(again) > set(ACCIDENTS)}

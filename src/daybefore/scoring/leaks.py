@@ -8,7 +8,7 @@ import re
 
 import pandas as pd
 
-from helpers.calendar import ZONE, find_dates
+from helpers.calendar import ZONE, find_dates, stamp_moment
 from helpers.files import parse_json
 
 GATE_DAYS = 10
@@ -21,8 +21,8 @@ OPEN_SEARCH = re.compile("searches with|sees the web of today")
 """How the condition of a run reads that searched the open web, by itself or by its provider."""
 
 NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
-DATED = re.compile(r"\), published (\d{4}-\d\d-\d\d):$", re.MULTILINE)
-"""How a search shows an agent a page's date (`agents.searching.describe_hit`)."""
+DATED = re.compile(r"\), published (?:by )?(\d{4}-\d\d-\d\d(?:T[\d:+]+)?)(?:, when it was read)?:$", re.MULTILINE)
+"""How a search shows an agent a page's date, or when it was read (`agents.searching.describe_hit`)."""
 
 OWN_PAGE = ".replay/"
 """What the address of a page of the kit's own web holds: that it was published in time is checked elsewhere."""
@@ -33,9 +33,10 @@ KEY = ["event_id", "sample"]
 def flag_rows(events, answers, predictions, replies, traces):
     """Return the flagged rows of one run: event_id, sample, sign (page, value or date), found (what was seen).
 
-    page: a page that was shown is dated after `as_of`. value: the outcome, a number of `N_DIGITS` significant digits
-    that the question does not hold, stands in what a tool showed. date: a day after `as_of` that the question does not
-    name stands in what a tool showed, the reply or its rationale; an answer that is a date is itself none.
+    page: a page that was shown is dated after `as_of`, or was read at it or later. value: the outcome, a number of
+    `N_DIGITS` significant digits that the question does not hold, stands in what a tool showed. date: a day after
+    `as_of` that the question does not name stands in what a tool showed, the reply or its rationale; an answer that is
+    a date is itself none.
     """
     asked, truth = events.set_index("event_id"), answers.set_index("event_id")["value"]
     shown = traces[traces["step_type"] == "tool"].dropna(subset="content").groupby(KEY)["content"].agg("\n\n".join)
@@ -46,11 +47,11 @@ def flag_rows(events, answers, predictions, replies, traces):
         seen = "\n\n".join(text for text in shown.get(key, "").split("\n\n") if OWN_PAGE not in text)
         own = [said.get(key), row.get("rationale")] if event["kind"] != "date" else []
         texts = [seen, *(text for text in own if isinstance(text, str))]
-        last = pd.Timestamp(row["as_of"]).tz_convert(ZONE).strftime("%Y-%m-%d")
+        last = stamp_moment(row["as_of"])  # which follows its day, and stands before the next
         question = f"{event['prompt']}\n{event['options']}"
         named = list_days(question)
         signs = {
-            "page": [day for day in DATED.findall(seen) if day > last],
+            "page": [day for day in DATED.findall(seen) if day >= last],
             "value": find_value(truth.get(row["event_id"]), seen, question),
             "date": sorted({day for text in texts for day in list_days(text) if day > last} - named),
         }

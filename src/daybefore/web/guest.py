@@ -79,7 +79,8 @@ class CheckedAdapter(HTTPAdapter):
 class Guest:
     """Whoever fetches pages at one moment `now` (aware): keeps robots' answers and the hosts' paces; threads may share.
 
-    `pace_s` are the seconds between two requests to a host, `deadline_s` those that one may take.
+    `pace_s` are the seconds between two requests to a host, `deadline_s` those that a page may take with its host's
+    robots.txt, the pause between the two included.
     """
 
     def __init__(self, now, pace_s=PACE_S, deadline_s=DEADLINE_S):
@@ -96,21 +97,22 @@ class Guest:
         """
         host, url = check_outside(url), secure(url)
         with self.locks.setdefault(host, threading.Lock()):
-            if heeds_robots and not self._is_allowed(host, url):
+            end = time.monotonic() + self.deadline_s
+            if heeds_robots and not self._is_allowed(host, url, end):
                 raise GatewayError("robots", f"robots.txt of {host} does not allow {url}")
-            return self._ask(host, url, dict(headers))
+            return self._ask(host, url, dict(headers), end)
 
-    def _is_allowed(self, host, url):
-        """Say whether a host's robots.txt allows an address; its rules are read and tried within the deadline."""
-        text = self._read_robots(host)
+    def _is_allowed(self, host, url, end):
+        """Say whether a host's robots.txt allows an address; its rules are read and tried before the moment `end`."""
+        text = self._read_robots(host, end)
         try:
             if isinstance(text, str):
-                self.robots[host] = call_within(lambda: Protego.parse(text), self.deadline_s)
-            return call_within(lambda: self.robots[host].can_fetch(url, NAME), self.deadline_s)
+                self.robots[host] = call_within(lambda: Protego.parse(text), end - time.monotonic())
+            return call_within(lambda: self.robots[host].can_fetch(url, NAME), end - time.monotonic())
         except TimeoutError:
             raise GatewayError("too_slow", f"robots.txt of {host} was not read in {self.deadline_s:g} s") from None
 
-    def _read_robots(self, host):
+    def _read_robots(self, host, end):
         """Return a host's robots.txt, read or (the first time) as text; "" where it has none (4xx), or leads elsewhere.
 
         Raises GatewayError where it does not answer: then nothing may be asked (RFC 9309).
@@ -118,15 +120,15 @@ class Guest:
         if host in self.robots:
             return self.robots[host]
         try:
-            status, _, body = self._ask(host, f"https://{host}/robots.txt", {}, MAX_ROBOTS)
+            status, _, body = self._ask(host, f"https://{host}/robots.txt", {}, end, MAX_ROBOTS)
         except GatewayError as error:
             if error.status != "redirect":
                 raise
             return ""
         return body.decode("utf-8", "replace") if status == 200 else ""
 
-    def _ask(self, host, url, headers, cut=None):
-        """Return (status, kept headers, body) of an address, in the host's pace and within the deadline.
+    def _ask(self, host, url, headers, end, cut=None):
+        """Return (status, kept headers, body) of an address, in the host's pace and before `end` (time.monotonic()).
 
         A host that asks for patience (429) is asked nothing more.
         """
@@ -134,11 +136,16 @@ class Guest:
             raise GatewayError("busy", f"{host} asked for patience ({self.busy[host]}); a later run asks it again")
         wanted = self.robots[host].crawl_delay(NAME) if host in self.robots else None
         delay = max(self.pace_s, min(float(wanted or 0), MAX_DELAY_S))
-        time.sleep(max(0.0, self.last.get(host, -math.inf) + delay - time.monotonic()))
+        now = time.monotonic()
+        start = max(now, self.last.get(host, -math.inf) + delay)
+        late = GatewayError("too_slow", f"{url}: not complete within {self.deadline_s:g} s")
+        if start >= end:
+            raise late
+        time.sleep(start - now)
         try:
-            status, kept, body = call_within(lambda: self._follow(host, url, headers, cut), self.deadline_s)
+            status, kept, body = call_within(lambda: self._follow(host, url, headers, end, cut), end - start)
         except TimeoutError:
-            raise GatewayError("too_slow", f"{url}: not complete within {self.deadline_s:g} s") from None
+            raise late from None
         finally:
             self.last[host] = time.monotonic()
         if status == 429:
@@ -148,9 +155,9 @@ class Guest:
             raise GatewayError("down", f"{host} answered {status}")
         return status, kept, body
 
-    def _follow(self, host, url, headers, cut=None):
+    def _follow(self, host, url, headers, end, cut):
         """Return what an address answers; a redirect is followed within its host, by https, and nowhere else."""
-        end, given = time.monotonic() + self.deadline_s, {"timeout": self.deadline_s, "allow_redirects": False}
+        given = {"timeout": self.deadline_s, "allow_redirects": False}
         for _ in range(MAX_HOPS):
             try:
                 with self.session.get(url, headers=headers, stream=True, **given) as response:

@@ -2,7 +2,8 @@
 
 For a moment that is past a provider gives addresses and nothing else: what an agent sees of a page is its newest
 capture in the Internet Archive before that moment, and what says that it is of later is left out. For a moment within
-`providers.CURRENT` of now it is what the provider shows, and the page as it stands.
+`providers.CURRENT` of now it is what the provider shows, and the page as it stands, where that is earlier by every
+reading of its date, or was read within the run's tolerance (`date_live`).
 
 Each search and each page is a request of the agent's client (`models.llm`): recorded without keys, so that nothing is
 asked twice, and counted in costs and ceiling. A search or an archive that does not answer is a transient error.
@@ -17,6 +18,7 @@ from functools import cached_property, partial
 from itertools import islice
 from threading import Lock
 from time import monotonic
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 import pandas as pd
@@ -36,24 +38,36 @@ LIMIT_S = 120.0
 """Seconds that a search, or a page with the wait for its host, may take."""
 
 ARCHIVE, N_CAPTURES, ARCHIVE_S = "https://web.archive.org/web", 20, 30
-TIMED = re.compile(r"\d[T ](\d\d:\d\d(?::[\d.]+)?)(?:Z|[+-]\d\d:?\d\d)$")
-"""A moment with its zone; at midnight it may stand for the day that begins then."""
-MIDNIGHT = re.compile(r"00:00(?::0+(?:\.0+)?)?$")
+TIMED = re.compile(r"[0-9]{4}-\d\d-\d\d[T ]\d\d:\d\d(:[\d.]+)?(Z|[+-]\d\d:?\d\d)?$")
+"""A day with a time, to the minute or the second, and perhaps a zone."""
+MIDNIGHT = re.compile(r"[T ]00:00(:0+(\.0+)?)?(Z|[+-]|$)")
 
-DAY = pd.Timedelta(days=1) - pd.Timedelta(seconds=1)
-"""From a day's first second to its last."""
+DAY, MINUTE = (pd.Timedelta(one) - pd.Timedelta(seconds=1) for one in ("1D", "1min"))
+"""From a day's, or a minute's, first second to its last."""
+
+TOLERANCE_S = 60
+"""Seconds after a moment in which a page as it stands may be read, where the agent's table says nothing else."""
 
 SAID = re.compile(
-    r"""(?:published|modified|updated)(?:_time|time)?["']?\s*(?:content\s*=|:)\s*["']([^"'<>]{10,40})["']"""
+    r"""(?:published|modified|updated)(?:_?(?:time|at|on|date))?["']?\s*(?:content\s*=|:)\s*["']([^"'<>]{10,40})["']"""
     r"""|content\s*=\s*["']([^"'<>]{10,40})["']\s*(?:property|name|itemprop)\s*=\s*["'][^"'<>]{0,40}"""
-    r"""(?:published|modified|updated)(?:_time|time)?["']"""
-    r"""|<time\b[^<>]{0,200}?\bdatetime\s*=\s*["']([^"'<>]{10,40})["']""",
+    r"""(?:published|modified|updated)(?:_?(?:time|at|on|date))?["']"""
+    r"""|<time\b[^<>]{0,200}?\bdatetime\s*=\s*["']([^"'<>]{10,40})["']"""
+    r"""|\b(?:updated|modified)(?:\s+(?:on|at))?:?\s+([^"'<>]{10,40})""",
     re.IGNORECASE,
 )
-"""Where a page says when it was written: its head, linked data, and the elements of time in its text."""
+"""Where a page says when it was written: its head, linked data, in its text elements of time and "updated on"."""
 
 PASSING = ("busy", "down", "too_slow")
 """Failures of the archive (`pages.GatewayError`) that may be gone in a while."""
+
+
+class Reading(NamedTuple):
+    """What a date may mean: its first and last moment in any zone, and its last by the benchmark's clock."""
+
+    first: pd.Timestamp
+    last: pd.Timestamp
+    end: pd.Timestamp
 
 
 class Hits(list):
@@ -67,11 +81,13 @@ class Hits(list):
 class OpenWeb:
     """A world, and beside it the open web as a provider of litellm searches it; `door` is the agent's client.
 
+    `tolerance_s` are the seconds after a moment in which what stands on the web may be read as of it (`date_live`).
     `search`, `open` and `fetch` are those of `session.Web`; everything else is the world's own.
     """
 
-    def __init__(self, provider, door, world=None):
-        self.provider, self.door, self.world = provider, door, world
+    def __init__(self, provider, door, tolerance_s=TOLERANCE_S):
+        self.provider, self.door, self.world = provider, door, None
+        self.tolerance = pd.Timedelta(seconds=tolerance_s)
         self.index, self.lock, self.guest = SearchIndex(self.fetch, []), Lock(), Guest(datetime.now(UTC))
 
     def __getattr__(self, name):
@@ -92,7 +108,7 @@ class OpenWeb:
         told, found, left_out = parse_json(row["content"]), [], Counter()
         for result in told["results"]:
             try:
-                found.append(self._check(result, query, as_of, told["is_current"]))
+                found.append(self._check(result, query, as_of, told.get("read_at")))
             except GatewayError as error:
                 left_out[error.status] += 1
             if len(found) == n:
@@ -118,16 +134,17 @@ class OpenWeb:
     def _is_own(self, url):
         return (urlsplit(url).hostname or "").endswith((".replay", ".test"))  # a planted page is of this machine alone
 
-    def _check(self, result, query, as_of, is_current):
-        """Return the hit of a provider's result. Raises GatewayError for one that may not be seen as of a moment."""
-        first, last = read_date(result["date"])
-        dated = first if is_current else last
-        if dated is not None and dated >= pd.Timestamp(as_of):
-            raise GatewayError("too_late", f"{result['url']}: dated {result['date']}, not earlier than {as_of}")
-        if not is_current:
-            return self.open(result["url"], as_of, query)
-        published_at = stamp_moment(first) if first is not None else ""
-        page = self._keep(result["url"], published_at, result["title"], result["text"])
+    def _check(self, result, query, as_of, read_at):
+        """Return the hit of a provider's result, which was read now (`read_at`) or is to be of a past moment (None).
+
+        Raises GatewayError for one that may not be seen as of the moment.
+        """
+        url, moment, dates = result["url"], pd.Timestamp(as_of), list(filter(None, [read_date(result["date"])]))
+        if read_at is None:
+            refuse_later(url, [date.end for date in dates], moment)
+            return self.open(url, as_of, query)
+        published_at = stamp_moment(date_live(url, dates, pd.Timestamp(read_at), moment, self.tolerance))
+        page = self._keep(url, published_at, result["title"], result["text"])
         return Hit(page.page_id, page.url, result["title"], page.published_at, result["text"][:MAX_OPENED])
 
     def _keep(self, url, published_at, title, text):
@@ -163,24 +180,27 @@ class OpenWeb:
     def _read_page(self, url, as_of, is_today):
         """Return {title, text, published_at} of a page as it stands, or of its newest capture before a moment.
 
-        A capture is of its own moment, or of the date that the page names where that is earlier; a page of today that
-        names none is of "". Raises GatewayError where either is not earlier than `as_of`, and what the fetching does.
+        A capture is of its own moment, or of the date that the page names where that is earlier; neither may reach
+        `as_of`. `date_live` says it of a page as it stands, which may not have been modified since by its server's
+        word either. Raises GatewayError, and what the fetching does.
         """
         if is_today:
             status, kept, body = self.guest.get(url)
+            taken = read_clock()
             if status != 200:
                 raise GatewayError("absent" if status in (404, 410) else "down", f"{url}: the site answered {status}")
-            taken = None
+            if taken >= as_of:
+                refuse_later(url, [read_header(kept, "last-modified")], as_of)
         else:
             kept, body, taken = self._fetch_capture(url, as_of)
-        title, text, (first, last) = read_article(url, kept, body)
-        named = first if is_today else last
-        if spans := read_times(decode_body(body, kept.get("content-type", ""))):
-            named = max(first if is_today else last for first, last in spans)  # the page's own time, not its day
-        moments = [moment for moment in (taken, named) if moment is not None]
-        if moments and max(moments) >= as_of:
-            raise GatewayError("too_late", f"{url}: dated {max(moments):%Y-%m-%d}, not earlier than {as_of}")
-        return {"title": title, "text": text, "published_at": stamp_moment(min(moments)) if moments else ""}
+        title, text, dates = read_article(url, kept, body)
+        if is_today:
+            moment = date_live(url, dates, taken, as_of, self.tolerance)
+        else:
+            ends = [date.end for date in dates]
+            refuse_later(url, ends, as_of)
+            moment = min(taken, max(ends, default=taken))
+        return {"title": title, "text": text, "published_at": stamp_moment(moment)}
 
     def _fetch_capture(self, url, as_of):
         """Return (headers, body, its moment) of a page's newest capture before a moment.
@@ -197,11 +217,11 @@ class OpenWeb:
             raise
         if status != 200:
             raise GatewayError("absent", f"{url}: the archive answered {status} for its capture")
-        with suppress(TypeError, ValueError, OverflowError, IndexError):
-            taken = pd.Timestamp(parsedate_to_datetime(kept.get("memento-datetime")))
-            if taken.tzinfo is not None:
-                return kept, body, taken
-        raise GatewayError("undated", f"{url}: the page is undated, so it may be of later than as_of")
+        taken = read_header(kept, "memento-datetime")
+        if taken is None:
+            raise GatewayError("undated", f"{url}: the page is undated, so it may be of later than as_of")
+        refuse_later(url, [taken], as_of)
+        return kept, body, taken
 
     def _find_capture(self, url, as_of):
         """Return the newest capture (`wayback.CdxRecord`) of an address before a moment."""
@@ -236,58 +256,98 @@ def ask_once(door, model, text, as_of, answer, bound=lambda door, request: 0.0):
         raise LlmError("error", f"{model}: {error.reason}") from None
 
 
+def read_clock():
+    """Return the moment that it is."""
+    return pd.Timestamp.now(UTC)
+
+
+def refuse_later(url, moments, as_of):
+    """Raise GatewayError where one of some moments (or None) is not earlier than `as_of`."""
+    if late := [moment for moment in moments if moment is not None and moment >= as_of]:
+        raise GatewayError("too_late", f"{url}: dated {max(late):%Y-%m-%d}, not earlier than {as_of}")
+
+
+def date_live(url, dates, read_at, as_of, tolerance):
+    """Return the moment of a page as it stands: of its dates (a list of Reading) the last, or when it was read.
+
+    The first where no reading of a date, in any zone, reaches `as_of`. Else, and without a date, the page may have
+    changed until it was read: that must be earlier than `as_of`, or later by the tolerance at most.
+    Raises GatewayError.
+    """
+    refuse_later(url, [date.first for date in dates], as_of)
+    end = max((date.end for date in dates), default=read_at)
+    if dates and max(date.last for date in dates) < as_of:
+        return min(read_at, end)
+    if read_at > as_of + tolerance:
+        status, what = ("too_late", f"dated {end:%Y-%m-%d}") if dates else ("undated", "undated")
+        raise GatewayError(status, f"{url}: {what}, so it may be of later than {as_of}")
+    return read_at
+
+
+def read_header(kept, name):
+    """Return the moment that a header names, the last that it may mean; None without one."""
+    with suppress(TypeError, ValueError, OverflowError, IndexError):
+        return spread(pd.Timestamp(parsedate_to_datetime(kept.get(name))), pd.Timedelta(0)).last
+    return None
+
+
 def read_article(url, kept, body):
-    """Return (title, main text, the first and last moment of its date) of a page; of those who name several the latest.
+    """Return (title, main text, its dates as a list of Reading) of a page.
 
     Raises GatewayError where no text can be read.
     """
     text = decode_body(body, kind := kept.get("content-type", ""))
-    title, dates = read_title(text, kind) or "", (None, None)
+    title, said = read_title(text, kind) or "", list_said(text)
     if "html" in kind:
         import htmldate
         import trafilatura
 
         options = {"original_date": False, "extensive_search": False, "deferred_url_extractor": True}
-        dates = read_date(htmldate.find_date(text, url=url, **options))
+        day = htmldate.find_date(text, url=url, **options)
+        if day and not any(day in one for one in said):  # where the page names a time of that day, it counts
+            said.append(day)
         text = getattr(trafilatura.bare_extraction(text, with_metadata=False), "text", "")
     if not text or not kind.startswith(("text/", "application/json", "application/xhtml")):
         raise GatewayError("absent", f"{url}: no text can be read on it ({kind or 'of no type'})")
-    return title, text[:MAX_TEXT], dates
+    return title, text[:MAX_TEXT], list(filter(None, map(read_date, said)))
 
 
-def read_times(text):
-    """Return (first, last) moment, with zone, of each time at which a page says that it was published or modified.
-
-    The two are one, but for midnight, by which some mean a day.
+def list_said(text):
+    """Return what a page says of when it was published or modified, as it is written.
 
     >>> page = '<meta property="article:modified_time" content="2026-03-02T06:00:00Z">'
-    >>> [str(first) for first, last in read_times(page + '{"datePublished": "2026-03-01"}')]
-    ['2026-03-02 06:00:00+00:00']
+    >>> list_said(page + '{"datePublished": "2026-03-01"}')
+    ['2026-03-02T06:00:00Z', '2026-03-01']
     """
-    said = [next(filter(None, found.groups())).strip() for found in SAID.finditer(text)]
-    return [span for span in map(read_date, filter(TIMED.search, said)) if span[0] is not None]
+    return [next(filter(None, found.groups())).strip() for found in SAID.finditer(text)]
 
 
 def read_date(text):
-    """Return (first, last) moment that a date may mean, (None, None) for what is none; a day is one of UTC+8.
+    """Return the Reading of a date, None for what is none.
 
-    Midnight with a zone is that moment, or any of the day that begins then.
+    A day, and midnight, which may stand for one, lasts until its end; a time without seconds until its minute's.
+    Without a zone all count, from UTC+14 to UTC-12.
 
     >>> [str(moment) for moment in read_date("Mar 2, 2026")]
-    ['2026-03-02 00:00:00+08:00', '2026-03-02 23:59:59+08:00']
-    >>> str(read_date("2026-03-02T09:30:00Z")[1]), read_date("3 days ago")
-    ('2026-03-02 09:30:00+00:00', (None, None))
-    >>> [str(moment) for moment in read_date("2026-03-02T00:00:00Z")]
-    ['2026-03-02 00:00:00+00:00', '2026-03-02 23:59:59+00:00']
+    ['2026-03-02 00:00:00+14:00', '2026-03-02 23:59:59-12:00', '2026-03-02 23:59:59+08:00']
+    >>> str(read_date("2026-03-02T09:30Z").last), read_date("3 days ago")
+    ('2026-03-02 09:30:59+00:00', None)
+    >>> str(read_date("2026-03-02 09:30:00").last), str(read_date("2026-03-02T00:00:00Z").last)
+    ('2026-03-02 09:30:00-12:00', '2026-03-02 23:59:59+00:00')
     """
-    if timed := TIMED.search(text or ""):
-        with suppress(ValueError):
-            moment = pd.Timestamp(text)
-            is_day = MIDNIGHT.match(timed[1])
-            return moment, moment + (DAY if is_day else pd.Timedelta(0))
-    day = next((one for one in find_dates(text or "") if None not in one[:3]), None)
-    first = day and pd.to_datetime(f"{day.year}-{day.month:02}-{day.day:02}", errors="coerce")
-    if first is None or first is pd.NaT:
-        return None, None
-    first = first.tz_localize(ZONE)
-    return first, first + DAY
+    with suppress(ValueError, OverflowError):
+        if timed := TIMED.search(text or ""):
+            length = pd.Timedelta(0) if timed[1] else MINUTE
+            return spread(pd.Timestamp(timed[0]), DAY if MIDNIGHT.search(timed[0]) else length)
+        for day in find_dates(text or ""):
+            if None not in day[:3]:
+                return spread(pd.Timestamp(day.year, day.month, day.day), DAY)
+    return None
+
+
+def spread(moment, length):
+    """Return the Reading of a moment that lasts for so long; without a zone in all zones."""
+    end = moment + length
+    if moment.tzinfo is not None:
+        return Reading(moment, end, end)
+    return Reading(moment.tz_localize("Etc/GMT-14"), end.tz_localize("Etc/GMT+12"), end.tz_localize(ZONE))

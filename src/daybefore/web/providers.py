@@ -8,7 +8,7 @@ import pandas as pd
 from daybefore.limits import count_left
 from daybefore.models.llm import try_often
 from daybefore.models.transport import load_litellm
-from helpers.calendar import ZONE
+from helpers.calendar import ZONE, stamp_moment
 from helpers.faults import list_nearest
 from helpers.files import dump_json
 
@@ -54,14 +54,18 @@ def date_search(provider, as_of, now):
 
 
 def search_provider(provider, door, request, limit, row):
-    """Return the columns of a search's recording: {is_current, results: title, url, text, date}. Raises LlmError."""
+    """Return the columns of a search's recording: {read_at, results: title, url, text, date}. Raises LlmError.
+
+    `read_at` is when the web of today was searched, None where it was asked for what is of a past moment.
+    """
     query, as_of = request["messages"][0]["content"], pd.Timestamp(request["options"]["as_of"])
     is_today = is_current(as_of)
     dated = {} if is_today else date_search(provider, as_of, pd.Timestamp.now(UTC))
     answer = try_often(door, lambda: send_search(provider, query, dated, count_left(limit)), limit, row)
     found = [(one.title or "", one.url, (one.snippet or "")[:MAX_TEXT], one.date) for one in answer.results if one.url]
     results = [dict(zip(("title", "url", "text", "date"), one, strict=True)) for one in found]
-    return tell({"is_current": is_today, "results": results}, price_search(provider))
+    read_at = stamp_moment(pd.Timestamp.now(UTC)) if is_today else None
+    return tell({"read_at": read_at, "results": results}, price_search(provider))
 
 
 def send_search(provider, query, dated, seconds):

@@ -12,12 +12,18 @@ draw("my_agent")                           # the papers' figures with it: the pa
 import os
 import sys
 from importlib.util import find_spec
+from typing import TYPE_CHECKING, Any, NoReturn
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pandas as pd
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C."""
 
 
-def events(question_set="october-2016"):
+def events(question_set: str = "october-2016") -> "pd.DataFrame":
     """Return the questions of a set as a DataFrame (table events of docs/architecture.md)."""
     from daybefore.windows import read_window
     from helpers.question_sets import find_set
@@ -25,7 +31,9 @@ def events(question_set="october-2016"):
     return read_window("events", find_set(question_set).window)
 
 
-def run(agent, question_set="october-2016", limit=None, **settings):
+def run(
+    agent: str | list[str], question_set: str = "october-2016", limit: int | None = None, **settings: Any
+) -> dict[str, dict]:
     """Put an agent (or a list of them) to a set's questions beside the baselines; returns {agent: its results.json}.
 
     `settings` are those of `daybefore run`: ceiling_usd, n_samples, horizon, retry ... Raises ValueError as it does.
@@ -37,7 +45,7 @@ def run(agent, question_set="october-2016", limit=None, **settings):
     return ask(names, find_set(question_set).window, limit, **settings)["agents"]
 
 
-def predictions(agents="", question_set="october-2016"):
+def predictions(agents: str | list[str] = "", question_set: str = "october-2016") -> "pd.DataFrame":
     """Return the predictions of the baselines, the recorded models and the agents named, a row an event and agent."""
     from daybefore.scoring.runs import list_names, load_scores
 
@@ -45,7 +53,7 @@ def predictions(agents="", question_set="october-2016"):
     return made[made["agent_id"].isin(names)].reset_index(drop=True) if names else made
 
 
-def score(predictions, question_set="october-2016"):
+def score(predictions: "pd.DataFrame", question_set: str = "october-2016") -> "pd.DataFrame":
     """Return the scores of predictions: columns event_id and value (JSON text), agent_id and distribution if any.
 
     FutureX 3.4.3; a missing prediction (a blank value) is not dropped: its `score_imputed` is 0.
@@ -60,7 +68,7 @@ def score(predictions, question_set="october-2016"):
     return score_predictions(rows, read_window("answers", window), read_window("events", window))
 
 
-def compare(*agents, question_set="october-2016"):
+def compare(*agents: str, question_set: str = "october-2016") -> dict[str, "pd.DataFrame"]:
     """Return {"pairs", "leaderboard"}, DataFrames of `daybefore compare`, which writes them and a page, too."""
     import pandas as pd
 
@@ -71,7 +79,7 @@ def compare(*agents, question_set="october-2016"):
     return {name: pd.DataFrame(found[name]) for name in ("pairs", "leaderboard")}
 
 
-def draw(agents, question_set=None):
+def draw(agents: str | list[str], question_set: str | None = None) -> dict[str, "Path"]:
     """Draw the papers' figures with these agents; returns {question set: the path of its index page}."""
     from pathlib import Path
 
@@ -82,13 +90,13 @@ def draw(agents, question_set=None):
     return {name: Path(made["folder"]) / "index.html" for name, made in sets.items()}
 
 
-def main():
+def main() -> object:
     """Run the command; says so when another project's package `helpers` stands before ours."""
     try:
         from daybefore.commands.main import main as run_command
     except ImportError:
         spec = find_spec("helpers")
-        place = spec and (spec.origin or next(iter(spec.submodule_search_locations)))
+        place = spec and (spec.origin or next(iter(spec.submodule_search_locations or ())))
         sys.exit(
             f"daybefore: its package `helpers` is wanted, and what Python finds under that name is {place}; install "
             "Daybefore into an environment of its own, and look at PYTHONPATH"
@@ -101,7 +109,7 @@ def main():
         raise
 
 
-def leave():
+def leave() -> NoReturn:
     """End an interrupted process at once: a plain exit takes seconds, in which a model's replies come and are lost."""
     sys.stdout.flush()
     sys.stderr.flush()

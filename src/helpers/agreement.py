@@ -5,9 +5,12 @@ Intervals: Wilson's for shares (few cases, shares near 0 and 1), a bootstrap ove
 """
 
 import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from helpers.means import MIN_CLUSTERS, divide, draw_counts, draw_rows, measure_share, percentile_interval
@@ -26,7 +29,7 @@ READINGS = ("as asked", "criteria in reverse order", "once more")
 """How a judge that is a model must have been asked; a rule says the same each time."""
 
 
-def judge_fit(readings, *, is_fresh, is_rule=False):
+def judge_fit(readings: Sequence[Mapping], *, is_fresh: bool, is_rule: bool = False) -> str:
     """Say whether a judge may be used in a study: fit, unfit or inconclusive. The one definition of it.
 
     `readings` holds, for each of `READINGS` that was made (a rule: its only one), n, n_rarer (cases of the rarer
@@ -42,7 +45,7 @@ def judge_fit(readings, *, is_fresh, is_rule=False):
     return "fit" if is_all else "inconclusive"
 
 
-def compute_kappa(tables):
+def compute_kappa(tables: ArrayLike) -> np.ndarray:
     """Return Cohen's kappa of tables (... x k x k: first side, second side) of counts; NaN where all is one label."""
     tables = np.asarray(tables)
     total = tables.sum(axis=(-2, -1))
@@ -52,7 +55,14 @@ def compute_kappa(tables):
     return divide(agreed - chance, np.where(chance < 1 - 1e-12, 1 - chance, 0))
 
 
-def measure_kappa(first, second, n_labels, rng, n_boot=2000, clusters=None):
+def measure_kappa(
+    first: Sequence | np.ndarray,
+    second: Sequence | np.ndarray,
+    n_labels: int,
+    rng: np.random.Generator,
+    n_boot: int = 2000,
+    clusters: Sequence | None = None,
+) -> tuple[float, float, float]:
     """Return Cohen's kappa of two columns of codes (0 to `n_labels` - 1) as (kappa, low, high), cases drawn anew.
 
     `clusters` (one a case) are drawn whole; of fewer than MIN_CLUSTERS there is no interval. Of no case all are NaN.
@@ -68,26 +78,27 @@ def measure_kappa(first, second, n_labels, rng, n_boot=2000, clusters=None):
     return float(kappa), *percentile_interval(np.array(draws))
 
 
-def measure_judge(flags, truth, rng, n_boot, **about):
+def measure_judge(flags: Iterable, truth: Iterable, rng: np.random.Generator, n_boot: int, **about: bool) -> dict:
     """Return how a judge's flags agree with the truth: n, n_true, n_flagged, precision, recall, kappa with intervals.
 
     The verdict is this one reading's (`judge_fit`, which takes `about`). Cases without a flag (None) are left out.
     NaN are a share of nothing, and kappa's interval where all or none are flagged: it is 0 then in every draw.
     """
     pairs = [(bool(flag), bool(true)) for flag, true in zip(flags, truth, strict=True) if flag is not None]
-    row = {"n": len(pairs), "n_true": sum(t for _, t in pairs), "n_flagged": sum(f for f, _ in pairs)}
+    row: dict[str, Any] = {"n": len(pairs), "n_true": sum(t for _, t in pairs), "n_flagged": sum(f for f, _ in pairs)}
     for name, flagged in (("precision", [t for f, t in pairs if f]), ("recall", [f for f, t in pairs if t])):
         share = measure_share(flagged)
         row |= {name: share["share"], f"{name}_low": share["low"], f"{name}_high": share["high"]}
-    kappa, low, high = measure_kappa(
-        *np.array(pairs).reshape(-1, 2).T, 2, rng, n_boot * (0 < row["n_flagged"] < row["n"])
-    )
+    said, right = np.array(pairs).reshape(-1, 2).T
+    kappa, low, high = measure_kappa(said, right, 2, rng, n_boot * (0 < row["n_flagged"] < row["n"]))
     row |= {"kappa": kappa, "kappa_low": low, "kappa_high": high}
     reading = row | {"n_rarer": min(row["n_true"], row["n"] - row["n_true"])}
     return row | {"verdict": judge_fit([reading], **{"is_fresh": False} | about)}
 
 
-def compare_judges(views, truth, seed, n_boot, rules=()):
+def compare_judges(
+    views: pd.DataFrame, truth: Iterable, seed: int, n_boot: int, rules: Iterable[str] = ()
+) -> pd.DataFrame:
     """Return `measure_judge` of each column of views against the truth, a row a judge; one never asked has n 0.
 
     `rules` names the columns that are rules; who labelled wrote rules or prompts.
@@ -102,32 +113,41 @@ def compare_judges(views, truth, seed, n_boot, rules=()):
     return pd.DataFrame(rows)
 
 
-def compare_labels(read, made, labels, rng, n_boot=2000, clusters=None, **about):
+def compare_labels(
+    read: Iterable,
+    made: Iterable,
+    labels: Iterable,
+    rng: np.random.Generator,
+    n_boot: int = 2000,
+    clusters: Sequence | None = None,
+    **about: bool,
+) -> dict:
     """Return how labels agree with a reader's: n, accuracy, majority (share of the commonest), kappa, low, high.
 
     Traces or their `clusters` are drawn anew; no interval below MIN_DRAWN; kappa is NaN where all are given one label.
     The verdict is that of this one reading (`judge_fit`, with `about`).
     """
-    row = dict.fromkeys("n accuracy majority kappa low high verdict".split(), np.nan)
-    read, made = (pd.Categorical(list(column), categories=list(labels)).codes for column in (read, made))
-    if not len(read):
+    row: dict[str, Any] = dict.fromkeys("n accuracy majority kappa low high verdict".split(), np.nan)
+    labels = list(labels)
+    first, second = (pd.Categorical(list(column), categories=labels).codes for column in (read, made))
+    if not len(first):
         return row | {"n": 0, "verdict": "inconclusive"}
-    kappa, low, high = measure_kappa(read, made, len(labels), rng, n_boot, clusters)
-    low, high = (low, high) if len(read) >= MIN_DRAWN else (np.nan, np.nan)
-    n, n_commonest = len(read), int(np.bincount(read).max())
+    kappa, low, high = measure_kappa(first, second, len(labels), rng, n_boot, clusters)
+    low, high = (low, high) if len(first) >= MIN_DRAWN else (np.nan, np.nan)
+    n, n_commonest = len(first), int(np.bincount(first).max())
     reading = {"n": n, "n_rarer": n - n_commonest, "kappa_low": low, "kappa_high": high}
-    row |= {"n": n, "accuracy": (read == made).mean(), "majority": n_commonest / n}
+    row |= {"n": n, "accuracy": (first == second).mean(), "majority": n_commonest / n}
     row["verdict"] = judge_fit([reading], **{"is_fresh": False} | about)
-    return row if len(set(made)) == 1 else row | {"kappa": kappa, "low": low, "high": high}
+    return row if len(set(second)) == 1 else row | {"kappa": kappa, "low": low, "high": high}
 
 
-def tabulate_confusion(read, made, labels):
+def tabulate_confusion(read: Iterable, made: Iterable, labels: Iterable) -> pd.DataFrame:
     """Return how often each label of the reader (rows) was given which label (columns)."""
     axes = (pd.Categorical(list(column), categories=list(labels)) for column in (read, made))
     return pd.crosstab(*axes, rownames=["the reader's"], colnames=["given"], dropna=False)
 
 
-def weigh_agreement(first, second):
+def weigh_agreement(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return the quadratic weighted kappa of arrays of scores (along the last axis), NaN where both are one constant.
 
     1 minus the mean squared difference over that of all pairs drawn apart (Cohen 1968).
@@ -136,19 +156,21 @@ def weigh_agreement(first, second):
     return 1 - divide(((first - second) ** 2).mean(axis=-1), apart)
 
 
-def correlate_ranks(first, second):
+def correlate_ranks(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return Spearman's rank correlation (along the last axis), NaN where one side is constant."""
     return correlate(*(stats.rankdata(scores, axis=-1) for scores in (first, second)))
 
 
-def correlate(first, second):
+def correlate(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return the correlation of two arrays along the last axis, NaN where one of them does not vary."""
     first, second = (array - array.mean(axis=-1, keepdims=True) for array in (first, second))
     size = np.sqrt((first**2).sum(axis=-1) * (second**2).sum(axis=-1))
     return divide((first * second).sum(axis=-1), np.where(size > 1e-12, size, 0))
 
 
-def compare_scores(first, second, rng, n_boot, clusters=None):
+def compare_scores(
+    first: pd.DataFrame, second: pd.DataFrame, rng: np.random.Generator, n_boot: int, clusters: pd.Series | None = None
+) -> pd.DataFrame:
     """Return, by criterion, how two tables plan x criterion agree on the plans of both, with 95% bootstrap intervals.
 
     Columns rubric, n, kappa (quadratic weights) and spearman with _low and _high. `clusters` maps a plan to what is
@@ -168,7 +190,7 @@ def compare_scores(first, second, rng, n_boot, clusters=None):
     return pd.DataFrame(rows)
 
 
-def combine_views(views, rules):
+def combine_views(views: pd.DataFrame, rules: Mapping) -> pd.DataFrame:
     """Return views (a row a case, a column a judge; True, False or None) with a column for each combination.
 
     `rules` maps a name to (judges, rule), rule one of any, majority, all. A case that one of the judges lacks has None.

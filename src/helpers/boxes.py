@@ -61,14 +61,18 @@ SHOWN = re.compile(r"[xXnN.?…_ ]+|\\?[lc]?dots|<[^<>]*>|" + PLACEHOLDER.patter
 """What stands in a box that only shows the format."""
 
 
+Box = tuple[int, int, str | None]
+"""Where a box begins and ends in a text, and its content, None where it is never closed."""
+
+
 class Unreadable(ValueError):
     """A reply holds no valid answer: a short reason, and optionally a detail."""
 
-    def __str__(self):
+    def __str__(self) -> str:
         return ": ".join(str(part) for part in self.args if part)
 
 
-def strip_thinking(text):
+def strip_thinking(text: str) -> str | None:
     """Return what follows a reply's thinking, without a model's own marks; None where its thinking never ended.
 
     >>> strip_thinking("<think>A?</think>B<|im_end|>"), strip_thinking("[THINK]A? But wait")
@@ -80,7 +84,7 @@ def strip_thinking(text):
     return None if THOUGHT_START.search(after) else SPECIAL.sub("", after)
 
 
-def find_boxes(text):
+def find_boxes(text: str) -> list[Box]:
     """Return [(start, end, content)] of the outermost boxes; content is None where the box is never closed.
 
     >>> find_boxes(r"so \\boxed{\\text{A}} or \\boxed{B")
@@ -103,7 +107,7 @@ def find_boxes(text):
     return boxes
 
 
-def select_boxes(text):
+def select_boxes(text: str) -> list[Box]:
     """Return the last box as a list; with it the boxes that stand beside it, or on list lines just above.
 
     Boxes that only quote the format ("for example ...", "... for a single option", or a placeholder behind an answer)
@@ -136,19 +140,19 @@ def select_boxes(text):
     return group[::-1]
 
 
-def _is_shown(content):
+def _is_shown(content: str | None) -> bool:
     """Say whether a box only shows the format; a letter alone may be an option's."""
     if content is None or re.fullmatch(r"\s*[A-Za-z]\s*", content):
         return False
     return bool(SHOWN.fullmatch(content.strip()[:60]))
 
 
-def _is_example(text, box):
+def _is_example(text: str, box: Box) -> bool:
     start, end, _ = box
     return bool(EXAMPLE_BEFORE.search(text[max(0, start - 30) : start]) or EXAMPLE_AFTER.match(text[end : end + 30]))
 
 
-def _are_joined(text, first, second):
+def _are_joined(text: str, first: Box, second: Box) -> bool:
     between = text[first[1] : second[0]]
     if len(between) > 300:
         return False

@@ -2,7 +2,7 @@
 
 import re
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -14,7 +14,7 @@ ZONE = f"Etc/GMT{-OFFSET:+d}"
 
 
 @lru_cache(maxsize=10_000)
-def stamp_moment(moment):
+def stamp_moment(moment: Any) -> str:
     """Write a moment in the tables' form: ISO, UTC+8.
 
     >>> stamp_moment("2016-10-09T16:00:00Z")
@@ -23,7 +23,7 @@ def stamp_moment(moment):
     return pd.Timestamp(moment).tz_convert(ZONE).isoformat(timespec="seconds")
 
 
-def open_moment(text):
+def open_moment(text: str) -> pd.Timestamp:
     """Return a day or moment that a text names as a `pandas.Timestamp`.
 
     Raises ValueError for a text that names no year: `now`, `today` and 12:30 would read the clock.
@@ -60,7 +60,7 @@ class NamedDate(NamedTuple):
     end: int
 
 
-def find_dates(text):
+def find_dates(text: str) -> list[NamedDate]:
     """Return the dates that a text names, in its order: 2016-10-12, 12th of October 2016, Oct 12, October 2016.
 
     >>> [date[:3] for date in find_dates("From 2016-10-05 to October 9th, 2016, later than in Sept. 2015 or on 3 May")]
@@ -71,19 +71,19 @@ def find_dates(text):
         start, end = match.span()
         if not any(taken[start:end]):
             taken[start:end] = b"\1" * (end - start)
-            part = {"year": None, "day": None} | match.groupdict()
-            year, day = (part[name] and int(part[name]) for name in ("year", "day"))
+            part: dict[str, Any] = {"year": None, "day": None} | match.groupdict()
+            year, day = (int(part[name]) if part[name] else None for name in ("year", "day"))
             found.append(NamedDate(year, number_month(part["month"]), day, start, end))
     return sorted(found, key=lambda date: date.start)
 
 
-def blank_dates(text):
+def blank_dates(text: str) -> str:
     """Return a text with spaces in place of each date that it names, so that all else stays at its place."""
     for date in find_dates(text):
         text = text[: date.start] + " " * (date.end - date.start) + text[date.end :]
     return text
 
 
-def number_month(text):
+def number_month(text: str) -> int:
     """Return the number of a month given by its name, in whole or short, or by digits."""
     return int(text) if text.isdigit() else 1 + [name[:3] for name in MONTHS].index(text[:3].casefold())

@@ -31,7 +31,7 @@ REMARK = re.compile(r"\s\([^()0-9]*\)[\s.]*$")
 """Words in brackets behind a date; what bounds it is looked for before they are left out."""
 
 
-def read_date(text):
+def read_date(text: str) -> str:
     """Return the one date that an answer states, as YYYY-MM-DD.
 
     Raises Unreadable for no full date, several dates, a bound, a day that does not exist, and 05/06/2016, which may
@@ -42,7 +42,8 @@ def read_date(text):
     """
     text = "".join(str(int(char)) if char.isdecimal() else char for char in text)
     text = UNMARKED.sub(lambda found: " {}/{}/{} ".format(*filter(None, found.groups())), DASHES.sub("-", text))
-    rest, found = text, []
+    rest = text
+    found: list[tuple] = []
     for date in find_dates(text):
         if date.year and date.day:
             rest = rest[: date.start] + " " * (date.end - date.start) + rest[date.end :]

@@ -10,10 +10,11 @@ import json
 import math
 import re
 import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
 
 import pandas as pd
 from pydantic import TypeAdapter, ValidationError
@@ -34,19 +35,19 @@ FORMS = {"list_type": "a list", "dict_type": "a table", "model_type": "a table",
 class Problems(ValueError):
     """What is wrong with a person's files: sentences, each with its place; at most `N_SHOWN` are shown."""
 
-    def __init__(self, found):
+    def __init__(self, found: Iterable[str]) -> None:
         self.found = list(found)
         n_more = len(self.found) - N_SHOWN
         super().__init__("\n".join(self.found[:N_SHOWN] + [f"and {n_more} more"] * (n_more > 0)))
 
 
-def raise_all(problems):
+def raise_all(problems: Iterable[str]) -> None:
     """Raise Problems with some sentences, if there are any."""
     if problems := list(problems):
         raise Problems(problems)
 
 
-def suggest(word, known):
+def suggest(word: object, known: Iterable) -> str:
     """Return "; did you mean ...?" with the known word that is nearest, "" when none is near.
 
     >>> suggest("domian", ["domain", "form"]), suggest(5, ["domain"])
@@ -56,7 +57,7 @@ def suggest(word, known):
     return f"; did you mean {near[0]}?" if near else ""
 
 
-def list_nearest(word, known, place):
+def list_nearest(word: object, known: Iterable, place: str) -> str:
     """Return the known word that is nearest, then the first dozen there are; `place` says where the others stand.
 
     >>> list_nearest("b1", ["b"], "x.toml"), list_nearest("?", map(str, range(15)), "x.toml")
@@ -68,7 +69,7 @@ def list_nearest(word, known, place):
     return f"{f'{near} There' if near else '; there'} are {', '.join(names[:N_NAMED]) or 'none'}{rest}"
 
 
-def check_name(what, name):
+def check_name(what: str, name: object) -> str:
     """Return a name that may become a file's. Raises ValueError, saying what it names, for any other.
 
     >>> check_name("agent", "../evil")
@@ -82,19 +83,19 @@ def check_name(what, name):
     raise ValueError(f"{what} {show(name)}: {rule}")
 
 
-def show(value):
+def show(value: object) -> str:
     """Return a value as a sentence shows it, cut where it is long."""
     shown = repr(value)
     return shown if len(shown) <= 100 else f"{shown[:80]}..."
 
 
 @cache
-def open_type(kind):
+def open_type(kind: Any) -> TypeAdapter:
     """Return the validator of a type or model."""
     return TypeAdapter(kind)
 
 
-def find_faults(value, kind):
+def find_faults(value: object, kind: Any) -> list[tuple[tuple, str]]:
     """Return what is wrong with a value by a type or model: [(place as a tuple of names and numbers, words)].
 
     >>> from helpers.tables import Price
@@ -108,7 +109,7 @@ def find_faults(value, kind):
     return []
 
 
-def describe_fault(fault, kind):
+def describe_fault(fault: Mapping, kind: Any) -> tuple[tuple, str]:
     """Return (place, words) of one of pydantic's errors."""
     place, found, said = tuple(part for part in fault["loc"] if part != "[key]"), fault["input"], fault.get("ctx", {})
     if fault["type"] == "missing":
@@ -122,7 +123,7 @@ def describe_fault(fault, kind):
     return place, f"{show(found)} is not {said.get('wanted') or FORMS.get(fault['type'], fault['msg'])}"
 
 
-def list_fields(kind, place):
+def list_fields(kind: Any, place: tuple) -> list[str]:
     """Return the names of the fields that the model at a place of another one has."""
     for name in place:
         kind = kind.model_fields[name].annotation if name in getattr(kind, "model_fields", ()) else kind
@@ -131,7 +132,7 @@ def list_fields(kind, place):
     return [field.alias or name for name, field in getattr(kind, "model_fields", {}).items()]
 
 
-def name_field(place):
+def name_field(place: tuple) -> str:
     """Return a place in an object as a person writes it, lists from 1.
 
     >>> name_field(("templates", 0, "text"))
@@ -140,7 +141,7 @@ def name_field(place):
     return "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
 
 
-def check_object(where, value, kind):
+def check_object(where: str, value: Any, kind: Any) -> Any:
     """Return a value that is of a model's form. Raises Problems with all that is wrong, each with `where` and field.
 
     >>> from helpers.tables import Price
@@ -157,7 +158,7 @@ def check_object(where, value, kind):
 # --- a person's JSON -----------------------------------------------------------------------------------------------
 
 
-def read_text(path):
+def read_text(path: str | Path) -> str:
     """Return the text of a file (.gz too). Raises ValueError that names it, for one too large, broken or not UTF-8."""
     path = Path(path)
     try:
@@ -170,7 +171,7 @@ def read_text(path):
         raise ValueError(f"{path.name} cannot be read ({error})") from None
 
 
-def parse_text(text, place):
+def parse_text(text: str, place: str) -> Any:
     """Return what a text of JSON holds, whole numbers of more than 300 digits as infinite.
 
     Raises ValueError that names the place for what is no JSON, is nested too deep, or holds half a character (a lone
@@ -189,7 +190,7 @@ def parse_text(text, place):
     return value
 
 
-def read_lines(path, find_faults=lambda record: ()):
+def read_lines(path: str | Path, find_faults: Callable = lambda record: ()) -> Iterator[tuple[str, Any]]:
     """Yield (place, object) of a JSON-lines file (.gz too); a place is "file, line n". Empty lines are passed over.
 
     `find_faults(object)` returns what is wrong with one. Raises ValueError with place and the first of these, and what
@@ -208,7 +209,7 @@ def read_lines(path, find_faults=lambda record: ()):
 # --- a person's csv --------------------------------------------------------------------------------------------------
 
 
-def describe_problem(file, row, column, text):
+def describe_problem(file: str, row: int | None, column: str, text: str) -> str:
     """Return one sentence on a wrong cell; `row` counts data rows from 0, None is the header.
 
     >>> describe_problem("answers.csv", 0, "spread", "-1 is below 0")
@@ -217,7 +218,7 @@ def describe_problem(file, row, column, text):
     return f"{file}, row {1 if row is None else row + 2}, column {column}: {text}"
 
 
-def read_sheet(path, needs, *, comments=False, **checks):
+def read_sheet(path: Path, needs: Sequence[str], *, comments: bool = False, **checks: Any) -> pd.DataFrame:
     """Return a csv as text cells, blank where empty, held to `checks` (see `check_sheet`); rows count from 0.
 
     With `comments`, lines that start with # say nothing. Raises Problems, also for a file that is absent (`needs` are
@@ -248,7 +249,15 @@ def read_sheet(path, needs, *, comments=False, **checks):
     return table
 
 
-def check_sheet(file, table, needs, *, filled=(), key=(), words=None):
+def check_sheet(
+    file: str,
+    table: pd.DataFrame,
+    needs: Sequence[str],
+    *,
+    filled: Sequence[str] = (),
+    key: Sequence[str] = (),
+    words: Mapping | None = None,
+) -> Iterator[str]:
     """Yield what is wrong with a table of text cells, a sentence each.
 
     `needs` are columns it cannot do without, `filled` columns without a blank, `key` columns that no two rows share,
@@ -264,7 +273,8 @@ def check_sheet(file, table, needs, *, filled=(), key=(), words=None):
     for column in filled:
         for row in table.index[table[column] == ""]:
             yield describe_problem(file, row, column, "the cell is blank")
-    first, place = {}, next((name for name in reversed(key) if name in needs), None)
+    first: dict[tuple, int] = {}
+    place = next((name for name in reversed(key) if name in needs), "")
     for row, cells in zip(table.index, table[list(key)].to_numpy().tolist() if key else (), strict=False):
         if (at := first.setdefault(tuple(cells), row)) != row:
             yield describe_problem(file, row, place, f"{', '.join(cells)} stands in row {at + 2} already; keep one")
@@ -275,13 +285,13 @@ def check_sheet(file, table, needs, *, filled=(), key=(), words=None):
             yield describe_problem(file, row, column, f"{show(found)} is none of {listed}{suggest(found, known)}")
 
 
-def unescape_cells(table):
+def unescape_cells(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table that `escape_cells` wrote, as it was."""
     texts = [name for name in table if table[name].map(type).eq(str).any()]
     return table.assign(**{name: table[name].str.replace(r"^'(?=[=+@\t\r-])", "", regex=True) for name in texts})
 
 
-def escape_cells(table):
+def escape_cells(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table whose texts no spreadsheet takes for a formula: one that begins like it gets a ' before it.
 
     Numbers stay as they are, also as text.
@@ -290,7 +300,7 @@ def escape_cells(table):
     [["'=1+1", -1], ['-0.5', 2], ["'@x", 3], ['a', 4]]
     """
 
-    def escape(cell):
+    def escape(cell: object) -> object:
         is_formula = isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r"))
         return f"'{cell}" if is_formula and pd.isna(pd.to_numeric(cell, errors="coerce")) else cell
 

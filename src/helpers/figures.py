@@ -6,9 +6,11 @@ back from there, so the index cannot say anything else than the images.
 
 import json
 import sys
+from collections.abc import Mapping
 from html import escape
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import matplotlib as mpl
 import matplotlib.pyplot as plt
@@ -17,6 +19,7 @@ import pandas as pd
 import seaborn as sns
 from IPython.display import Image
 from matplotlib.colors import to_rgba_array
+from matplotlib.figure import Figure
 from PIL import Image as Picture
 from PIL.PngImagePlugin import PngInfo
 
@@ -56,7 +59,7 @@ STYLE = {
 }
 
 
-def use_style():
+def use_style() -> None:
     """Set the kit's look over matplotlib's defaults: a palette for colour-blind readers, fixed sizes, its own font."""
     backend = mpl.get_backend()
     mpl.rcdefaults()
@@ -65,7 +68,19 @@ def use_style():
     mpl.rcParams["font.family"] = ["DejaVu Sans"]
 
 
-def save_figure(fig, name, shown, *, title, source, n, window, status, dates=None, unit=""):
+def save_figure(
+    fig: Figure,
+    name: str,
+    shown: pd.DataFrame,
+    *,
+    title: str,
+    source: str,
+    n: int,
+    window: str,
+    status: str,
+    dates: str | tuple[str, str] | None = None,
+    unit: str = "",
+) -> Image:
     """Write figures/<name>.png and .svg and, as .csv, the numbers shown; return a smaller image for the notebook.
 
     `n` counts what the figure rests on, in a `unit` ("events"); `window` is a question set's name or key, or "";
@@ -99,12 +114,12 @@ def save_figure(fig, name, shown, *, title, source, n, window, status, dates=Non
     return Image(shown_image.getvalue())
 
 
-def name_sets(window):
+def name_sets(window: str) -> str:
     """Return question sets by their names, given by names or keys: "A, june-2026" -> "october-2016, june-2026"."""
     return ", ".join(name_set(key) for key in window.split(", ") if key)
 
 
-def name_set(key):
+def name_set(key: str) -> str:
     """Return the name of a question set given by a name or key; that of a folder elsewhere as it is."""
     try:
         return find_set(key).name
@@ -112,14 +127,14 @@ def name_set(key):
         return key
 
 
-def write_vectors(fig, path, title):
+def write_vectors(fig: Figure, path: Path, title: str) -> None:
     """Write a figure as SVG, its text as text; the same figure gives the same bytes."""
     with mpl.rc_context({"svg.hashsalt": path.stem, "svg.fonttype": "none"}):
         metadata = {"Date": None, "Creator": None, "Title": title}
         fig.savefig(path, format="svg", bbox_inches="tight", metadata=metadata)
 
 
-def write_image(fig, file, texts, dpi):
+def write_image(fig: Figure, file: Any, texts: Mapping, dpi: int) -> None:
     """Write a figure as PNG of 64 colours, a quarter of the bytes of all its shades, with `texts` as its metadata."""
     drawn, metadata = BytesIO(), PngInfo()
     fig.set_dpi(dpi)
@@ -132,7 +147,7 @@ def write_image(fig, file, texts, dpi):
     few.save(file, "PNG", dpi=(dpi, dpi), pnginfo=metadata, optimize=True)
 
 
-def list_colours(fig):
+def list_colours(fig: Figure) -> set[tuple]:
     """Return the opaque colours of a figure's lines, marks and areas, as a set of (red, green, blue) from 0 to 255."""
     given = []
     for artist in fig.findobj(lambda one: hasattr(one, "get_facecolor") or hasattr(one, "get_markerfacecolor")):
@@ -141,7 +156,7 @@ def list_colours(fig):
     return {tuple(round(255 * part) for part in colour[:3]) for colour in given if colour[3] == 1}
 
 
-def reduce_colours(picture, colours):
+def reduce_colours(picture: Any, colours: set[tuple]) -> Picture.Image:
     """Return a picture in a palette, in which each of some colours that it shows is itself, or nearly.
 
     Median cut alone may give two series that are drawn thinly one shade; then these colours take places of their own.
@@ -151,7 +166,7 @@ def reduce_colours(picture, colours):
     shown = sorted({tuple(map(int, drawn[far.argmin()])) for far in apart.values() if far.min() <= 1})
     n = N_COLOURS if 2 * len(shown) < N_COLOURS else 256
     few = picture.quantize(n, Picture.Quantize.MEDIANCUT, dither=Picture.Dither.NONE)
-    kept = np.array([colour for _, colour in few.convert("RGB").getcolors()])
+    kept = np.array([colour for _, colour in few.convert("RGB").getcolors() or ()])
     if len(shown) >= n or all(np.abs(kept - colour).max(axis=1).min() <= 12 for colour in shown):
         return few
     rest = picture.quantize(n - len(shown), Picture.Quantize.MEDIANCUT, dither=Picture.Dither.NONE)
@@ -159,11 +174,11 @@ def reduce_colours(picture, colours):
     for place, colour in enumerate(shown):
         places[(np.array(picture) == colour).all(axis=-1)] = place
     few = Picture.fromarray(places.astype(np.uint8), "P")
-    few.putpalette([part for colour in shown for part in colour] + rest.getpalette())
+    few.putpalette([part for colour in shown for part in colour] + list(rest.getpalette() or ()))
     return few
 
 
-def draw_caption(fig, text):
+def draw_caption(fig: Figure, text: str) -> None:
     """Write a small line under everything the figure holds, at its left edge; the layout is worked out here."""
     if engine := fig.get_layout_engine():
         engine.execute(fig)
@@ -174,7 +189,7 @@ def draw_caption(fig, text):
     fig.text(drawn.x0 / width, (drawn.y0 - 0.08) / height, text, ha="left", va="top", fontsize=8, color="0.35")
 
 
-def write_index(folder=None):
+def write_index(folder: str | Path | None = None) -> pd.DataFrame:
     """Write index.csv, a row for each image under `folder` (default: figures), sorted by name; return the table.
 
     index.html shows the same rows beside the images.
@@ -182,7 +197,7 @@ def write_index(folder=None):
     folder, rows = Path(folder) if folder else locate_output("figures/index.csv").parent, []
     for image in folder.rglob("*.png"):
         with Picture.open(image) as picture:
-            text = picture.text
+            text = picture.info
         facts = json.loads(text["daybefore"])
         facts |= {"title": text["Title"], "source": text["Description"], "window": name_sets(facts["window"])}
         rows.append(facts | {"figure": image.relative_to(folder).with_suffix("").as_posix()})

@@ -11,7 +11,9 @@ import json
 import os
 import sys
 import zlib
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -22,12 +24,12 @@ DRAWN = ("figures/", "data/tables/")
 """What notebooks write of the repository's files."""
 
 
-def locate_output(relative):
+def locate_output(relative: str | Path) -> Path:
     """Return where a file is to be written: under `DAYBEFORE_OUT` if set, else in the repository; makes its folder.
 
     What a notebook draws and tabulates by hand with parameters other than its own goes elsewhere (`find_foreign`).
     """
-    base = os.environ.get("DAYBEFORE_OUT")
+    base: str | Path | None = os.environ.get("DAYBEFORE_OUT")
     if not base and str(relative).startswith(DRAWN):
         base = find_foreign()
     path = Path(base or ROOT) / relative
@@ -35,7 +37,7 @@ def locate_output(relative):
     return path
 
 
-def write_whole(path, content):
+def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file, bytes or text (UTF-8), whole or not at all: on the disk, it takes the old one's place."""
     beside = path.with_name(f"{path.name}.partial")
     with open(beside, "wb") as file:
@@ -46,7 +48,7 @@ def write_whole(path, content):
 
 
 @contextlib.contextmanager
-def write_under(folder):
+def write_under(folder: str | Path) -> Iterator[None]:
     """Send every write of the kit to a folder while the block runs."""
     before = os.environ.get("DAYBEFORE_OUT")
     os.environ["DAYBEFORE_OUT"] = str(Path(folder).resolve())
@@ -57,12 +59,12 @@ def write_under(folder):
         os.environ.update({} if before is None else {"DAYBEFORE_OUT": before})
 
 
-def locate_input(relative):
+def locate_input(relative: str | Path) -> Path:
     """Return a file to read, from `DAYBEFORE_OUT` when it holds one, else from the repository.
 
     Raises FileNotFoundError that says which target makes it.
     """
-    out = os.environ.get("DAYBEFORE_OUT")
+    out: str | Path | None = os.environ.get("DAYBEFORE_OUT")
     if not out and str(relative).startswith(DRAWN):
         out = find_foreign()
     for base in (out, ROOT):
@@ -71,7 +73,7 @@ def locate_input(relative):
     raise FileNotFoundError(f"{relative} is not there; `make figures` builds it")
 
 
-def write_table(name, table, window, room="tables"):
+def write_table(name: str, table: pd.DataFrame, window: str, room: str = "tables") -> Path:
     """Check a table and write it to data/<room>/<window>/<name>.csv.gz; same rows, same bytes. Returns the path.
 
     Raises what `check_table` and `check_held` do.
@@ -84,7 +86,7 @@ def write_table(name, table, window, room="tables"):
     return path
 
 
-def check_held(name, table):
+def check_held(name: str, table: pd.DataFrame) -> None:
     """Raise ValueError for a pages or traces table that holds text of a page whose text is not ours to store.
 
     >>> check_held("pages", pd.DataFrame({"page_id": ["n1"], "title": ["sha256:4e07408562be"]}))
@@ -104,7 +106,7 @@ def check_held(name, table):
         )
 
 
-def read_table(name, window, room="tables"):
+def read_table(name: str, window: str, room: str = "tables") -> pd.DataFrame:
     """Read a stage's table as written by `write_table`; JSON columns stay text (`parse_json` opens them).
 
     Raises FileNotFoundError when it is not there, ValueError naming the file when it is damaged.
@@ -118,7 +120,7 @@ def read_table(name, window, room="tables"):
     return check_table(name, table)
 
 
-def parse_json(cell):
+def parse_json(cell: Any) -> Any:
     """Open a JSON cell; a blank cell is None.
 
     >>> parse_json('["A"]'), parse_json(float("nan")), parse_json("")
@@ -127,21 +129,22 @@ def parse_json(cell):
     return None if cell is None or cell == "" or cell != cell else json.loads(cell)
 
 
-def parse_object(text):
+def parse_object(text: str | None) -> dict:
     """Return the JSON object that a text holds, {} when it holds none.
 
     >>> parse_object('{"a": 1}'), parse_object("[1]"), parse_object("I think"), parse_object(None)
     ({'a': 1}, {}, {}, {})
     """
+    text = text or ""
     try:
-        value = json.loads(text or "")
+        value = json.loads(text)
     except ValueError:
         return {}
     value = clean_value(value) if "\\ud" in text.lower() else value
     return value if isinstance(value, dict) else {}
 
 
-def clean_value(value):
+def clean_value(value: Any) -> Any:
     """Return a value (text, numbers, numpy's too, lists and dicts of them) as JSON and SQLite can hold it.
 
     Half a surrogate pair becomes "?", a whole number that no 64 bits hold a float, one that is not finite None.
@@ -161,7 +164,7 @@ def clean_value(value):
     return value
 
 
-def dump_json(value):
+def dump_json(value: object) -> str | None:
     """Write a value as compact JSON with sorted keys, so equal values are equal text; None is a blank cell.
 
     >>> dump_json({"b": 1, "a": "é"})
@@ -170,7 +173,7 @@ def dump_json(value):
     return None if value is None else json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
-def hash_text(text, length=64):
+def hash_text(text: str, length: int = 64) -> str:
     """Return the first `length` hex digits of a text's sha256.
 
     >>> hash_text("a", 8)

@@ -7,8 +7,10 @@ at once; the file is for a local disk (its write-ahead log needs shared memory).
 import html
 import json
 import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -18,7 +20,7 @@ COLUMNS = ("person", "item", "at")
 
 
 @contextmanager
-def open_answers(path):
+def open_answers(path: str | Path) -> Iterator[sqlite3.Connection]:
     """Yield a connection to a file of answers, made where there is none, to one writer; all rows go in or none."""
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     with closing(sqlite3.connect(path, timeout=60, isolation_level=None)) as connection:
@@ -29,7 +31,7 @@ def open_answers(path):
             yield connection
 
 
-def keep_answer(path, person, item, content, at=None):
+def keep_answer(path: str | Path, person: str, item: str, content: dict, at: str | None = None) -> None:
     """Store a dict of what a person filled in for an item, `at` a moment (text). Raises ValueError without a person."""
     if not str(person or "").strip():
         raise ValueError("Say who fills this in.")
@@ -38,7 +40,7 @@ def keep_answer(path, person, item, content, at=None):
         connection.execute("INSERT INTO answers VALUES (?, ?, ?, ?)", row)
 
 
-def read_answers(path, columns=()):
+def read_answers(path: str | Path, columns: Sequence[str] = ()) -> pd.DataFrame:
     """Return all that is kept in a file, in the order in which it was given: person, item, at, and the `columns`."""
     with open_answers(path) as connection:
         rows = connection.execute("SELECT * FROM answers ORDER BY rowid").fetchall()
@@ -46,7 +48,7 @@ def read_answers(path, columns=()):
     return pd.DataFrame(made, columns=[*COLUMNS, *columns])
 
 
-def open_form(items, fields, show, actions):
+def open_form(items: Mapping, fields: Mapping, show: Callable, actions: Mapping[str, Callable]) -> Any:
     """Return a form as a widget: items to choose from, the text of one, its fields and buttons.
 
     items: {id: title}. fields: {name: its choices, or None for free text}. show(id): (HTML, {field: value}) of an item.
@@ -65,12 +67,12 @@ def open_form(items, fields, show, actions):
     }
     shown, said, buttons = widgets.HTML(), widgets.HTML(), [widgets.Button(description=name) for name in actions]
 
-    def fill(change=None):
+    def fill(change: object = None) -> None:
         shown.value, values = show(choice.value)
         for name, field in typed.items():
             field.value = values.get(name, fields[name][0] if fields[name] else "")
 
-    def press(button):
+    def press(button: Any) -> None:
         try:
             said.value, goes_on = actions[button.description](choice.value, {n: f.value for n, f in typed.items()})
         except (ValueError, sqlite3.Error, OSError) as error:

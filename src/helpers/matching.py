@@ -28,7 +28,7 @@ TOKEN = re.compile(
 SIGNS = frozenset("% $ € £".split())
 
 
-def extract_answer(reply):
+def extract_answer(reply: str | None) -> str:
     """Return the final answer a reply states: its last box, else what its last line says after "answer:" or "answer
     is", else the last line.
     """
@@ -37,17 +37,17 @@ def extract_answer(reply):
         boxes = select_boxes(text)
     except Unreadable:  # a box that never ends is no box
         boxes = []
-    line = boxes[-1][2] if boxes else take_final_line(text)
+    line = boxes[-1][2] or "" if boxes else take_final_line(text)
     marked = MARKED.findall(line)
     return (marked[-1] if marked else line).strip(" *_`\"'").removesuffix(".").strip(" *_`\"'")
 
 
-def take_final_line(text):
+def take_final_line(text: str) -> str:
     """Return a text's last line that is not blank."""
     return (text.strip().splitlines() or [""])[-1].strip()
 
 
-def split_tokens(text):
+def split_tokens(text: str | None) -> list[str]:
     """Return a text's tokens, normalised: NFKC, case folded, no punctuation, numbers without thousands separators, a
     plus sign or zeros that say nothing, and without units beside a number.
     """
@@ -59,7 +59,7 @@ def split_tokens(text):
     return tokens
 
 
-def tidy_number(token):
+def tidy_number(token: str) -> str:
     """Return a number without plus sign and without zeros that say nothing; any other token as it is."""
     if not re.fullmatch(r"[-+]?\d+(?:\.\d+)?", token):
         return token
@@ -68,7 +68,7 @@ def tidy_number(token):
     return "-" + number if token[0] == "-" and number != "0" else number
 
 
-def match_answer(reply, truth):
+def match_answer(reply: str | None, truth: str) -> dict:
     """Return how a reply fits the truth: extracted, is_match, is_equal (normalised), is_strict (as written).
 
     Raises ValueError for a truth that nothing is left of when it is normalised.

@@ -6,6 +6,8 @@ same for every column, so that differences keep what the columns share.
 """
 
 import math
+from collections.abc import Collection, Iterable
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,12 +23,16 @@ CLUSTER_COLUMNS = {"cluster_id": "cluster", "source_id": "source"}
 """
 
 
-def divide(top, bottom):
+Strata = Iterable[tuple[float, Any]] | None
+"""Weights with the labels of the rows that each is of (`summarize_clustered`)."""
+
+
+def divide(top: Any, bottom: Any) -> np.ndarray:
     """Return the quotient of two arrays, NaN where the divisor is 0."""
     return np.where(bottom > 0, top, np.nan) / np.where(bottom > 0, bottom, 1)
 
 
-def find_clusters(events):
+def find_clusters(events: pd.DataFrame) -> tuple[pd.Series, str]:
     """Return the cluster of each event, by event_id, and what that is called: cluster, source or event.
 
     The first of `CLUSTER_COLUMNS` that is there counts; where its cell is blank, an event is its own. A `cluster_id`
@@ -40,7 +46,9 @@ def find_clusters(events):
     return ids["event_id"], "event"
 
 
-def summarize_clustered(matrix, clusters=None, strata=None, ends=(-math.inf, math.inf)):
+def summarize_clustered(
+    matrix: Any, clusters: pd.Series | None = None, strata: Strata = None, ends: tuple = (-math.inf, math.inf)
+) -> pd.DataFrame:
     """Return each column's mean with its 95% interval by cluster: mean, low, high, se, p, n, n_clusters.
 
     A jackknife that leaves out one cluster of rows at a time (CR3), with Student's t of G - 1 degrees of freedom for G
@@ -61,8 +69,10 @@ def summarize_clustered(matrix, clusters=None, strata=None, ends=(-math.inf, mat
         raise ValueError(f"row {table.index[codes < 0][0]!r} has no cluster; fill it in, or leave the row out")
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
-    mean = without = there = 0
-    fewest = np.inf
+    mean: Any = 0
+    without: Any = 0
+    there: Any = 0
+    fewest: Any = np.inf
     for weight, labels in [(1, table.index)] if strata is None else strata:
         values = np.where(table.index.isin(labels)[:, None], table, np.nan)[order]
         known = np.isfinite(values)
@@ -77,7 +87,7 @@ def summarize_clustered(matrix, clusters=None, strata=None, ends=(-math.inf, mat
     return pd.DataFrame(found, table.columns)
 
 
-def summarize_jackknife(mean, without, n_clusters, is_enough):
+def summarize_jackknife(mean: Any, without: Any, n_clusters: Any, is_enough: Any) -> pd.DataFrame:
     """Return low, high, se and p of means from what they are without each cluster (clusters x means)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.sqrt((n_clusters - 1) / n_clusters * ((without - mean) ** 2).sum(axis=0))
@@ -90,7 +100,7 @@ def summarize_jackknife(mean, without, n_clusters, is_enough):
     return {"low": mean - half, "high": mean + half, "se": error, "p": p}
 
 
-def logit_interval(summary, lowest, highest):
+def logit_interval(summary: pd.DataFrame, lowest: float, highest: float) -> pd.DataFrame:
     """Return rows of `summarize_clustered` whose low and high stay on the scale of what is averaged.
 
     The interval is that of the logit of the mean's place between `lowest` and `highest`, by the delta method; blank
@@ -107,7 +117,7 @@ def logit_interval(summary, lowest, highest):
     return summary.assign(**ends)
 
 
-def measure_share(flags):
+def measure_share(flags: Collection) -> dict:
     """Return a share with its 95% Wilson interval and n, blank without cases.
 
     >>> {key: round(value, 3) for key, value in measure_share([True, False]).items()}
@@ -120,7 +130,13 @@ def measure_share(flags):
     return {"n": n, "share": hits / n, "low": max(0.0, float(low)), "high": min(1.0, float(high))}
 
 
-def tabulate_groups(rows, clusters, groups=("level", "kind", "domain"), most=1.0, least=0.0):
+def tabulate_groups(
+    rows: pd.DataFrame,
+    clusters: pd.Series,
+    groups: Iterable[str] = ("level", "kind", "domain"),
+    most: float = 1.0,
+    least: float = 0.0,
+) -> pd.DataFrame:
     """Return each agent's mean over all events and by group, with intervals by cluster and by event.
 
     `rows` are scored rows (`scores.select_headline`) with the columns named in `groups`; a score lies between `least`
@@ -141,14 +157,22 @@ AGENT_COLUMNS = "mean low high low_by_event high_by_event n n_asked n_clusters c
 ENDS = AGENT_COLUMNS[1:5]
 
 
-def describe_agents(matrix, imputed, clusters, strata=None, most=1.0, least=0.0):
+def describe_agents(
+    matrix: pd.DataFrame,
+    imputed: pd.DataFrame,
+    clusters: pd.Series,
+    strata: Strata = None,
+    most: float = 1.0,
+    least: float = 0.0,
+) -> pd.DataFrame:
     """Return each agent's mean with intervals by cluster and by event: a row an agent, in `AGENT_COLUMNS`.
 
     `matrix` and `imputed` are scores by event and agent, without and with gaps filled; `strata` as
     `summarize_clustered` has them.
     """
-    how = {"strata": strata, "ends": (least, most)}
-    table, plain = (summarize_clustered(matrix, by, **how).rename_axis("agent_id") for by in (clusters, None))
+    ends = least, most
+    table = summarize_clustered(matrix, clusters, strata, ends).rename_axis("agent_id")
+    plain = summarize_clustered(matrix, None, strata, ends)
     table[["low_by_event", "high_by_event"]] = plain[["low", "high"]]
     table["n_asked"] = imputed.notna().sum()
     table["coverage"] = table["n"] / table["n_asked"].where(table["n_asked"] > 0)
@@ -160,12 +184,12 @@ def describe_agents(matrix, imputed, clusters, strata=None, most=1.0, least=0.0)
 # --- resampling -------------------------------------------------------------------------------------------------------
 
 
-def draw_counts(n, rng, n_boot=2000):
+def draw_counts(n: int, rng: np.random.Generator, n_boot: int = 2000) -> np.ndarray:
     """Return how often each of `n` cases is drawn in each of `n_boot` resamples with replacement (n_boot x n)."""
     return rng.multinomial(n, np.full(n, 1 / n), size=n_boot)
 
 
-def draw_rows(n, rng, n_boot=2000, clusters=None):
+def draw_rows(n: int, rng: np.random.Generator, n_boot: int = 2000, clusters: Any = None) -> list[np.ndarray]:
     """Return bootstrap draws of `n` rows, as arrays draws x places whose draws are equally long.
 
     `clusters` (one a row) are drawn whole; of fewer than MIN_CLUSTERS nothing is drawn.
@@ -180,25 +204,30 @@ def draw_rows(n, rng, n_boot=2000, clusters=None):
     codes, names = pd.factorize(np.asarray(clusters))
     if len(names) < MIN_CLUSTERS:
         return []
-    members, by_length = [np.flatnonzero(codes == code) for code in range(len(names))], {}
+    members = [np.flatnonzero(codes == code) for code in range(len(names))]
+    by_length: dict[int, list] = {}
     for drawn in rng.integers(len(names), size=(n_boot, len(names))):
         rows = np.concatenate([members[code] for code in drawn])
         by_length.setdefault(len(rows), []).append(rows)
     return [np.array(rows) for rows in by_length.values()]
 
 
-def percentile_interval(draws):
+def percentile_interval(draws: np.ndarray) -> tuple[float, float]:
     """Return the 2.5th and 97.5th percentile of bootstrap draws; NaN for none."""
     draws = draws[np.isfinite(draws)]
-    return tuple(float(x) for x in np.percentile(draws, [2.5, 97.5])) if len(draws) else (math.nan, math.nan)
+    if not len(draws):
+        return math.nan, math.nan
+    low, high = np.percentile(draws, [2.5, 97.5])
+    return float(low), float(high)
 
 
-def summarize_means(table, rng, n_boot):
+def summarize_means(table: pd.DataFrame, rng: np.random.Generator, n_boot: int) -> dict:
     """Return each column's mean with its 95% bootstrap interval, one row: name, name_low, name_high for each.
 
     NaN cells are left out; a draw of rows is the same for all columns. A table of one row has no interval.
     """
-    values, row = table.to_numpy(dtype=float), {}
+    values = table.to_numpy(dtype=float)
+    row: dict[str, float] = {}
     draws, there = draw_counts(len(values), rng, n_boot), np.isfinite(values)
     means = divide(draws @ np.where(there, values, 0.0), draws @ there)
     for name, mean, drawn in zip(table, table.mean(), means.T, strict=True):

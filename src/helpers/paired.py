@@ -12,9 +12,12 @@ event where there is no source (`means.summarize_clustered`).
 """
 
 import math
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from helpers.means import find_clusters, summarize_clustered
@@ -31,12 +34,12 @@ AGREES = {"holds": "agrees", "fails": "disagrees", "inconclusive": "inconclusive
 """What a verdict of `judge_interval` says of a paper's statement."""
 
 
-def judge_interval(low, high, bound=0.0):
+def judge_interval(low: float, high: float, bound: float = 0.0) -> str:
     """Say whether an interval lies above a bound (holds), below it (fails), or neither (inconclusive)."""
     return "holds" if low > bound else "fails" if high < bound else "inconclusive"
 
 
-def judge_test(estimate, p):
+def judge_test(estimate: float, p: float) -> str:
     """Say what a two-sided test says of a statement that holds above 0: holds, fails or inconclusive.
 
     >>> judge_test(0.2, 0.01), judge_test(-0.2, 0.01), judge_test(0.2, 0.3), judge_test(0.2, math.nan)
@@ -45,14 +48,16 @@ def judge_test(estimate, p):
     return "inconclusive" if not p < ALPHA else "holds" if estimate > 0 else "fails"
 
 
-def judge_family(table, value="difference", above="holds", below="fails"):
+def judge_family(
+    table: pd.DataFrame, value: str = "difference", above: str = "holds", below: str = "fails"
+) -> pd.DataFrame:
     """Return tests (p, of `value` being 0) with p_holm over all rows and the verdict by it, in these words."""
     table, words = table.assign(p_holm=correct_holm(table["p"])), {"holds": above, "fails": below}
     said = [judge_test(*row) for row in zip(table[value], table["p_holm"], strict=True)]
     return table.assign(verdict=[words.get(verdict, verdict) for verdict in said])
 
 
-def correct_holm(p, n_planned=0):
+def correct_holm(p: pd.Series, n_planned: int = 0) -> pd.Series:
     """Return p-values corrected for their number by Holm's rule (a Series; blanks stay, and are not counted).
 
     Where more tests were planned than could be made, `n_planned` count, those not made as if theirs were the largest.
@@ -65,7 +70,7 @@ def correct_holm(p, n_planned=0):
     return pd.Series(np.minimum(np.maximum.accumulate(raw), 1.0), tested.index).reindex(p.index)
 
 
-def sign_flip_test(differences, clusters=None):
+def sign_flip_test(differences: pd.Series, clusters: pd.Series | None = None) -> float:
     """Return the exact two-sided p of paired differences whose sign is chance (a Series; blanks are left out).
 
     Whole clusters are flipped (each row is its own by default). Blank without differences, or with more than 16
@@ -79,7 +84,7 @@ def sign_flip_test(differences, clusters=None):
     return float((np.abs(signs @ sums) >= abs(sums.sum()) - 1e-9).mean())
 
 
-def score(events, answers, predictions):
+def score(events: pd.DataFrame, answers: pd.DataFrame, predictions: pd.DataFrame) -> pd.DataFrame:
     """Return the scores table (FutureX 3.4.3) of predictions, with the events' level and cluster beside them.
 
     Needs event_id and kind in events (options too, for probabilities), event_id and value (spread, for numbers) in
@@ -102,7 +107,7 @@ def score(events, answers, predictions):
     return scores.merge(told, on="event_id", how="left", validate="many_to_one")
 
 
-def fill_blanks(table, **defaults):
+def fill_blanks(table: pd.DataFrame, **defaults: Any) -> pd.DataFrame:
     """Return a table whose absent columns and blank cells hold these values, one for all rows or one a row."""
     for name, values in defaults.items():
         given = table.get(name, pd.Series(None, table.index)).astype(object)
@@ -110,14 +115,14 @@ def fill_blanks(table, **defaults):
     return table
 
 
-def fill_predictions(predictions):
+def fill_predictions(predictions: pd.DataFrame) -> pd.DataFrame:
     """Return predictions with defaults for what may be left out: run_id the agent's name, sample 0, status."""
     known = np.where(predictions["value"].isna(), "missing", "ok")
     table = fill_blanks(predictions, run_id=predictions["agent_id"], sample=0, status=known)
     return table.assign(sample=pd.to_numeric(table["sample"]).astype(int))
 
 
-def compare(scores, a, b):
+def compare(scores: pd.DataFrame, a: str, b: str) -> pd.DataFrame:
     """Return the paired difference between two agents, a minus b: a row for all events, and one a level.
 
     Each event counts once: a's mean score on it (over samples and runs) minus b's. The 95% interval and p are by the
@@ -137,7 +142,7 @@ def compare(scores, a, b):
     return pd.DataFrame(table, columns=COLUMNS)
 
 
-def pair_agents(rows, a, b):
+def pair_agents(rows: pd.DataFrame, a: str, b: str) -> dict:
     """Return means, difference, intervals, counts and verdict of two agents on one group of scored rows."""
     part = rows[rows["agent_id"].isin([a, b])]
     matrix = build_matrix(part, [a, b])
@@ -151,24 +156,26 @@ def pair_agents(rows, a, b):
     return counts | {"mean_a": means[a], "mean_b": means[b], "verdict": judge_pair(pair)} | pair.to_dict()
 
 
-def judge_pair(pair, p="p"):
+def judge_pair(pair: Any, p: str = "p") -> str:
     """Say who of a row of `compare_pairs` is better, by its p (or by another column, p_holm)."""
     verdict = judge_test(pair["difference"], pair[p])
     return dict(zip(("holds", "fails"), BETTER, strict=True)).get(verdict, verdict)
 
 
-def compute_mde(error, n_clusters):
+def compute_mde(error: ArrayLike, n_clusters: ArrayLike) -> np.ndarray:
     """Return the minimum detectable effect: what a t test with this error finds with `POWER`; NaN if nothing varies."""
     free = np.maximum(np.asarray(n_clusters) - 1, 1)
     return (stats.t.ppf(1 - ALPHA / 2, free) + stats.t.ppf(POWER, free)) * np.where(error == 0, np.nan, error)
 
 
-def list_pairs(names):
+def list_pairs(names: Sequence) -> list[tuple]:
     """Return all pairs of some names, each with those after it: [(name, [others])]."""
     return [(name, names[at + 1 :]) for at, name in enumerate(names[:-1])]
 
 
-def compare_pairs(matrix, clusters=None, pairs=None):
+def compare_pairs(
+    matrix: pd.DataFrame, clusters: pd.Series | None = None, pairs: Iterable[tuple] | None = None
+) -> pd.DataFrame:
     """Return the paired differences between agents, the columns of a matrix of scores by event: a row a pair.
 
     `pairs` lists (agent, [others]), by default every two. Columns: agent_a, agent_b, n (events that both predicted),

@@ -6,8 +6,10 @@ silent (`[assumed]`, each with its reason too), and what it does as words can sa
 """
 
 import tomllib
+from collections.abc import Mapping
 from functools import cache
 from types import MappingProxyType
+from typing import Any
 
 import pandas as pd
 
@@ -19,12 +21,12 @@ STATUSES = {"constants": "printed", "assumed": "assumed", "decisions": "decided"
 """Part of a paper's toml -> what its entries are."""
 
 
-def list_papers():
+def list_papers() -> list[str]:
     """Return the keys of the papers that have constants."""
     return sorted(path.stem for path in FOLDER.glob("*.toml"))
 
 
-def load_paper(key):
+def load_paper(key: str) -> dict:
     """Return a paper's toml as a dictionary: title, constants, assumed, decisions. Raises LookupError for none."""
     path = FOLDER / f"{key}.toml"
     if not path.exists():
@@ -32,7 +34,7 @@ def load_paper(key):
     return dict.fromkeys(STATUSES, {}) | tomllib.loads(path.read_text(encoding="utf-8"))
 
 
-def get_constant(key, name):
+def get_constant(key: str, name: str) -> Any:
     """Return one value of a paper, printed or assumed; a list comes as a tuple, a table as a mapping to read from.
 
     Raises LookupError for an unknown name, and for a decision, which is in words.
@@ -47,20 +49,20 @@ def get_constant(key, name):
 
 
 @cache
-def _read_values(key):
+def _read_values(key: str) -> Mapping:
     paper = load_paper(key)
     entries = paper["constants"] | paper["assumed"]
     return MappingProxyType({name: _freeze(entry["value"]) for name, entry in entries.items()})
 
 
-def _freeze(value):
+def _freeze(value: Any) -> Any:
     """Return a value that its readers can share, since none of them can change it."""
     if isinstance(value, list):
         return tuple(map(_freeze, value))
     return MappingProxyType(value) if isinstance(value, dict) else value
 
 
-def list_constants(key):
+def list_constants(key: str) -> pd.DataFrame:
     """Return a paper's entries as a table: name, value, section, status (printed, assumed or decided), reason."""
     paper = load_paper(key)
     rows = [
@@ -71,12 +73,12 @@ def list_constants(key):
     return pd.DataFrame(rows, columns=["name", "value", "section", "status", "reason"])
 
 
-def list_published(key):
+def list_published(key: str) -> list[str]:
     """Return the names of a paper's printed tables."""
     return sorted(path.stem.removeprefix(f"{key}_") for path in FOLDER.glob(f"{key}_*.csv"))
 
 
-def load_published(key, table, **read):
+def load_published(key: str, table: str, **read: Any) -> pd.DataFrame:
     """Return a printed table as transcribed; a blank cell is one the paper leaves out. `read` goes to pandas.read_csv.
 
     Raises LookupError for an unknown table, naming those that exist.

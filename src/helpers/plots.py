@@ -3,9 +3,13 @@
 Nothing is saved here (`figures.save_figure` does that) and nothing is computed beyond where to draw.
 """
 
+from collections.abc import Iterable, Sequence
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import seaborn as sns
+from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.transforms import offset_copy
 
@@ -15,12 +19,12 @@ BLANK = "no value"
 """What the cross of a missing value is called; a zero is a stroke at 0."""
 
 
-def lighten(colour, share=0.55):
+def lighten(colour: Any, share: float = 0.55) -> tuple:
     """Return a colour moved towards white by a share."""
     return tuple(float(part + (1 - part) * share) for part in to_rgb(colour))
 
 
-def pick_ink(colour):
+def pick_ink(colour: Any) -> str:
     """Return the text colour that can be read on a colour: white on dark ones, else nearly black."""
     red, green, blue = to_rgb(colour)
     return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.5 else "0.15"
@@ -45,26 +49,36 @@ def name_agent(agent_id: str) -> str:
     return agent_id.replace("_", " ")
 
 
-def name_rows(names, counts, form="{} (n = {})"):
+def name_rows(names: Iterable[str], counts: Iterable, form: str = "{} (n = {})") -> list[str]:
     """Return labels of names, underscores as spaces, each with its n."""
     return [form.format(name_agent(name), n) for name, n in zip(names, counts, strict=True)]
 
 
-def measure_reach(table, value, low, high):
+def measure_reach(table: pd.DataFrame, value: str, low: str, high: str) -> np.ndarray:
     """Return how far the ends of intervals lie from their values, as matplotlib takes it (2 x rows, none below 0)."""
     ends = table[[value, low, high]].to_numpy(dtype=float).T
     return np.clip([ends[0] - ends[1], ends[2] - ends[0]], 0, None)
 
 
-def mark_blanks(ax, x, y, shift=(0, 0), transform=None):
+def mark_blanks(ax: Axes, x: Any, y: Any, shift: tuple = (0, 0), transform: Any = None) -> None:
     """Draw a grey cross where a value would stand, moved by a `shift` in points; named once, "no value"."""
     if len(x):
         name = None if BLANK in ax.get_legend_handles_labels()[1] else BLANK
-        place = offset_copy(transform or ax.transData, ax.figure, *shift, units="points")
+        place = offset_copy(transform or ax.transData, ax.get_figure(root=True), shift[0], shift[1], "points")
         ax.plot(x, y, "x", color="0.45", ms=5, mew=1.2, transform=place, label=name, clip_on=False, zorder=3)
 
 
-def draw_intervals(table, ax, *, label, value, low=None, high=None, colour=COLOURS[0], digits=2):
+def draw_intervals(
+    table: pd.DataFrame,
+    ax: Axes,
+    *,
+    label: str,
+    value: str,
+    low: str | None = None,
+    high: str | None = None,
+    colour: Any = COLOURS[0],
+    digits: int = 2,
+) -> Axes:
     """Draw horizontal bars, the first row at the top, with intervals as whiskers and values written at the end.
 
     A zero has a stroke at 0, a blank value a cross. Raises ValueError when the table is empty.
@@ -73,7 +87,7 @@ def draw_intervals(table, ax, *, label, value, low=None, high=None, colour=COLOU
         raise ValueError("nothing to draw: the table is empty")
     places = np.arange(len(table))
     ends = table[value].to_numpy(dtype=float)
-    errors = None if low is None else measure_reach(table, value, low, high)
+    errors = measure_reach(table, value, low, high) if low and high else None
     ax.barh(places, ends, color=colour, height=0.65, xerr=errors, error_kw={"lw": 1.2, "capsize": 3, "ecolor": "0.25"})
     tops = ends if low is None else table[high].fillna(table[value]).to_numpy(dtype=float)
     is_blank = np.isnan(ends)
@@ -81,7 +95,11 @@ def draw_intervals(table, ax, *, label, value, low=None, high=None, colour=COLOU
     mark_blanks(ax, np.zeros(is_blank.sum()), places[is_blank], (6, 0))
     for place, top, end in zip(places, np.nan_to_num(tops), ends, strict=True):
         words, gap = ("no value", 14) if np.isnan(end) else (f"{end:.{digits}f}", 5)
-        look = {"va": "center", "fontsize": 9, "bbox": {"fc": "white", "ec": "none", "pad": 0.5, "alpha": 0.85}}
+        look: dict[str, Any] = {
+            "va": "center",
+            "fontsize": 9,
+            "bbox": {"fc": "white", "ec": "none", "pad": 0.5, "alpha": 0.85},
+        }
         ax.annotate(words, (top, place), (gap, 0), textcoords="offset points", **look)
     ax.set_yticks(places, table[label])
     ax.invert_yaxis()
@@ -90,8 +108,19 @@ def draw_intervals(table, ax, *, label, value, low=None, high=None, colour=COLOU
 
 
 def draw_points(
-    table, ax, *, label, value, low, high, series=None, is_thin=None, colours=COLOURS, absent=None, is_whole=True
-):
+    table: pd.DataFrame,
+    ax: Axes,
+    *,
+    label: str,
+    value: str,
+    low: str,
+    high: str,
+    series: str | None = None,
+    is_thin: str | None = None,
+    colours: Any = COLOURS,
+    absent: str | None = None,
+    is_whole: bool = True,
+) -> Axes:
     """Draw points with their intervals, a line a label, the first at the top; each of a `series` a little lower.
 
     Points of rows where `is_thin` are hollow; what a series lacks is a cross at the left edge, or the words `absent` at
@@ -123,7 +152,9 @@ def draw_points(
         for place in lacking if absent else ():
             words = {"ha": "right", "va": "center", "fontsize": 8, "color": look["color"]}
             words["bbox"] = {"fc": "white", "ec": "none", "pad": 0.5, "alpha": 0.85}
-            ax.text(0.99, place, f"{name}: {absent}" if name else absent, transform=ax.get_yaxis_transform(), **words)
+            ax.text(
+                0.99, place, f"{name}: {absent}" if name else str(absent), transform=ax.get_yaxis_transform(), **words
+            )
         if not absent:
             mark_blanks(ax, np.zeros(len(lacking)), lacking, (5, 0), ax.get_yaxis_transform())
     for place in range(1, len(labels), 2) if len(parts) > 1 else ():
@@ -134,7 +165,9 @@ def draw_points(
     return ax
 
 
-def label_ends(table, ax, *, x, y, label, form="{}", gap=0.045):
+def label_ends(
+    table: pd.DataFrame, ax: Axes, *, x: str, y: str, label: str, form: str = "{}", gap: float = 0.045
+) -> Axes:
     """Write each line's name and value beside its last point, in the row's `colour`; returns the Axes.
 
     `table` has a row a line. Labels are moved until they lie `gap` of the axis's height apart, so that limits and scale
@@ -153,13 +186,24 @@ def label_ends(table, ax, *, x, y, label, form="{}", gap=0.045):
     return ax
 
 
-def draw_reaches(table, ax, places, *, value, low, high, **look):
+def draw_reaches(table: pd.DataFrame, ax: Axes, places: Any, *, value: str, low: str, high: str, **look: Any) -> Axes:
     """Draw values at some places, each with its interval upright through it; `look` is what `ax.errorbar` takes."""
     ax.errorbar(places, table[value], measure_reach(table, value, low, high), **look)
     return ax
 
 
-def draw_grouped(table, ax, *, group, series, value, low=None, high=None, text=None, colours=COLOURS):
+def draw_grouped(
+    table: pd.DataFrame,
+    ax: Axes,
+    *,
+    group: str,
+    series: str,
+    value: str,
+    low: str | None = None,
+    high: str | None = None,
+    text: str | None = None,
+    colours: Any = COLOURS,
+) -> Axes:
     """Draw groups of vertical bars, a bar a series, in the order in which both first occur; intervals as whiskers.
 
     A zero has a stroke at 0, what a series lacks a cross. `text` names a column written above the bars.
@@ -171,7 +215,7 @@ def draw_grouped(table, ax, *, group, series, value, low=None, high=None, text=N
     for at, name in enumerate(names):
         part = table[table[series] == name].set_index(group).reindex(groups)
         ends = part[value].to_numpy(dtype=float)
-        errors = None if low is None else measure_reach(part, value, low, high)
+        errors = measure_reach(part, value, low, high) if low and high else None
         places = np.arange(len(groups)) + (at - (len(names) - 1) / 2) * width
         style = {"lw": 1, "capsize": 2, "ecolor": "0.25"}
         bars = ax.bar(places, ends, width * 0.92, color=colours[at], label=str(name), yerr=errors, error_kw=style)
@@ -185,7 +229,9 @@ def draw_grouped(table, ax, *, group, series, value, low=None, high=None, text=N
     return ax
 
 
-def draw_stacked(table, ax, *, label, parts, colours, names=None):
+def draw_stacked(
+    table: pd.DataFrame, ax: Axes, *, label: str, parts: Sequence[str], colours: Iterable, names: Iterable | None = None
+) -> Axes:
     """Draw a stacked vertical bar a row, a layer a column of `parts`, named `names`.
 
     Layers above 4% of the tallest bar carry their value.

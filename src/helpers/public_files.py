@@ -10,6 +10,7 @@ import hashlib
 import logging
 import os
 import tomllib
+from pathlib import Path
 
 import pandas as pd
 import requests
@@ -25,13 +26,13 @@ MIRROR = "KIT_DATA_MIRROR"
 """Environment variable: a folder that holds the files under their names; a relative one starts at the repository."""
 
 
-def hash_file(path):
+def hash_file(path: str | Path) -> str:
     """Return the sha256 of a file in hex."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def fetch_file(address, sha256, path):
+def fetch_file(address: str, sha256: str, path: Path) -> None:
     """Fetch a file from its address to `path`, unless it is there already; nothing is kept that has another sha256.
 
     Raises requests.RequestException when it does not arrive, ValueError when another file does.
@@ -43,7 +44,7 @@ def fetch_file(address, sha256, path):
     pooch.retrieve(address, known_hash=f"sha256:{sha256}", **options)
 
 
-def load_registry():
+def load_registry() -> dict[str, dict]:
     """Return the public files as a dictionary: name -> title, sha256, licence, retrieved_date, and address or rebuild.
 
     >>> load_registry()["futurex/leaderboard.json"]["licence"]
@@ -68,7 +69,7 @@ def find_entry(source: str) -> dict:
     return entry | {"licence": about.get("licence", "none stated; figures only")}
 
 
-def locate_public(name):
+def locate_public(name: str) -> Path:
     """Return the path of a public file whose sha256 is the registry's, fetching it into the cache when need be.
 
     Raises LookupError for a name the registry lacks, ValueError when a mirror's file has another digest, and
@@ -102,7 +103,7 @@ def locate_public(name):
     raise FileNotFoundError(f"{name} {why}; name a folder that holds it in {MIRROR}, or put it at .cache/public/{name}")
 
 
-def read_public(name):
+def read_public(name: str) -> pd.DataFrame:
     """Return the table data/public/<name>.csv, made from public files. Raises FileNotFoundError when it is not there.
 
     >>> len(read_public("futurex_board"))
@@ -111,7 +112,7 @@ def read_public(name):
     return pd.read_csv(locate_input(f"data/public/{name}.csv"))
 
 
-def describe_source(*names):
+def describe_source(*names: str) -> str:
     """Return what a figure says of the tables of data/public (or public files) it rests on: titles, day of retrieval.
 
     >>> describe_source("futurex_board")

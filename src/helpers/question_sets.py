@@ -10,7 +10,7 @@ import tomllib
 from datetime import date, timedelta
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from helpers.places import ABOUT, list_folders
 
@@ -28,7 +28,7 @@ class QuestionSet(NamedTuple):
     last: str
     about: str
     is_public: bool = False
-    folder: Path | None = None
+    folder: Any = None
 
 
 DEFAULT = "october-2016"
@@ -95,7 +95,7 @@ PUBLIC_WINDOWS = list_windows(is_replay=False)
 """Windows of the kit that are built from public files."""
 
 
-def name_day(day):
+def name_day(day: date) -> str:
     """Return the name of a day's own question set (`day`: a date).
 
     >>> name_day(date(2026, 11, 25)), find_set("day-2026-11-25").window
@@ -104,7 +104,7 @@ def name_day(day):
     return f"day-{day:%Y-%m-%d}"
 
 
-def is_day(window):
+def is_day(window: str) -> bool:
     """Tell whether a window is that of a day's own set."""
     return bool(DAY.fullmatch(window))
 
@@ -128,8 +128,8 @@ def find_set(name: str | Path) -> QuestionSet:
         return QuestionSet(f"day-{iso}", f"D{year}{month}{day}", iso, iso, "a day of one's own benchmark")
     sets = list_sets()
     known = {key.casefold(): one for one in sets for key in (one.name, one.window)}
-    if (found := known.get(text.casefold())) is not None:
-        return found
+    if (one := known.get(text.casefold())) is not None:
+        return one
     if text and (Path(text) / ABOUT).is_file():
         return open_folder(Path(text).resolve())
     from helpers.faults import list_nearest  # here: it takes a second to import
@@ -138,7 +138,7 @@ def find_set(name: str | Path) -> QuestionSet:
     raise ValueError(f"there is no question set {name!r}{list_nearest(text.casefold(), names, 'data/sets/README.md')}")
 
 
-def list_days(window):
+def list_days(window: str | Path) -> list[str]:
     """Return a set's start days as ISO dates; none where its set.toml says none.
 
     >>> list_days("A")[0], len(list_days("october-2016"))

@@ -12,9 +12,10 @@ nothing can be held against raises ValueError, whether or not there is a predict
 """
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
+from typing import Any
 
 import pandas as pd
 
@@ -43,18 +44,22 @@ OMISSION_SCORE = papers.get_constant("futurex", "strict_omission_score")
 TOLERANCE = papers.get_constant("worldreasoner", "quantity_tolerance")
 
 
-def open_cell(cell):
+Options = str | list | None
+"""What is named of several: one, a list, or nothing."""
+
+
+def open_cell(cell: Any) -> Any:
     """Return a JSON cell opened, None of a blank one; a bare number, as a csv reader opens it, as it is."""
     return files.parse_json(cell) if isinstance(cell, str) else None if cell is None or cell != cell else cell
 
 
-def score_multi(prediction, answer):
+def score_multi(prediction: Options, answer: Options) -> float:
     """Score a set of options by its F1 against the right ones, 0 when they share none (FutureX 3.4.3)."""
     named, right = set(_list_items(prediction)), set(_list_right(answer))
     return 2 * len(named & right) / (len(named) + len(right))
 
 
-def score_multi_strict(prediction, answer):
+def score_multi_strict(prediction: Options, answer: Options) -> float:
     """Score a set of options by level 2's rule: 1 exact, half if only some are named, 0 with a wrong one (FutureX 3.3).
 
     The half is taken once an item, however many options are left out.
@@ -63,18 +68,18 @@ def score_multi_strict(prediction, answer):
     return 1.0 if named == right else OMISSION_SCORE if named and named < right else 0.0
 
 
-def _list_items(value):
+def _list_items(value: Options) -> list:
     return [] if value is None else [value] if isinstance(value, str) else list(value)
 
 
-def _list_right(answer):
+def _list_right(answer: Options) -> list:
     """The items of an answer; ValueError for one that has none, or a blank."""
     if not (right := _list_items(answer)) or None in right:
         raise ValueError("the answer names nothing right, or leaves a rank blank, so the event cannot be scored")
     return right
 
 
-def score_ranking(prediction, answer):
+def score_ranking(prediction: Options, answer: Options) -> float:
     """Score an ordered list: 1 if every place is right, else 0.8 times the share of names shared (FutureX 3.4.3).
 
     k is the answer's length. A longer prediction is cut to k, in a shorter one places are empty, a repeated name counts
@@ -88,7 +93,7 @@ def score_ranking(prediction, answer):
     return 1.0 if guess[:k] == truth else OVERLAP_WEIGHT * len(set(guess[:k]) & set(truth)) / k
 
 
-def score_number(prediction, answer, spread):
+def score_number(prediction: float | None, answer: float, spread: float) -> float:
     """Score a number: 1 at the answer, falling quadratically to 0 one `spread` away (FutureX 3.4.3).
 
     `spread` is the outcome's recent standard deviation, in the answer's unit. Where it is zero the score is 1 for the
@@ -107,12 +112,12 @@ def score_number(prediction, answer, spread):
     return 1.0 - miss**2 if miss < 1 else 0.0
 
 
-def measure_miss(prediction, answer):
+def measure_miss(prediction: float, answer: float) -> float:
     """Return the distance of a number from the answer, in its unit, at most MOST."""
     return min(abs(max(-MOST, min(MOST, prediction)) - answer), MOST)
 
 
-def score_quantity(prediction, answer):
+def score_quantity(prediction: float | None, answer: float) -> float:
     """Score a quantity: 1 within a tenth of the answer, else 0 (WorldReasoner F.1); an answer of 0 wants exactly 0."""
     if prediction is None:
         return 0.0
@@ -120,12 +125,12 @@ def score_quantity(prediction, answer):
     return float(gap <= width or math.isclose(gap, width, rel_tol=1e-9))
 
 
-def score_interval(prediction, answer):
+def score_interval(prediction: list[float] | None, answer: float) -> float:
     """Score an interval [low, high]: 1 if the answer lies inside, its ends included, else 0 (WorldReasoner F.1)."""
     return 0.0 if prediction is None else float(prediction[0] <= answer <= prediction[1])
 
 
-def score_date(prediction, answer):
+def score_date(prediction: str | None, answer: str) -> float:
     """Score a date: 1 if it is the answer once both are written as YYYY-MM-DD, else 0 (WorldReasoner F.1).
 
     A prediction that is no full date is wrong.
@@ -139,7 +144,7 @@ def score_date(prediction, answer):
     return 0.0
 
 
-def score_text(prediction, answer, way="is_match"):
+def score_text(prediction: object, answer: object, way: str = "is_match") -> float:
     """Score a short text: 1 if it equals the answer once both are normalised, or holds it as a whole run of tokens.
 
     LiveAgentBench 4.2 (`helpers.matching`, whose other ways of fitting are is_equal and is_strict, as written).
@@ -147,7 +152,7 @@ def score_text(prediction, answer, way="is_match"):
     return float(match_answer(None if prediction is None else str(prediction), str(answer))[way])
 
 
-def score_list(prediction, answer):
+def score_list(prediction: Options, answer: Options) -> float:
     """Score a list: 1 if each item equals one of the answer's once normalised, none left over, in any order, else 0.
 
     LiveAgentBench 4.2.
@@ -169,7 +174,7 @@ def add_up(values: Iterable[float]) -> float:
     return total
 
 
-def score_brier(distribution, answer, options):
+def score_brier(distribution: dict[str, float], answer: Options, options: list[str]) -> float:
     """Return the multi-class Brier error: the sum over options of (probability - outcome) squared; lower is better.
 
     For a single-choice event it lies in [0, 2]; for several right answers each option has its own probability. An
@@ -183,7 +188,7 @@ def score_brier(distribution, answer, options):
     return add_up((distribution.get(option, 0.0) - float(option in right)) ** 2 for option in options)
 
 
-METRICS = {
+METRICS: dict[str, dict[str, Callable]] = {
     "single": {"accuracy": lambda prediction, answer: float(prediction == answer)},
     "multi": {"f1": score_multi, "f1_strict": score_multi_strict},
     "ranking": {"ranking": score_ranking},
@@ -238,11 +243,11 @@ CODE_METRICS = METRICS | {
     "text": {"match": partial(score_text, way="is_equal")},
     "list": {"match": score_list},
 }
-SCORERS = {PAPER_SCORER: METRICS, CODE_SCORER: CODE_METRICS}
+SCORERS: dict[str, dict[str, dict[str, Callable]]] = {PAPER_SCORER: METRICS, CODE_SCORER: CODE_METRICS}
 """Name of a scorer -> kind of event -> metric -> what scores it. Options and numbers: `list_metrics`."""
 
 
-def list_metrics(row: dict, prediction, answer, scorer: str = PAPER_SCORER) -> dict:
+def list_metrics(row: dict, prediction: Any, answer: Any, scorer: str = PAPER_SCORER) -> dict:
     """Return {metric: a function of nothing that scores} of a row's kind, by a scorer's rules (`SCORERS`)."""
     kind = row["kind"]
     metrics = {metric: partial(score, prediction, answer) for metric, score in SCORERS[scorer][kind].items()}
@@ -255,7 +260,7 @@ def list_metrics(row: dict, prediction, answer, scorer: str = PAPER_SCORER) -> d
     return metrics
 
 
-def score_row(row, scorer=PAPER_SCORER):
+def score_row(row: dict, scorer: str = PAPER_SCORER) -> list[dict]:
     """Return the score rows of one prediction joined with its event and answer, as dictionaries."""
     prediction, answer, told = (open_cell(row[name]) for name in ("value", "answer", "distribution"))
     metrics = list_metrics(row, prediction, answer, scorer)
@@ -276,10 +281,10 @@ def score_row(row, scorer=PAPER_SCORER):
     ]
 
 
-def _fill_row(row, metric, score, prediction, answer):
+def _fill_row(row: dict, metric: str, score: Callable, prediction: Any, answer: Any) -> dict:
     """What a metric's row says: score, score_imputed, whether there was a prediction and could be a score, and why."""
     is_missing, is_error = prediction is None, metric in ERRORS
-    filled = {"is_missing": is_missing, "is_scored": True, "reason": None}
+    filled: dict[str, Any] = {"is_missing": is_missing, "is_scored": True, "reason": None}
     filled |= {"score": math.nan, "score_imputed": math.nan}
     if answer is None:
         return filled | {"is_scored": False, "reason": f"no answer: {row['answer_status']}"}
@@ -293,7 +298,9 @@ def _fill_row(row, metric, score, prediction, answer):
     return filled | {"reason": reason, "score_imputed": math.nan if is_error else 0.0}
 
 
-def score_predictions(predictions, answers, events, scorer=PAPER_SCORER):
+def score_predictions(
+    predictions: pd.DataFrame, answers: pd.DataFrame, events: pd.DataFrame, scorer: str = PAPER_SCORER
+) -> pd.DataFrame:
     """Return the scores table: a row a prediction and metric, in the order of `predictions`.
 
     `scorer` names FutureX's rules: the paper's (`futurex_paper`) or its public scorer's (`futurex_code`: a number needs
@@ -321,7 +328,7 @@ def score_predictions(predictions, answers, events, scorer=PAPER_SCORER):
     return tables.check_table("scores", pd.DataFrame(rows, columns=tables.list_columns("scores")))
 
 
-def select_headline(scores, events):
+def select_headline(scores: pd.DataFrame, events: pd.DataFrame) -> pd.DataFrame:
     """Return the scored rows of each event's headline metric, with its level and kind.
 
     Raises ValueError when nothing is left, an event has no level, or scores of two scorers are mixed.
@@ -340,7 +347,7 @@ def select_headline(scores, events):
     return rows.assign(level=rows["level"].astype(int))
 
 
-def build_matrix(rows, agents, value="score"):
+def build_matrix(rows: pd.DataFrame, agents: list[str], value: str = "score") -> pd.DataFrame:
     """Return the mean `value` by event (rows) and agent (columns, in the order of `agents`); NaN where none."""
     matrix = rows.pivot_table(index="event_id", columns="agent_id", values=value, aggfunc="mean", dropna=False)
     return matrix.reindex(columns=agents).sort_index()

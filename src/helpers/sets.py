@@ -85,7 +85,7 @@ class QuestionTables:
     `trials` are empty tables where the set has none.
     """
 
-    def __init__(self, name: str, folder: Path, about: dict[str, Any]):
+    def __init__(self, name: str, folder: Path, about: dict[str, Any]) -> None:
         self.name = name
         self.folder = folder
         self.about = about

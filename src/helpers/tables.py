@@ -6,6 +6,7 @@ toml and objects of JSON by a model (`faults.check_object`). Faults are told as 
 
 import json
 import re
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import date, datetime
 from typing import Annotated, Any
@@ -120,10 +121,10 @@ OPTIONAL = {"runs": ("question_set",)}
 # --- types -----------------------------------------------------------------------------------------------------------
 
 
-def allow(kind, wanted, known=(), test=None):
+def allow(kind: Any, wanted: str, known: tuple = (), test: Callable | None = None) -> Any:
     """Return a pydantic type that also passes a `test`, with words for what it wants, or the words that are `known`."""
 
-    def hold(value, check):
+    def hold(value: Any, check: Callable) -> Any:
         with suppress(ValueError, TypeError, OverflowError, RecursionError):
             value = check(value)
             if test is None or test(value):
@@ -133,19 +134,19 @@ def allow(kind, wanted, known=(), test=None):
     return Annotated[kind, WrapValidator(hold)]
 
 
-def one_of(*words):
+def one_of(*words: Any) -> Any:
     """Return the type of one of some words or numbers."""
     return allow(Any, "", words, lambda value: value in words)
 
 
-def json_of(kind, wanted):
+def json_of(kind: Any, wanted: str) -> Any:
     """Return the type of JSON text of a Python type; a number counts as its own JSON, as a csv reader opens it."""
     return allow(
         Any, wanted, test=lambda cell: isinstance(json.loads(cell) if isinstance(cell, str) else float(cell), kind)
     )
 
 
-def time_of(form, read, wanted):
+def time_of(form: str, read: Callable, wanted: str) -> Any:
     """Return the type of a text of some form that reads as a date or moment that exists."""
     return allow(Any, wanted, test=lambda text: re.fullmatch(form, text) and read(text))
 
@@ -210,12 +211,13 @@ class Setting(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid")
 
 
-def form(*needs, **fields):
+def form(*needs: str, **fields: Any) -> Any:
     """Return the model of a table of settings: its fields with their types, `needs` those that must be there."""
-    return create_model("Form", __base__=Setting, **{n: (t, ... if n in needs else None) for n, t in fields.items()})
+    given: dict[str, Any] = {name: (kind, ... if name in needs else None) for name, kind in fields.items()}
+    return create_model("Form", __base__=Setting, **given)
 
 
-def some(kind):
+def some(kind: Any) -> Any:
     """Return the type of a list of one or more."""
     return Annotated[list[kind], Field(min_length=1)]
 
@@ -245,7 +247,7 @@ class Agent(Setting):
     api_key_env: Text = None
     options: dict[str, Any] = {}
     usd_per_million: Price = None
-    takes: list[one_of("image", "audio")] = None
+    takes: list[one_of("image", "audio")] | None = None
     probabilities: Truth = None
     max_lookups: Positive = None
     max_steps: Positive = None
@@ -276,7 +278,7 @@ class RecordedRun(Setting):
 # --- tables ----------------------------------------------------------------------------------------------------------
 
 
-def list_columns(name):
+def list_columns(name: str) -> list[str]:
     """Return a table's columns, key first.
 
     >>> list_columns("acquisitions")
@@ -286,7 +288,7 @@ def list_columns(name):
     return key + rest.split()
 
 
-def find_wrong(name, column, cells):
+def find_wrong(name: str, column: str, cells: pd.Series) -> Iterator[tuple[int, str]]:
     """Yield (row from 0, what is wrong) for the cells of a table's column that it may not hold; blanks are allowed."""
     by_name = (t for part, t in ENDS.items() if column.endswith(part) or column.startswith(part))
     kind = TYPES.get(f"{name}.{column}") or TYPES.get(column) or next(by_name, None)  # None: a free column
@@ -304,7 +306,7 @@ def find_wrong(name, column, cells):
             yield int(row), wrong[code]
 
 
-def check_table(name, table):
+def check_table(name: str, table: pd.DataFrame) -> pd.DataFrame:
     """Return `table` with the contract's columns in order; extra columns follow, absent ones are blank.
 
     Raises ValueError when a key column is absent, blank or repeated, or for the first cell of a column that holds what

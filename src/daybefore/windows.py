@@ -40,10 +40,10 @@ NEWS = "news/current_events.tar.gz"
 """What agents may search in public windows."""
 
 
-@lru_cache(maxsize=8)
-def build_past(name=FILE):
+@lru_cache(maxsize=1)
+def build_past():
     """Return (events, answers, dropped rows) of window P, shared by all callers; raises what `locate_public` does."""
-    rows, dropped = screen_rows(read_past(locate_public(name)))
+    rows, dropped = screen_rows(read_past(locate_public(FILE)))
     return *build_events(rows), dropped
 
 

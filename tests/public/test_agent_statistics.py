@@ -10,7 +10,7 @@ from builders import AGENTS, needs_public
 
 from helpers.public_files import read_public
 from studies.futurex.effort import measure_revisions, relate_questions, relate_runs
-from studies.worldreasoner.markets import compare_prompts, mark_calls, measure_repeats, rank_repaired
+from studies.worldreasoner.markets import compare_prompts, measure_repeats, rank_repaired
 
 
 def load(name):
@@ -85,16 +85,6 @@ def test_prompts_are_paired_and_repeats_averaged():
     assert repeat["brier_one"] == pytest.approx((0.36 + 0.16) / 2) and repeat["gain"] == pytest.approx(0.01)
 
 
-def test_a_call_is_held_against_the_close_before():
-    days = [("X", "2026-03-02", 10.0), ("X", "2026-03-03", 11.0), ("X", "2026-03-10", 9.0)]
-    rows = pd.DataFrame(
-        [{"source_id": t, "cluster_id": d, "event_id": d, "direction": "down", "is_forecast": True} for t, d, _ in days]
-    )
-    made = mark_calls(rows, pd.Series({d: close for _, d, close in days}))
-    assert made.set_index("event_id")["hit"].to_dict()["2026-03-03"] == 0  # it rose
-    assert made["hit"].isna().sum() == 2  # no close before, and one too far back
-
-
 # --- from the raw files, by a path of its own ------------------------------------------------------------------------
 
 
@@ -165,16 +155,3 @@ def find_columns(rows):
     answer = next(name for name in ("predicted_answer", "prediction", "answer") if name in rows)
     chance = next(name for name in ("confidence", "probability", "predicted_probability", "prob") if name in rows)
     return answer, chance
-
-
-@needs_public
-def test_the_oracles_calls_from_its_files():
-    table = read_public("oracle_calls").query("bin.isna()").set_index(["model", "marking"])
-    marks = pd.DataFrame(load("ai_market_oracle/scores.json.gz")).set_index("prediction_id")
-    calls = pd.DataFrame(load("ai_market_oracle/predictions.json.gz")).set_index("id")
-    both = marks[["direction_correct"]].join(calls)
-    both = both[both["direction"].isin(["up", "down"]) & both["confidence"].notna()]
-    share = both["direction_correct"].astype(float)
-    assert table.loc[("all", "the project's"), "share"] == pytest.approx(share.mean(), abs=1e-6)
-    mine = share[both["model"] == "gpt-4o"].mean()
-    assert table.loc[("GPT-4o", "the project's"), "share"] == pytest.approx(mine, abs=1e-6)

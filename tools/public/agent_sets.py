@@ -1,4 +1,4 @@
-"""Statistics of question sets whose rows may not be passed on: effort, moments, a repair, prompts, repeats, calls."""
+"""Statistics of question sets whose rows may not be passed on: effort, moments, a repair, prompts, repeats."""
 
 import pandas as pd
 
@@ -8,18 +8,14 @@ from public.sets import build as sets
 from public.sets.timeseek import read_summaries
 from studies.futurex.effort import EFFORTS, describe_runs, measure_revisions, relate_questions, relate_runs
 from studies.worldreasoner.markets import (
-    bin_calls,
     compare_prompts,
     compare_tools,
-    mark_calls,
     measure_moments,
     measure_repeats,
     rank_repaired,
 )
 
-FUTURESIM, TIMESEEK, KALSHIBENCH, AIB, ORACLE = (
-    [f"set:{name}"] for name in ("futuresim", "timeseek", "kalshibench", "aib", "oracle")
-)
+FUTURESIM, TIMESEEK, KALSHIBENCH, AIB = ([f"set:{name}"] for name in ("futuresim", "timeseek", "kalshibench", "aib"))
 SOURCES = {
     "futuresim_runs": FUTURESIM,
     "futuresim_effort": FUTURESIM,
@@ -29,7 +25,6 @@ SOURCES = {
     "kalshibench_ranks": KALSHIBENCH,
     "aib_prompts": AIB,
     "aib_repeats": AIB,
-    "oracle_calls": ORACLE,
 }
 VALUES = ("skill", "skill_all", "correct")
 """What a run's effort is held against: skill of what it forecast, of all it was asked, right answers."""
@@ -37,9 +32,9 @@ VALUES = ("skill", "skill_all", "correct")
 
 def build() -> dict[str, pd.DataFrame]:
     """Return the tables of `SOURCES`, from sets that are built anew below .cache/sets."""
-    for (name,) in (FUTURESIM, TIMESEEK, KALSHIBENCH, AIB, ORACLE):
+    for (name,) in (FUTURESIM, TIMESEEK, KALSHIBENCH, AIB):
         sets.build_sets(name.removeprefix("set:"))
-    return build_futuresim() | build_markets() | build_prompts() | build_calls()
+    return build_futuresim() | build_markets() | build_prompts()
 
 
 def build_futuresim() -> dict[str, pd.DataFrame]:
@@ -81,10 +76,3 @@ def build_prompts() -> dict[str, pd.DataFrame]:
     """Return what prompts and repeats change on Metaculus' AI benchmark of 2024."""
     rows = load_set("aib").rows()
     return {"aib_prompts": compare_prompts(rows), "aib_repeats": measure_repeats(rows)}
-
-
-def build_calls() -> dict[str, pd.DataFrame]:
-    """Return how often the Market Oracle's calls were right by the confidence stated."""
-    loaded = load_set("oracle")
-    closes = loaded.answers.set_index("event_id")["close"]
-    return {"oracle_calls": bin_calls(mark_calls(loaded.rows(), closes))}

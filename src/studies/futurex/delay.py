@@ -25,12 +25,12 @@ SET = ("events", "answers", "scores")
 """The tables of one delay's question set."""
 
 
-def run_delay(crawler, window, days, delay, *, seed, keep_binary, names=QUICK_AGENTS):
+def run_delay(crawler, window, days, delay, *, seed, keep_binary):
     """Return (events, answers, scores) of one delay's own question set on some start days."""
     options = {"seed": seed, "keep_binary": keep_binary, "horizon_days": delay, "days": days}
     events, _ = collect_events(crawler.sources, crawler, window, **options)
     answers, _ = acquire_answers(events, crawler)
-    return events, answers, score_predictions(predict_events(events, crawler, names), answers, events)
+    return events, answers, score_predictions(predict_events(events, crawler, QUICK_AGENTS), answers, events)
 
 
 def match_leads(runs):

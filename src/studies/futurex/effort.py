@@ -82,18 +82,16 @@ def shuffle_within(codes: np.ndarray, n_draws: int, rng: np.random.Generator) ->
     return np.argsort(codes + rng.random((n_draws, len(codes))), axis=-1)
 
 
-def relate_questions(
-    rows: pd.DataFrame, effort: str = "n_revisions", value: str = "skill_source"
-) -> dict[str, float | int]:
-    """Return how skill changes with a doubling of effort on a question, run and question held constant.
+def relate_questions(rows: pd.DataFrame) -> dict[str, float | int]:
+    """Return how skill changes with a doubling of revisions of a question, run and question held constant.
 
-    Least squares on log2 of 1 + effort with a constant a run and a question; errors by question (CR1).
+    Least squares on log2 of 1 + n_revisions with a constant a run and a question; errors by question (CR1).
     Returns slope, low, high, p, n, n_clusters, n_runs.
     """
-    known = rows.dropna(subset=[effort, value])
+    known = rows.dropna(subset=["n_revisions", "skill_source"])
     runs, questions = (pd.factorize(known[name])[0] for name in ("run_id", "event_id"))
-    x = sweep(np.log2(1 + known[effort].to_numpy(float)), runs, questions)
-    y = sweep(known[value].to_numpy(float), runs, questions)
+    x = sweep(np.log2(1 + known["n_revisions"].to_numpy(float)), runs, questions)
+    y = sweep(known["skill_source"].to_numpy(float), runs, questions)
     slope = (x @ y) / (x @ x)
     sums = np.bincount(questions, x * (y - slope * x))
     n_clusters = len(sums)
@@ -104,9 +102,9 @@ def relate_questions(
     return found | {"n": len(known), "n_clusters": n_clusters, "n_runs": known["run_id"].nunique()}
 
 
-def sweep(values: np.ndarray, first: np.ndarray, second: np.ndarray, n_rounds: int = 200) -> np.ndarray:
+def sweep(values: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """Return values less the means of two crossed groupings, taken off in turn until nothing is left."""
-    for _ in range(n_rounds):
+    for _ in range(200):
         before = values
         values = demean(demean(values, first), second)
         if np.abs(values - before).max() < 1e-12:

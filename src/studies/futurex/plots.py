@@ -114,7 +114,7 @@ def _name_parts(names, counts, min_share):
     return [f"{name} {n}" if n >= min_share * counts.sum() else "" for name, n in zip(names, counts, strict=True)]
 
 
-def draw_agreement(table, ax, *, colours=COLOURS):
+def draw_agreement(table, ax):
     """Draw how often two benchmarks order two models alike: a row a comparison, the most models at the top.
 
     `table` has first, second, search, n_models, n_pairs, agreement, low, high and ceiling
@@ -127,7 +127,7 @@ def draw_agreement(table, ax, *, colours=COLOURS):
     rows = table.sort_values(["search", "n_models", "agreement"], ascending=[True, False, False])
     kinds = list(dict.fromkeys(rows["search"]))
     places = np.arange(len(rows))
-    for kind, colour in zip(kinds, colours, strict=False):
+    for kind, colour in zip(kinds, COLOURS, strict=False):
         own = (rows["search"] == kind).to_numpy()
         part = rows[own]
         ends = np.abs(part[["low", "high"]].sub(part["agreement"], axis=0).to_numpy().T)

@@ -178,6 +178,9 @@ def list_unheld(trace, known=()):
 REASONS = ("hallucination", "insufficient data", "unreasonable assumption", "exhaustive evidence")
 """The labels, closed; the rule knows all but the third."""
 
+MAX_SHOWN, MAX_WRITTEN = 240, 220
+"""Most characters of what pages showed, and of what the agent wrote, in a judge's prompt."""
+
 SCHEMA = make_schema(reason={"type": "string", "maxLength": 70}, label={"type": "string", "enum": list(REASONS)})
 """A judge's reply."""
 
@@ -236,7 +239,7 @@ def apply_rule(traces, events, agent_ids):
     return pd.DataFrame(rows).sort_values(["agent_id", "event_id"], ignore_index=True)
 
 
-def write_case(trace, event, n_shown=240, n_written=220):
+def write_case(trace, event):
     """Return a judge's prompt on one trace: the question, what pages showed, what the agent wrote and answered.
 
     The settling page's passages come first, of the agent's words what it last wrote; both are cut. The outcome is not
@@ -252,8 +255,8 @@ def write_case(trace, event, n_shown=240, n_written=220):
         answer = ", ".join(options.get(part.strip(), part.strip()) for part in answer.split(","))
     return read_prompt("judge_reason").format(
         question=split_question(event),
-        shown=" ".join(passages)[:n_shown] or "nothing",
-        written=" ".join(words)[-n_written:] or "nothing",
+        shown=" ".join(passages)[:MAX_SHOWN] or "nothing",
+        written=" ".join(words)[-MAX_WRITTEN:] or "nothing",
         answer=answer,
     )
 

@@ -47,20 +47,15 @@ def name_settings(row: pd.Series, names: list[str]) -> str:
     return ", ".join(words)
 
 
-def compare_runs(
-    rows: pd.DataFrame,
-    pairs: pd.DataFrame,
-    score: str = "brier",
-    cluster: str = "cluster_id",
-) -> pd.DataFrame:
+def compare_runs(rows: pd.DataFrame, pairs: pd.DataFrame, score: str = "brier") -> pd.DataFrame:
     """Return what a setting changes in each pair of runs: on minus off, on the questions that both forecast.
 
     `rows` are those of `QuestionTables.rows`, `pairs` of `pair_runs`. Columns: those of `pairs`, the
-    means of `score` on the shared questions, difference with its 95% interval clustered by `cluster`,
+    means of `score` on the shared questions, difference with its 95% interval by `cluster_id`,
     p, p_holm over the pairs, mde (minimum detectable effect), n and n_clusters.
     """
     wide = rows.pivot_table(index="event_id", columns="run_id", values=score, aggfunc="mean")
-    clusters = rows.drop_duplicates("event_id").set_index("event_id")[cluster]
+    clusters = rows.drop_duplicates("event_id").set_index("event_id")["cluster_id"]
     made = []
     for row in pairs.to_dict("records"):
         both = wide[[row["run_off"], row["run_on"]]].dropna()

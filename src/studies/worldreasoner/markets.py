@@ -1,4 +1,4 @@
-"""Forecasts beside a market's price by moment, confidence stored as a probability, prompts, repeats, and calls."""
+"""Forecasts beside a market's price by moment, confidence stored as a probability, prompts and repeats."""
 
 import numpy as np
 import pandas as pd
@@ -10,9 +10,10 @@ MOMENTS = ("open_plus_1", "pct_25", "pct_50", "pct_75", "close_minus_1")
 """Moments of a market's life, first to last: a day after its opening, quarters of it, a day before its close."""
 MOST_MISSING = 0.5
 """A repeat counts that has more than this share of its questions."""
+BASE = "direct"
+"""The prompt that others are compared with."""
 N_BOOT = 2000
 SEED = 20261128
-CALL_BINS = (0.0, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 1.0)
 
 
 def measure_moments(rows: pd.DataFrame) -> pd.DataFrame:
@@ -107,23 +108,23 @@ def rank_repaired(rows: pd.DataFrame) -> pd.DataFrame:
     return about.join(table).sort_values("brier").reset_index()
 
 
-def compare_prompts(rows: pd.DataFrame, base: str = "direct") -> pd.DataFrame:
+def compare_prompts(rows: pd.DataFrame) -> pd.DataFrame:
     """Return what other prompts change of the Brier score of the median of repeats: a row a model and prompt.
 
     `rows` have model, variant (the prompt), sample, p_yes, outcome. In pairs on the questions that both
-    prompts have. Columns: model, variant, brier, brier_base, difference (prompt minus `base`: below 0
+    prompts have. Columns: model, variant, brier, brier_base, difference (prompt minus `BASE`: below 0
     it helps), low, high, p, p_holm (over the table), mde, coverage (of the questions asked), n.
     """
     made = []
     for model, part in rows.groupby("model", sort=True):
         asked = part.groupby("variant")["event_id"].nunique()
         matrix = take_medians(part).unstack("variant")
-        for variant in sorted(set(matrix) - {base}):
-            if base not in matrix:
+        for variant in sorted(set(matrix) - {BASE}):
+            if BASE not in matrix:
                 continue
-            pair = compare_pairs(matrix[[variant, base]]).iloc[0]
-            both = matrix[[variant, base]].dropna().mean()
-            row = {"model": model, "variant": variant, "brier": both[variant], "brier_base": both[base]}
+            pair = compare_pairs(matrix[[variant, BASE]]).iloc[0]
+            both = matrix[[variant, BASE]].dropna().mean()
+            row = {"model": model, "variant": variant, "brier": both[variant], "brier_base": both[BASE]}
             row |= {"coverage": matrix[variant].notna().sum() / asked[variant]}
             made.append(row | pair[["difference", "low", "high", "p", "mde", "n"]].to_dict())
     table = pd.DataFrame(made).astype({"n": int})
@@ -161,44 +162,4 @@ def measure_repeats(rows: pd.DataFrame) -> pd.DataFrame:
         row |= {"brier_one": one.mean(), "brier_mean": mean.mean(), "brier_median": median.mean()}
         row |= {"gain": found["mean"], "low": found["low"], "high": found["high"], "p": found["p"]}
         made.append(row | {"n": len(wide)})
-    return pd.DataFrame(made)
-
-
-def mark_calls(rows: pd.DataFrame, closes: pd.Series, tolerance: float = 0.0) -> pd.DataFrame:
-    """Return calls with `hit`: whether the price closed beyond the last close before, in the direction called.
-
-    `closes` by event_id. The close before is that of the same ticker's latest earlier day in the file, at
-    most five days before (`last`); calls without one, or of a close that does not move, have none.
-    """
-    known = rows[rows["is_forecast"]].assign(close=rows["event_id"].map(closes))
-    days = known.drop_duplicates(["source_id", "cluster_id"])[["source_id", "cluster_id", "close"]]
-    days = days.assign(day=pd.to_datetime(days["cluster_id"])).sort_values(["source_id", "day"])
-    by = days.groupby("source_id")
-    days["last"] = by["close"].shift()
-    days.loc[(days["day"] - by["day"].shift()).dt.days > 5, "last"] = np.nan
-    made = known.merge(days[["source_id", "cluster_id", "last"]], on=["source_id", "cluster_id"])
-    moved = made["close"] / made["last"] - 1
-    rose = (moved > 0).where(moved.abs() > tolerance)
-    made["hit"] = (rose == (made["direction"] == "up")).astype(float).where(rose.notna())
-    return made
-
-
-def bin_calls(calls: pd.DataFrame) -> pd.DataFrame:
-    """Return how often calls were right by the confidence stated: a row a model (and "all"), marking and bin.
-
-    Markings: "close before" (`mark_calls`) and "the project's" (`score_source`). Columns: model,
-    marking, confidence (the bin's mean, "all" bins in the row with bin blank), bin, share, low, high (by
-    day), n, n_clusters, gap (confidence minus share: above 0 overconfident).
-    """
-    made = []
-    for marking, column in (("close before", "hit"), ("the project's", "score_source")):
-        known = calls.dropna(subset=[column])
-        for model, part in [("all", known), *known.groupby("model")]:
-            bins = pd.cut(part["confidence"], CALL_BINS, right=False, labels=CALL_BINS[:-1]).astype(float)
-            for at, own in [(np.nan, part), *part.groupby(bins)]:
-                found = summarize_clustered(own[[column]], own["cluster_id"], ends=(0, 1)).iloc[0]
-                row = {"model": model, "marking": marking, "bin": at, "confidence": own["confidence"].mean()}
-                row |= {"share": found["mean"], "low": found["low"], "high": found["high"]}
-                row |= {"n": len(own), "n_clusters": int(found["n_clusters"])}
-                made.append(row | {"gap": row["confidence"] - row["share"]})
     return pd.DataFrame(made)

@@ -32,12 +32,12 @@ def measure_pressure(nodes):
     return table.assign(pressure=table.groupby("question_id")["push"].cumsum())
 
 
-def measure_moves(nodes, prices, days=MOVE_DAYS, least=MIN_MOVE):
+def measure_moves(nodes, prices):
     """Return the price's move around each dated event that pushes one way.
 
     Columns question_id, node_id, day, sign, before, after, move, is_usable, agrees (the move has the event's sign). The
-    nearest prices within `days` before and after the event, its own moment included, make the move; it is usable
-    from `least` on (the authors' rule). Where no price is that near, before or after is blank.
+    nearest prices within `MOVE_DAYS` before and after the event, its own moment included, make the move; it is usable
+    from `MIN_MOVE` on (the authors' rule). Where no price is that near, before or after is blank.
 
     >>> nodes = pd.DataFrame({"question_id": "q", "node_id": ["a"], "day": [5.0], "sign": [1], "impact": [0.5]})
     >>> prices = pd.DataFrame({"question_id": "q", "day": [3.0, 4.0, 7.0], "price": [0.9, 0.40, 0.45]})
@@ -49,10 +49,10 @@ def measure_moves(nodes, prices, days=MOVE_DAYS, least=MIN_MOVE):
     table = pushes[["question_id", "node_id", "day", "sign"]].astype({"day": float}).sort_values("day", kind="stable")
     known = order_prices(prices)
     for side, name in (("backward", "before"), ("forward", "after")):
-        about = {"on": "day", "by": "question_id", "direction": side, "tolerance": float(days)}
+        about = {"on": "day", "by": "question_id", "direction": side, "tolerance": float(MOVE_DAYS)}
         table = pd.merge_asof(table, known.rename(columns={"price": name}), **about)
     move = table["after"] - table["before"]
-    table = table.assign(move=move, is_usable=move.abs() >= least - SAME, agrees=np.sign(move) == table["sign"])
+    table = table.assign(move=move, is_usable=move.abs() >= MIN_MOVE - SAME, agrees=np.sign(move) == table["sign"])
     return table.sort_values(["question_id", "day", "node_id"], kind="stable", ignore_index=True)
 
 
@@ -101,20 +101,21 @@ def find_lead_changes(days, prices, cut=CUT):
     return [(float(days[at]), "Yes" if above[at] else "No") for at in np.flatnonzero(above[1:] != above[:-1]) + 1]
 
 
-def score_alignment(moves, pairs, said, submissions, turns=None, days=MOVE_DAYS):
+def score_alignment(moves, pairs, said, submissions, turns=None):
     """Return the market recall and precision of each submission (Table 11): a row a run and question.
 
     An aligned event is one of `moves` (`measure_moves`) that is usable and agrees; with `turns` (days of change points
-    by question) also at most `days` from one. Recall is the share of aligned events that a forecast event was matched
-    with one to one (`pairs`, of `matching.match_events`), precision the share of forecast events (`said`: run_id,
-    question_id, node_id; undated ones count) matched with an aligned one. `submissions` has run_id and question_id.
+    by question) also at most `MOVE_DAYS` from one. Recall is the share of aligned events that a forecast event was
+    matched with one to one (`pairs`, of `matching.match_events`), precision the share of forecast events (`said`:
+    run_id, question_id, node_id; undated ones count) matched with an aligned one. `submissions` has run_id and
+    question_id.
     Columns beside these: n_aligned, n_said, n_matched, recall (blank without an aligned event), precision (blank
     without a forecast event).
     """
     held = moves["is_usable"] & moves["agrees"]
     if turns is not None:
         at_turn = [
-            any(abs(day - turn) <= days for turn in turns.get(question, ()))
+            any(abs(day - turn) <= MOVE_DAYS for turn in turns.get(question, ()))
             for question, day in zip(moves["question_id"], moves["day"], strict=True)
         ]
         held = held & pd.Series(at_turn, moves.index, dtype=bool)

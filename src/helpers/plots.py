@@ -142,7 +142,7 @@ def draw_points(
         thin = kept[is_thin].astype(bool) if is_thin else pd.Series(False, index=kept.index)
         look = {"fmt": "o", "capsize": 3 if step > 0.15 else 0, "color": colours[at % len(colours)]}
         look |= {"ms": 6 if step > 0.15 else 4, "elinewidth": 1.5 if step > 0.15 else 1}
-        faces = [(kept[~thin], {}), (kept[thin], {"mfc": "white"})]
+        faces: list[tuple[Any, dict[str, Any]]] = [(kept[~thin], {}), (kept[thin], {"mfc": "white"})]
         faces = [one for one in faces if len(one[0])] or faces[:1]
         for at_face, (chosen, face) in enumerate(faces):
             reach = measure_reach(chosen, value, low, high)

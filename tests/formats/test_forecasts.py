@@ -1,11 +1,13 @@
 """Other agents' answers from a reader's own files: what is understood, and what each wrong file gets."""
 
-import json
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from builders import read_cases
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from daybefore.commands import add, figures
 from daybefore.commands.main import carry_out
@@ -17,8 +19,6 @@ from helpers.sets import load_set, take_usual
 
 WIDE = "Question ID,question,resolution,first bot,second bot\n"
 WIDE += "".join(f"q{n},Will it?,{['no', 'yes'][n % 2]},0.{n}1,0.{9 - n}2\n" for n in range(8))
-LONG = "id,agent,probability,outcome\n"
-LONG += "".join(f"q{n},{agent},{10 * n + at}%,{n % 2}\n" for n in range(8) for at, agent in enumerate("ab"))
 
 
 def write(path, text):
@@ -36,24 +36,53 @@ def refuse(tmp_path, text, **how):
     return str(problems.value)
 
 
-def test_a_wide_file_has_a_column_an_agent(tmp_path):
-    tables, notes = read(tmp_path, WIDE)
-    assert list(tables["runs"]["agent_id"]) == ["first bot", "second bot"]
-    assert len(tables["predictions"]) == 16 and tables["answers"]["outcome"].tolist() == [0, 1] * 4
-    assert tables["predictions"]["p_yes"].iloc[:2].tolist() == [0.01, 0.11]
-    assert "wide, 8 rows" in notes[0] and "id = Question ID, outcome = resolution, prompt = question" in notes[0]
+RESULTS = st.lists(st.tuples(st.integers(2, 98), st.integers(2, 98), st.booleans()), min_size=8, max_size=12)
 
 
-def test_a_long_file_of_percent_is_divided(tmp_path):
-    tables, notes = read(tmp_path, LONG)
-    assert tables["predictions"]["p_yes"].max() == pytest.approx(0.71)
-    assert "percent" in notes[1] and "8 questions (0 without an outcome yet), 2 agents: a, b" in notes[2]
+def write_results(form, results):
+    """Return a file's text of two agents' percentages and the outcomes."""
+    table = pd.DataFrame(results, columns=["a", "b", "outcome"]).astype(int)
+    table.insert(0, "id", [f"q{n}" for n in range(len(table))])
+    if form != "percent":
+        table[["a", "b"]] = table[["a", "b"]] / 100
+    if form == "wide":
+        return table.to_csv(index=False)
+    rows = table.melt(["id", "outcome"], var_name="agent", value_name="probability")
+    return rows.to_json(orient="records", lines=True) if form == "jsonl" else rows.to_csv(index=False)
 
 
-def test_jsonl_of_one_agent_is_called_after_its_file(tmp_path):
-    lines = [{"question_id": n, "p": n / 10, "resolved_to": bool(n % 2)} for n in range(8)]
-    tables, _ = read(tmp_path, "\n".join(map(json.dumps, lines)), "my_bot.jsonl")
-    assert list(tables["runs"]["agent_id"]) == ["my_bot"] and list(tables["events"]["event_id"])[:2] == ["0", "1"]
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("files")
+
+
+@given(st.sampled_from(["wide", "long", "percent", "jsonl"]), RESULTS)
+@settings(max_examples=12)
+def test_forecasts_come_back_from_each_form_of_a_file(folder, form, results):
+    name = "mine.jsonl" if form == "jsonl" else "mine.csv"
+    tables, notes = read(folder, write_results(form, results), name, keeps_halves=True)
+    found = tables["predictions"].merge(tables["runs"], on="run_id")
+    found = found.pivot(index="event_id", columns="agent_id", values="p_yes")
+    ids = [f"q{n}" for n in range(len(results))]
+    assert found.loc[ids].to_numpy() == pytest.approx(np.array([both for *both, _ in results]) / 100)
+    assert tables["answers"].set_index("event_id")["outcome"][ids].tolist() == [yes for *_, yes in results]
+    assert any(f"{len(results)} questions (0 without an outcome yet), 2 agents: a, b" in note for note in notes)
+
+
+@given(RESULTS, st.integers(0, 7), st.sampled_from(["1.3", "-0.2", "often", "nan"]))
+@settings(max_examples=12)
+def test_a_broken_cell_is_named_by_row_and_column(folder, results, at, cell):
+    lines = write_results("wide", results).split("\n")
+    name, first, _, outcome = lines[at + 1].split(",")
+    lines[at + 1] = f"{name},{first},{cell},{outcome}"
+    said = refuse(folder, "\n".join(lines), keeps_halves=True)
+    assert said.startswith(f"mine.csv, row {at + 2}, column b: ") and cell.lstrip("-") in said
+
+
+def test_a_file_of_one_agent_is_called_after_it_and_columns_are_told(tmp_path):
+    tables, notes = read(tmp_path, "Question ID,question,resolution,p\n1,Will it?,no,0.4\n", "my_bot.csv")
+    assert list(tables["runs"]["agent_id"]) == ["my_bot"]
+    assert "id = Question ID, probability = p, outcome = resolution, prompt = question" in notes[0]
 
 
 def test_letters_and_texts_are_compared_with_the_outcome(tmp_path):
@@ -70,54 +99,15 @@ def test_blank_cells_are_missing_and_repeats_are_samples(tmp_path):
     assert tables["predictions"]["status"].tolist() == ["ok", "ok", "missing"]
 
 
-def test_a_probability_beyond_one_names_row_and_column(tmp_path):
-    text = WIDE.replace("0.31", "1.3")
-    said = refuse(tmp_path, text)
-    assert said == "mine.csv, row 5, column first bot: 1.3 is no probability; it lies from 0 to 1"
+@pytest.mark.parametrize("case", read_cases(__file__, "refused_forecasts"), ids=lambda case: case["said"][:60])
+def test_files_that_cannot_be_read_say_why(case, tmp_path):
+    said = refuse(tmp_path, case["text"])
+    assert case["said"] in said and said.count(case["said"][-20:]) == 1
 
 
-def test_an_unknown_outcome_names_its_row(tmp_path):
-    said = refuse(tmp_path, WIDE.replace("q3,Will it?,yes", "q3,Will it?,maybe"))
-    assert said.startswith("mine.csv, row 5, column resolution: 'maybe' is neither yes nor no; write 1 or 0")
-    assert said.count("maybe") == 1, "once, not once an agent"
-
-
-def test_two_answers_of_one_agent_to_a_question_name_both_rows(tmp_path):
-    said = refuse(tmp_path, LONG + "q0,a,3%,0\n")
-    assert said == (
-        "mine.csv, row 18, column probability: a answers question q0 in row 2 already; keep one, or number "
-        "repeats in a column sample"
-    )
-
-
-def test_two_outcomes_of_a_question_are_refused(tmp_path):
-    said = refuse(tmp_path, LONG.replace("q0,b,1%,0", "q0,b,1%,1"))
-    assert "mine.csv, row 3, column outcome: question q0 has another outcome in row 2; keep one" in said
-
-
-def test_an_agent_of_open_questions_alone_is_named(tmp_path):
-    said = refuse(tmp_path, LONG + "q9,late,3%,\n")
-    assert "none of the 1 questions that late answered has an outcome; fill some in, or leave it out" in said
-
-
-def test_nothing_resolved_is_refused(tmp_path):
-    assert "no question of the file has an outcome" in refuse(tmp_path, "id,p,outcome\n1,0.3,\n2,0.4,\n")
-
-
-def test_percent_and_share_between_agents_and_within_one_are_refused(tmp_path):
-    rows = "".join(f"q{n},share,0.{n}1,{n % 2}\n" for n in range(8))
-    said = refuse(tmp_path, LONG.replace("%", "") + rows)
-    assert "percent and share are mixed: a's are from 0 to 100, share's from 0 to 1; write all as 0 to 1" in said
-    rows = "".join(f"q{n},a,{0.5 if n < 3 else 60 + n},{n % 2}\n" for n in range(8))
-    said = refuse(tmp_path, "id,agent,p,outcome\n" + rows)
-    assert "row 2, column p: percent and share are mixed: 3 of 8 of a's are below 1" in said
-
-
-def test_many_halves_are_asked_about_and_can_be_missing_or_meant(tmp_path):
+def test_many_halves_can_be_missing_or_meant(tmp_path):
     rows = "".join(f"q{n},a,{0.5 if n < 9 else 0.8},{n % 2}\n" for n in range(12))
     text = "id,agent,p,outcome\n" + rows
-    said = refuse(tmp_path, text)
-    assert "row 2, column p: 9 of 12 probabilities of a are exactly 0.5, this is the first; if a harness" in said
     missing = read(tmp_path, text, filled=0.5).tables["predictions"]
     assert missing["status"].value_counts().to_dict() == {"missing": 9, "ok": 3}
     assert missing["p_filled"].notna().sum() == 9 and missing["p_yes"].notna().sum() == 3
@@ -130,10 +120,6 @@ def test_what_a_run_was_given_is_read_and_runs_of_one_model_are_told_apart(tmp_p
     runs = read(tmp_path, lines + "q1,Grok 9,,0.3,1\n").tables["runs"].fillna("")
     assert runs["agent_id"].tolist() == ["GPT-9, no search", "GPT-9, dated search", "Grok 9"]
     assert runs["search"].tolist() == ["none", "dated", ""] and runs["model"].tolist() == ["GPT-9", "GPT-9", "Grok 9"]
-    said = refuse(tmp_path, lines.replace("dated", "yes"))
-    assert said == (
-        "mine.csv, row 3, column search: it does not say which search; write none, dated, undated, provider"
-    )
 
 
 def test_a_column_of_other_words_is_told_and_not_read(tmp_path):
@@ -145,30 +131,6 @@ def test_a_column_of_other_words_is_told_and_not_read(tmp_path):
         wide = wide.replace(f",0.{9 - n}2\n", ",see the news\n")
     tables, notes = read(tmp_path, wide)
     assert list(tables["runs"]["agent_id"]) == ["first bot"] and "mine.csv: not read: remarks" in notes
-
-
-def test_a_price_that_is_none_names_its_row(tmp_path):
-    prices = WIDE.replace("first bot", "price")
-    assert read(tmp_path, prices).tables["prices"]["price"].max() == 0.71
-    said = refuse(tmp_path, prices.replace("0.31", "31"))
-    assert said == "mine.csv, row 5, column price: '31' is no price; the column's lie from 0 to 1"
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("id,outcome,owl\n1,1,\n", "no answer stands in owl"),
-        ("when,p,outcome\n1,0.3,1\n", "no column names the question; there are when, p, outcome"),
-        ("id,p\n1,0.3\n", "no column says how a question ended (outcome, resolution, result, target)"),
-        ("id,outcome\n1,1\n", "no column holds an agent's probability or answer"),
-        ("id,p,outcome\n1,often,1\n2,0.2,0\n", "'often' is no number"),
-        ("", "the file is no csv: it is empty"),
-        ("id,p,outcome\n", "id"),
-        ("id,p,outcome\n,0.2,1\n", "the cell is blank"),
-    ],
-)
-def test_files_that_cannot_be_read_say_why(text, words, tmp_path):
-    assert words in refuse(tmp_path, text)
 
 
 def test_a_file_of_another_form_and_one_that_is_not_there(tmp_path):
@@ -228,15 +190,6 @@ def test_three_files_make_a_set(out, tmp_path):
     assert load_set("three").rows()["correct"].tolist() == [1, 0]
 
 
-def test_inspect_logs_make_a_set(out, tmp_path):
-    from test_inspect_logs import write_log
-
-    found = carry_out(["add", str(write_log(tmp_path / "a.eval")), "--name", "logs"])
-    loaded = load_set("logs")
-    assert found["n_agents"] == 1 and len(loaded.predictions) == len(loaded.replies) > 0
-    assert isinstance(loaded.rows(), pd.DataFrame)
-
-
 def invent_forecasts(n_questions=60, seed=7):
     """Return a csv of five agents and some yes/no questions, each agent noisier than the one before."""
     rng = np.random.default_rng(seed)
@@ -252,8 +205,7 @@ def invent_forecasts(n_questions=60, seed=7):
     return "\n".join(lines) + "\n"
 
 
-def test_a_strangers_file_stands_in_the_notebooks_of_real_agents(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
+def test_a_strangers_file_stands_in_the_notebooks_of_real_agents(out, tmp_path):
     path = write(tmp_path / "stranger.csv", invent_forecasts())
     found = carry_out(["add", str(path)])
     assert (found["n_events"], found["n_agents"]) == (60, 5)
@@ -272,12 +224,12 @@ def test_a_strangers_file_stands_in_the_notebooks_of_real_agents(tmp_path, monke
             loaded.need("the figure", column)
 
 
-def test_a_strangers_log_has_no_probabilities_and_a_figure_of_them_says_so(tmp_path, monkeypatch, capsys):
+def test_a_strangers_log_has_no_probabilities_and_a_figure_of_them_says_so(out, tmp_path):
     from test_inspect_logs import write_log
 
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
     found = carry_out(["add", str(write_log(tmp_path / "a.eval")), "--name", "logs"])
     loaded = load_set(found["folder"])
+    assert found["n_agents"] == 1 and len(loaded.predictions) == len(loaded.replies) > 0
     assert loaded.rows()["correct"].tolist() == [0.0]
     with pytest.raises(ValueError, match="a comparison of forecasters needs brier; the set logs has none"):
         loaded.need("a comparison of forecasters", "brier")

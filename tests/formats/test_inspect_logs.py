@@ -2,6 +2,7 @@
 
 import json
 import struct
+from pathlib import Path
 
 import pytest
 from builders import hold_memory
@@ -10,22 +11,10 @@ from daybefore.formats import inspect_logs
 
 zipfile = inspect_logs.zipfile  # the one that packs both ways, where there is one
 
-CALL = {"id": "c1", "function": "bash", "arguments": {"cmd": "ls"}}
-MESSAGES = [
-    {"role": "system", "content": "Look first."},
-    {"role": "user", "content": "Which tier?"},
-    {"role": "assistant", "content": [{"type": "reasoning", "reasoning": "I look."}], "tool_calls": [CALL]},
-    {"role": "tool", "tool_call_id": "c1", "function": "bash", "content": "a.csv", "error": {"type": "timeout"}},
-    {"role": "assistant", "content": "attachment://0123456789abcdef"},
-]
-EVAL = {"task": "awards", "task_id": "T1", "model": "lab/m-1", "config": {"message_limit": 30}}
-EVAL |= {"packages": {"inspect_ai": "0.3"}, "revision": {"commit": "abc"}, "sandbox": {"type": "docker"}}
-HEADER = {"status": "success", "eval": EVAL}
-USAGE = {"input_tokens": 10, "output_tokens": 2, "input_tokens_cache_read": 4}
-SAMPLE = {"id": "s1", "epoch": 1, "target": "Best", "messages": MESSAGES, "model_usage": {"lab/m-1": USAGE}}
-SAMPLE |= {"events": [{"event": "model", "output": {"usage": USAGE}}] * 2, "working_time": 1.5}
-SAMPLE |= {"attachments": {"0123456789abcdef": "Main"}, "output": {"choices": [{"message": {"content": "Main"}}]}}
-SAMPLE |= {"scores": {"match": {"value": "I", "answer": "Main"}}}
+LOG = json.loads(Path(__file__).with_name("log.json").read_text(encoding="utf-8"))
+HEADER, SAMPLE = LOG["header"], LOG["sample"]
+MESSAGES = SAMPLE["messages"]
+CALL = MESSAGES[2]["tool_calls"][0]
 
 
 def write_log(path, sample=SAMPLE, header=HEADER, compression=zipfile.ZIP_DEFLATED, more=None):
@@ -55,7 +44,7 @@ def test_a_log_becomes_our_tables(tmp_path):
 
 def test_logs_of_several_runs_join_and_one_run_twice_is_refused(tmp_path):
     first = write_log(tmp_path / "a.eval")
-    second = write_log(tmp_path / "b.eval", header=HEADER | {"eval": EVAL | {"task_id": "T2"}})
+    second = write_log(tmp_path / "b.eval", header=HEADER | {"eval": HEADER["eval"] | {"task_id": "T2"}})
     assert len(inspect_logs.read_logs([first, second]).traces) == 14
     with pytest.raises(ValueError, match="repeat a key"):
         inspect_logs.read_logs([first, first])

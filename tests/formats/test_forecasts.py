@@ -80,8 +80,8 @@ def test_a_broken_cell_is_named_by_row_and_column(folder, results, at, cell):
 
 
 def test_a_file_of_one_agent_is_called_after_it_and_columns_are_told(tmp_path):
-    tables, notes = read(tmp_path, "Question ID,question,resolution,p\n1,Will it?,no,0.4\n", "my_bot.csv")
-    assert list(tables["runs"]["agent_id"]) == ["my_bot"]
+    tables, notes = read(tmp_path, "Question ID,question,resolution,p,price\n1,Will it?,no,0.4,0.7\n", "my_bot.csv")
+    assert list(tables["runs"]["agent_id"]) == ["my_bot"] and tables["prices"]["price"].tolist() == [0.7]
     assert "id = Question ID, probability = p, outcome = resolution, prompt = question" in notes[0]
 
 

@@ -1,23 +1,11 @@
-"""Statistics of sets whose rows are not with the kit: the committed tables, and each recomputed from the raw files."""
-
-import gzip
-import json
+"""Statistics of other projects' sets on made-up rows whose answer is known."""
 
 import numpy as np
 import pandas as pd
 import pytest
-from builders import AGENTS, needs_public
 
-from helpers.public_files import read_public
 from studies.futurex.effort import measure_revisions, relate_questions, relate_runs
 from studies.worldreasoner.markets import compare_prompts, measure_repeats, rank_repaired
-
-
-def load(name):
-    return json.loads(gzip.decompress((AGENTS / name).read_bytes()))
-
-
-# --- on made-up rows -------------------------------------------------------------------------------------------------
 
 
 def test_effort_is_compared_within_models_only():
@@ -83,75 +71,3 @@ def test_prompts_are_paired_and_repeats_averaged():
     assert pair["difference"] == pytest.approx(0.11)
     repeat = measure_repeats(table).set_index("variant").loc["direct"]
     assert repeat["brier_one"] == pytest.approx((0.36 + 0.16) / 2) and repeat["gain"] == pytest.approx(0.01)
-
-
-# --- from the raw files, by a path of its own ------------------------------------------------------------------------
-
-
-@needs_public
-def test_futuresims_runs_from_its_own_files():
-    runs = read_public("futuresim_runs").set_index("run_id")
-    days = pd.read_csv(AGENTS / "futuresim/days.csv.gz", dtype={"run_id": str})
-    calls = days.groupby(["agent", "run_id"])["tool_calls"].mean()
-    seen = pd.read_csv(AGENTS / "futuresim/resolutions_seen.csv.gz", dtype={"run_id": str})
-    questions = set(pd.read_csv(AGENTS / "futuresim/questions.csv.gz")["title"])
-    skill = seen[seen["title"].isin(questions)].drop_duplicates(["agent", "run_id", "title"])
-    skill = skill.groupby(["agent", "run_id"])["brier_skill"].mean()
-    assert len(runs) == len(calls) == 24
-    for (agent, run), value in calls.items():
-        row = runs.loc[f"futuresim-{agent}-{run}"]
-        assert row["tool_calls_a_day"] == pytest.approx(value, abs=1e-5)
-        if row["n_skill"]:
-            assert row["skill"] == pytest.approx(skill[agent, run], abs=0.03)  # forecasts alone beside all that is seen
-
-
-@needs_public
-def test_timeseeks_prices_and_scores_from_its_traces():
-    table = read_public("timeseek_moments").set_index(["model", "moment"])
-    (path,) = (AGENTS / "timeseek_kalshi/results").glob("*gpt-5.2-xhigh_no_tools/traces.json.gz")
-    rows = pd.DataFrame(json.loads(gzip.decompress(path.read_bytes())))
-    outcome = rows["actual_outcome"].astype(int)
-    price = (rows["market_price"] - outcome) ** 2
-    assert table.loc[("GPT-5.2", "all"), "brier_price"] == pytest.approx(price.mean(), abs=1e-6)
-    by = price.groupby(rows["temporal_days"]).mean()
-    assert table.loc[("GPT-5.2", "close_minus_1"), "brier_price"] == pytest.approx(by["close_minus_1"], abs=1e-6)
-    tools = read_public("timeseek_tools").query("model == 'all'").set_index("moment")["difference"]
-    told = []
-    for summary in (AGENTS / "timeseek_kalshi/results").glob("*/summary.json"):
-        given = json.loads(summary.read_text("utf-8"))
-        told += [row | {"tools": given["config"]["tools_enabled"]} for row in given["metrics"] if row["checkpoint"]]
-    wide = pd.DataFrame(told).groupby(["model_id", "checkpoint", "tools"])["brier_score"].mean().unstack()
-    plain = (wide[True] - wide[False]).groupby("checkpoint").mean()
-    assert all(tools[moment] == pytest.approx(plain[moment], abs=1e-6) for moment in plain.index)
-
-
-@needs_public
-def test_kalshibenchs_ranking_from_its_files():
-    table = read_public("kalshibench_ranks").set_index("agent_id")
-    outcomes = json.loads((AGENTS / "kalshibench/recovered_outcomes.json").read_text("utf-8"))["outcomes"]
-    folder = AGENTS / "kalshibench/kalshibench_v2_2025-12-17_20-54-58"
-    parts = []
-    for path in [*folder.glob("tier1*/*.json.gz"), *folder.glob("tier3*/*.json.gz")]:
-        given = json.loads(gzip.decompress(path.read_bytes()))
-        rows = pd.DataFrame(given["predictions"])
-        parts.append(rows.assign(file=path.name))
-    rows = pd.concat(parts)
-    assert rows["file"].nunique() == 9
-    once = rows[~rows.duplicated(["file", "question_id"], keep=False)]
-    assert once["question_id"].nunique() == 210
-    answer, chance = find_columns(once)
-    once = once.assign(y=once["question_id"].map(outcomes).astype(float), p=once[chance].astype(float))
-    is_no = once[answer].astype(str).str.lower() == "no"
-    once["repaired"] = once["p"].where(~(is_no & (once["p"] > 0.5)), 1 - once["p"])
-    by = ((once["repaired"] - once["y"]) ** 2).groupby(once["file"]).mean()
-    opus = next(value for name, value in by.items() if name.startswith("claude_opus"))
-    xhigh = next(value for name, value in by.items() if name.startswith("gpt_5.2_xhigh"))
-    assert table.loc["Claude-Opus-4.5", "brier"] == pytest.approx(opus, abs=0.01)  # 204 of the 210
-    assert table.loc["GPT-5.2-XHigh", "brier"] == pytest.approx(xhigh, abs=0.01)
-
-
-def find_columns(rows):
-    """Return the names of the columns that hold the answer and its probability."""
-    answer = next(name for name in ("predicted_answer", "prediction", "answer") if name in rows)
-    chance = next(name for name in ("confidence", "probability", "predicted_probability", "prob") if name in rows)
-    return answer, chance

@@ -1,15 +1,10 @@
-"""Whether benchmarks agree on who is better: planted orders, and the committed tables by plain pandas."""
-
-from itertools import combinations
+"""Whether benchmarks agree on who is better: planted orders."""
 
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
-from builders import PUBLIC, needs_public
 
-from helpers.public_files import read_public
-from helpers.sets import load_set
 from studies.futurex.plots import draw_agreement
 from studies.futurex.rankings import (
     compare_all,
@@ -73,34 +68,3 @@ def test_pooled_agreement_counts_each_pair_of_models_once():
     assert pooled.loc["both search", "agreement"] == 0 and pooled.loc["one searches", "agreement"] == 0.5
     ax = draw_agreement(table, plt.figure().subplots())
     assert len(ax.get_yticks()) == 3
-
-
-def test_the_committed_agreement_is_that_of_the_committed_standings():
-    standings = read_public("benchmarks_standings").set_index(["benchmark", "model"])["score"]
-    table = read_public("benchmarks_agree").query("joined_by == 'version'")
-    assert (table["first"].str.split(",").str[0] != table["second"].str.split(",").str[0]).all()
-    for row in table.to_dict("records"):
-        a, b = (standings[row[side]][row["models"].split("; ")] for side in ("first", "second"))
-        signs = [np.sign(a[one] - a[two]) * np.sign(b[one] - b[two]) for one, two in combinations(a.index, 2)]
-        assert row["agreement"] == pytest.approx((1 + np.mean(signs)) / 2, abs=1e-6)
-        assert row["tau"] == pytest.approx(a.corr(b, method="kendall"), abs=1e-6)
-    pooled = read_public("benchmarks_pooled").set_index(["joined_by", "search"])
-    mean = (table["agreement"] * table["n_pairs"]).sum() / table["n_pairs"].sum()
-    assert pooled.loc[("version", "all"), "agreement"] == pytest.approx(mean, abs=1e-6)
-
-
-def test_the_scores_of_the_committed_sets_by_plain_pandas():
-    standings = read_public("benchmarks_standings").set_index(["benchmark", "model"])["score"]
-    rows = load_set("blf").rows()
-    own = rows[rows["run_id"] == "blf-gpt5-high-none-c0-t0"]
-    assert standings[("BLF, no search", "GPT-5.4")] == pytest.approx(-own["brier_filled"].mean(), abs=1e-6)
-    cup = load_set("worldcup").rows().groupby("model")["correct"].mean()
-    assert standings["World Cup, search"].to_dict() == pytest.approx(cup.to_dict(), abs=1e-6)
-
-
-@needs_public
-def test_forecastbenchs_scores_from_its_file():
-    board = pd.read_csv(PUBLIC / "forecastbench/leaderboard_baseline.csv").set_index("Model")["Overall"]
-    standings = read_public("benchmarks_standings").set_index(["benchmark", "model"])["score"]
-    both = (board["o3-2025-04-16"] + board["o3-2025-04-16-scratchpad"]) / 2
-    assert standings[("ForecastBench, no search", "o3")] == pytest.approx(both)

@@ -1,4 +1,7 @@
-"""Facts counted in committed tables, and in sets built again from public files where these are (facts.jsonl)."""
+"""Facts of committed tables and sets (facts.jsonl), and of sets built again from public files where these are.
+
+What a fact `is` was counted by another path: in the files of other projects, by plain pandas, by statsmodels.
+"""
 
 import os
 from functools import cache
@@ -36,10 +39,15 @@ def build_rows(tmp_path_factory):
 
 
 def count(rows, fact):
-    """Return a number, a list, or {group: number} of some rows."""
+    """Return a number, a list, {group: number}, or of a pair of runs [the mean change, its rows]."""
     rows = rows.query(fact["where"], engine="python") if "where" in fact else rows
     rows = rows.drop_duplicates(fact["once"]) if "once" in fact else rows
-    values = rows.eval(fact["column"])
+    if "pair" in fact:
+        off, on = fact["pair"]
+        wide = rows.pivot(index="event_id", columns="run_id", values=fact["column"])
+        change = (wide[on] - wide[off]).dropna()
+        return [change.mean(), len(change)]
+    values = rows.eval(fact["column"], engine="python")
     groups = values.groupby(rows[fact["by"]]) if "by" in fact else values
     found = getattr(groups, fact["how"])()
     return {str(name): value for name, value in found.items()} if "by" in fact else found
@@ -52,4 +60,4 @@ def test_a_fact_is_what_its_rows_say(fact, request):
     found = count(rows, fact)
     if isinstance(fact["is"], dict):
         found = {name: found.get(name) for name in fact["is"]}
-    assert found == pytest.approx(fact["is"], abs=fact.get("within", 0), rel=0)
+    assert found == (pytest.approx(fact["is"], abs=fact["within"], rel=0) if "within" in fact else fact["is"])

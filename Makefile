@@ -45,7 +45,7 @@ $(foreach name,AGENT CEILING LIMIT MINUTES SAMPLES SET,$(if $(filter command,$(o
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-TARGETS := help figures add public test faults run week planted moments sites day view compare report model record study lab lint slice lock \
+TARGETS := help figures add public test faults run week planted moments sites day view compare report model record study lab site lint slice lock \
   offline clean check-notebooks
 .PHONY: $(TARGETS) FORCE
 # What no rule makes: a target mistyped, or a file that is not there.
@@ -124,6 +124,9 @@ study: $(VENV)/.ready ## ask a language model what a study's recordings lack: ma
 lab: .venv-lab/.ready ## open the notebooks in JupyterLab (an environment of its own)
 	env -u TQDM_DISABLE -u MPLBACKEND JUPYTER_PATH="$(CURDIR)/.venv-lab/share/jupyter" \
 	  .venv-lab/bin/python -m jupyterlab --notebook-dir="$(CURDIR)" --config=.ci/lab.py $(ARGS)
+
+site: .venv-site/.ready ## README, docs, notebooks with their outputs, figures and the helpers' API as a site: .make/site
+	@.venv-site/bin/python .ci/site.py
 
 lint: $(VENV)/.ready ## check the form of code and notebooks, and the order of imports (FIX=1: mend what can be mended)
 	$(BIN)/ruff check $(if $(FIX),--fix) .

@@ -191,9 +191,9 @@ def test_an_installed_package_wants_a_checkout_and_says_so_in_a_sentence(elsewhe
     sentence = "here is no checkout of Daybefore, whose data everything needs: `git clone` its repository"
     assert run_elsewhere(elsewhere, "python", "-c", "import helpers").returncode == 0
     assert run_elsewhere(elsewhere, "daybefore", "--help").returncode == 0
-    done = run_elsewhere(elsewhere, "daybefore", "source", "--source", "clemson")
+    done = run_elsewhere(elsewhere, "daybefore", "view")
     assert (done.returncode, done.stdout) == (1, "") and "Traceback" not in done.stderr
-    assert done.stderr.startswith(f"daybefore source: {sentence}") and "DAYBEFORE_ROOT" in done.stderr
+    assert done.stderr.startswith(f"daybefore view: {sentence}") and "DAYBEFORE_ROOT" in done.stderr
     done = run_elsewhere(elsewhere, "python", "-c", "import helpers.files")
     assert done.stderr.splitlines()[-1].startswith(f"FileNotFoundError: {sentence}")
     done = run_elsewhere(elsewhere, "daybefore", "run", DAYBEFORE_ROOT=str(elsewhere))

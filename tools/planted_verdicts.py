@@ -20,7 +20,6 @@ from unittest import mock
 
 import numpy as np
 import pandas as pd
-from public.findings import state_weekly
 from statsmodels.stats.proportion import proportion_confint
 
 from helpers import paired, papers
@@ -29,6 +28,7 @@ from helpers.files import ROOT, read_table
 from helpers.means import summarize_clustered
 from helpers.paired import AGREES, compare_pairs, correct_holm, judge_interval, judge_pair, judge_test
 from studies.futurex import delay, gains, levels, reasons
+from studies.futurex.board_findings import state_weekly
 from studies.futurex.experts import summarize_agents
 from studies.futurex.reasons import measure_evidence
 

@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from public import pot_builders as builders
-from public.pot_builders import Pool, build_articles, build_sets
 
+from studies.proof_of_time import builders as builders
+from studies.proof_of_time.builders import Pool, build_articles, build_sets
 from studies.proof_of_time.instances import NONE, find_misfits
 
 WORDS = {"name": "Papers", "one": "paper", "measure": "number of citations", "span": "by 2025-11-01"}

@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from public import pot_lists as public
-from public import pot_rules as rules
 from public.pot_authors import main
 from public.proof_of_time import keep_trials
 
+from studies.proof_of_time import list_rules as rules
 from studies.proof_of_time.evidence import LeakError, check_instances, read_evidence
 from studies.proof_of_time.instances import NONE, find_misfits, read_instances
 from studies.proof_of_time.trials import describe_evidence

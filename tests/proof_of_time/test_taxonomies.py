@@ -3,11 +3,11 @@
 import json
 
 import pytest
-from public.pot_failures import label_run, read_run
 from public.proof_of_time_logs import list_steps
 
 from daybefore.models.judges import Verdict
 from studies.proof_of_time import rubrics
+from studies.proof_of_time.failures import label_run, read_run
 from studies.proof_of_time.rubrics import UNLABELLED
 
 

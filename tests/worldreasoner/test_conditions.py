@@ -2,10 +2,10 @@
 
 import pandas as pd
 import pytest
-from public.worldreasoner import count_kept, filter_pairs
-from public.worldreasoner_states import count_results, split_changed
 
 from helpers import papers
+from studies.audit.states import count_results, split_changed
+from studies.worldreasoner.own_runs import count_kept, date_cutoff, keep_questions
 
 
 @pytest.mark.parametrize(
@@ -19,8 +19,9 @@ from helpers import papers
 )
 def test_a_question_that_opens_before_the_cutoff_is_left_out_and_one_of_the_day_stays(cutoff, day, kept):
     opens = ["2025-04-30", "2025-05-01", "2025-05-30", "2025-05-31"]
-    questions = pd.DataFrame({"question_id": range(4), "opens_at": opens})
-    assert filter_pairs(questions, pd.DataFrame({"model": ["m"], "cutoff": [cutoff]}), day)["is_kept"].tolist() == kept
+    questions = pd.DataFrame({"event_id": range(4), "opens_at": opens})
+    found = keep_questions(questions, date_cutoff(cutoff, day))[0]
+    assert questions["event_id"].isin(found).tolist() == kept
 
 
 def test_the_papers_counts_come_out_of_questions_that_open_as_it_says():
@@ -29,7 +30,7 @@ def test_the_papers_counts_come_out_of_questions_that_open_as_it_says():
     opens = ["2023-09-30"] * 2 + ["2024-12-31"] * 10 + ["2025-04-30"] * 40 + ["2025-08-30"] * 13 + ["2025-12-01"] * 55
     days = printed["cutoff_year_month"].replace("2025-08", "2025-08-31")  # the day its maker names
     models = pd.DataFrame({"model": printed["model"], "cutoff": days})
-    found = count_kept(filter_pairs(pd.DataFrame({"question_id": range(120), "opens_at": opens}), models))
+    found = count_kept(pd.DataFrame({"event_id": range(120), "opens_at": opens}), models)
     assert found["n_kept"].tolist() == printed["kept_pairs_of_120"].tolist()
     assert found["n_excluded"].tolist() == printed["excluded_pairs"].tolist()
     assert found["n_kept"].sum() == 108 + 108 + 68 + 68 + 118 + 55 == 525

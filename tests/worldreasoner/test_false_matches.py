@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from public.false_matches import count_matches, match_others, shift_questions, stack_events, stack_faced
 
+from studies.worldreasoner.false_matches import count_matches, match_others, shift_questions, stack_events, stack_faced
 from studies.worldreasoner.hindsight.matching import Rules, match_events
 
 

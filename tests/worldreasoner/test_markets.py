@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from public.market_skill import compare_mixes, mix_forecasts, plan_mixes
 
 from studies.worldreasoner.hindsight.matching import match_events
+from studies.worldreasoner.mixes import compare_mixes, mix_forecasts, plan_mixes
 from studies.worldreasoner.price_moves import measure_moves, score_alignment
 from studies.worldreasoner.prices import find_turning_points, measure_skill, price_forecasts, tell_markets
 

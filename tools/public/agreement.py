@@ -8,10 +8,10 @@ from helpers.means import summarize_clustered
 from helpers.public_files import locate_public, read_public
 from helpers.sets import load_set
 from public.agent_sets import select_asked_once
-from public.forecastbench import tidy_board
 from public.sets import build as sets
 from public.sets.rows import MODELS
 from public.sets.timeseek import read_summaries
+from studies.futurex.forecastbench import tidy_board
 from studies.futurex.rankings import (
     SEED,
     Standing,

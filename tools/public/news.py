@@ -7,7 +7,7 @@ from daybefore.web.replay import open_world
 from daybefore.windows import FILE, NEWS, build_past
 from helpers.public_files import locate_public
 from helpers.question_sets import list_days
-from public import news_lines, past_news
+from studies.futurex import news_lines, past_news
 
 RETRIEVALS = "leaks/ai_trader_retrievals.csv"
 SOURCES = {

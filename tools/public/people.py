@@ -3,7 +3,7 @@
 import pandas as pd
 
 from helpers.public_files import locate_public
-from public import forecastbench
+from studies.futurex import forecastbench
 
 HISTORY = "forecastbench/leaderboard_baseline_history.csv"
 BOARDS = {name: f"forecastbench/leaderboard_{name}.csv" for name in ("baseline", "tournament")}

@@ -17,7 +17,7 @@ import pandas as pd
 
 from helpers.files import ROOT, hash_text
 from helpers.papers import get_constant
-from public.pot_builders import (
+from studies.proof_of_time.builders import (
     Pool,
     build_articles,
     build_buckets,
@@ -30,9 +30,7 @@ from public.pot_builders import (
     has_top,
 )
 from studies.proof_of_time.evidence import write_evidence
-
-T0 = "2024-01-01"
-"""The cutoff: the lists end in 2024, so that the paper's own, January 2025, leaves nothing to ask."""
+from studies.proof_of_time.list_rules import T0
 
 MIN_PAPERS = 10
 """A person has at least so many papers before the cutoff."""

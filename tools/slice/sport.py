@@ -5,7 +5,7 @@ from functools import partial
 
 import pandas as pd
 
-from slice.recipe import LAST_A, Recipe, cut_windows, read_pickle, take_pickle
+from slice.recipe import LAST_A, cut_windows, read_pickle
 
 # Source id -> the division's name in the file.
 LEAGUES = {
@@ -105,40 +105,8 @@ def build_viewers(raw: bytes) -> pd.DataFrame:
     return cut_windows(rows, ["A"], warmup="weekly")
 
 
-def make_recipe(build, division: str, what: str) -> Recipe:
-    """Return the recipe of one league's source; they differ in the division and in what is counted."""
-    return Recipe(
-        build=partial(build, division=division),
-        package="npm:vega-datasets==3.2.1",
-        member="package/data/football.json",
-        licence="commit",
-        evidence="The package's datapackage.json names OpenFootball, whose data are dedicated to the public domain.",
-        attribution="OpenFootball (public domain), via vega-datasets.",
-        share_alike=False,
-        upstream="OpenFootball football.json",
-        recipe=f"{what} of the division {division!r}, season 2016-17, with the file's match dates.",
-    )
-
-
-RECIPES = {
-    **{name: make_recipe(build_standings, division, "Table after each day") for name, division in LEAGUES.items()},
-    **{f"{name}_matches": make_recipe(build_matches, division, "Results") for name, division in LEAGUES.items()},
-    "gbbo": take_pickle(
-        build_bakers,
-        "bakeoff/challenges",
-        share_alike=True,
-        evidence="Wikipedia episode tables (CC BY-SA); the R package is MIT.",
-        attribution="Great British Bake Off results, Wikipedia contributors (CC BY-SA), via bakeoff (A. Hill, MIT).",
-        upstream="Wikipedia",
-        recipe="Results of series 7 by episode, dated by the weekly broadcast from 2016-08-24.",
-    ),
-    "gbbo_viewers": take_pickle(
-        build_viewers,
-        "bakeoff/ratings_raw",
-        share_alike=True,
-        evidence="Facts only: ten figures by BARB, as entered on Wikipedia (CC BY-SA); BARB's terms were not found.",
-        attribution="7-day viewers: BARB, as given on Wikipedia (CC BY-SA), via bakeoff.",
-        upstream="BARB, via Wikipedia",
-        recipe="Seven-day viewers of series 7, as they are.",
-    ),
-}
+BUILDS = {"gbbo": build_bakers, "gbbo_viewers": build_viewers}
+"""Source id -> what makes its rows of the bytes of its files."""
+for _name, _division in LEAGUES.items():
+    BUILDS[_name] = partial(build_standings, division=_division)
+    BUILDS[f"{_name}_matches"] = partial(build_matches, division=_division)

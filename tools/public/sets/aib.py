@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers.files import dump_json
-from public.sets.rows import YES_NO, locate_folder, name_model, read_bytes
+from public.sets.rows import YES_NO, answer_yes_no, describe_run, locate_folder, name_model, read_bytes
 
 FOLDER = "agents/llm_forecasting_benchmark_aib"
 ADVICE = "its files are those of github.com/jannalulu/llm-forecasting-benchmark"
@@ -37,21 +36,9 @@ def build() -> dict[str, dict[str, pd.DataFrame]]:
     outcomes = pd.concat([read_outcomes(folder, quarter) for quarter in ("aibq3", "aibq4")], ignore_index=True)
     outcomes = outcomes.sort_values("event_id", ignore_index=True)
     events = outcomes[["event_id", "domain", "round"]].assign(
-        cluster_id=outcomes["event_id"],
-        source_id="metaculus",
-        family="market",
-        kind="single",
-        options=YES_NO,
-        guess=0.5,
+        cluster_id=outcomes["event_id"], source_id="metaculus", family="market", **YES_NO
     )
-    answers = pd.DataFrame(
-        {
-            "event_id": outcomes["event_id"],
-            "value": outcomes["resolution"].map({1: dump_json("A"), 0: dump_json("B")}),
-            "outcome": outcomes["resolution"],
-            "status": "ok",
-        }
-    )
+    answers = answer_yes_no(outcomes.set_index("event_id")["resolution"].to_dict())
     parts = [read_runs(folder, name) for name in FILES]
     runs = pd.concat([part[0] for part in parts], ignore_index=True)
     predictions = pd.concat([part[1] for part in parts], ignore_index=True)
@@ -78,21 +65,11 @@ def read_runs(folder: Path, name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
         found = re.fullmatch(r"([a-z0-9]*?)(\d)_(?:final|prob)", column)
         if not found:
             continue
-        about = name_model(f"aib:{models[found[1]]}")
+        spelling = f"aib:{models[found[1]]}"
         run_id = f"{name.split('_')[0]}-{models[found[1]]}-{prompt.replace(' ', '-')}"
-        runs.append(
-            {
-                "run_id": run_id,
-                "agent_id": f"{about['model']}, {prompt}, {name.split('_')[0][-2:].upper()}",
-                "category": "think_search",
-                **about,
-                "harness": "llm-forecasting-benchmark",
-                "search": "dated",
-                "variant": prompt,
-                "origin": "imported",
-                "status": "complete",
-            }
-        )
+        agent_id = f"{name_model(spelling)['model']}, {prompt}, {name.split('_')[0][-2:].upper()}"
+        about = {"agent_id": agent_id, "variant": prompt}
+        runs.append(describe_run(run_id, spelling, "llm-forecasting-benchmark", "dated", **about))
         p_yes = (pd.to_numeric(table[column], errors="coerce") / 100).round(6)
         is_valid = p_yes.between(0, 1)
         predictions.append(

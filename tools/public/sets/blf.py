@@ -13,8 +13,8 @@ from typing import Any
 
 import pandas as pd
 
-from helpers.files import dump_json, hash_text
-from public.sets.rows import YES_NO, locate_folder, name_model, read_json, read_lines
+from helpers.files import hash_text
+from public.sets.rows import YES_NO, answer_yes_no, describe_run, locate_folder, name_model, read_json, read_lines
 
 FOLDER = "agents/blf"
 ADVICE = "its files are experiments/forecasts_final, data/questions and data/tags_kevin of github.com/murphyk/BLF"
@@ -26,7 +26,8 @@ EXTERNAL = "fb-"
 WHY = {"Agent timed out": "over_budget", "Batch agent failed": "error"}
 """How the reasoning of an unsubmitted row begins -> its status."""
 SEARCH = {"none": "none", "brave": "dated"}
-TITLE_LENGTH = 140
+TITLE_WORDS = 11
+"""Of a question's text the first words stand in the table; its `origin_id` finds the rest."""
 LONGEST = 24
 """Letters of an id that is kept whole; the set's `origin_id` has every id as published."""
 SHORT = 10
@@ -88,22 +89,21 @@ def build_tables(
     shows_titles: bool,
 ) -> dict[str, pd.DataFrame]:
     """Return a set's tables: the rows whose (id, date) is in `kept`; titles where they may be passed on."""
-    tables = {key: [] for key in ("events", "answers", "predictions", "trials", "replies", "prices")}
-    runs, asked = {}, set()
+    tables = {key: [] for key in ("events", "predictions", "trials", "replies", "prices")}
+    runs, outcomes = {}, {}
     for _, given in files:
         rows = [row for row in given["forecasts"] if (row["id"], row["resolution_date"]) in kept]
         if not rows:
             continue
-        run = describe_run(given["config"], name)
+        run = read_run(given["config"], name)
         runs.setdefault(run["run_id"], run)
         for row in rows:
             event_id = name_event(row)
-            if event_id not in asked:
-                asked.add(event_id)
+            if event_id not in outcomes:
+                outcomes[event_id] = int(row["resolved_to"])
                 question = questions[row["id"]]
-                title = question["question"].splitlines()[0][:TITLE_LENGTH] if shows_titles else None
+                title = shorten(question["question"].splitlines()[0]) if shows_titles else None
                 tables["events"].append(describe_event(row, event_id, tags.get(row["id"]), title))
-                tables["answers"].append(describe_answer(row, event_id))
                 tables["prices"] += describe_price(row, event_id)
             key = {"run_id": run["run_id"], "event_id": event_id, "sample": 0}
             tables["predictions"].append(key | describe_forecast(row))
@@ -111,8 +111,18 @@ def build_tables(
             trials = row.get("raw_trials") or []
             tables["trials"] += [key | {"sample": n, "p_yes": round(p, 4)} for n, p in enumerate(trials)]
     made = {key: pd.DataFrame(rows) for key, rows in tables.items() if rows}
-    made["runs"] = pd.DataFrame(runs.values())
+    made |= {"runs": pd.DataFrame(runs.values()), "answers": answer_yes_no(outcomes)}
     return {key: sort_table(table) for key, table in made.items()}
+
+
+def shorten(text: str) -> str:
+    """Return the first words of a text.
+
+    >>> shorten("Will it rain?"), shorten("one two three four five six seven eight nine ten eleven twelve")
+    ('Will it rain?', 'one two three four five six seven eight nine ten eleven ...')
+    """
+    words = text.split()
+    return " ".join(words[:TITLE_WORDS]) + " ..." * (len(words) > TITLE_WORDS)
 
 
 def find_key(row: dict[str, Any]) -> str:
@@ -132,7 +142,7 @@ def sort_table(table: pd.DataFrame) -> pd.DataFrame:
     return table.sort_values(keys, ignore_index=True)
 
 
-def describe_run(config: dict[str, Any], name: str) -> dict[str, Any]:
+def read_run(config: dict[str, Any], name: str) -> dict[str, Any]:
     """Return an arm's row of the table runs, from its file's settings."""
     effort = config["reasoning_effort"] or "default"
     search = "undated" if config["clairvoyant"] else SEARCH[config["search_engine"]]
@@ -141,8 +151,10 @@ def describe_run(config: dict[str, Any], name: str) -> dict[str, Any]:
         variant = "Halawi's prompt"
     if config["batch_queries"]:
         variant = f"{config['batch_queries']} queries at once"
-    model = name_model(config["llm"]) | {"effort": effort}
-    parts = [model["model"], {"none": "no search", "dated": "search", "undated": "undated search"}[search]]
+    parts = [
+        name_model(config["llm"])["model"],
+        {"none": "no search", "dated": "search", "undated": "undated search"}[search],
+    ]
     sees_base_rate = "-p1" in config["arm"]
     words = {
         "price shown": config["show_crowd"],
@@ -153,23 +165,22 @@ def describe_run(config: dict[str, Any], name: str) -> dict[str, Any]:
         variant: variant,
     }
     parts += [word for word, applies in words.items() if applies]
-    return {
-        "run_id": f"{name}-{config['arm']}",
-        "agent_id": ", ".join(parts),
-        "category": "think_search" if search != "none" else "base_model",
-        **model,
-        "harness": "BLF",
-        "search": search,
-        "sees_price": bool(config["show_crowd"]),
-        "keeps_beliefs": not config["nobelief"],
-        "uses_tools": bool(config["use_tools"]),
-        "sees_base_rate": sees_base_rate,
-        "variant": variant,
-        "n_trials": config["ntrials"],
-        "aggregation": config["aggregation"],
-        "origin": "imported",
-        "status": "complete",
-    }
+    return describe_run(
+        f"{name}-{config['arm']}",
+        config["llm"],
+        "BLF",
+        search,
+        agent_id=", ".join(parts),
+        category="think_search" if search != "none" else "base_model",
+        effort=effort,
+        sees_price=bool(config["show_crowd"]),
+        keeps_beliefs=not config["nobelief"],
+        uses_tools=bool(config["use_tools"]),
+        sees_base_rate=sees_base_rate,
+        variant=variant,
+        n_trials=config["ntrials"],
+        aggregation=config["aggregation"],
+    )
 
 
 def describe_event(row: dict[str, Any], event_id: str, tag: str | None, title: str | None) -> dict[str, Any]:
@@ -182,21 +193,12 @@ def describe_event(row: dict[str, Any], event_id: str, tag: str | None, title: s
         "family": "market" if row["source"] in MARKETS else "series",
         "domain": tag,
         "prompt": title,
-        "kind": "single",
-        "options": YES_NO,
         "as_of": f"{row['forecast_due_date']}T00:00:00+00:00",
         "resolves_at": f"{row['resolution_date']}T00:00:00+00:00",
         "horizon_days": (pd.Timestamp(row["resolution_date"]) - pd.Timestamp(row["forecast_due_date"])).days,
         "round": row["forecast_due_date"],
-        "guess": 0.5,
+        **YES_NO,
     }
-
-
-def describe_answer(row: dict[str, Any], event_id: str) -> dict[str, Any]:
-    """Return a question's answer at one date."""
-    outcome = int(row["resolved_to"])
-    value = dump_json("A" if outcome else "B")
-    return {"event_id": event_id, "value": value, "outcome": outcome, "status": "ok"}
 
 
 def describe_price(row: dict[str, Any], event_id: str) -> list[dict[str, Any]]:

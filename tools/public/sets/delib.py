@@ -10,8 +10,7 @@ from typing import Any
 
 import pandas as pd
 
-from helpers.files import dump_json
-from public.sets.rows import YES_NO, locate_folder, name_model, read_bytes, read_json
+from public.sets.rows import YES_NO, answer_yes_no, describe_run, locate_folder, name_model, read_bytes, read_json
 
 FOLDER = "agents/delib_ai_wisdom"
 ADVICE = "its files are data/analysis and data/processed of github.com/priorb-source/delib-ai-wisdom"
@@ -24,28 +23,14 @@ def build() -> dict[str, dict[str, pd.DataFrame]]:
     folder = locate_folder(FOLDER, ADVICE)
     given = pd.read_csv(pd.io.common.BytesIO(read_bytes(folder / "forecasts.csv")), dtype=str, keep_default_na=False)
     days = {str(row["id"]): row["date"] for row in read_json(folder / "questions_processed.json")}
-    questions = given[["question_id", "resolution"]].drop_duplicates().sort_values("question_id")
-    outcomes = questions["resolution"].astype(int)
-    ids = questions["question_id"]
-    events = pd.DataFrame(
-        {
-            "event_id": ids,
-            "cluster_id": ids,
-            "source_id": "metaculus",
-            "family": "market",
-            "kind": "single",
-            "options": YES_NO,
-            "as_of": ids.map(days) + "T00:00:00+00:00",
-            "guess": 0.5,
-        }
-    )
-    answers = pd.DataFrame(
-        {
-            "event_id": ids,
-            "value": outcomes.map({1: dump_json("A"), 0: dump_json("B")}),
-            "outcome": outcomes,
-            "status": "ok",
-        }
+    questions = given.drop_duplicates("question_id").sort_values("question_id")
+    answers = answer_yes_no(questions.set_index("question_id")["resolution"].astype(int).to_dict())
+    events = answers[["event_id"]].assign(
+        cluster_id=answers["event_id"],
+        source_id="metaculus",
+        family="market",
+        as_of=answers["event_id"].map(days) + "T00:00:00+00:00",
+        **YES_NO,
     )
     rows = [describe_row(row) for row in given.to_dict("records")]
     predictions = pd.DataFrame(rows).drop(columns=["run"]).sort_values(["run_id", "event_id", "sample"])
@@ -56,10 +41,10 @@ def build() -> dict[str, dict[str, pd.DataFrame]]:
 
 def describe_row(row: dict[str, str]) -> dict[str, Any]:
     """Return a prediction, with its run as `run`."""
-    about = name_model(f"delib:{row['model']}")
+    spelling = f"delib:{row['model']}"
     information, group = INFORMATION[row["info_label"]], row["condition"].split("_")[0]
     stage = f"after deliberation, group of {GROUPS[group]}" if group else "alone"
-    label = f"{about['model']}, {information} of the information, {stage}"
+    label = f"{name_model(spelling)['model']}, {information} of the information, {stage}"
     run_id = f"delib-{row['model']}-{information}-{group or 'alone'}"
     if group == "homo":
         sample = int(row["position"])
@@ -68,20 +53,18 @@ def describe_row(row: dict[str, str]) -> dict[str, Any]:
     else:
         last = row["forecast_id"].rsplit("-", 1)[1]
         sample = int(last) if last.isdigit() else 0
-    run = {
-        "run_id": run_id,
-        "agent_id": label,
-        "category": "base_model",
-        **about,
-        "harness": "delib-ai-wisdom",
-        "search": "none",
-        "sees_price": False,
-        "information": information,
-        "stage": "before" if not group else "after",
-        "group": GROUPS.get(group),
-        "origin": "imported",
-        "status": "complete",
-    }
+    run = describe_run(
+        run_id,
+        spelling,
+        "delib-ai-wisdom",
+        "none",
+        agent_id=label,
+        category="base_model",
+        sees_price=False,
+        information=information,
+        stage="after" if group else "before",
+        group=GROUPS.get(group),
+    )
     return {
         "run_id": run_id,
         "event_id": row["question_id"],

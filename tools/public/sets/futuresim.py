@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from helpers.files import dump_json
-from public.sets.rows import locate_folder, name_model, read_bytes, read_json
+from public.sets.rows import describe_run, locate_folder, name_model, read_bytes, read_json
 
 FOLDER = "agents/futuresim"
 ADVICE = "its tables are extracted from futuresim/traces/data of github.com/OpenForecaster/openforecaster.github.io"
@@ -28,7 +28,7 @@ def build() -> dict[str, dict[str, pd.DataFrame]]:
         for name in ("questions", "submissions", "resolutions_seen", "days", "searches")
     }
     questions = given["questions"].rename(columns={"question_id": "event_id"})
-    runs = pd.DataFrame([describe_run(row) for row in read_json(folder / "manifest.json")["runs"]])
+    runs = pd.DataFrame([read_run(row) for row in read_json(folder / "manifest.json")["runs"]])
     revisions = list_revisions(given["submissions"], questions)
     predictions = list_predictions(revisions, questions, runs, given["resolutions_seen"])
     tables = {
@@ -49,23 +49,21 @@ def name_run(row: dict[str, Any]) -> str:
     return f"futuresim-{row['agent']}-{row['run_id']}"
 
 
-def describe_run(row: dict[str, Any]) -> dict[str, Any]:
+def read_run(row: dict[str, Any]) -> dict[str, Any]:
     """Return a run's row, from the site's manifest; its seed distinguishes runs of one agent."""
-    about = name_model(f"futuresim:{row['model']}")
-    return {
-        "run_id": f"futuresim-{row['agent_slug']}-{row['run_id']}",
-        "agent_id": f"{about['model']}, run {row['seed_label'][1:]}",
-        "category": "open_deep_research",
-        **about,
-        "harness": row["harness_name"],
-        "search": "dated",
-        "sees_price": False,
-        "repeat": int(row["seed_label"][1:]),
-        "n_compactions": row["compaction_count"],
-        "n_notes": row["workspace"]["memory_file_count"],
-        "origin": "imported",
-        "status": "complete",
-    }
+    spelling, seed = f"futuresim:{row['model']}", row["seed_label"][1:]
+    return describe_run(
+        f"futuresim-{row['agent_slug']}-{row['run_id']}",
+        spelling,
+        row["harness_name"],
+        "dated",
+        agent_id=f"{name_model(spelling)['model']}, run {seed}",
+        category="open_deep_research",
+        sees_price=False,
+        repeat=int(seed),
+        n_compactions=row["compaction_count"],
+        n_notes=row["workspace"]["memory_file_count"],
+    )
 
 
 def describe_events(questions: pd.DataFrame) -> pd.DataFrame:

@@ -4,13 +4,12 @@ The file has neither the questions nor their answers, so the score is the harnes
 whose rule for numbers is not FutureX's.
 """
 
-import csv
 import io
 
 import pandas as pd
 
 from helpers.files import dump_json
-from public.sets.rows import locate_folder, name_model, read_bytes
+from public.sets.rows import describe_run, locate_folder, read_bytes
 
 FOLDER = "agents/futurex_past_gpt5_miroflow"
 ADVICE = "its file is logs/futurex_past_fast/futurex_past_fast_eval_.csv of github.com/Weichy9218/FutureX_Miro"
@@ -22,8 +21,9 @@ RUN = "futurex_past_gpt5-miroflow"
 def build() -> dict[str, dict[str, pd.DataFrame]]:
     """Return the tables of the set futurex_past_gpt5."""
     folder = locate_folder(FOLDER, ADVICE)
-    text = read_bytes(folder / "futurex_past_fast_eval_.csv").decode()
-    given = pd.DataFrame(csv.reader(io.StringIO(text)), columns=["event_id", "level", "score", "prediction"])
+    text = io.BytesIO(read_bytes(folder / "futurex_past_fast_eval_.csv"))
+    names = ["event_id", "level", "score", "prediction"]
+    given = pd.read_csv(text, names=names, dtype=str, keep_default_na=False)
     given = given.sort_values("event_id", ignore_index=True)
     levels = given["level"].astype(int)
     events = pd.DataFrame(
@@ -46,15 +46,7 @@ def build() -> dict[str, dict[str, pd.DataFrame]]:
             "score_source": given["score"].astype(float).round(4),
         }
     )
-    run = {
-        "run_id": RUN,
-        "agent_id": "GPT-5 in MiroFlow",
-        "category": "open_deep_research",
-        **name_model("miroflow:gpt-5"),
-        "harness": "MiroFlow",
-        "search": "dated",
-        "origin": "imported",
-        "status": "complete",
-    }
+    about = {"agent_id": "GPT-5 in MiroFlow", "category": "open_deep_research"}
+    run = describe_run(RUN, "miroflow:gpt-5", "MiroFlow", "dated", **about)
     tables = {"events": events, "answers": answers, "runs": pd.DataFrame([run]), "predictions": predictions}
     return {"futurex_past_gpt5": tables}

@@ -11,8 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from helpers.files import dump_json
-from public.sets.rows import YES_NO, locate_folder, name_model, read_json
+from public.sets.rows import YES_NO, answer_yes_no, describe_run, locate_folder, read_json
 
 FOLDER = "agents/kalshibench"
 ADVICE = "its files are kalshibench_v2_2025-12-17_20-54-58 of github.com/LukasNel/kalshibench"
@@ -26,27 +25,10 @@ def build() -> dict[str, dict[str, pd.DataFrame]]:
     files = [given for given in files if "predictions" in given]
     ids = sorted({row["question_id"] for given in files for row in given["predictions"]})
     known = [key for key in ids if key in outcomes]
-    events = pd.DataFrame(
-        {
-            "event_id": ids,
-            "cluster_id": ids,
-            "source_id": "kalshi",
-            "family": "market",
-            "kind": "single",
-            "options": YES_NO,
-            "guess": 0.5,
-        }
-    )
-    answers = pd.DataFrame(
-        {
-            "event_id": known,
-            "value": [dump_json("A" if outcomes[key] else "B") for key in known],
-            "outcome": [outcomes[key] for key in known],
-            "status": "ok",
-            "method": "derived",
-        }
-    )
-    runs = pd.DataFrame([describe_run(given) for given in files])
+    events = pd.DataFrame({"event_id": ids, "cluster_id": ids})
+    events = events.assign(source_id="kalshi", family="market", **YES_NO)
+    answers = answer_yes_no({key: outcomes[key] for key in known}).assign(method="derived")
+    runs = pd.DataFrame([read_run(given) for given in files])
     predictions = pd.DataFrame([row for given in files for row in list_forecasts(given)])
     tables = {"events": events, "answers": answers, "runs": runs, "predictions": predictions}
     return {"kalshibench": tables}
@@ -57,23 +39,20 @@ def name_run(given: dict[str, Any]) -> str:
     return f"kalshibench-{given['model_name'].lower().replace(' ', '-')}"
 
 
-def describe_run(given: dict[str, Any]) -> dict[str, Any]:
+def read_run(given: dict[str, Any]) -> dict[str, Any]:
     """Return a file's row of the table runs, with the scores it states."""
-    about = name_model(f"kalshibench:{given['model_name']}")
-    return {
-        "run_id": name_run(given),
-        "agent_id": given["model_name"],
-        "category": "base_model",
-        **about,
-        "harness": "KalshiBench",
-        "search": "none",
-        "sees_price": False,
-        "knowledge_cutoff_date": given["model_config"].get("knowledge_cutoff"),
-        "brier_stated": given["brier_score"],
-        "accuracy_stated": given["accuracy"],
-        "origin": "imported",
-        "status": "complete",
-    }
+    return describe_run(
+        name_run(given),
+        f"kalshibench:{given['model_name']}",
+        "KalshiBench",
+        "none",
+        agent_id=given["model_name"],
+        category="base_model",
+        sees_price=False,
+        knowledge_cutoff_date=given["model_config"].get("knowledge_cutoff"),
+        brier_stated=given["brier_score"],
+        accuracy_stated=given["accuracy"],
+    )
 
 
 def list_forecasts(given: dict[str, Any]) -> list[dict[str, Any]]:

@@ -13,7 +13,8 @@ from helpers import files
 from helpers.public_files import CACHE, MIRROR
 
 MODELS = "data/sets/models.csv"
-YES_NO = files.dump_json({"A": "Yes", "B": "No"})
+YES_NO = {"kind": "single", "options": files.dump_json({"A": "Yes", "B": "No"}), "guess": 0.5}
+"""Of the table events, a question answered by yes or no."""
 
 
 def locate_folder(name: str, advice: str) -> Path:
@@ -63,3 +64,17 @@ def name_model(spelling: str) -> dict[str, Any]:
         raise KeyError(f"{spelling!r} is no spelling of {MODELS}; add a row")
     row = known[spelling]
     return {"model": row["model"], "model_family": row["family"], "effort": row["effort"] or None}
+
+
+def describe_run(run_id: str, spelling: str, harness: str, search: str, **more: Any) -> dict[str, Any]:
+    """Return a row of the table runs; `spelling` is the model's, `more` are further columns (agent_id, category)."""
+    about = name_model(spelling)
+    named = {"run_id": run_id, "agent_id": about["model"], "category": "think_search"} | about
+    return named | {"harness": harness, "search": search} | more | {"origin": "imported", "status": "complete"}
+
+
+def answer_yes_no(outcomes: dict[str, int]) -> pd.DataFrame:
+    """Return the table answers of outcomes by event_id: 1 for yes, 0 for no."""
+    table = pd.DataFrame({"event_id": list(outcomes), "outcome": list(outcomes.values())})
+    letters = table["outcome"].map({1: files.dump_json("A"), 0: files.dump_json("B")})
+    return table.assign(value=letters, status="ok")

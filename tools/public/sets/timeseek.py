@@ -11,8 +11,7 @@ from typing import Any
 
 import pandas as pd
 
-from helpers.files import dump_json
-from public.sets.rows import YES_NO, locate_folder, name_model, read_json
+from public.sets.rows import YES_NO, answer_yes_no, describe_run, locate_folder, name_model, read_json
 
 FOLDER = "agents/timeseek_kalshi"
 ADVICE = "its files are results and dataset of github.com/Hamza-Mos/hadc-bench"
@@ -24,39 +23,27 @@ def build() -> dict[str, dict[str, pd.DataFrame]]:
     folder = locate_folder(FOLDER, ADVICE)
     samples = read_json(folder / "dataset/benchmark_dataset_v2.json")["samples"]
     series = {row["ticker"]: (row["series_ticker"], row["category"]) for row in samples}
-    events, answers, prices, predictions, runs = {}, {}, {}, [], []
+    events, outcomes, prices, predictions, runs = {}, {}, {}, [], []
     for path in sorted((folder / "results").glob("*/traces.json*")):
         run_id = f"timeseek-{path.parent.name.split('_', 4)[4]}"
         rows = read_json(path)
-        runs.append(describe_run(rows[0], run_id))
+        runs.append(read_run(rows[0], run_id))
         for row in rows:
             event_id = f"{row['market_ticker']}@{row['temporal_days']}"
             events[event_id] = describe_event(row, event_id, *series[row["market_ticker"]])
-            outcome = int(row["actual_outcome"])
-            value = dump_json("A" if outcome else "B")
-            answers[event_id] = {"event_id": event_id, "value": value, "outcome": outcome, "status": "ok"}
+            outcomes[event_id] = int(row["actual_outcome"])
             prices[event_id] = {"event_id": event_id, "at": events[event_id]["as_of"], "price": row["market_price"]}
             predictions.append(describe_forecast(row, run_id, event_id))
-    tables = {"events": events.values(), "answers": answers.values(), "prices": prices.values()}
-    tables |= {"predictions": predictions, "runs": runs}
-    return {"timeseek": {name: pd.DataFrame(list(rows)) for name, rows in tables.items()}}
+    tables = {"events": events.values(), "prices": prices.values(), "predictions": predictions, "runs": runs}
+    made = {name: pd.DataFrame(list(rows)) for name, rows in tables.items()}
+    return {"timeseek": made | {"answers": answer_yes_no(outcomes)}}
 
 
-def describe_run(row: dict[str, Any], run_id: str) -> dict[str, Any]:
-    """Return a run's row."""
-    about = name_model(f"timeseek:{row['model_id']}")
-    has_tools = bool(row["tools_enabled"])
-    return {
-        "run_id": run_id,
-        "agent_id": f"{about['model']}, {'tools' if has_tools else 'no tools'}",
-        "category": "think_search" if has_tools else "base_model",
-        **about,
-        "harness": "TimeSeek",
-        "search": "dated" if has_tools else "none",
-        "sees_price": True,
-        "origin": "imported",
-        "status": "complete",
-    }
+def read_run(row: dict[str, Any], run_id: str) -> dict[str, Any]:
+    """Return a run's row. The runs whose rows are published have no tools."""
+    spelling = f"timeseek:{row['model_id']}"
+    about = {"agent_id": f"{name_model(spelling)['model']}, no tools", "category": "base_model", "sees_price": True}
+    return describe_run(run_id, spelling, "TimeSeek", "none", **about)
 
 
 def describe_event(row: dict[str, Any], event_id: str, series: str, category: str) -> dict[str, Any]:
@@ -68,12 +55,10 @@ def describe_event(row: dict[str, Any], event_id: str, series: str, category: st
         "family": "market",
         "domain": category,
         "prompt": row["question"],
-        "kind": "single",
-        "options": YES_NO,
         "horizon": row["temporal_days"],
         "as_of": f"{row['sample_date'][:19]}+00:00",
         "resolves_at": f"{row['close_date'][:19]}+00:00",
-        "guess": 0.5,
+        **YES_NO,
     }
 
 

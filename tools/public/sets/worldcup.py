@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from helpers.files import dump_json
-from public.sets.rows import locate_folder, name_model, read_json
+from public.sets.rows import describe_run, locate_folder, read_json
 
 FOLDER = "agents/worldcup_arena"
 ADVICE = "its files are wc_runs/archive and matches.json of github.com/llm-worldcup-arena/worldcup-arena-codebase"
@@ -59,25 +59,19 @@ def build() -> dict[str, dict[str, pd.DataFrame]]:
             answer = find_answer(market, results.get(match), given, marks)
             answers.append(describe_answer(event_id, answer, options, match in results))
             predictions += [describe_pick(event_id, model, pick, options, marks) for model, pick in given.items()]
-    runs = pd.DataFrame([describe_run(model) for model in picks])
+    runs = pd.DataFrame(
+        [
+            describe_run(name_run(model), f"worldcup:{model}", "World Cup Arena", "provider", sees_price=None)
+            for model in picks
+        ]
+    )
     tables = {"events": events, "answers": answers, "predictions": predictions}
     return {"worldcup": {"runs": runs} | {name: pd.DataFrame(rows) for name, rows in tables.items()}}
 
 
-def describe_run(model: str) -> dict[str, Any]:
-    """Return a model's row of the table runs."""
-    about = name_model(f"worldcup:{model}")
-    return {
-        "run_id": f"worldcup-{model.lower()}",
-        "agent_id": about["model"],
-        "category": "think_search",
-        **about,
-        "harness": "World Cup Arena",
-        "search": "provider",
-        "sees_price": None,
-        "origin": "imported",
-        "status": "complete",
-    }
+def name_run(model: str) -> str:
+    """Return the run_id of a model."""
+    return f"worldcup-{model.lower()}"
 
 
 def list_letters(options: dict[str, str]) -> dict[str, str]:
@@ -155,7 +149,7 @@ def describe_pick(
     event_id: str, model: str, pick: str | None, options: dict[str, str], marks: dict[str, list[str]]
 ) -> dict[str, Any]:
     """Return a model's prediction, with the project's own mark where it gave one."""
-    row = {"run_id": f"worldcup-{model.lower()}", "event_id": event_id, "sample": 0}
+    row = {"run_id": name_run(model), "event_id": event_id, "sample": 0}
     if pick is None:
         return row | {"status": "missing", "reason": "no pick is in the file"}
     value = list_letters(options).get(pick, pick)

@@ -2,9 +2,9 @@
 
 import pandas as pd
 import pytest
-from public import news_lines as news
 
 from daybefore.web.news import Feed, write_article
+from studies.futurex import news_lines as news
 
 DAYS = {"2016-10-06": ["A vote is held.", "He later dies."], "2016-10-08": ["B wins."], "2017-01-01": ["C wins."]}
 ARTICLES = tuple(write_article(day, "Uncategorized", lines) for day, lines in DAYS.items())

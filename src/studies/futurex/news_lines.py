@@ -10,7 +10,7 @@ import pandas as pd
 
 from helpers.files import ROOT, parse_json
 from helpers.means import measure_share, summarize_clustered
-from public.leaks import audit_pages, find_hindsight
+from studies.futurex.leaks import audit_pages, find_hindsight
 
 LABELS = ROOT / "data/labels/news_hindsight.csv"
 """Lines in which the rule finds hindsight, read by a language model: does it tell of a later day? Ids, no text."""

@@ -15,8 +15,8 @@ from helpers import papers
 from helpers.means import MIN_CLUSTERS, percentile_interval
 from helpers.paired import AGREES, correct_holm, judge_interval, judge_test, sign_flip_test
 from helpers.tables import SEARCH_CATEGORIES
-from public.boards import LEVELS, SCORES, average_weeks, bound_deviation, name_agent
-from public.forecastbench import compare_people
+from studies.futurex.boards import LEVELS, SCORES, average_weeks, bound_deviation, name_agent
+from studies.futurex.forecastbench import compare_people
 
 COLUMNS = "id finding statement value low high n p verdict note".split()
 DOUBAO, GROK = name_agent("Doubao-Seed1.6-Thinking", "LLM"), name_agent("Grok-4", "Search")

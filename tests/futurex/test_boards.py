@@ -5,9 +5,10 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
-from public import boards
-from public import findings as boards_findings
-from public.boards import COUNTS, SCORES
+
+from studies.futurex import board_findings as boards_findings
+from studies.futurex import boards
+from studies.futurex.boards import COUNTS, SCORES
 
 
 def make_rows(*rows):

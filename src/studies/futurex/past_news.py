@@ -9,7 +9,7 @@ import pandas as pd
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from helpers.files import ROOT
-from public.leaks import audit_pages, find_answers, list_siblings, list_words, states_answer, tell_answer
+from studies.futurex.leaks import audit_pages, find_answers, list_siblings, list_words, states_answer, tell_answer
 
 READINGS = ROOT / "data/labels/past_readings.csv"
 """What a language model read in passages of window P's questions: a row a question that was read, ids and labels."""

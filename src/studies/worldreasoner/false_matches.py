@@ -9,7 +9,14 @@ import numpy as np
 import pandas as pd
 
 from helpers.means import logit_interval, summarize_clustered
+from helpers.paired import compare_pairs, judge_family
 from studies.worldreasoner.hindsight.matching import Rules, count_words, match_events
+
+OWN, OTHER = "another card of its question", "a card of another question"
+EVENT_COLUMNS = {"share": "share", "low": "low_by_question", "high": "high_by_question"}
+GATES = {"7 days": {}, "no gate": {"days": None}}
+MATCHERS = {"BM25 over the largest": {}, "BM25 over the self score": {"scale": "self"}}
+"""How a matcher measures likeness, and how far apart two events may lie."""
 
 
 def match_own(nodes: pd.DataFrame, rules: Rules, vectors: np.ndarray | None = None, take: str = "max") -> pd.DataFrame:
@@ -133,3 +140,44 @@ def read_cosines(table, nodes, column):
     wide = table.pivot(index="node_id", columns="question", values=column)
     wide = wide.reindex(index=nodes["node_id"], columns=range(len(questions)))
     return wide.set_axis(range(len(nodes))).set_axis(questions, axis=1)
+
+
+def judge_matchers(nodes, kept):
+    """Return (false, paired): the share of pairs that are not the same and match, and matchers against the semantic.
+
+    Of pairs of two events: the columns event_share to n_event_pairs, and all of `paired`. Of pairs of an event and a
+    question, which match where any event of the question does: share and what stands beside it. `kept` is what
+    `list_cosines` gave of the same cards.
+    """
+    owners = nodes["question_id"].reset_index(drop=True)
+    flags, faced, n_faced, events = {}, {}, {}, {}
+    for against, match in {OWN: match_own, OTHER: match_others}.items():
+        for gate, limits in GATES.items():
+            n_faced[against, gate] = match(nodes, Rules(threshold=-1.0, **limits), take="count")
+            faced[against, gate] = n_faced[against, gate].notna()
+            for name, given in MATCHERS.items():
+                n_matched = match(nodes, Rules(**given, **limits), take="count")
+                flags[against, gate, name] = stack_faced(n_matched, faced[against, gate])
+                events[against, gate, name] = stack_events(n_matched, n_faced[against, gate])
+    for (against, gate), who in faced.items():
+        n_matched = read_cosines(kept, nodes, f"n {gate}")
+        flags[against, gate, "semantic"] = stack_faced(n_matched, who)
+        events[against, gate, "semantic"] = stack_events(n_matched, n_faced[against, gate])
+    false = []
+    for key, pairs in flags.items():
+        row = dict(zip(("against", "gate", "matcher"), key, strict=True)) | count_matches(pairs, owners)
+        if key[0] == OTHER:
+            shifts = shift_questions(pairs, owners)
+            row |= {"shift_least": shifts.min(), "shift_median": shifts.median(), "shift_most": shifts.max()}
+        by_event = count_matches(events[key], owners)
+        row |= {f"event_{end}": by_event[name] for end, name in EVENT_COLUMNS.items()}
+        false.append(row | {"n_event_matches": int(events[key].sum()), "n_event_pairs": by_event["n"]})
+    against, parts = [(name, ["semantic"]) for name in MATCHERS], {}
+    for case in faced:
+        wide = pd.DataFrame({name: events[*case, name] for name in [*MATCHERS, "semantic"]})
+        parts[case] = compare_pairs(wide, take_owners(wide, owners), against)
+    paired = pd.concat(parts, names=["against", "gate"]).reset_index(["against", "gate"])
+    paired = judge_family(paired.reset_index(drop=True), "difference", "takes more", "takes fewer")
+    paired = paired.rename(columns={"agent_a": "matcher"})
+    columns = "against gate matcher difference low high n n_clusters p p_holm mde verdict".split()
+    return pd.DataFrame(false), paired[columns]

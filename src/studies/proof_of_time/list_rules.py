@@ -13,8 +13,10 @@ import pandas as pd
 from sklearn.feature_extraction.text import TfidfVectorizer
 
 from helpers.papers import get_constant
-from public.pot_builders import find_field, find_range
-from public.pot_lists import T0
+from studies.proof_of_time.builders import find_field, find_range
+
+T0 = "2024-01-01"
+"""The cutoff: the lists end in 2024, so that the paper's own, January 2025, leaves nothing to ask."""
 
 SOLVERS = ("last value", "trend", "nearest history")
 N_NEAREST = 25

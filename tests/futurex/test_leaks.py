@@ -4,7 +4,8 @@ from datetime import date
 
 import pandas as pd
 import pytest
-from public.leaks import FLAGS, audit_pages, find_answers, find_hindsight, list_siblings, states_answer
+
+from studies.futurex.leaks import FLAGS, audit_pages, find_answers, find_hindsight, list_siblings, states_answer
 
 AS_OF = "2016-10-10T00:00:00+08:00"
 BEFORE = "2016-10-09T23:59:59+08:00"

@@ -3,8 +3,9 @@
 import numpy as np
 import pandas as pd
 import pytest
-from public.market_skill import pool_odds, recalibrate, weigh_odds
 from scipy.special import expit
+
+from studies.worldreasoner.mixes import pool_odds, recalibrate, weigh_odds
 
 
 def test_pooled_odds_lie_further_out_than_the_mean_and_bear_zero_and_one():

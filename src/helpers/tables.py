@@ -114,8 +114,8 @@ TABLES = {
 """Table name -> (key columns, the other columns in order). Add columns, never rename (the contract between stages)."""
 
 
-OPTIONAL = {"runs": ("question_set",)}
-"""Columns that the store's tables have beside these: a run's question set, by its window."""
+OPTIONAL = {"runs": ("question_set", "horizon", "days_after", "query_of", "sees_today")}
+"""Columns that the store's tables have beside these: a run's question set, by its window, and how it was asked."""
 
 
 # --- types -----------------------------------------------------------------------------------------------------------

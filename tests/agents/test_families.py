@@ -10,8 +10,9 @@ from builders import KEY, make_event, scan
 from mock_provider import CONTENT, Server, write_body
 from serving import run_server
 
+from daybefore.agents.asked import SEES_TODAY
 from daybefore.agents.registry import check_agent, check_entry, connect_agent
-from daybefore.agents.runs import SEES_TODAY, describe_run, sees_today
+from daybefore.agents.runs import describe_run, sees_today
 from daybefore.models.llm import open_door
 from helpers.files import ROOT, dump_json
 from helpers.tables import list_columns

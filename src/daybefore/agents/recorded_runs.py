@@ -9,6 +9,7 @@ import json
 import numpy as np
 import pandas as pd
 
+from daybefore.agents.asked import describe_condition, tell_asked
 from daybefore.agents.registry import PROMPTED, connect_agent, load_entries, read_settings
 from daybefore.agents.runs import order_events, run_agents
 from daybefore.models.llm import open_door
@@ -109,23 +110,10 @@ def replay_recorded(arm_ids, opener, ledger, *, events, about_world=None):
             continue
         agent = connect_agent(entries[arm["agent"]], open_door(arm_id, command=f"make record ARM={arm_id}"))
         agent["condition"] = "; ".join(filter(None, [describe_condition(arm), about_world])) or None
+        agent["asked"] = tell_asked(arm)
         asked = {"window": arm["window"], "progress": False, "samples": range(n_trials)}
         run_ids[arm_id] = run_agents({arm["agent"]: agent}, chosen, opener, ledger, **asked)[arm["agent"]]
     return run_ids
-
-
-def describe_condition(arm):
-    """Return the condition of an arm's run, None for the usual one.
-
-    >>> describe_condition({"days_after": 1, "horizon": "Near"}), describe_condition({})
-    ('asked 1 day after the resolution; asked at Near', None)
-    """
-    told = []
-    if (days := arm.get("days_after")) is not None:
-        told.append(f"asked {days} day{'s' * (days != 1)} after the resolution")
-    told += ["searched with another's question"] * ("query_of" in arm)
-    told += [f"asked at {arm['horizon']}"] if "horizon" in arm else []
-    return "; ".join(told) or None
 
 
 def estimate_tokens(method, n_questions):

@@ -17,12 +17,14 @@ from contextlib import closing
 
 from tqdm import tqdm
 
+from daybefore.agents.asked import SEES_TODAY, fill_asked
 from daybefore.agents.functions import hash_own, make_agent
 from daybefore.agents.workers import Stopped, Watch, ask_all, check_columns, stop_on_signal, to_cell
 from daybefore.models.llm import DEADLINE_S
 from daybefore.store import (
     ACCIDENTS,
     close_run,
+    fill_columns,
     insert_row,
     list_done,
     name_problem,
@@ -39,9 +41,6 @@ method answers or asks. Nothing else of the code renames a run."""
 
 PACKAGES = ("litellm", "numpy", "pandas", "scikit-learn", "scipy", "statsmodels")
 """Libraries whose versions a run records."""
-
-SEES_TODAY = "sees the web of today"
-"""Stands in the condition of a run whose agent's provider searches by itself: of past questions it is no forecast."""
 
 OWN_SEARCH = re.compile(
     r"web_?search|google_?search|grounding|live_?search|search_parameters|web_?fetch|url_?context|\"id\": ?\"web\"|"
@@ -81,26 +80,32 @@ def describe_run(agent_id, agent, events, *, window, deadline_s):
     """Return the row of the runs table; its run_id changes with the agent's columns, the events and the code.
 
     The code is a number of the method (`METHOD_VERSIONS`), or the digest of a function of your own. Raises ValueError
-    when the agent has a key that is neither `forecast` nor a column of the runs table (what has none goes into
+    when the agent has a key that is neither `forecast`, `asked` nor a column of the runs table (what has none goes into
     `params`), or its name cannot become a file's.
     """
     check_name("agent", agent_id)
     if sees_today(agent):
         agent = agent | {"condition": "; ".join(filter(None, [agent.get("condition"), SEES_TODAY]))}
-    given = check_columns("runs", {key: to_cell(value) for key, value in agent.items() if key != "forecast"})
+    given = {key: to_cell(value) for key, value in agent.items() if key not in ("forecast", "asked")}
+    check_columns("runs", given)
+    asked = fill_asked(given | (agent.get("asked") or {}))
     method = (agent.get("params") or {}).get("method")
     code_version = hash_own(agent["forecast"]) or str(METHOD_VERSIONS.get(method, 1))
     rows = events.sort_values("event_id").to_csv(index=False, lineterminator="\n")
     identity = dump_json([agent_id, given, hash_text(rows), code_version])
-    return given | {
-        "run_id": f"{agent_id}-{window}-{hash_text(identity, 8)}",
-        "question_set": window,
-        "agent_id": agent_id,
-        "time_limit_s": deadline_s,
-        "code_version": code_version,
-        "packages": dump_json([f"{name}=={importlib.metadata.version(name)}" for name in PACKAGES]),
-        "status": "partial",
-    }
+    return (
+        given
+        | asked._asdict()
+        | {
+            "run_id": f"{agent_id}-{window}-{hash_text(identity, 8)}",
+            "question_set": window,
+            "agent_id": agent_id,
+            "time_limit_s": deadline_s,
+            "code_version": code_version,
+            "packages": dump_json([f"{name}=={importlib.metadata.version(name)}" for name in PACKAGES]),
+            "status": "partial",
+        }
+    )
 
 
 def sees_today(agent):
@@ -158,7 +163,8 @@ def run_agents(
     watch = Watch(max_accidents, tries_first)
     with name_problem(ledger_path), closing(open_store(ledger_path)) as ledger:
         for run in runs:
-            insert_row(ledger, "runs", run)  # when it is new
+            if not insert_row(ledger, "runs", run):
+                fill_columns(ledger, run)
         tasks = list_tasks(ids, events, {run_id: list_done(ledger, run_id, again) for run_id, _ in ids}, samples)
         n_all, cost = len(ids) * len(events) * len(samples), sum_costs(ledger, [run_id for run_id, _ in ids])
         shown = {"desc": "questions", "unit": "q", "disable": None if progress else True}

@@ -6,6 +6,7 @@ is over the events that both predicted. Intervals and tests are clustered by sou
 
 import shlex
 
+from daybefore.agents.asked import fill_asked
 from daybefore.commands import report
 from daybefore.commands.main import show
 from daybefore.scoring.runs import find_run, list_runs, read_predictions
@@ -29,19 +30,10 @@ FAMILY = "Holm over {} pairs; significant below {}; MDE: the smallest difference
 # --- which runs ------------------------------------------------------------------------------------------------------
 
 
-def find_moment(condition):
-    """Return the part of a condition that says when it was asked, "" where it says nothing: at the usual moment.
-
-    >>> find_moment("asked at Near; with articles press 01234567"), find_moment("with articles press 01234567")
-    ('asked at Near', '')
-    """
-    return next((part for part in condition.split("; ") if part.startswith("asked ")), "")
-
-
 def suits(run, condition):
     """Say whether a run was made under a condition; a baseline, which reads no articles, when its moment is that."""
     if run.category == "baseline":
-        return find_moment(run.condition) == find_moment(condition)
+        return run.asked.moment == fill_asked({"condition": condition}).moment
     return run.condition == condition
 
 

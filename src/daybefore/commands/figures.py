@@ -21,8 +21,9 @@ from typing import NamedTuple
 import pandas as pd
 from tqdm import tqdm
 
+from daybefore.agents.asked import fill_asked
 from daybefore.commands import report
-from daybefore.commands.compare import ADJUSTED, add_baselines, find_moment, fit_adjusted
+from daybefore.commands.compare import ADJUSTED, add_baselines, fit_adjusted
 from daybefore.commands.conditions import tell_prices
 from daybefore.commands.main import show, tell
 from daybefore.commands.stated import draw_probabilities
@@ -210,7 +211,7 @@ def draw_stated(scored, shown, one, folder, means):
     if one.window not in PRICED:
         return {}
     own = scored.runs[scored.runs["is_own"] & scored.runs["agent_id"].isin(shown)]
-    moment = find_moment(own["condition"].fillna("").iloc[0]).removeprefix("asked at ") or "Mid"
+    moment = fill_asked(own.iloc[0].to_dict()).horizon
     text, table = tell_prices(scored.events, answers, rows, one.window, moment)[2:]
     return {"Skill against the market's price": ([text], table)}
 

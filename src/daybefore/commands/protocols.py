@@ -8,7 +8,7 @@ from functools import partial
 import pandas as pd
 
 from daybefore.commands import report
-from daybefore.commands.compare import add_baselines, find_moment
+from daybefore.commands.compare import add_baselines
 from daybefore.commands.conditions import KINDS, describe_facts, refer_to_cards, tell_prices
 from daybefore.commands.main import show
 from daybefore.commands.results import average_kept, count_missing, describe_mean, find_leaks
@@ -219,7 +219,7 @@ def tell_chances(run, means, events, answers, predictions, clusters):
         for row in means.query("agent_id == @run.label and metric == 'brier'").to_dict("records")
     ] or ["No Brier error: the replies state no probability of a choice."]
     if run.window in PRICED:
-        moment = find_moment(run.condition).removeprefix("asked at ") or "Mid"
+        moment = run.asked.horizon
         _, facts, text, _ = tell_prices(events, answers, predictions, run.window, moment)
         skills = [fact["market"] for fact in facts.values()]
         told = ", ".join(f"{write_pair(one)} questions; skill {one['skill']:z.3f}" for one in skills)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from daybefore.agents.asked import name_moment, tell_asked
 from daybefore.agents.recorded_runs import SEED, move_moments
 from daybefore.agents.registry import FUNCTION, load_agents, load_entries, pick_entry
 from daybefore.agents.runs import (
@@ -20,7 +21,6 @@ from daybefore.agents.runs import (
     select_whole,
 )
 from daybefore.agents.workers import Stopped, handle_stops
-from daybefore.commands.compare import find_moment
 from daybefore.commands.conditions import judge_run
 from daybefore.commands.main import PartWay, show, tell
 from daybefore.commands.preflight import announce_articles, list_left, locate_store, prepare_agent
@@ -165,7 +165,7 @@ def ask_majorities(agents, run_ids, asked, n_samples, **options):
         whole = select_whole(asked.path, run_ids[name], asked.events, n_samples)
         if len(whole):
             agent = make_majority(asked.path, run_ids[name], agents[name], n_samples)
-            agent |= {"condition": agents[name]["condition"]} if agents[name].get("condition") else {}
+            agent |= {key: agents[name][key] for key in ("condition", "asked") if agents[name].get(key)}
             made |= run_agents({f"{name}-majority": agent}, whole, dict, asked.path, **how)
     return made
 
@@ -244,8 +244,8 @@ def main(
     ready, doors, others = {}, {}, {}
     for name, agent in agents.items():
         if agent:  # asks no model; a baseline reads no articles, so of the condition it has the moment
-            own = find_moment(told) if name in baselines else told
-            others[name] = agent | ({"condition": own} if own else {})
+            own = name_moment(told) if name in baselines else told
+            others[name] = agent | ({"condition": own} if own else {}) | {"asked": tell_asked(plan.arm)}
     take_in(asked.path)
     options = {"window": window, "deadline_s": deadline_s, "drawn_from": asked.whole}
     again = {"again": (*ACCIDENTS, *(DOUBTFUL if retry else ())), "samples": range(n_samples)}
@@ -255,6 +255,7 @@ def main(
     with contextlib.ExitStack() as stack:
         for name in [name for name in agents if name not in others]:
             ready[name], doors[name] = prepare_agent(name, entries[name], asked, told, stack, **limits, **again)
+            ready[name]["asked"] = tell_asked(plan.arm)
         if own := [name for name in agents if entries[name]["method"] == FUNCTION]:
             ready |= {name: others.pop(name) for name in own if executor}
             tell(f"{', '.join(own)}: your own function: {UNBOUND}")

@@ -12,8 +12,8 @@ from pathlib import Path
 import pandas as pd
 
 from daybefore.agents import registry
+from daybefore.agents.asked import describe_condition
 from daybefore.agents.prompted import make_consult
-from daybefore.agents.recorded_runs import describe_condition
 from daybefore.agents.registry import FUNCTION, PROMPTED
 from daybefore.agents.runs import DEADLINE_S, run_agents
 from daybefore.agents.workers import handle_stops

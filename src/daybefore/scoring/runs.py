@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from daybefore.agents.asked import Asked, fill_asked
 from daybefore.store import open_store, read_runs
 from helpers.faults import list_nearest
 from helpers.files import ROOT, STORE, locate_output, read_table
@@ -19,10 +20,7 @@ from helpers.places import EVENTS
 from helpers.question_sets import DEFAULT, QuestionSet, find_set, list_sets, read_about
 from helpers.scores import HEADLINE, score_predictions
 from helpers.sets import QuestionTables, load_set
-from helpers.tables import check_table, list_columns
-
-AFTER = "after the resolution"
-"""Stands in the condition of a run whose questions were asked when they had ended."""
+from helpers.tables import OPTIONAL, check_table, list_columns
 
 
 class Run(NamedTuple):
@@ -36,6 +34,7 @@ class Run(NamedTuple):
     condition: str
     window: str
     place: Path | str | QuestionTables
+    asked: Asked
 
 
 class Scored(NamedTuple):
@@ -182,10 +181,11 @@ def list_local(path=None):
         return []
     with closing(open_store(path)) as store:
         newest = dict(store.execute("SELECT run_id, max(started_at) FROM replies GROUP BY run_id"))
-        windows = dict(store.execute("SELECT run_id, question_set FROM runs WHERE question_set IS NOT NULL"))
-    rows = [row for row in read_runs(path, "runs").to_dict("records") if row["run_id"] in newest]
+        more = store.execute(f"SELECT run_id, {', '.join(OPTIONAL['runs'])} FROM runs").fetchall()
+    given = {run_id: dict(zip(OPTIONAL["runs"], cells, strict=True)) for run_id, *cells in more}
+    rows = [row | given[row["run_id"]] for row in read_runs(path, "runs").to_dict("records") if row["run_id"] in newest]
     rows.sort(key=lambda row: newest[row["run_id"]] or "", reverse=True)
-    return [make_run(row, windows.get(row["run_id"]) or find_window(row), path) for row in rows]
+    return [make_run(row, row["question_set"] or find_window(row), path) for row in rows]
 
 
 def find_window(row):
@@ -213,10 +213,9 @@ def list_recorded(window=None):
 def make_run(row, window, place):
     """Return a Run from a row of the table runs."""
     told = [row[name] if isinstance(row.get(name), str) else "" for name in Run._fields[2:6]]
-    label = row["agent_id"]
-    if "no forecast" in told[-1] or AFTER in told[-1]:
-        label += ", no forecast"
-    return Run(label, row["run_id"], *told, window, place)
+    asked = fill_asked(row)
+    label = row["agent_id"] if asked.days_after is None else f"{row['agent_id']}, no forecast"
+    return Run(label, row["run_id"], *told, window, place, asked)
 
 
 def find_run(every, name, window=None):
@@ -235,7 +234,7 @@ def find_run(every, name, window=None):
         known = sorted(agents) + sorted({run.run_id for run in every} - agents)
         listed = list_nearest(name, known, "make view, or another SET")
         raise ValueError(f"no run or agent on {find_set(window).name} is called {name!r}{listed}")
-    return sorted(found, key=lambda run: AFTER in run.condition)
+    return sorted(found, key=lambda run: run.asked.days_after is not None)
 
 
 def load_twice(agents, window, days_after):
@@ -244,12 +243,11 @@ def load_twice(agents, window, days_after):
     Of each agent its newest run of either kind. Raises ValueError, with the command, for one that was not asked twice.
     """
     every = [run for run in list_local() if run.window == window]
-    told = f"asked {days_after} day"
     first, second = [], []
     for name in agents:
         own = [run for run in every if run.agent_id == name]
-        later = [run for run in own if run.condition.startswith(told) and AFTER in run.condition]
-        usual = [run for run in own if not run.condition.startswith("asked ")]
+        later = [run for run in own if run.asked.days_after == days_after]
+        usual = [run for run in own if run.asked.moment == Asked().moment]
         command = f"make run AGENT={name} SET={find_set(window).name}"
         if not usual:
             raise ValueError(f"{name} was not asked on {find_set(window).name} yet: {command}")
@@ -266,7 +264,10 @@ def read_predictions(runs):
 
 
 def read_rows(table, run, timings=False):
-    """Return a run's rows of a table, under its label as agent_id; `timings` as `store.read_runs`."""
+    """Return a run's rows of a table, under its label as agent_id; `timings` as `store.read_runs`.
+
+    Of a local run the table runs says how it was asked (`agents.asked`).
+    """
     if isinstance(run.place, QuestionTables):
         rows = getattr(run.place, table).query("run_id == @run.run_id")
         rows = rows.reindex(columns=list(dict.fromkeys([*list_columns(table), *rows])))
@@ -274,4 +275,5 @@ def read_rows(table, run, timings=False):
         rows = read_runs(run.place, table, [run.run_id], timings)
     else:
         rows = read_table(table, run.place).query("run_id == @run.run_id")
-    return rows.assign(agent_id=run.label)
+    told = run.asked._asdict() if table == "runs" and isinstance(run.place, Path) else {}
+    return rows.assign(agent_id=run.label, **told)

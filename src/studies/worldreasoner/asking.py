@@ -6,7 +6,7 @@ keep it where a search is all that is asked for; those that look things up turn 
 
 from typing import NamedTuple
 
-from daybefore.agents.recorded_runs import describe_condition
+from daybefore.agents.asked import describe_condition
 from daybefore.agents.registry import FUNCTION, GRAPH_METHODS, PROMPTED
 from daybefore.agents.runs import sees_today
 from helpers.faults import list_nearest

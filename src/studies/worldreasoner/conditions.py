@@ -3,11 +3,11 @@
 WorldReasoner 5.1, 5.3. A horizon is a point of a question's life. Intervals and tests are clustered by source.
 """
 
-import re
 from typing import NamedTuple
 
 import pandas as pd
 
+from daybefore.agents.asked import REAL_TIME, fill_asked
 from daybefore.agents.recorded_runs import load_recorded_runs, move_moments, replay_recorded
 from daybefore.agents.registry import GRAPH_METHODS, SEARCHING
 from daybefore.questions.series_pages import open_series
@@ -21,7 +21,7 @@ from studies.worldreasoner.scores import mix_correct, score_table, take_clusters
 
 NAMES = get_constant("worldreasoner", "conditions")
 STEPS = get_constant("worldreasoner", "condition_steps")
-OPEN = "Real-Time"
+OPEN = REAL_TIME
 """Condition, and horizon, of what is asked after the resolution with what was published by then: no forecast (5.1)."""
 
 CONDITIONS = {
@@ -91,7 +91,7 @@ def load_asked(events, agents="", window="L", opener=open_series, about_world=No
     chosen = sorted({(run.agent_id, run.condition): run for run in chosen}.values(), key=lambda run: run.run_id)
     runs, *tables = (pd.concat([read_rows(name, run) for run in chosen], ignore_index=True) for name in names)
     about = describe_runs(runs, tables[-1])
-    runs = runs.drop(columns=["agent_id", "condition", "model"]).join(about, on="run_id")
+    runs = runs.drop(columns=["agent_id", "condition", "model", "horizon"]).join(about, on="run_id")
     parts = [table.drop(columns="agent_id", errors="ignore").join(about, on="run_id") for table in tables]
     return Asked(runs.assign(is_own=~runs["run_id"].isin(replayed)), *parts)
 
@@ -107,7 +107,8 @@ def describe_runs(runs, traces):
     for run in runs.to_dict("records"):
         text = run["condition"] if isinstance(run["condition"], str) else ""
         method, is_own = (parse_json(run["params"]) or {}).get("method"), run["category"] != "baseline"
-        horizon, is_another, named = read_horizon(text), "another's question" in text, text.split(",")[0]
+        asked, named = fill_asked(run), text.split(",")[0]
+        horizon, is_another = asked.horizon, asked.query_of is not None
         like = "search_prompt" if method in OWN_SEARCH else (method or "").removesuffix("_turns")
         condition = named if named in NAMES else CONDITIONS.get((like, horizon))
         rows[run["run_id"]] = {
@@ -119,18 +120,6 @@ def describe_runs(runs, traces):
             "has_sources": is_own and horizon != OPEN and (method in SEARCHING or run["run_id"] in searched),
         }
     return pd.DataFrame.from_dict(rows, orient="index").rename_axis("run_id")
-
-
-def read_horizon(text):
-    """Return the horizon that a run's condition names, Mid where it names none.
-
-    >>> [read_horizon(text) for text in ("", "asked at Late", "Near-Resolution", "asked 1 day after the resolution")]
-    ['Mid', 'Late', 'Near', 'Real-Time']
-    """
-    if "after the resolution" in text:
-        return OPEN
-    found = re.search(r"asked at (\w+)", text)
-    return found[1] if found else "Near" if text.startswith("Near-Resolution") else "Mid"
 
 
 def ask_horizons(events, agents, horizons=HORIZONS):

@@ -256,7 +256,7 @@ class Agent(Setting):
 
 
 class RecordedRun(Setting):
-    """A run of data/arms.toml: an agent, the question set, and which of its questions are asked, when and how often.
+    """A run of data/arms.toml: an agent, the question set, and which of its questions are asked, and when.
 
     `days_after`: so many days after the resolution; `query_of`: searched with another event's question.
     """
@@ -271,7 +271,6 @@ class RecordedRun(Setting):
     days_after: Whole = None
     query_of: one_of("another") = None
     horizon: one_of(*HORIZONS) = None
-    trials: Positive = 1
     about: Text = None
 
 

@@ -8,7 +8,7 @@ import time
 import ask_again
 import pytest
 
-from daybefore.agents.recorded_runs import list_recorded, read_run, select_events
+from daybefore.agents.recorded_runs import read_run, select_events
 from daybefore.commands import record
 from daybefore.commands.main import carry_out, main
 from daybefore.models.recordings import PACKED, Recordings
@@ -72,29 +72,6 @@ def test_an_arm_that_sigterm_ends_is_packed_before_it_ends(recorder, end_before)
     finally:
         signal.signal(signal.SIGTERM, before)
     assert read_run("mock-A")["n_recordings"] == 2, "run.json and the packed file are there"
-
-
-def interrupt():
-    raise KeyboardInterrupt
-
-
-def test_an_event_is_complete_when_all_its_trials_are(recorder, monkeypatch, end_before):
-    arm = ARM | {"trials": 3}
-    monkeypatch.setattr(record, "load_recorded_runs", lambda: {"mock-A": arm})
-    go_on = end_before(5, interrupt)
-    with pytest.raises(SystemExit, match="^130$"):
-        carry_out(["record", "--arm", "mock-A"])
-    facts = read_run("mock-A")
-    assert (len(facts["seconds"]), facts["n_events"], facts["n_recordings"], facts["trials"]) == (1, 1, 5, 3)
-    go_on()
-    carry_out(["record", "--arm", "mock-A"])
-    facts, rows = read_run("mock-A"), Recordings("mock-A").rows.values()
-    assert len(recorder.asked) == len(rows) == 9 == facts["n_recordings"], "each trial is asked once"
-    assert len(list_recorded("mock-A", 3)) == 3
-    assert sorted(row["request"]["sample"] for row in rows) == [0, 0, 0, 1, 1, 1, 2, 2, 2]
-    arm |= {"trials": 4}
-    carry_out(["record", "--arm", "mock-A"])
-    assert len(recorder.asked) == 12 and read_run("mock-A")["trials"] == 4, "one more trial is one more request each"
 
 
 @pytest.mark.parametrize(

@@ -84,13 +84,12 @@ def read_run(arm_id):
     return json.loads(locate_input(f"data/runs/{arm_id}/run.json").read_text(encoding="utf-8"))
 
 
-def list_recorded(arm_id, trials=1):
-    """Return an arm's events that are complete, of all `trials`, as {event_id: seconds}, in the order of asking."""
+def list_recorded(arm_id):
+    """Return an arm's events that are recorded, as {event_id: seconds}, in the order of asking."""
     try:
-        facts = read_run(arm_id)
+        return read_run(arm_id)["seconds"]
     except FileNotFoundError:
         return {}
-    return facts["seconds"] if facts.get("trials", 1) >= trials else {}
 
 
 def replay_recorded(arm_ids, opener, ledger, *, events, about_world=None):
@@ -103,15 +102,15 @@ def replay_recorded(arm_ids, opener, ledger, *, events, about_world=None):
     arms, run_ids = load_recorded_runs(), {}
     entries = load_entries(wanted=[arms[arm_id]["agent"] for arm_id in arm_ids])
     for arm_id in arm_ids:
-        arm, n_trials = arms[arm_id], arms[arm_id].get("trials", 1)
+        arm = arms[arm_id]
         chosen = select_events(arm, events[arm["window"]])
-        chosen = chosen[chosen["event_id"].isin(list_recorded(arm_id, n_trials))]
+        chosen = chosen[chosen["event_id"].isin(list_recorded(arm_id))]
         if chosen.empty:
             continue
         agent = connect_agent(entries[arm["agent"]], open_door(arm_id, command=f"make record ARM={arm_id}"))
         agent["condition"] = "; ".join(filter(None, [describe_condition(arm), about_world])) or None
         agent["asked"] = tell_asked(arm)
-        asked = {"window": arm["window"], "progress": False, "samples": range(n_trials)}
+        asked = {"window": arm["window"], "progress": False}
         run_ids[arm_id] = run_agents({arm["agent"]: agent}, chosen, opener, ledger, **asked)[arm["agent"]]
     return run_ids
 
@@ -125,6 +124,5 @@ def estimate_tokens(method, n_questions):
     for path in sorted(ROOT.glob("data/runs/*/run.json")):
         facts = json.loads(path.read_text(encoding="utf-8"))
         if facts.get("agent") in entries and entries[facts["agent"]]["method"] == method:
-            n_asked = facts["n_events"] * facts.get("trials", 1)
-            sums += facts["n_input_tokens"], facts["n_output_tokens"], n_asked
+            sums += facts["n_input_tokens"], facts["n_output_tokens"], facts["n_events"]
     return tuple(round(float(n_questions * total / sums[2])) for total in sums[:2]) if sums[2] else None

@@ -78,7 +78,7 @@ def list_left(asked, agent_id, agent, deadline_s, again, samples):
     """Return the events that neither the store nor a packed recording answers, a row for each repeat (`sample`)."""
     run_id = describe_run(agent_id, agent, asked.whole, window=asked.window, deadline_s=deadline_s)["run_id"]
     arm_id = f"{agent_id}-{asked.window}"
-    done = set() if agent.get("condition") else {(name, n) for n in samples for name in list_recorded(arm_id, n + 1)}
+    done = set() if agent.get("condition") else {(name, 0) for name in list_recorded(arm_id)}
     if asked.path.exists():
         with closing(open_store(asked.path)) as store:
             done |= list_done(store, run_id, again)

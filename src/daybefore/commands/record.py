@@ -38,11 +38,10 @@ def main(arm_ids=(), minutes=None):
 def record_arm(arm_id, arm, end=math.inf):
     """Record an arm's events that are not complete yet, until a moment of time.monotonic(); returns how many it has.
 
-    Raises RuntimeError where a trial fails: what was recorded until then is kept.
+    Raises RuntimeError where a question fails: what was recorded until then is kept.
     """
     entry, whole = load_entries(wanted=[arm["agent"]])[arm["agent"]], read_window("events", arm["window"])
-    events, n_trials = select_events(arm, whole), arm.get("trials", 1)
-    done = list_recorded(arm_id, n_trials)
+    events, done = select_events(arm, whole), list_recorded(arm_id)
     left = [event for event in events.to_dict("records") if event["event_id"] not in done]
     if not left or time.monotonic() > end:
         return len(done)
@@ -54,7 +53,6 @@ def record_arm(arm_id, arm, end=math.inf):
         facts = describe_model(entry["model"]) | {"arm": arm_id, "agent": arm["agent"], "window": arm["window"]}
         facts |= {"keeps": "values", "keeps_about": KEEPS} if arm["window"] in PUBLIC_WINDOWS else {}
         facts |= {"articles": describe_articles(articles)} if articles else {}
-        facts |= {"trials": n_trials} if "trials" in arm else {}
         facts |= {"about": arm.get("about"), "seconds": done}
         facts |= {"events_sha256": hash_text(whole.to_csv(index=False, lineterminator="\n"))}
         crawler = stack.enter_context(open_window(arm["window"], articles=articles))()
@@ -65,7 +63,7 @@ def record_arm(arm_id, arm, end=math.inf):
             for event in tqdm(left, desc=arm_id, unit="event", initial=len(events) - len(left), total=len(events)):
                 if time.monotonic() > end:
                     break
-                done[event["event_id"]] = ask_trials(agent, event, crawler, n_trials)
+                done[event["event_id"]] = ask_event(agent, event, crawler)
         finally:
             door.recordings.close()
             if done:
@@ -73,12 +71,9 @@ def record_arm(arm_id, arm, end=math.inf):
     return len(done)
 
 
-def ask_trials(agent, event, crawler, n_trials):
-    """Ask an event so many times, as `sample` 0 and on; returns the seconds. Raises RuntimeError when a trial fails."""
-    steps = []
-    for sample in range(n_trials):
-        outcome = agent["forecast"](event | ({"sample": sample} if sample else {}), crawler)
-        if outcome.get("status") == "error":
-            raise RuntimeError(f"{event['event_id']}: {outcome['reason']}; what was recorded is kept")
-        steps += outcome["trace"]
-    return round(sum(step.get("duration_s") or 0 for step in steps), 1)
+def ask_event(agent, event, crawler):
+    """Ask an event; returns the seconds. Raises RuntimeError when that fails."""
+    outcome = agent["forecast"](event, crawler)
+    if outcome.get("status") == "error":
+        raise RuntimeError(f"{event['event_id']}: {outcome['reason']}; what was recorded is kept")
+    return round(sum(step.get("duration_s") or 0 for step in outcome["trace"]), 1)

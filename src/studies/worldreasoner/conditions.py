@@ -76,13 +76,13 @@ class Asked(NamedTuple):
 
 
 def load_asked(events, agents="", window="L", opener=open_series, about_world=None):
-    """Return the `Asked` of a set's recorded runs of one trial, replayed, and of the local runs of the agents named.
+    """Return the `Asked` of a set's recorded runs, replayed, and of the local runs of the agents named.
 
     `events` are all of the set, `opener` gives its web, of which `about_world` says more
     (`recorded_runs.replay_recorded`). A named agent's newest local run under a condition stands for a recorded one;
     `runs` has `is_own`, True of a local run. Raises ValueError for a name without a local run.
     """
-    arms = [name for name, arm in load_recorded_runs().items() if arm["window"] == window and arm.get("trials", 1) == 1]
+    arms = [name for name, arm in load_recorded_runs().items() if arm["window"] == window]
     path = locate_output(STORE)
     replayed = set(replay_recorded(arms, opener, path, events={window: events}, about_world=about_world).values())
     local, names = list_local(), ("runs", "predictions", "replies", "traces")  # the newest first

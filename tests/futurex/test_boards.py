@@ -67,7 +67,7 @@ def test_a_ranks_deviation_is_the_binomial_bound():
     bound = 5 * math.sqrt(0.1**2 + 0.2**2 + 0.3**2 + 0.4**2)
     assert ranks["deviation"].tolist() == pytest.approx([bound, bound], rel=0.02)
     with pytest.raises(ValueError, match="lacks the score or the number of events"):
-        boards.simulate_ranks(table.assign(n_level1=np.nan), np.random.default_rng(0))
+        boards.simulate_ranks(table.assign(n_level1=np.nan), np.random.default_rng(0), n_draws=10)
 
 
 def test_each_verdict_is_reached_where_it_is_planted():

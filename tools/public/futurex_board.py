@@ -21,6 +21,8 @@ SOURCES = {
     "futurex_gaps": [BOARD],
 }
 SEED = 20250720
+N_DRAWS = 20_000
+"""Boards drawn for the rank intervals."""
 TEST_ROWS = 1
 """The `testType` of rows that the site marks; what the mark means it does not say."""
 
@@ -34,7 +36,7 @@ def build():
     """Return the tables of `SOURCES`: pooled scores, checks, effects, R2, findings, two weeks, backbones in pairs."""
     board, rng = load_board(), np.random.default_rng(SEED)
     whole = board[board["week"] == "overall"].drop(columns=["week", "organization", "test_type"])
-    ranks = boards.simulate_ranks(whole, rng).drop(columns=["category", "overall"])
+    ranks = boards.simulate_ranks(whole, rng, N_DRAWS).drop(columns=["category", "overall"])
     people = {name: tidy_board(pd.read_csv(locate_public(file))) for name, file in FORECASTBENCH.items()}
     found = findings.judge_boards(board, people)
     unmarked = list(findings.judge_decline(board[board["test_type"] != TEST_ROWS]))
@@ -46,7 +48,7 @@ def build():
         "futurex_board": whole.merge(ranks, on=["model", "framework"], validate="1:1"),
         "futurex_board_checks": pd.DataFrame(boards.list_checks(board), columns=["check", "n", "holds"]),
         "futurex_findings": found.merge(falls, on="id", how="left"),
-        "futurex_two_weeks": boards.rank_two_weeks(board, np.random.default_rng(SEED)),
+        "futurex_two_weeks": boards.rank_two_weeks(board, np.random.default_rng(SEED), N_DRAWS),
         "futurex_backbones": boards.pair_backbones(whole),
         "futurex_gaps": boards.list_gaps(board),
     }

@@ -229,6 +229,10 @@ def show_value(value):
 # --- both sides in the paper's own words -----------------------------------------------------------------------------
 
 
+OWN_WORDS = ("futurex",)
+"""Papers whose statements are kept in our words, their numbers as printed."""
+
+
 def quote_ledger(ledger):
     """Return a ledger's claims with both sides quoted: id, printed, against.
 
@@ -252,10 +256,12 @@ def quote_claim(claim, paper):
 
 
 def quote_reference(reference, paper):
-    """Return what a reference names as a quote: "..." with its section, or table, row, column and value.
+    """Return what a reference names: a statement with its section, or table, row, column and value.
+
+    A statement stands in quotation marks where its words are the paper's (`OWN_WORDS`).
 
     >>> quote_reference("models_abstract", "futurex")
-    '"We evaluate 25 LLM/agent models" (Abstract)'
+    '25 models are evaluated (Abstract)'
     >>> quote_reference("@crawl_hours.0", "futurex")
     '14 (3.2.4)'
     >>> quote_reference("table5_planning_scores[Qwen3-32b].plan_actionability", "futurex")
@@ -275,7 +281,8 @@ def quote_reference(reference, paper):
     (table, *_), rows, columns = (list(dict.fromkeys(part)) for part in zip(*cells, strict=True))
     row = _load_rows(paper, table)[rows[0]]
     if table == "statements":
-        return f'"{row["printed"]}" ({row["section"]})'
+        mark = "" if paper in OWN_WORDS else '"'
+        return f"{mark}{row['printed']}{mark} ({row['section']})"
     first = next(iter(row))
     columns = [column for column in columns if column != first] or columns
     values = [text for (_, _, column), text in cells.items() if column in columns and text]

@@ -32,10 +32,6 @@ TOLERANCE, POOL_TOLERANCE = 0.02, 0.01
 """Points by which a rebuilt overall score, a pooled level score, may differ from the printed one."""
 
 
-N_DRAWS = 20_000
-"""Boards drawn for the rank intervals."""
-
-
 def flatten_board(board, frameworks):
     """Return the site's leaderboard (its JSON) as a table, a row an agent in a week; pooled rows have the week
     "overall".
@@ -162,7 +158,7 @@ def draw_scores(table, rng, n_draws):
     return means + deviations * rng.standard_normal((n_draws, *means.shape))
 
 
-def simulate_ranks(table, rng, n_draws=N_DRAWS):
+def simulate_ranks(table, rng, n_draws):
     """Return rank by overall score with the interval that the numbers of events imply (an upper bound, 4.1).
 
     Each agent's levels are drawn around the printed scores, on their own. Columns: model, framework, category, overall,
@@ -187,7 +183,7 @@ RENAMED = {"Seed-DouBao DR": "Seed-DouBao", "DouBao-Seed1.6-thinking": "Doubao-S
 """How the weeks name two models of the pooled board."""
 
 
-def rank_two_weeks(board, rng):
+def rank_two_weeks(board, rng, n_draws):
     """Return the pooled agents' scores and ranks in the paper's own two weeks (4.1: July 20 to August 3).
 
     A level with fewer than 25 events is hidden in its week; the pooled row tells what it must have been. Where two
@@ -213,7 +209,7 @@ def rank_two_weeks(board, rng):
     table["overall"] = table[SCORES] @ np.array(papers.get_constant("futurex", "level_weights"))
     table["n_events"] = table[COUNTS].sum(axis=1).astype(int)
     table["rank_pooled"] = whole["overall"].rank(ascending=False, method="min").astype(int)
-    ranks = simulate_ranks(table, rng).drop(columns=["category", "overall"])
+    ranks = simulate_ranks(table, rng, n_draws).drop(columns=["category", "overall"])
     kept = ["model", "framework", "category", "overall", "n_events", "n_hidden", "rank_pooled"]
     return table[kept].merge(ranks, on=["model", "framework"]).sort_values("rank", ignore_index=True)
 

@@ -5,23 +5,16 @@ import json
 
 import pandas as pd
 import pytest
-from builders import hold_memory
+from builders import hold_memory, read_cases
 
-from helpers import faults
+from helpers import faults, tables
 from helpers.faults import Problems, check_object, read_lines
 from helpers.files import ROOT
-from helpers.tables import TABLES, Agent, RecordedRun, check_table
+from helpers.tables import TABLES, check_table
 
-WRONG = (
-    ("predictions", "status", "banana", "none of ok, timeout"),
-    ("predictions", "probability", float("inf"), "not a number from 0 to 1"),
-    ("predictions", "value", '"A" or "B"', "not JSON text"),
-    ("predictions", "value", "[" * 100_000, "not JSON text"),
-    ("predictions", "as_of", "2016-13-10T00:00:00+08:00", "not a moment with its zone"),
-    ("predictions", "sample", 0.5, "not a whole number of 0 or more"),
-    ("events", "level", 9, "none of 1, 2, 3, 4"),
-    ("events", "kind", "rankign", "none of single, multi, ranking, list"),
-)
+WRONG = read_cases(__file__, "wrong_cells") + [
+    {"table": "predictions", "column": "value", "cell": "[" * 100_000, "wanted": "not JSON text"}
+]
 
 
 def make_rows(name, column, *cells):
@@ -30,8 +23,9 @@ def make_rows(name, column, *cells):
     return pd.DataFrame(given | {column: pd.Series(list(cells), dtype=object)})
 
 
-@pytest.mark.parametrize(("name", "column", "cell", "wanted"), WRONG)
-def test_a_wrong_cell_is_named_with_what_is_wanted(name, column, cell, wanted):
+@pytest.mark.parametrize("case", WRONG, ids=lambda case: case["column"])
+def test_a_wrong_cell_is_named_with_what_is_wanted(case):
+    name, column, cell, wanted = case.values()
     if column not in TABLES[name][0]:
         check_table(name, make_rows(name, column, None, ""))
     with pytest.raises(ValueError) as problem:
@@ -47,24 +41,11 @@ def test_every_table_of_the_kit_passes(path):
     assert len(check_table(path.name.split(".")[0], table)) == len(table) > 0
 
 
-@pytest.mark.parametrize(
-    ("kind", "entry", "said"),
-    [
-        (
-            Agent,
-            {"method": "x", "framework": "y", "category": "oracle"},
-            "agents.toml, mine, category: 'oracle' is none",
-        ),
-        (Agent, {"modle": "m"}, "modle is unknown; did you mean model?"),
-        (Agent, {"knowledge_cutoff_date": "summer"}, "knowledge_cutoff_date: 'summer' is not a date such as"),
-        (RecordedRun, {"agent": "a", "window": "A", "levels": [5]}, "mine, levels[1]: 5 is none of 1, 2, 3, 4"),
-        (RecordedRun, {"agent": "a", "window": "A", "first_date": "May"}, "first_date: 'May' is not a date such as"),
-    ],
-)
-def test_a_wrong_entry_is_named_with_its_field(kind, entry, said):
+@pytest.mark.parametrize("case", read_cases(__file__, "wrong_entries"), ids=lambda case: case["said"])
+def test_a_wrong_entry_is_named_with_its_field(case):
     with pytest.raises(Problems) as problem:
-        check_object("agents.toml, mine", entry, kind)
-    assert said in str(problem.value)
+        check_object("agents.toml, mine", case["entry"], getattr(tables, case["kind"]))
+    assert case["said"] in str(problem.value)
 
 
 def test_a_line_of_json_ends_where_the_file_ends_it(tmp_path):

@@ -7,6 +7,7 @@ could: it does when its value is set to what was recomputed, or an operand to wh
 
 import pandas as pd
 import pytest
+from builders import read_cases
 
 from helpers import papers
 from helpers.faults import read_sheet
@@ -49,21 +50,10 @@ def count_moving(claim, paper):
     return verdict, len(groups) + (value is not None), sum(moving)
 
 
-@pytest.mark.parametrize(
-    ("kind", "published", "operands", "counts"),
-    [
-        ("sum", "25", "8; 7; 8; 2", (5, 5)),
-        ("order", "", "2008; 195", (2, 0)),
-        ("order", "", "200; 195", (2, 2)),
-        ("within", "5", "0; 12", (3, 0)),  # 2.5 and 7.5 are within too, as is 5 within 0.5 and 6
-        ("within", "5", "0; 7", (3, 2)),
-        ("same", "195", "195; 195", (3, 3)),
-        ("sum", "24", "8; 7; 8; 3", (5, 1)),  # it holds when 26 is printed, and by no change of a half
-    ],
-)
-def test_a_claim_that_no_change_moves_is_told_from_one_that_moves(kind, published, operands, counts):
-    claim = {"id": "x", "kind": kind, "published": published, "operands": operands, "tolerance": ""}
-    assert count_moving(claim, "futurex")[1:] == counts
+@pytest.mark.parametrize("case", read_cases(__file__, "moving"))
+def test_a_claim_that_no_change_moves_is_told_from_one_that_moves(case):
+    claim = {"id": "x", "tolerance": ""} | case
+    assert list(count_moving(claim, "futurex")[1:]) == case["counts"]
 
 
 def test_a_verdict_that_nothing_moves_is_marked_as_read_and_every_claim_that_does_not_hold_could():

@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+from builders import read_cases
 
 from studies.futurex import board_findings as boards_findings
 from studies.futurex import boards
@@ -40,25 +41,13 @@ def test_overall_is_rebuilt_with_the_weights_of_the_levels_there():
         assert boards.rebuild_overall(table.assign(overall=overall))["status"].tolist() == status
 
 
-FIRST, SECOND = ("w1", "a", [None, 10, 10, 10], [10, 50, 50, 50]), ("w2", "a", [20, 40, 10, 10], [30, 100, 50, 50])
-
-
-@pytest.mark.parametrize(
-    ("scores", "weeks", "names", "is_pooled"),
-    [
-        ([27.5, 30, 10, 10], (FIRST, SECOND), ["w1", "w2"], True),  # level 1: (30 * 20 + 10 * 50) / 40
-        ([27.5, 25, 10, 10], (FIRST, SECOND), ["w1", "w2"], False),  # not weighted
-        ([60, 30, 10, 10], (FIRST, SECOND), ["w1", "w2"], False),  # level 1 of w1 would be 180
-        ([27.5, 30, 10, 10], (SECOND,), ["w1", "w2"], False),
-        (None, (SECOND,), ["w1", "w2"], False),  # its numbers are those of one week, and two are wanted
-        (None, (SECOND,), ["w2"], True),
-    ],
-)
-def test_weeks_are_pooled_by_their_events(scores, weeks, names, is_pooled):
-    cells = SECOND[2:] if scores is None else (scores, [40, 150, 100, 100])
-    found = boards.pool_weeks(make_rows(("overall", "a", *cells), *weeks), names)
-    assert found["is_pooled"].any() == is_pooled
-    assert found["hidden_low"].iloc[0] == pytest.approx(50) or len(weeks) == 1 or not is_pooled
+@pytest.mark.parametrize("case", read_cases(__file__, "pooled"))
+def test_weeks_are_pooled_by_their_events(case):
+    cells = ([case["scores"], [40, 150, 100, 100]]) if case["scores"] else case["weeks"][0][2:]
+    rows = make_rows(("overall", "a", *cells), *case["weeks"])
+    found = boards.pool_weeks(rows, case["names"])
+    assert found["is_pooled"].any() == case["is_pooled"]
+    assert found["hidden_low"].iloc[0] == pytest.approx(50) or len(case["weeks"]) == 1 or not case["is_pooled"]
 
 
 def test_a_ranks_deviation_is_the_binomial_bound():

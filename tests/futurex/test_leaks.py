@@ -4,6 +4,7 @@ from datetime import date
 
 import pandas as pd
 import pytest
+from builders import read_cases
 
 from studies.futurex.leaks import FLAGS, audit_pages, find_answers, find_hindsight, list_siblings, states_answer
 
@@ -19,17 +20,17 @@ def audit(*pages, siblings=(), as_of=AS_OF):
     return set(zip(found["page_id"], found["flag"], strict=True))
 
 
-DATED = {
-    None: [BEFORE, "2016-10-09T15:59:59+00:00", "2016-10-08", "2016-10-09 03:00"],
-    "later": [AS_OF, "2016-10-09T16:00:00Z", "2016-10-11"],
-    "unsure": ["2016-10-09", "2016-10-10", "2016-10-09T23:00:00"],
-    "undated": ["undated", "", None, float("nan"), "last Tuesday", "2016-02-30", 20161008],
-}
+CASES = read_cases(__file__, "leaks")
 
 
-@pytest.mark.parametrize(("published", "flag"), [(day, flag) for flag, days in DATED.items() for day in days])
-def test_a_page_that_cannot_be_dated_before_the_moment_is_flagged(published, flag):
-    assert audit({"published_at": published}) == ({("0", flag)} if flag else set())
+def take(test):
+    return pytest.mark.parametrize("case", [case for case in CASES if case["test"] == test])
+
+
+@take("dated")
+def test_a_page_that_cannot_be_dated_before_the_moment_is_flagged(case):
+    flags = {("0", case["flag"])} if case["flag"] else set()
+    assert audit({"published_at": case["published"]}) == flags
 
 
 def test_a_page_whose_content_changed_under_one_date_is_flagged_and_a_newer_issue_is_not():
@@ -39,21 +40,10 @@ def test_a_page_whose_content_changed_under_one_date_is_flagged_and_a_newer_issu
     assert audit(page, newer, page | {"url": "http://b.replay/", "content_sha256": "3"}) == set()
 
 
-@pytest.mark.parametrize(
-    ("text", "hints"),
-    [
-        ("The suspect was later found dead.", ["later"]),
-        ("The bill eventually fails. The court subsequently agrees.", ["eventually", "subsequently"]),
-        ("It will meet later this week. The later stage begins.", []),
-        ("The law is passed on October 22.", ["2016-10-22"]),
-        ("The vote is scheduled for October 22. It opens on 22 October 2016 until noon.", []),
-        ("The law was passed on October 2, and on 2 October 2015.", []),
-        ("Passed on 31 June 2016 and in October 2016.", []),
-    ],
-)
-def test_hindsight_is_words_that_look_back_and_days_to_come_without_a_plan(text, hints):
-    assert find_hindsight(text, date(2016, 10, 9)) == hints
-    assert audit({"text": text}) == ({("0", "hindsight")} if hints else set())
+@take("hindsight")
+def test_hindsight_is_words_that_look_back_and_days_to_come_without_a_plan(case):
+    assert find_hindsight(case["text"], date(2016, 10, 9)) == case["hints"]
+    assert audit({"text": case["text"]}) == ({("0", "hindsight")} if case["hints"] else set())
 
 
 EVENTS = pd.DataFrame(
@@ -80,19 +70,6 @@ def test_a_siblings_answer_in_a_text_is_flagged_and_the_auditor_does_not_see_the
     assert find_answers(pages, EVENTS["prompt"][0], ANSWERS["own"]).values.tolist() == [["1", 0]]
 
 
-OIL, CUP = "What will the price of oil be on 2016-10-12?", "Who wins the cup final?\nA. Brazil\nB. Oceania United"
-
-
-@pytest.mark.parametrize(
-    ("text", "prompt", "answer", "is_stated"),
-    [
-        ("The price of oil closes at 1,250.5 dollars.", OIL, "1250.5", True),
-        ("The price of oil closes at 11,250.5 dollars.", OIL, "1250.5", False),
-        ("Oil was 50.", "What will the price of crude oil in Oslo be?", "50", False),
-        ("Brazil beats Chile in the cup final.", CUP, "Brazil", True),
-        ("Anything", "Brazil?", "Brazil", False),
-        ("Anything", "Who wins the final?", "", False),
-    ],
-)
-def test_an_answer_is_stated_by_a_line_that_speaks_of_the_question(text, prompt, answer, is_stated):
-    assert states_answer(text, prompt, answer) is is_stated
+@take("states")
+def test_an_answer_is_stated_by_a_line_that_speaks_of_the_question(case):
+    assert states_answer(case["text"], case["prompt"], case["answer"]) is case["is_stated"]

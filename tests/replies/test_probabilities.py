@@ -1,54 +1,18 @@
 """Probabilities and quantiles beside a value: worked by hand from log probabilities, or as the reply states them."""
 
-import math
-
 import pytest
+from builders import read_cases
 
 from daybefore.replies.probabilities import read_stated, weigh_reply
 
 OPTIONS = {"A": "x", "B": "y", "C": "z"}
 
 
-def part(token, *top, p=1.0):
-    """Return a token with its alternatives, given as (token, probability); `p` is its own where it has none."""
-    tops = [[name, math.log(share)] for name, share in top]
-    return {"token": token, "logprob": dict(tops).get(token, math.log(p)), "top": tops}
-
-
-BY_HAND = {
-    "the letter in the box, among the options": ("single", "B", [
-        part("A", ("A", 1)), part("{"), part("B", ("B", 0.6), ("A", 0.2), ("b", 0.15), ("Z", 0.05)), part("}"),
-    ], 0.75, {"A": 0.25, "B": 0.75, "C": 0.0}),
-    "an option at each place that the list reached": ("multi", ["A", "C"], [
-        part("{"),
-        part("A", ("A", 0.6), ("B", 0.2)),  # A 3/4, B 1/4
-        part(",", (",", 0.4), ("}", 0.1), ("HM", 0.5)),  # goes on with 4/5
-        part(" C", (" C", 0.3), (" B", 0.2), (" A", 0.4), ("B", 0.1)),  # C 3/5, B 2/5 of 0.75 * 0.8 = 0.6
-        part("}", ("}", 0.7), (",", 0.3)),  # ends with 7/10
-    ], 0.252, {"A": 0.75, "B": 0.49, "C": 0.36}),  # 0.36 * 0.7; B: 0.25 + 0.6 * 0.4; C: 0.6 * 0.6
-    "a name has the product of its tokens": ("ranking", ["Oslo", "Rome"], [
-        part("Rome {", p=0.5), part("Os", p=0.5), part("lo", p=0.8), part("; ", p=0.9), part("Rome", p=0.25), part("}"),
-    ], 0.1, {"Oslo": 0.4, "Rome": 0.25}),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", BY_HAND)
-def test_probabilities_by_hand(case):
-    kind, value, logprobs, probability, distribution = BY_HAND[case]
-    weighed = weigh_reply({"logprobs": logprobs}, kind, OPTIONS, value)
-    assert weighed == {"probability": probability, "distribution": distribution}
-
-
-@pytest.mark.parametrize(("kind", "value", "logprobs"), [
-    ("single", "A", None),
-    ("single", "A", []),
-    ("single", "A", [part("{A}", ("{A}", 1))]),
-    ("single", "A", [part("A")]),
-    ("multi", ["A", "B"], [part("A", ("A", 1)), part(",B}")]),
-    ("date", "2016-10-13", [part("2016")]),
-])  # fmt: skip
-def test_without_a_letter_of_its_own_there_is_no_probability(kind, value, logprobs):
-    assert weigh_reply({"logprobs": logprobs}, kind, OPTIONS, value) == {}
+@pytest.mark.parametrize("case", read_cases(__file__, "weighed"), ids=lambda case: case["why"])
+def test_probabilities_by_hand_and_none_without_a_letter_of_its_own(case):
+    """A letter among its options, an option at each place that a list reached, the product of a name's tokens."""
+    weighed = weigh_reply({"logprobs": case["logprobs"]}, case["kind"], OPTIONS, case["value"])
+    assert weighed == case["weighed"]
 
 
 def read(line, kind="single", value="A"):

@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from builders import open_sites
+from hypothesis import given
+from hypothesis import strategies as st
 
 from daybefore.questions.collect import CRAWL_HOURS
 from daybefore.scoring.answers import acquire_answers, follow_acquisition, measure_spread
@@ -99,29 +101,17 @@ def test_values_are_what_the_rows_say(collected, acquired, sources, tables):
     assert len(asks) == 10
 
 
-def test_a_spread_by_hand(sources):
-    dates = [f"2016-10-{day:02}" for day in range(1, 13)]
-    values = [100.0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 999]
-    series = pd.DataFrame({"x": values}, index=dates)
-    event = {"terms": {"date": "2016-10-11", "entity": "x"}, "as_of": "2016-10-08T00:00:00+08:00"}
-    source = sources["clemson"]
-    found = measure_spread(event, series, source)  # 4..10 October: 3..9
-    assert found == {
-        "spread": round(statistics.stdev(range(3, 10)), 9),
-        "n_spread": 7,
-        "spread_rule": "before_resolution",
-    }
-    series.loc["2016-10-11":] = -1e9  # the outcome and what follows never count
-    assert measure_spread(event, series, source)["spread"] == round(statistics.stdev(range(3, 10)), 9)
-    series.loc["2016-10-05":"2016-10-09"] = np.nan
-    found = measure_spread(event, series, source)
-    assert (found["spread"], found["n_spread"]) == (None, 2)
-    weeks = pd.DataFrame(
-        {"x": range(10)}, index=[str(d.date()) for d in pd.date_range("2016-08-05", periods=10, freq="7D")]
-    )
-    event = {"terms": {"date": "2016-10-07", "entity": "x"}, "as_of": "2016-10-03T00:00:00+08:00"}
-    found = measure_spread(event, weeks, sources["eia_gasoline"])
-    assert (found["spread"], found["n_spread"]) == (round(statistics.stdev(range(2, 9)), 9), 7)
+@given(st.lists(st.none() | st.integers(0, 99), min_size=12, max_size=12), st.sampled_from([1, 7]))
+def test_a_spread_is_of_seven_days_before_the_outcome_or_of_seven_values_of_weeks(sources, values, step):
+    name, last = ("clemson", "2016-10-12") if step == 1 else ("eia_gasoline", "2016-10-14")
+    days = pd.date_range(end=last, periods=12, freq=f"{step}D").strftime("%Y-%m-%d")
+    series = pd.DataFrame({"x": values}, index=days, dtype=float)
+    event = {"terms": {"date": days[-2], "entity": "x"}, "as_of": "2016-10-03T00:00:00+08:00"}
+    found = measure_spread(event, series, sources[name])
+    before = values[3:10] if step == 1 else [value for value in values[:10] if value is not None][-7:]
+    there = [value for value in before if value is not None]
+    wanted = round(statistics.stdev(there), 9) if len(there) > 2 else None
+    assert (found["spread"], found["n_spread"]) == (wanted, len(there))
 
 
 def test_crawls_are_four_a_day_for_at_most_seven_days(collected, acquired):

@@ -2,6 +2,7 @@
 
 import pandas as pd
 import pytest
+from builders import read_cases
 
 from daybefore.scoring.leaks import flag_rows
 
@@ -26,26 +27,6 @@ def audit(shown=(), reply="", rationale=None, value="1523.4", kind="number"):
     return dict(zip(rows["sign"], rows["found"], strict=True))
 
 
-@pytest.mark.parametrize(
-    ("given", "expected"),
-    [
-        ({"shown": [PAGE.format("It may rise by 2026-03-09.")], "reply": "1530 on 2026-03-09"}, {}),
-        ({"shown": [PAGE.format("It closed at 1,523.40 points.")]}, {"value": "1523.4"}),
-        ({"shown": [PAGE.format("It stood at 1500.25.")], "value": "1500.25"}, {}),  # the question says so
-        ({"shown": [PAGE.format("It stood at 152.")], "value": "152"}, {}),  # too few digits to tell
-        ({"shown": [PAGE.replace("02-20", "03-05").format("Quiet.")]}, {"page": "2026-03-05", "date": "2026-03-05"}),
-        (
-            {"shown": [PAGE.replace("2026-02-20", READ.format("00:00:07")).format("Quiet.")]},
-            {"page": "2026-03-02T00:00:07+08:00"},
-        ),
-        ({"shown": [PAGE.replace("2026-02-20", "2026-03-02").format("Quiet.")]}, {}),
-        ({"shown": [PAGE.format("On March 12, 2026 it fell.")]}, {"date": "2026-03-12"}),
-        ({"reply": "As reported on 10 March 2026"}, {"date": "2026-03-10"}),
-        ({"rationale": "It was 2026-03-11 when"}, {"date": "2026-03-11"}),
-        ({"reply": "2026-04-01", "kind": "date", "value": '"2026-04-01"'}, {}),  # an answer is no sign
-        ({"shown": ["Rates (http://rates.replay/), published 2026-02-20:\nnext match 2026-03-20"]}, {}),
-        ({"reply": None}, {}),
-    ],
-)
-def test_each_sign_is_found_and_what_only_looks_like_one_is_not(given, expected):
-    assert audit(**given) == expected
+@pytest.mark.parametrize("case", read_cases(__file__, "leaks"))
+def test_each_sign_is_found_and_what_only_looks_like_one_is_not(case):
+    assert audit(**case["given"]) == case["found"]

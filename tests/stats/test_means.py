@@ -8,9 +8,10 @@ import pytest
 import statsmodels.api as sm
 import statsmodels.formula.api as smf
 from builders import make_scores
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
-from statsmodels.stats.weightstats import DescrStatsW
 
 from daybefore.scoring.two_way import compare_adjusted, fit_two_way, tabulate_adjusted
 from helpers.means import find_clusters, logit_interval, summarize_clustered, tabulate_groups
@@ -18,13 +19,31 @@ from helpers.paired import compare, compute_mde, correct_holm, score, sign_flip_
 from helpers.scores import select_headline
 
 
-def test_each_row_its_own_cluster_is_the_plain_t_interval():
-    values = np.random.default_rng(1).random(40)
-    row = summarize_clustered(pd.DataFrame({"a": values})).loc["a"]
-    assert [row["low"], row["high"]] == pytest.approx(DescrStatsW(values).tconfint_mean(), abs=1e-12)
-    apart = summarize_clustered(pd.DataFrame({"a": values - 0.4})).loc["a"]
-    assert apart["p"] == pytest.approx(DescrStatsW(values - 0.4).ttest_mean()[1], abs=1e-12)
-    assert row["n"] == row["n_clusters"] == 40
+@given(st.integers(0, 999), st.integers(12, 25), st.integers(1, 6))
+@settings(max_examples=25)
+def test_means_errors_and_intervals_by_cluster_are_statsmodels(seed, n_clusters, size):
+    """Its CR1 has the factor G/(G-1) (N-1)/(N-1): the jackknife's over equal clusters; of one row, the plain t."""
+    rng = np.random.default_rng(seed)
+    clusters = pd.Series(np.repeat(np.arange(n_clusters), size))
+    values = rng.random(len(clusters)) + rng.normal(-0.5, 0.5, n_clusters)[clusters]
+    fit = sm.OLS(values, np.ones(len(values))).fit(cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True)
+    row = summarize_clustered(values[:, None], clusters).loc[0]
+    wanted = [fit.params[0], fit.bse[0], fit.pvalues[0], *fit.conf_int()[0], len(values), n_clusters]
+    assert row[["mean", "se", "p", "low", "high", "n", "n_clusters"]].tolist() == pytest.approx(wanted, rel=1e-9)
+
+
+@given(st.integers(0, 999), st.integers(12, 20))
+@settings(max_examples=25)
+def test_means_and_errors_leave_out_one_cluster_after_the_other(seed, n_clusters):
+    rng = np.random.default_rng(seed)
+    clusters = pd.Series(np.concatenate([np.arange(n_clusters), rng.integers(0, n_clusters, 60)]))
+    values = pd.Series(rng.random(len(clusters))).where(rng.random(len(clusters)) < 0.9)
+    n_there = clusters[values.notna()].nunique()
+    without = np.array([values[clusters != name].mean() for name in clusters[values.notna()].unique()])
+    row = summarize_clustered(values.to_frame(), clusters).loc[0]
+    assert row["mean"] == pytest.approx(values.mean())
+    spread = ((without - values.mean()) ** 2).sum()
+    assert row["se"] == pytest.approx(np.sqrt((n_there - 1) / n_there * spread))
 
 
 @pytest.mark.parametrize(
@@ -42,18 +61,6 @@ def test_what_events_share_their_luck_with(columns, clusters, name):
     assert found.tolist() == clusters and said == name and found.index.tolist() == ["a", "b"]
 
 
-def test_intervals_by_source_cover_where_luck_is_shared():
-    """Twenty sources of eight events each, with luck of their own: 95% by source, and far fewer by event."""
-    rng, covered = np.random.default_rng(11), []
-    clusters = pd.Series(np.repeat(np.arange(20), 8))
-    for _ in range(400):
-        table = pd.DataFrame({"a": rng.normal(0, 0.2, 20)[clusters] + rng.normal(0, 0.3, 160)})
-        ends = [summarize_clustered(table, by).loc["a", ["low", "high"]] for by in (clusters, None)]
-        covered.append([low <= 0 <= high for low, high in ends])
-    by_source, by_event = np.mean(covered, axis=0)
-    assert 0.92 <= by_source <= 0.98 and by_event < 0.8
-
-
 def test_the_exact_test_counts_all_signs():
     differences = pd.Series([-1.0, -1.0, -1.0, 0.0, 0.0])
     assert sign_flip_test(differences) == 0.25  # of the 8 signs of three values, two lie as far out
@@ -61,7 +68,8 @@ def test_the_exact_test_counts_all_signs():
     assert sign_flip_test(pd.Series(np.ones(40)), pd.Series(np.arange(40) % 5)) == 2 / 32
 
 
-@pytest.mark.parametrize("p", [np.random.default_rng(1).random(40) ** 3, [0.02, 0.02, 0.5, 0.02, 1.0, 0.0], [0.3]])
+@given(st.lists(st.floats(0, 1) | st.just(0.02), min_size=1, max_size=12))
+@settings(max_examples=20)
 def test_holms_rule_is_statsmodels_to_the_last_digit(p):
     assert correct_holm(pd.Series(p)).tolist() == multipletests(p, method="holm")[1].tolist()
 
@@ -92,15 +100,6 @@ def test_level_mean_leaves_missing_out_and_reports_coverage_and_imputed_mean():
     assert row["n"] == 18 and row["n_asked"] == 24 and row["coverage"] == 0.75
     assert row["mean_imputed"] == 0.5  # (1 + 0 + 1 + 0) / 4
     assert 0 <= row["low"] <= row["mean"] <= row["high"] <= 1
-
-
-def test_the_error_by_cluster_is_statsmodels_where_clusters_are_equal():
-    rng = np.random.default_rng(2)
-    clusters = pd.Series(np.repeat(np.arange(25), 8))
-    values = rng.random(200) + rng.normal(0, 0.5, 25)[clusters]
-    fit = sm.OLS(values, np.ones(200)).fit(cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True)
-    # statsmodels' CR1 has the factor G/(G-1) * (N-1)/(N-K), with K = 1: that of the jackknife over equal clusters
-    assert summarize_clustered(values[:, None], clusters).loc[0, "se"] == pytest.approx(fit.bse[0], rel=1e-9)
 
 
 EVENTS = pd.DataFrame(

@@ -69,7 +69,7 @@ def test_the_exact_test_counts_all_signs():
 
 
 @given(st.lists(st.floats(0, 1) | st.just(0.02), min_size=1, max_size=12))
-@settings(max_examples=20)
+@settings(max_examples=8)
 def test_holms_rule_is_statsmodels_to_the_last_digit(p):
     assert correct_holm(pd.Series(p)).tolist() == multipletests(p, method="holm")[1].tolist()
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from builders import read_cases
 
 ROOT = Path(__file__).parents[1]
 
@@ -128,25 +129,14 @@ def read_results(kit):
     }
 
 
-@pytest.mark.parametrize(
-    ("touched", "stale"),
-    [
-        ("src/helpers/futurex/study.py", ["41_second"]),  # a study
-        ("data/prompts/ask.md", ["42_prompt"]),
-        ("src/helpers/prompts.py", ["42_prompt"]),
-        ("data/sources/a.toml", ["43_work"]),  # read by a worker
-        ("src/helpers/agents/tools.py", ["43_work"]),  # an agent's module, imported by a worker
-        ("notebooks/41_second.ipynb", ["41_second"]),
-        ("notebooks/40_first.ipynb", ["40_first"]),  # the second only if its table changes
-        ("src/helpers/futurex/other.py", []),
-        (".ci/notebook.py", sorted(KIT)),
-    ],
-)
-def test_what_a_changed_file_makes_out_of_date(drawn, touched, stale):
-    before = (drawn / touched).stat()
-    os.utime(drawn / touched)
-    assert list_stale(drawn) == stale
-    os.utime(drawn / touched, ns=(before.st_atime_ns, before.st_mtime_ns))
+@pytest.mark.parametrize("case", read_cases(__file__, "stale"), ids=lambda case: case["touched"])
+def test_what_a_changed_file_makes_out_of_date(drawn, case):
+    """A study, a prompt, what a worker reads or imports; of a notebook's readers none, until its table changes."""
+    path = drawn / case["touched"]
+    before = path.stat()
+    os.utime(path)
+    assert list_stale(drawn) == case["stale"]
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
 
 
 def test_figures_runs_what_is_out_of_date_and_leaves_all_as_it_was_when_a_cell_fails(kit):

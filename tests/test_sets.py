@@ -27,23 +27,20 @@ def make_set(folder, about=ABOUT):
     return folder, tables
 
 
-def test_a_folder_anywhere_is_a_set(tmp_path):
+@pytest.fixture
+def loaded(tmp_path):
     folder, tables = make_set(tmp_path / "mine")
     write_set(folder, tables)
-    loaded = load_set(folder)
-    rows = loaded.rows().set_index("event_id")
+    return load_set(folder)
+
+
+def test_a_folder_anywhere_is_a_set_and_a_filled_row_of_it_is_no_forecast_and_is_counted(loaded):
     assert loaded.name == "mine" and list(loaded.events["event_id"]) == ["1", "2"]
-    assert rows.loc["1", "brier"] == pytest.approx(0.04) and rows.loc["1", "correct"] == 1
-    assert rows.loc["1", "distribution"] == '{"A":0.8,"B":0.2}' and rows.loc["1", "probability"] == 0.8
-
-
-def test_a_filled_row_is_no_forecast_and_is_counted(tmp_path):
-    folder, tables = make_set(tmp_path / "mine")
-    write_set(folder, tables)
-    loaded = load_set(folder)
-    row = loaded.rows().set_index("event_id").loc["2"]
-    assert not row["is_forecast"] and pd.isna(row["brier"]) and pd.isna(row["correct"])
-    assert row["brier_filled"] == 0.25
+    first, second = loaded.rows().sort_values("event_id").to_dict("records")
+    assert first["brier"] == pytest.approx(0.04) and first["correct"] == 1
+    assert first["distribution"] == '{"A":0.8,"B":0.2}' and first["probability"] == 0.8
+    assert not second["is_forecast"] and pd.isna(second["brier"]) and pd.isna(second["correct"])
+    assert second["brier_filled"] == 0.25
     assert loaded.coverage().loc[0, ["n_asked", "n_forecasts", "coverage"]].tolist() == [2, 1, 0.5]
 
 
@@ -95,10 +92,7 @@ def test_sets_of_the_repository_have_a_licence():
             assert about["unit"] in load_set(name).events
 
 
-def test_what_a_set_lacks_is_one_sentence(tmp_path):
-    folder, tables = make_set(tmp_path / "mine")
-    write_set(folder, tables)
-    loaded = load_set(folder)
+def test_what_a_set_lacks_is_one_sentence(loaded):
     assert len(loaded.need("a mean", "brier")) == 2
     with pytest.raises(ValueError, match="Figure 8 needs level; the set mine has none"):
         loaded.need("Figure 8", "brier", "level")
@@ -114,7 +108,7 @@ def test_a_set_that_says_nothing_on_arms_has_usual_ones(tmp_path):
     assert rows["brier_filled"].isna().tolist() == [False, True], "nothing was filled in"
     kept = take_usual(rows)
     assert len(kept) == 2 and kept["forecaster"].eq("an agent").all()
-    about = {"window": "", "status": "public", "source": "a test", "unit": "questions", "dates": "", "n": 2}
+    about = {"window": "mine", "status": "as given", "source": "a test", "unit": "questions", "dates": "", "n": 2}
     assert loaded.describe(rows) == about, "no dates in it"
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import nbformat
 import pytest
+from builders import read_cases
 
 PARAMETERS = 'n: int = 5\nagent: str = "qwen_zero_shot"\nlive: bool = False\nminutes: float = None'
 
@@ -42,21 +43,11 @@ def run(study, monkeypatch, *arguments):
     return [path for path in ("data/runs/26_own/requests.jsonl.gz", "figures/own.png") if Path(path).exists()]
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["21_none"], "21_none asks no model"),
-        (["26_own", "--minutes", "x"], "MINUTES must be a positive number such as 20, not 'x'"),
-        (["26_own", "-p", "agent", "nope/x"], "agent nope/x: no provider is known for the model 'nope/x'"),
-        (["26_own", "-p", "agent", "last_value"], "last_value asks no language model"),
-        (["26_own"], "agent qwen_zero_shot: no model file .*; `make model` fetches it; nothing was asked"),
-        (["26_own", "-p", "agnet", "local/qwen"], "no parameter 'agnet' to set; did you mean agent?"),
-    ],
-)
-def test_a_study_that_would_ask_nothing_is_refused(study, monkeypatch, tmp_path, arguments, told):
+@pytest.mark.parametrize("case", read_cases(__file__, "refused_studies"), ids=lambda case: case["told"][:40])
+def test_a_study_that_would_ask_nothing_is_refused(study, monkeypatch, tmp_path, case):
     monkeypatch.setattr("daybefore.models.local.FOLDER", tmp_path)
-    with pytest.raises(SystemExit, match=told.replace("?", "[?]")):
-        run(study, monkeypatch, *arguments)
+    with pytest.raises(SystemExit, match=case["told"].replace("?", "[?]")):
+        run(study, monkeypatch, *case["arguments"])
     assert not Path("data").exists() and not Path("figures").exists()
 
 

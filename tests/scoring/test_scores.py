@@ -62,10 +62,11 @@ def test_quantities_and_intervals_count_their_edges(said, answer, width):
     assert scores.score_interval([said + width + 1, said], answer) == 0
 
 
-@given(days, days)
-def test_a_date_is_right_in_either_form_and_no_other_day_is(said, answer):
+@given(days, st.sampled_from([0, 1, -1, 28, 365]))
+def test_a_date_is_right_in_either_form_and_no_other_day_is(said, later):
+    answer = said + datetime.timedelta(days=later)
     for form in ("%Y-%m-%d", "%d %B %Y"):
-        assert scores.score_date(f"{said:{form}}", answer.isoformat()) == (said == answer)
+        assert scores.score_date(f"{said:{form}}", answer.isoformat()) == (later == 0)
 
 
 @given(shares, shares)

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import statsmodels.api as sm
 import statsmodels.formula.api as smf
-from builders import make_scores
+from builders import make_scores, read_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
@@ -46,19 +46,10 @@ def test_means_and_errors_leave_out_one_cluster_after_the_other(seed, n_clusters
     assert row["se"] == pytest.approx(np.sqrt((n_there - 1) / n_there * spread))
 
 
-@pytest.mark.parametrize(
-    ("columns", "clusters", "name"),
-    [
-        ({}, ["a", "b"], "event"),
-        ({"source_id": ["s", "s"]}, ["s", "s"], "source"),
-        ({"source_id": ["s", "s"], "cluster_id": ["s", "t"]}, ["s", "t"], "cluster"),
-        ({"source_id": ["s", "t"], "cluster_id": ["s", "t"]}, ["s", "t"], "source"),
-        ({"source_id": ["s", None], "cluster_id": [None, None]}, ["s", "b"], "source"),
-    ],
-)
-def test_what_events_share_their_luck_with(columns, clusters, name):
-    found, said = find_clusters(pd.DataFrame({"event_id": ["a", "b"]} | columns))
-    assert found.tolist() == clusters and said == name and found.index.tolist() == ["a", "b"]
+@pytest.mark.parametrize("case", read_cases(__file__, "clusters"))
+def test_what_events_share_their_luck_with(case):
+    found, said = find_clusters(pd.DataFrame({"event_id": ["a", "b"]} | case["columns"]))
+    assert found.tolist() == case["clusters"] and said == case["name"] and found.index.tolist() == ["a", "b"]
 
 
 def test_the_exact_test_counts_all_signs():

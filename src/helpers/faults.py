@@ -304,5 +304,4 @@ def escape_cells(table: pd.DataFrame) -> pd.DataFrame:
         is_formula = isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r"))
         return f"'{cell}" if is_formula and pd.isna(pd.to_numeric(cell, errors="coerce")) else cell
 
-    texts = table.select_dtypes(exclude="number").columns
-    return table.assign(**{column: table[column].map(escape) for column in texts})
+    return table.apply(lambda column: column if pd.api.types.is_numeric_dtype(column) else column.map(escape))

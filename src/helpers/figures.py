@@ -23,6 +23,7 @@ from matplotlib.figure import Figure
 from PIL import Image as Picture
 from PIL.PngImagePlugin import PngInfo
 
+from helpers.faults import escape_cells
 from helpers.files import locate_output
 from helpers.question_sets import find_set, list_days
 
@@ -109,7 +110,7 @@ def save_figure(
     write_image(fig, shown_image, texts, SHOWN_DPI)
     write_image(fig, image, texts, DPI)
     write_vectors(fig, image.with_suffix(".svg"), title)
-    shown.round(6).to_csv(image.with_suffix(".csv"), index=False, lineterminator="\n")
+    escape_cells(shown.round(6)).to_csv(image.with_suffix(".csv"), index=False, lineterminator="\n")
     plt.close(fig)
     return Image(shown_image.getvalue())
 
@@ -203,7 +204,7 @@ def write_index(folder: str | Path | None = None) -> pd.DataFrame:
         rows.append(facts | {"figure": image.relative_to(folder).with_suffix("").as_posix()})
     rows.sort(key=lambda row: row["figure"])
     index = pd.DataFrame(rows, columns=INDEX_COLUMNS)
-    index.to_csv(folder / "index.csv", index=False, lineterminator="\n")
+    escape_cells(index).to_csv(folder / "index.csv", index=False, lineterminator="\n")
     (folder / "index.html").write_text(write_page(index), encoding="utf-8")
     return index
 

@@ -309,7 +309,8 @@ def score_predictions(
     Every event has its headline metric (`HEADLINE`); events with several right answers also `f1_strict`, numbers and
     percentages also `abs_error` (in the answer's unit), texts and lists also `strict`, and predictions with
     probabilities by option, or of a single choice that of its being right, also `brier`. Raises ValueError when a
-    prediction's event is not in `events`, or the scorer is none of `SCORERS`.
+    prediction's event is not in `events`, a value or an answer is of another type than its kind has (a list for a
+    number), or the scorer is none of `SCORERS`.
     """
     if scorer not in SCORERS:
         raise ValueError(f"no scorer {scorer!r}; there are {' and '.join(SCORERS)}")
@@ -324,7 +325,13 @@ def score_predictions(
     table = tables.check_table("predictions", predictions).merge(known, on="event_id")
     table = table.merge(answers, "left", "event_id")
     table["answer_status"] = table["answer_status"].fillna("never asked")
-    rows = [row for record in table.to_dict("records") for row in score_row(record, scorer)]
+    rows = []
+    for record in table.to_dict("records"):
+        try:
+            rows += score_row(record, scorer)
+        except (TypeError, AttributeError):
+            said = f"{record['value']} against the answer {record['answer']} cannot be scored as {record['kind']}"
+            raise ValueError(f"{record['event_id']}, {record['agent_id']}: {said}; one is of another type") from None
     return tables.check_table("scores", pd.DataFrame(rows, columns=tables.list_columns("scores")))
 
 

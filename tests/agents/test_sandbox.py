@@ -31,7 +31,7 @@ from builders import needs_backend, needs_sandbox
 
 from daybefore.agents import box as boxes
 from daybefore.agents import bubblewrap as bubblewraps
-from daybefore.agents import docker, sandbox
+from daybefore.agents import docker, groups, sandbox
 from daybefore.agents.box import Limits, SandboxError
 from daybefore.agents.bubblewrap import find_bubblewrap
 from daybefore.agents.sandbox import find_backend, open_sandbox
@@ -393,3 +393,31 @@ if __name__ == "__main__":
         os.setgid(64001)
         os.setuid(64001)
     print(json.dumps(make_attempts(Path(sys.argv[2]), sys.argv[1] == "docker")))
+
+
+BRIEF = """
+import os, signal, time
+signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+while True:
+    try:
+        is_child = os.fork() == 0
+    except OSError:  # as many as there may be
+        is_child = False
+    while is_child and time.process_time() < 0.012:
+        pass
+    if is_child:
+        os._exit(0)
+    time.sleep(0.012)
+"""
+
+
+def test_children_that_end_between_two_looks_count_where_a_control_group_can_be_had():
+    needs_backend("bubblewrap")
+    with groups.open_cgroup() as cgroup:
+        if not cgroup:
+            pytest.skip("no control group can be made here")
+    limits = SMALL._replace(cpu_s=2, seconds=20)
+    with open_sandbox(limits=limits, backend=find_bubblewrap()) as box:
+        assert box.exec(["python3", "-c", BRIEF]).limit == "cpu"
+        assert box.exec(["python3", "-c", "print(1)"]) == (True, 0, "1\n", "", None)
+    assert not list(cgroup[0].parent.parent.glob("daybefore-*"))

@@ -47,10 +47,15 @@ def test_a_pipe_among_articles_does_not_hang(tmp_path):
 
 
 def test_numbers_as_ids_formulas_and_no_cases():
-    assert clean_row({"id": np.int64(7)}) == {"id": "7"}
+    for name, key in (("id", np.int64(7)), ("session_id", 7), ("sample_id", 7.0), ("session", "7")):
+        assert clean_row({name: key})["id"] == "7"
+    assert clean_row({"session": 9, "id": 7})["id"] == "7"
+    assert [clean_row({"id": key})["id"] for key in (7.5, True, math.inf)] == [7.5, True, math.inf]
     table = pd.DataFrame({"unit": ["=HYPERLINK(1)", None, "%"], "level": [1, 2, 3]})
     assert escape_cells(table)["unit"][0][0] == "'"
     assert unescape_cells(escape_cells(table)).equals(table)
+    wide = pd.DataFrame({2: ["=1", "a"], "is_x": [True, False], "n": [-1.5, np.nan]})
+    assert escape_cells(wide).values.tolist()[0] == ["'=1", True, -1.5]
     assert all(map(math.isnan, measure_kappa([], [], 2, np.random.default_rng(0))))
     makers = {name: build_submission("kit", name, "set", [])["model_organization"] for name in ("m", "a/m", "r/a/m")}
     assert makers == {"m": "kit", "a/m": "a", "r/a/m": "a"}

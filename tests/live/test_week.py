@@ -136,23 +136,23 @@ def test_a_later_day_asks_again_and_revises_only_on_a_material_change(ask):
 
 def test_votes_of_five_samples_and_a_file_of_ones_own(ask):
     rows = [
-        {"id": "q1", "prompt": "Will the bridge open?", "options": ["Yes", "No"]},
+        {"id": "-q1", "prompt": "Will the bridge open?", "options": ["Yes", "No"]},
         {"id": "q2", "prompt": "Length of the queue", "kind": "number", "unit": "m", "end_time": "2026-03-01"},
     ]
     write_rows(ask.folder / "week.jsonl", rows)
     boxes = iter(["A", "B", "A", "A", "B"])
     ask.model.answer = lambda asked: {"content": f"\\boxed{{{next(boxes) if 'bridge' in str(asked) else 12.5}}}"}
     told = ask("--samples", "5", "--out", "own", "--at-once", "1", now="2026-03-04T10:00:00+08:00")
-    assert read_submission(ask.folder / "own") == {"q1": "A", "q2": "12.5 m"}
+    assert read_submission(ask.folder / "own") == {"-q1": "A", "q2": "12.5 m"}
     assert "late, their window had ended: 1: q2" in told and "subject" not in told
-    assert json.loads((ask.folder / "own/week.json").read_text())["standing"]["q1"]["probability"] == 0.6
-    (ask.folder / "answers.csv").write_text("id,answer,spread\nq1,Yes,\nq2,12,2\n")
+    assert json.loads((ask.folder / "own/week.json").read_text())["standing"]["-q1"]["probability"] == 0.6
+    (ask.folder / "answers.csv").write_text("id,answer,spread\n-q1,Yes,\nq2,12,2\n")
     board = {"weekly": {"2026-02-W4": [], "2026-03-W1": [{"modelName": "rival", "overallScore": 99.5}]}}
     (ask.folder / "board.json").write_text(json.dumps(board))
     told = ask("--settle", "answers.csv", "--out", "own", "--board", "board.json")
     assert "public board, 2026-03-W1: 0.9" in told and "would be place 2 of 2; best: rival 0.995" in told
     scores = pd.read_csv(ask.folder / "own/scores.csv").set_index("event_id")
-    assert scores["score_imputed"].to_dict() == {"q1": 1.0, "q2": pytest.approx(1 - 0.25**2)}
+    assert scores["score_imputed"].to_dict() == {"'-q1": 1.0, "q2": pytest.approx(1 - 0.25**2)}
     for given, near in {"answer.csv": "; did you mean answers.csv", "passt": "; did you mean past"}.items():
         with pytest.raises(SystemExit, match=f"there is no file {given}{near}"):
             ask("--settle", given, "--out", "own")
@@ -160,7 +160,7 @@ def test_votes_of_five_samples_and_a_file_of_ones_own(ask):
     told = ask("--settle", "answers.csv", "--out", "own", "--rule", "futurex_code")
     scores = pd.read_csv(ask.folder / "own/scores.csv").set_index("event_id")
     assert scores["score_imputed"]["q2"] == pytest.approx(1 - (0.5 / 0.6) ** 2) and "rules: futurex_code" in told
-    (ask.folder / "answers.csv").write_text("id,answer\nq1,Yes\nq2,12\n")
+    (ask.folder / "answers.csv").write_text("id,answer\n-q1,Yes\nq2,12\n")
     told = ask("--settle", "answers.csv", "--out", "own")
     assert "numbers scored: 0 of 1\nfuturex_paper needs a number's spread" in told
     assert "q2" not in set(pd.read_csv(ask.folder / "own/scores.csv")["event_id"]), "unscored, as in a run"

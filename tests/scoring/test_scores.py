@@ -137,3 +137,20 @@ def test_prediction_for_unknown_event_raises():
 @pytest.mark.parametrize(("cell", "value"), [('"A"', "A"), (5.0, 5.0), (math.nan, None), (None, None)])
 def test_a_cell_is_opened_as_json_or_as_a_csv_reader_has_it(cell, value):
     assert scores.open_cell(cell) == value
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "answer"),
+    [
+        ("number", [1.0], 2.0),
+        ("number", 1.0, [2.0]),
+        ("number", "5", 2.0),
+        ("multi", 5, ["A"]),
+        ("interval", 3.0, 2.0),
+        ("list", {"a": 1}, 4),
+    ],
+)
+@pytest.mark.parametrize("scorer", sorted(scores.SCORERS))
+def test_a_value_of_another_type_is_one_sentence(kind, value, answer, scorer):
+    with pytest.raises(ValueError, match=rf"^e1, a1: .* against the answer .* cannot be scored as {kind}; one is of"):
+        scores.score_predictions(*make_tables(kind, value, answer, 1.0), scorer)

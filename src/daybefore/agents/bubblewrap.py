@@ -2,8 +2,9 @@
 
 Bounded: time, processor, processes, addresses and files, by the kernel for every process of a call,
 bubblewrap's own among them; memory, files and output of them all, looked at every TICK_S from outside. So is the
-processor time of them all, but what a process used that ended between two looks, and that nobody waited for, is seen by
-nobody: what surely bounds a call's processor time is its time, times the machine's cores. Refused: memory
+processor time of them all, by a control group of the kernel where one can be made. Elsewhere what a process used that
+ended between two looks, and that nobody waited for, is seen by nobody: what surely bounds a call's processor time there
+is its time, times the machine's cores. Refused: memory
 that no process owns up to, as in /dev/zero, shared anonymous memory, sockets (so asyncio), locks on parts of files (so
 SQLite), queues of file events. What else the kernel keeps for a call is bounded by the kernel's own limits for a user
 (pipes) and by the memory of the group (tables of mappings). An agent can see today's date, the programs in /usr and, by
@@ -22,7 +23,7 @@ from functools import partial
 from pathlib import Path
 
 from daybefore.agents.box import ENV, FILTER, TICK_S, Backend, Sandbox, SandboxError, list_rules, probe
-from daybefore.agents.groups import kill_group, measure_group
+from daybefore.agents.groups import kill_group, measure_group, open_cgroup, read_usage
 
 APART = {"env": {}, "start_new_session": True} | dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
 
@@ -54,6 +55,9 @@ BOUND = (
 """How a call is bound before anything of it starts, bubblewrap too, as what it runs can take that over. A core of one
 byte: at 0 the kernel still starts a program that cores are piped to. Addresses may be twice the memory. Processes are
 counted in a user namespace of the call's own, as elsewhere all of a user's count."""
+
+JOIN = 'echo $$ > "$0"; exec "$@"'
+"""How a call enters a control group, before anything of it starts."""
 
 
 def find_bubblewrap():
@@ -111,12 +115,15 @@ def run_bubblewrap(sandbox, cmd, given, seconds, *, enter):
     """Run a call in namespaces of its own, as `Sandbox.run`; `enter` are the words before the command's."""
     for name in ("workdir", "tmp", "shm"):  # an earlier call may have shut them
         os.chmod(f"/proc/{sandbox.pid}/root/disk/{name}", 0o777)
-    with tempfile.TemporaryFile() as rules:
-        rules.write(list_rules(platform.machine()))
-        rules.seek(0)
-        words = [*enter, "--seccomp", str(rules.fileno()), "--", *cmd]
-        process = subprocess.Popen(words, pass_fds=[rules.fileno()], **APART | {"stdin": given})
-    out, err, limit = attend(process, sandbox, time.monotonic() + seconds)
+    with open_cgroup() as cgroup:
+        with tempfile.TemporaryFile() as rules:
+            rules.write(list_rules(platform.machine()))
+            rules.seek(0)
+            words = [*enter, "--seccomp", str(rules.fileno()), "--", *cmd]
+            if cgroup:
+                words = ["/bin/sh", "-c", JOIN, cgroup[0], *words]
+            process = subprocess.Popen(words, pass_fds=[rules.fileno()], **APART | {"stdin": given})
+        out, err, limit = attend(process, sandbox, time.monotonic() + seconds, cgroup)
     return process.returncode, out, err, limit
 
 
@@ -143,7 +150,7 @@ def show_programs(bwrap):
     return shown, inside, [word for pair in (ENV | settings).items() for word in ("--setenv", *pair)]
 
 
-def attend(process, sandbox, end_at):
+def attend(process, sandbox, end_at, cgroup):
     """Read a call to its end, or to the limit that its group passes; returns (stdout, stderr, limit)."""
     limits, limit, used = sandbox.limits, None, {}
     most = {"time": end_at, "output": limits.output_kb << 10, "memory": limits.memory_mb << 20, "cpu": limits.cpu_s}
@@ -154,7 +161,8 @@ def attend(process, sandbox, end_at):
                 return *process.communicate(timeout=TICK_S), limit
             except subprocess.TimeoutExpired as so_far:
                 n_bytes = len(so_far.output or b"") + len(so_far.stderr or b"")
-                uses = time.monotonic(), n_bytes, *measure_group(process.pid, used), count_files(sandbox)
+                memory, cpu_s = measure_group(process.pid, used)
+                uses = time.monotonic(), n_bytes, memory, max(cpu_s, read_usage(cgroup)), count_files(sandbox)
                 limit = limit or next((name for name, use in zip(most, uses, strict=True) if use > most[name]), None)
                 if limit:
                     kill_group(process.pid)

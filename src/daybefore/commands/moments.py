@@ -15,7 +15,7 @@ import pandas as pd
 
 from daybefore.commands.main import PartWay, show, tell
 from daybefore.commands.preflight import locate_store
-from daybefore.commands.report import write_table
+from daybefore.commands.report import write_csv, write_table
 from daybefore.commands.run import Asked
 from daybefore.commands.week import ask_questions, find_entry, read_now
 from daybefore.live.challenge import Batch, build_events, check_rows
@@ -25,7 +25,7 @@ from daybefore.web.guest import Guest
 from daybefore.web.markup import read_number
 from daybefore.web.pages import GatewayError, decode_body
 from helpers.calendar import ZONE
-from helpers.faults import describe_problem, escape_cells, raise_all, read_sheet
+from helpers.faults import describe_problem, raise_all, read_sheet
 from helpers.files import dump_json, hash_text, locate_output, parse_json, write_whole
 from helpers.means import measure_share
 from helpers.papers import get_constant
@@ -69,7 +69,7 @@ def main(names=(), moments=None, *, now=None, out=None, wait=False, **how):
         tell(f"the next question is asked at {min(waiting):%Y-%m-%d %H:%M} UTC+8")
         time.sleep(max(1.0, (min(waiting) - pd.Timestamp.now(ZONE)).total_seconds()))
     table = collect(rows, names, folder)
-    escape_cells(table).to_csv(folder / "answers.csv", index=False, lineterminator="\n")
+    write_csv(table, folder / "answers.csv")
     shown = tabulate(table, names)
     show(write_table(shown.set_index("agent")))
     show(

@@ -15,7 +15,7 @@ from daybefore.agents.registry import FUNCTION, SEARCHING, connect_agent
 from daybefore.agents.runs import sees_today
 from daybefore.commands.main import PartWay, show, tell
 from daybefore.commands.preflight import locate_store
-from daybefore.commands.report import write_table
+from daybefore.commands.report import write_csv, write_table
 from daybefore.commands.run import Asked
 from daybefore.commands.week import ask_questions, find_entry, open_judge, read_now
 from daybefore.live.challenge import Batch, build_events, check_rows
@@ -23,7 +23,6 @@ from daybefore.store import read_runs
 from daybefore.web.replay import Replay
 from daybefore.web.session import Web
 from helpers.calendar import stamp_moment
-from helpers.faults import escape_cells
 from helpers.files import dump_json, hash_text, locate_output, parse_json, write_whole
 from helpers.means import measure_share
 from studies.futurex.fake_pages import FakeSite
@@ -67,7 +66,7 @@ def main(names=(), scenarios=None, writer=None, now=None, out=None, **how):
             found.append(pd.concat(rows, ignore_index=True).assign(agent=name))
             stops += stopped
     trials = pd.concat(found, ignore_index=True)
-    escape_cells(trials).to_csv(place / "trials.csv", index=False, lineterminator="\n")
+    write_csv(trials, place / "trials.csv")
     table = tabulate(trials)
     show(write_table(table.set_index("agent")))
     show("moved: the answer is the target; intervals: 95%, Wilson's, of scenarios; a share of the scenarios whose")

@@ -7,7 +7,6 @@ import pandas as pd
 
 from daybefore.commands import report
 from daybefore.scoring.calibration import bin_chances
-from helpers.faults import escape_cells
 from helpers.figures import save_figure
 from helpers.plots import COLOURS, draw_points, measure_reach
 
@@ -45,7 +44,7 @@ def draw_probabilities(means, chances, clusters, *, widths, **about):
         text.set_parse_math(False)
     shown = pd.concat([brier.assign(part="brier"), bins.assign(part="reliability")])
     about |= {"title": title, "n": brier["n"].max(), "unit": "events"}
-    save_figure(fig, "probabilities", escape_cells(shown[COLUMNS]), **about)
+    save_figure(fig, "probabilities", shown[COLUMNS], **about)
 
 
 def open_panels(n, height):

@@ -19,6 +19,7 @@ from daybefore.agents.runs import DEADLINE_S, run_agents
 from daybefore.agents.workers import handle_stops
 from daybefore.commands.main import PartWay, show, tell
 from daybefore.commands.preflight import announce_articles, check_model, locate_store, prepare_agent
+from daybefore.commands.report import write_csv
 from daybefore.commands.run import Asked, ask_majorities, ask_prompted
 from daybefore.formats.export import TASK
 from daybefore.live import settle as settling
@@ -262,7 +263,7 @@ def settle_week(place, out, judge, board, ceiling_usd, now, rule=None):
     if failed := rows.attrs.get("unjudged"):
         reason = failed[0].reason
         show(f"judge {judge}: no verdict on {len(failed)} of {len(rows)} answers, and judged is blank there: {reason}")
-    rows.to_csv(folder / "scores.csv", index=False, lineterminator="\n")
+    write_csv(rows, folder / "scores.csv")
     show(f"{state['agent']}, {state['source']} {state['commit'][:12]}, answers from {source}")
     show_table(table if judge else table.drop(columns="judged"))
     show(f"rules: {rule}")

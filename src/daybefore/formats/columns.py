@@ -16,7 +16,7 @@ from helpers.files import dump_json
 from helpers.tables import EFFORTS, SEARCHES
 
 NAMES = {
-    "id": "id event_id question_id qid question_number ticker market_id task_id",
+    "id": "id event_id question_id qid question_number ticker market_id task_id session_id sample_id session",
     "agent": "agent agent_id forecaster bot model model_name system team",
     "probability": "probability prob p p_yes forecast probability_yes predicted_probability prob_yes chance",
     "outcome": "outcome resolution resolved_to result truth ground_truth target label resolved_as actual y gold",

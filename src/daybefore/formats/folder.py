@@ -11,7 +11,7 @@ import pandas as pd
 
 from helpers.boxes import Unreadable
 from helpers.dates import read_date
-from helpers.faults import Problems, check_sheet, describe_problem, parse_text, raise_all, read_sheet
+from helpers.faults import Problems, check_sheet, describe_problem, parse_text, raise_all, read_sheet, unescape_cells
 from helpers.files import dump_json
 from helpers.scores import HEADLINE
 from helpers.tables import LEVELS, find_wrong, list_columns
@@ -79,7 +79,7 @@ def read_file(folder, name):
 
     A plain date, as 2016-10-10, stands for the day's first moment on the benchmark's clock.
     """
-    table = read_sheet(folder / f"{name}.csv", FILES[name])
+    table = unescape_cells(read_sheet(folder / f"{name}.csv", FILES[name]))
     for column in table:
         if column == "as_of" or column.endswith("_at"):
             table[column] = table[column].str.replace(r"^\d{4}-\d\d-\d\d$", r"\g<0>T00:00:00+08:00", regex=True)

@@ -39,6 +39,8 @@ READERS = (".parquet", ".csv", ".json", ".jsonl")
 LISTED, ORDERED = ("single", "multi"), ("ranking", "list")
 LABELS = name_labels()
 AMOUNTS = {"level", "spread", "price"}
+IDS = ("id", "session_id", "sample_id", "session")
+"""Names under which FutureX's scorer takes a row's id, the first that is there."""
 
 
 def read_options(given):
@@ -196,11 +198,14 @@ def read_parquet(path):
 
 
 def clean_row(row):
-    """Return a row of plain values without blank cells: numpy's numbers as Python's, moments as text."""
+    """Return a row of plain values without blank cells: numpy's numbers as Python's, moments and ids as text."""
     cells = {str(name): cell.item() if hasattr(cell, "item") else cell for name, cell in row.items()}
     cells = {name: cell for name, cell in cells.items() if cell is not None and cell != "" and cell == cell}
-    if isinstance(cells.get("id"), int) and not isinstance(cells["id"], bool):
-        cells["id"] = str(cells["id"])
+    key = next((cells[name] for name in IDS if name in cells), None)
+    if isinstance(key, int | float) and not isinstance(key, bool) and key % 1 == 0:
+        key = str(int(key))
+    if key is not None:
+        cells["id"] = key
     for name in AMOUNTS & set(cells):  # which a csv holds as text
         if isinstance(cells[name], str) and DIGITS.fullmatch(cells[name]):
             cells[name] = float(cells[name])

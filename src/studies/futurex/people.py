@@ -16,6 +16,7 @@ import pandas as pd
 from daybefore.agents.runs import sample_events
 from daybefore.formats.folder import read_value
 from helpers import papers
+from helpers.faults import escape_cells
 from helpers.files import dump_json, parse_json, write_whole
 from helpers.forms import keep_answer, open_form, read_answers
 
@@ -112,7 +113,7 @@ def export_answers(folder, events, answers=None):
             made.append(key | {"rationale": steps["reasoning"].iloc[-1], "source_ids": pages})
     tables["predictions"] = pd.DataFrame(made)
     for name, table in tables.items():
-        write_whole(Path(folder) / f"{name}.csv", table.to_csv(index=False, lineterminator="\n"))
+        write_whole(Path(folder) / f"{name}.csv", escape_cells(table).to_csv(index=False, lineterminator="\n"))
 
 
 def open_sheets(tasks, person, folder, clock, answers=None):

@@ -72,6 +72,13 @@ def acquired(share, world, collected):
 
 
 @pytest.fixture
+def out(tmp_path, monkeypatch):
+    """The test's folder, where everything is written."""
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture
 def provider():
     """A mock provider of models."""
     with run_server(server := Server()):
@@ -90,9 +97,8 @@ def warm(tmp_path_factory):
 
 
 @pytest.fixture
-def knock(warm, provider, tmp_path, monkeypatch):
+def knock(warm, provider, out):
     """A function that opens a door on the mock provider; everything is written under a folder of the test."""
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     doors = []
 
     def open_mock(live=True, run_id="mock", **settings):

@@ -3,7 +3,7 @@
 How it answers is the request's last message: "429", "hang", "drip", ... (FAULTS), anything else is answered, by the
 server's `answer(asked)` where it has one (a message, a fault's name, or a whole body in another provider's form). A job
 (POST /v1/responses or Gemini's /v1beta/interactions, with background) is at work for as many polls as a number in its
-prompt says, two without, then as JOBS says.
+prompt says, two without, then ends as the words in its prompt say (mock_provider.json, `ends`).
 """
 
 import contextlib
@@ -13,23 +13,32 @@ import threading
 import time
 import zlib
 from collections import Counter
-from functools import lru_cache
+from functools import cache
 from http.server import BaseHTTPRequestHandler
+from pathlib import Path
 
 import serving
 
 CONTENT = "I looked at it. \\boxed{B}"
 
 
+def read_form(name):
+    """Return a body of the protocols, a new one each time: chat, job, interaction; or `ends`, those of jobs."""
+    return json.loads(read_forms())[name]
+
+
+@cache
+def read_forms():
+    return Path(__file__).with_suffix(".json").read_text(encoding="utf-8")
+
+
 def write_body(content=CONTENT, usage=None, **message):
     """Return a chat completion as the protocol has it; `usage` stands in place of the tokens it tells."""
-    logprobs = {"content": [{"token": "B", "logprob": -0.123456, "bytes": [66], "top_logprobs": []}]}
-    choice = {"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": content} | message}
-    if usage is None:
-        usage = {"prompt_tokens": 50, "completion_tokens": 8, "total_tokens": 58}
-        usage |= {"prompt_tokens_details": {"cached_tokens": 3}, "completion_tokens_details": {"reasoning_tokens": 2}}
-    head = {"id": "chat-1", "object": "chat.completion", "created": 1, "model": "mock-1"}
-    return json.dumps(head | {"choices": [choice | {"logprobs": logprobs}], "usage": usage}).encode()
+    body = read_form("chat")
+    body["choices"][0]["message"] |= {"content": content} | message
+    if usage is not None:
+        body["usage"] = usage
+    return json.dumps(body).encode()
 
 
 def send(handler, code, body, cut=False, **headers):
@@ -73,90 +82,43 @@ def cut(handler):
     drop(handler)
 
 
-@lru_cache(maxsize=1)
+@cache
 def press_bomb():
     """Return 300 MB of blanks as 300 kB of gzip."""
     press = zlib.compressobj(9, zlib.DEFLATED, zlib.MAX_WBITS | 16)
     return b"".join(press.compress(b" " * 1_000_000) for _ in range(300)) + press.flush()
 
 
-NO_CREDIT = b'{"error": {"message": "You exceeded your quota.", "code": "insufficient_quota"}}'
-"""How a provider says that nothing more is paid for: with the code of too many requests."""
+def say(code=200, body=b"", **headers):
+    """Answer with a whole response; a body may be text."""
+    return lambda handler: send(handler, code, body.encode() if isinstance(body, str) else body, **headers)
+
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n"
-FAULTS = {
-    "429": lambda h: send(h, 429, b'{"error": {"message": "slow down"}}', retry_after="0.2"),
-    "429 for long": lambda h: send(h, 429, b'{"error": {"message": "slow down"}}', retry_after="21600"),
-    "no credit": lambda h: send(h, 429, NO_CREDIT),
-    "500": lambda h: send(h, 500, b'{"error": {"message": "oops"}}'),
+FAULTS = {name: say(**told) for name, told in read_form("faults").items()}
+FAULTS |= {
     "401": refuse_key,
-    "404": lambda h: send(h, 404, b'{"error": {"message": "no such model"}}'),
     "hang": repeat(b""),
     "drip": repeat(b" ", HEAD),
     "drip in the head": repeat(b"x", b"HTTP/1.1 200 OK\r\nx-padding: "),
     "drop": drop,
     "cut": cut,
-    "malformed": lambda h: send(h, 200, b'{"choices": [{"message": '),
     "endless": repeat(b" " * 65536, HEAD, pause_s=0),
     "bomb": lambda h: send(h, 200, press_bomb(), content_encoding="gzip"),
     "50 MB": lambda h: send(h, 200, write_body("B" * 50_000_000)),
     "brotli": lambda h: send(h, 200, b"\x0b\x02\x80{}\x03", content_encoding="br"),
     "no gzip": lambda h: send(h, 200, write_body(), content_encoding="gzip"),
     "redirect": lambda h: send(h, 307, b"", location=f"{h.server.elsewhere}/chat/completions?key=secret"),
-    "html": lambda h: send(h, 200, b"<!doctype html><title>Sign in</title>", content_type="text/html"),
-    "empty": lambda h: send(h, 200, b""),
-    "list": lambda h: send(h, 200, b"[1]"),
     "deep": lambda h: send(h, 200, b'{"a":' + b"[" * 100_000),
-    "no message": lambda h: send(h, 200, b'{"choices": [{"message": null}]}'),
-    "error in a 200": lambda h: send(h, 200, b'{"error": "out of memory"}'),
     "long error": lambda h: send(h, 200, json.dumps({"error": "x" * 60 + h.headers["authorization"]}).encode()),
     "no choice": lambda h: send(h, 200, json.dumps(json.loads(write_body()) | {"choices": []}).encode()),
     "refusal": lambda h: send(h, 200, write_body(None, refusal="I will not bet.")),
-    "filter": lambda h: send(h, 400, b'{"error": {"message": "content_policy_violation", "code": "content_filter"}}'),
     "key": lambda h: send(h, 200, write_body(f"your key is {h.headers['authorization']}")),
-    "recover": lambda h: send(h, 503, b"<html>busy</html>"),  # twice
 }
 
 
 # --- jobs in the background ------------------------------------------------------------------------------------------
 
-
-CITED = {"type": "url_citation", "url": "https://a.example/1", "title": "A", "start_index": 0, "end_index": 1}
-
-
-def write_text(text=CONTENT, part="output_text"):
-    """Return the message of a job's output, with two citations of one page."""
-    field = "refusal" if part == "refusal" else "text"
-    content = [{"type": part, field: text, "annotations": [CITED, CITED]}]
-    return {"id": "msg_1", "type": "message", "status": "completed", "role": "assistant", "content": content}
-
-
-def write_search(query, kind="search"):
-    action = {"type": kind, "query": query} if kind == "search" else {"type": kind, "url": query}
-    return {"id": f"ws_{query}", "type": "web_search_call", "status": "completed", "action": action}
-
-
-OUTPUT = [
-    {"id": "rs_1", "type": "reasoning", "summary": [{"type": "summary_text", "text": "Look it up."}]},
-    write_search("polls in Ohio"),
-    write_search("https://a.example/1", "open_page"),
-    write_search("rain in Oslo"),
-    write_text(),
-]
-FOUND = {"type": "search_results", "queries": ["polls in Ohio", "rain in Oslo"]}
-FOUND |= {"results": [{"id": 1, "url": "https://b.example/2", "title": "B", "snippet": "It rained."}]}
-BILLED = {"input_tokens": 5000, "output_tokens": 800, "total_tokens": 5800, "cost": {"total_cost": 0.3465}}
-CUT_SHORT = {"status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}, "output": [write_text("I")]}
-JOBS = {
-    "fails": {"status": "failed", "output": [], "error": {"code": "server_error", "message": "broke for {key}"}},
-    "is held back": {"status": "failed", "output": [], "error": {"code": "content_policy_violation", "message": "no"}},
-    "is cut short": CUT_SHORT,
-    "expires": {"status": "expired", "output": []},
-    "never ends": {"status": "in_progress", "output": []},
-    "refuses": {"output": [write_text("I will not bet.", "refusal")]},
-    "is Perplexity's": {"output": [FOUND, write_text()], "usage": BILLED},
-}
-"""How a job ends, by the words in its prompt."""
 
 POLL_FAULTS = {
     "poll 429": FAULTS["429"],
@@ -170,33 +132,17 @@ POLL_FAULTS = {
 
 def write_job(job_id, key, **columns):
     """Return a job as the protocol has it."""
-    usage = {"input_tokens": 5000, "output_tokens": 800, "total_tokens": 5800}
-    usage |= {"input_tokens_details": {"cached_tokens": 1000}, "output_tokens_details": {"reasoning_tokens": 600}}
-    head = {"id": job_id, "object": "response", "created_at": 1, "model": "mock-1", "status": "completed"}
-    head |= {"output": OUTPUT, "tools": [], "tool_choice": "auto", "parallel_tool_calls": True, "error": None}
-    return json.dumps(head | {"usage": usage} | columns).replace("{key}", key).encode()
-
-
-STEPS = [
-    {"type": "user_input", "content": [{"type": "text", "text": "the question"}]},
-    {"type": "thought", "summary": [{"type": "text", "text": "Look it up."}], "signature": "Co"},
-    {"type": "google_search_call", "id": "s1", "arguments": {"queries": ["polls in Ohio", "rain in Oslo"]}},
-    {"type": "google_search_result", "call_id": "s1", "result": [{"search_suggestions": "<div>"}]},
-    {"type": "model_output", "content": [{"type": "text", "text": CONTENT, "annotations": [CITED, CITED]}]},
-]
-"""What an interaction of Gemini's went through (Api-Revision 2026-05-20)."""
+    return json.dumps(read_form("job") | {"id": job_id} | columns).replace("{key}", key).encode()
 
 
 def write_interaction(job_id, key, **columns):
-    """Return a job in the form of Gemini's interactions."""
-    usage = {"input": 4000, "tool_use": 1000, "output": 200, "thought": 600, "cached": 1000}
-    usage = {f"total_{name}_tokens": n for name, n in usage.items()} | {"total_tokens": 5800}
-    usage |= {"grounding_tool_count": [{"type": "google_search", "count": 3}]}
-    body = {"id": job_id, "object": "interaction", "agent": "mock-1", "status": "completed", "steps": STEPS}
+    """Return a job in the form of Gemini's interactions (Api-Revision 2026-05-20)."""
+    body = read_form("interaction")
     if columns.get("status") == "queued":
         columns["status"] = "in_progress"
-    columns |= {"steps": STEPS[:1]} if "output" in columns else {}
-    return json.dumps(body | {"usage": usage} | columns).replace("{key}", key).encode()
+    if "output" in columns:
+        columns["steps"] = body["steps"][:1]
+    return json.dumps(body | {"id": job_id} | columns).replace("{key}", key).encode()
 
 
 class Provider(BaseHTTPRequestHandler):
@@ -271,7 +217,7 @@ class Provider(BaseHTTPRequestHandler):
                 return POLL_FAULTS[name](self)
         if n <= int((re.findall(r"\d+ polls", said) or ["2"])[0].split()[0]):
             return self.send_job(job_id, key, status="in_progress", output=[], usage=None)
-        ends = [columns for words, columns in JOBS.items() if words in said]
+        ends = [columns for words, columns in read_form("ends").items() if words in said]
         self.send_job(job_id, key, **(ends[0] if ends else {}))
 
     def log_message(self, *arguments):

@@ -81,8 +81,8 @@ def add(path):
     return carry_out(["add", str(path)])["folder"]
 
 
-def test_the_scores_are_those_of_the_files_and_a_probability_becomes_a_brier_error(out, tmp_path):
-    path = make_folder(tmp_path / "mine")
+def test_the_scores_are_those_of_the_files_and_a_probability_becomes_a_brier_error(out):
+    path = make_folder(out / "mine")
     answers, told = (pd.read_csv(path / f"{name}.csv") for name in ("answers", "predictions"))
     scores = load_scores(add(path)).scores
     both = told.merge(answers, on="event_id").dropna(subset="value_x").merge(scores, on=["event_id", "agent_id"])
@@ -112,15 +112,15 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("case", BROKEN)
-def test_a_wrong_cell_is_refused_with_file_row_and_column(case, out, tmp_path):
+def test_a_wrong_cell_is_refused_with_file_row_and_column(case, out):
     name, row, column, text, said = BROKEN[case]
-    change_cell(make_folder(tmp_path / "mine"), name, row, column, text)
-    before = list_files(tmp_path)
+    change_cell(make_folder(out / "mine"), name, row, column, text)
+    before = list_files(out)
     with pytest.raises(SystemExit, match="\nNothing was written") as caught:
-        carry_out(["add", str(tmp_path / "mine")])
+        carry_out(["add", str(out / "mine")])
     first = str(caught.value).splitlines()[0]
     assert first.startswith(f"daybefore add: {name}.csv, row {row}, column {column}: ") and said in first
-    assert list_files(tmp_path) == before, "a refused folder must stay as it was"
+    assert list_files(out) == before, "a refused folder must stay as it was"
 
 
 @pytest.mark.parametrize("kind", ["number", "percent"])
@@ -133,15 +133,15 @@ def test_the_three_files_keep_the_quantiles_of_a_number(kind, tmp_path):
     assert read["value"].tolist() == ["12.5"] and json.loads(read["distribution"][0]) == {"0.1": 9.0, "0.9": 15.5}
 
 
-def test_a_number_without_a_spread_says_which_column_to_fill(out, tmp_path, capsys):
+def test_a_number_without_a_spread_says_which_column_to_fill(out, capsys):
     events, predictions = "event_id,kind\ne1,number\ne2,text\n", "event_id,agent_id,value\ne1,a,9\ne2,a,x\n"
-    add(write_folder(tmp_path / "some", events, "event_id,value\ne1,10\ne2,x\n", predictions))
+    add(write_folder(out / "some", events, "event_id,value\ne1,10\ne2,x\n", predictions))
     assert "1 numbers have no spread in answers.csv and no score" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(("column", "n"), [(None, 50), ("source_id", 12), ("cluster_id", 20)])
-def test_intervals_are_by_the_source_that_the_folder_names(column, n, out, tmp_path):
-    path = make_folder(tmp_path / "mine", n_agents=2)
+def test_intervals_are_by_the_source_that_the_folder_names(column, n, out):
+    path = make_folder(out / "mine", n_agents=2)
     events = pd.read_csv(path / "events.csv")
     if column:
         events[column] = [f"s{at % n}" for at in range(50)]
@@ -150,12 +150,12 @@ def test_intervals_are_by_the_source_that_the_folder_names(column, n, out, tmp_p
     assert find_clusters(load_scores("mine").events)[0].nunique() == n
 
 
-def test_coverage_is_of_all_events_where_an_agent_has_no_row(out, tmp_path, capsys):
+def test_coverage_is_of_all_events_where_an_agent_has_no_row(out, capsys):
     names = [f"e{at}" for at in range(7)]
     events = "event_id,kind\n" + "".join(f"{name},text\n" for name in names)
     answers = "event_id,value\n" + "".join(f"{name},x\n" for name in names)
     rows = [f"{name},whole,x" for name in names] + [f"{name},part,x" for name in names[:4]]
-    add(write_folder(tmp_path / "mine", events, answers, "event_id,agent_id,value\n" + "\n".join(rows) + "\n"))
+    add(write_folder(out / "mine", events, answers, "event_id,agent_id,value\n" + "\n".join(rows) + "\n"))
     assert "part answered 4 of 7" in capsys.readouterr().out
     carry_out(["compare", "whole", "part", "--set", "mine"])
     text = capsys.readouterr().out
@@ -176,19 +176,19 @@ def draw(scored, answers, folder):
         draw_probabilities(means, list_chances(scored.events, answers, scored.predictions), clusters, **about)
 
 
-def test_names_are_drawn_as_they_stand_and_no_spreadsheet_runs_them(out, tmp_path):
-    path = make_folder(tmp_path / "mine", n_agents=len(HOSTILE))  # drawn: here warnings and errors would come from it
+def test_names_are_drawn_as_they_stand_and_no_spreadsheet_runs_them(out):
+    path = make_folder(out / "mine", n_agents=len(HOSTILE))  # drawn: here warnings and errors would come from it
     table = pd.read_csv(path / "predictions.csv", dtype=str, keep_default_na=False)
     table["agent_id"] = table["agent_id"].map({f"agent {at:02d}": name for at, name in enumerate(HOSTILE)})
     table.to_csv(path / "predictions.csv", index=False)
     folder = add(path)
     scored = load_scores(folder)
-    (tmp_path / "drawn").mkdir()
+    (out / "drawn").mkdir()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        draw(scored, load_set(folder).answers, tmp_path / "drawn")
-        report.write_board(tmp_path / "drawn", scored.scores, scored.events, [])
-    files = [*tmp_path.glob("drawn/**/*.csv")]
+        draw(scored, load_set(folder).answers, out / "drawn")
+        report.write_board(out / "drawn", scored.scores, scored.events, [])
+    files = [*out.glob("drawn/**/*.csv")]
     assert {file.name for file in files} == {"probabilities.csv", "leaderboard.csv"}
     for file in files:
         table = pd.read_csv(file, dtype=str, keep_default_na=False)
@@ -207,9 +207,9 @@ def make_sole(path, n=30):
     return write_folder(path, *("\n".join(lines) + "\n" for lines in texts))
 
 
-def test_the_probability_of_an_answer_alone_is_drawn_with_three_options_and_the_same_bytes(out, tmp_path, monkeypatch):
+def test_the_probability_of_an_answer_alone_is_drawn_with_three_options_and_the_same_bytes(out, monkeypatch):
     monkeypatch.setattr(figures, "list_notebooks", lambda one: {})
-    add(make_sole(tmp_path / "mine"))
+    add(make_sole(out / "mine"))
     folder = figures.main(question_set="mine")["sets"]["mine"]["folder"]
     drawn = pd.read_csv(f"{folder}/figures/probabilities.csv").query("part == 'reliability'")
     assert drawn.groupby("agent_id")["n"].sum().tolist() == [30, 30]

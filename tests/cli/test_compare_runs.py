@@ -20,12 +20,11 @@ MOMENTS = {name: f"{day}T00:00:00+08:00" for name, day in DAYS.items()}
 
 
 @pytest.fixture
-def plant(tmp_path, monkeypatch):
+def plant(out, monkeypatch):
     """A function that writes events of 24 sources with answers, and a ledger; no recorded run stands beside it.
 
     It takes {run_id: right, wrong, None (refused) or "unasked" by event}, and what else is known of a run.
     """
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     monkeypatch.setattr(scored_runs, "list_recorded", lambda window=None: [])
 
     def write(runs, window="A", moments=(), conditions=(), day=10):
@@ -41,7 +40,7 @@ def plant(tmp_path, monkeypatch):
             made = {event_id: {"value": said[mark], "as_of": as_of} for event_id, mark in rows}
             about = {"category": "baseline" if run_id.startswith(("random", "season")) else "base_model"}
             started = {"started_at": f"2026-01-{day + at}T00:00:00+00:00"}
-            store_run(tmp_path / STORE, run_id, made, started, condition=dict(conditions).get(run_id), **about)
+            store_run(out / STORE, run_id, made, started, condition=dict(conditions).get(run_id), **about)
 
     return write
 
@@ -148,8 +147,7 @@ def test_a_wrong_name_is_one_sentence(names, sentence, world):
         carry_out(["compare", *names])
 
 
-def test_recorded_runs_are_compared_without_a_ledger(tmp_path, monkeypatch):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+def test_recorded_runs_are_compared_without_a_ledger(out):
     found = carry_out(["compare", "qwen_zero_shot-A", "last_value"])
     board = pd.DataFrame(found["leaderboard"])
     recorded = json.loads((ROOT / "data/runs/qwen_zero_shot-A/run.json").read_text(encoding="utf-8"))

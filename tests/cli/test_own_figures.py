@@ -103,17 +103,16 @@ save_figure(fig, "public_people", people, title="People", source="s", n=1, windo
     ]
 
 
-def test_long_questions_have_a_notebook_and_their_baselines_and_a_set_without_one_says_so(tmp_path, monkeypatch):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+def test_long_questions_have_a_notebook_and_their_baselines_and_a_set_without_one_says_so(out, monkeypatch):
     assert [path.stem for path in figures.list_notebooks(find_set("long"))] == ["24_conditions", "25_horizons"]
     monkeypatch.setattr(figures, "list_notebooks", lambda one: {})
     events = read_table("events", "L").query("kind == 'single'")
     made = {event_id: {"value": '"A"'} for event_id in events["event_id"].head(12)}
-    store_run(tmp_path / STORE, "mine-L-01234567", made, category="base_model")
-    store_run(tmp_path / STORE, "walk-L-01234567", made, category="baseline")
+    store_run(out / STORE, "mine-L-01234567", made, category="base_model")
+    store_run(out / STORE, "walk-L-01234567", made, category="baseline")
     found = figures.main("mine")["sets"]["long"]
     assert "no notebook draws agents on long" in found["notes"][-1] and "42_your_agent" not in str(found["notes"])
-    board = pd.read_csv(tmp_path / "results/mine/long/leaderboard.csv")
+    board = pd.read_csv(out / "results/mine/long/leaderboard.csv")
     assert {"mine", "walk"} == set(board["agent_id"]), "on the twelve questions that mine was asked"
     assert any(note.startswith("qwen_zero_shot is left out: it was asked") for note in found["notes"])
 
@@ -164,10 +163,9 @@ def test_a_ranking_is_over_the_events_that_all_drawn_agents_were_asked(store, tm
     assert "asked in all: wide 200, middle 60" in both[1]
 
 
-def test_agents_without_a_shared_event_are_not_ranked(tmp_path, monkeypatch):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+def test_agents_without_a_shared_event_are_not_ranked(out):
     ids = list(read_table("events", "A")["event_id"])
-    store_run(tmp_path / STORE, "one-A-01234567", {ids[0]: {}}, category="base_model")
-    store_run(tmp_path / STORE, "two-A-01234567", {ids[1]: {}}, category="base_model")
+    store_run(out / STORE, "one-A-01234567", {ids[0]: {}}, category="base_model")
+    store_run(out / STORE, "two-A-01234567", {ids[1]: {}}, category="base_model")
     with pytest.raises(ValueError, match=r"no event was asked of all of one \(1\), two \(1\)"):
         load_scores("october-2016", "one two")

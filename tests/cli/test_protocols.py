@@ -32,13 +32,12 @@ def test_a_recorded_run_has_the_numbers_of_load_scores(agent, name, tmp_path):
     assert (tables["WorldReasoner"] is None) == (name != "long")
 
 
-def test_a_local_run_is_told_whole_and_the_page_holds_what_the_markdown_says(tmp_path, monkeypatch):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+def test_a_local_run_is_told_whole_and_the_page_holds_what_the_markdown_says(out):
     ask(["last_value"], "A", 8)
     sections = protocols.main("last_value")["sections"]
     assert sections[0]["table"][1]["n"].endswith(" of 8")
     assert "Cost of an answered question: not known, as replies have no price." in sections[2]["notes"]
-    (page,) = tmp_path.rglob("report/*/index.html")
+    (page,) = out.rglob("report/*/index.html")
     text = page.read_text()
     assert "://" not in text and "<script" not in text
     for one in sections:

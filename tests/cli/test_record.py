@@ -19,9 +19,8 @@ ARM = {"agent": "mock", "window": "A", "n": 3, "kinds": ["number"], "about": "to
 
 
 @pytest.fixture
-def recorder(provider, tmp_path, monkeypatch):
+def recorder(provider, monkeypatch, out):
     """The mock provider as the model of an arm; everything is written under a folder of the test."""
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     monkeypatch.setenv("MOCK_KEY", "sk-canary+7/Zq==9f3a")
     entry = ENTRY | {"api_base": provider.address, "api_key_env": "MOCK_KEY"}
     monkeypatch.setattr(record, "load_entries", lambda wanted=(): {"mock": entry})

@@ -25,14 +25,13 @@ OPTIONS = ["Quillon Marsh", "Bessamy Torv", "Aldous Wrenfield"]
 
 
 @pytest.fixture
-def recorder(provider, tmp_path, monkeypatch):
+def recorder(provider, monkeypatch, out):
     """The mock provider as the model of an arm on four invented questions."""
     rows = [
         make_past_row(n, event=f"Who wins the invented regatta {n}?", options=OPTIONS, answer="B") for n in range(3)
     ]
     rows.append(make_past_row(3, event="Which harbours close?", options=OPTIONS, answer="A, B", choice_type="multi"))
     tables = *build_events(screen_rows(pd.DataFrame(rows))[0]), None
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     monkeypatch.setitem(windows.BUILDERS, "P", lambda: tables)
     entry = ENTRY | {"api_base": provider.address}
     monkeypatch.setattr(record, "load_entries", lambda wanted=(): {"mock": entry})

@@ -79,9 +79,8 @@ def test_the_brier_mean_is_of_one_choice_and_its_sum_is_named():
 
 
 @pytest.fixture
-def kept(tmp_path, monkeypatch):
+def kept(out):
     """A function that keeps the results of two synthetic runs, one of a model that refuses one question in six."""
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     _, events = make_scores(12, mine=[1] * 24)
     events = events.assign(as_of="2016-10-10T00:00:00+08:00", options='{"A":"Yes","B":"No"}')
     write_table("answers", events[["event_id"]].assign(value='"A"', status="ok"), "A")
@@ -94,10 +93,10 @@ def kept(tmp_path, monkeypatch):
             said[event_id] = {"parser_version": "p1"} | ({"reason": "will not bet"} if lost else stated)
         about = {"code_version": "c0de", "packages": '["numpy==1"]'}
         steps = [{"step_type": "model", "duration_s": model_s}]
-        store_run(tmp_path / STORE, f"{agent}-A-01", said, reply, steps, **about)
+        store_run(out / STORE, f"{agent}-A-01", said, reply, steps, **about)
 
     def keep(explain=True):
-        asked, runs = Asked("A", events, events, None, tmp_path / STORE), {"mine": "mine-A-01"}
+        asked, runs = Asked("A", events, events, None, out / STORE), {"mine": "mine-A-01"}
         runs["last_value"] = "last_value-A-01"
         return keep_results(asked, runs, ["last_value"], Beside(pd.DataFrame(), {}, "", ""), {"mine": 0.5}, explain)[1]
 

@@ -35,11 +35,10 @@ from helpers.files import STORE, parse_json, read_table, write_table
         (["--horizon", "Near"], "no question of october-2016 says when Near is"),
     ],
 )
-def test_a_wrong_setting_ends_in_one_sentence(arguments, sentence, tmp_path, monkeypatch):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+def test_a_wrong_setting_ends_in_one_sentence(arguments, sentence, out):
     with pytest.raises(SystemExit, match=f"^daybefore run: {sentence}"):
         carry_out(["run", *arguments])
-    assert not (tmp_path / STORE).exists()
+    assert not (out / STORE).exists()
 
 
 def find_harbour(event, world):
@@ -78,22 +77,20 @@ def test_a_function_of_ones_own_runs_on_public_questions(tmp_path, monkeypatch, 
     assert rows.count("invented harbour") == 12, "each question of the run is shown"
 
 
-def test_long_questions_are_asked_at_another_point_of_their_life(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+def test_long_questions_are_asked_at_another_point_of_their_life(out, capsys):
     for horizon in ([], ["--horizon", "Near"]):
         carry_out(["run", "--set", "L", "--limit", "8", *horizon])
     shown = capsys.readouterr().out
     assert all(f"{name} " in shown for name in ("walk", "season", "opening")) and " last_value " not in shown
-    asked = read_runs(tmp_path / STORE, "predictions").merge(read_table("events", "L"), on="event_id")
+    asked = read_runs(out / STORE, "predictions").merge(read_table("events", "L"), on="event_id")
     days = pd.to_datetime(asked["resolves_at"]) - pd.to_datetime(asked["as_of_x"])
-    near, runs = days <= pd.Timedelta(days=2), read_runs(tmp_path / STORE, "runs").set_index("run_id")
+    near, runs = days <= pd.Timedelta(days=2), read_runs(out / STORE, "runs").set_index("run_id")
     told = asked["run_id"].map(runs["condition"])
     assert told[near].eq("asked at Near").all() and told[~near].isna().all()
     assert near.sum() == (~near).sum() == 8 * 5 and set(asked["status"]) == {"ok"}
 
 
-def test_one_source_from_its_pages_to_the_scores_on_the_screen(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+def test_one_source_from_its_pages_to_the_scores_on_the_screen(out, capsys):
     with open_world() as opener:
         crawler = opener()
         sources = {"clemson": load_sources()["clemson"]}
@@ -106,10 +103,10 @@ def test_one_source_from_its_pages_to_the_scores_on_the_screen(tmp_path, monkeyp
     shown = capsys.readouterr().out
     assert "5 events of october-2016" in shown
     assert all(f"{name} " in shown for name in ("mean_of_7", "last_value", "arima", "random"))
-    before = read_runs(tmp_path / STORE, "replies", timings=True)
+    before = read_runs(out / STORE, "replies", timings=True)
     assert len(before) == 5 * 7 and set(before.status) == {"ok"}
     carry_out(["run", "--agent", "mean_of_7", "--limit", "6"])
-    assert len(read_runs(tmp_path / STORE, "replies", timings=True).merge(before)) == len(before)
+    assert len(read_runs(out / STORE, "replies", timings=True).merge(before)) == len(before)
     carry_out(five)
     assert capsys.readouterr().out.endswith(shown), "the sample of 5 is shown as before, though the run has grown"
     carry_out(["run", "--limit", "5"])
@@ -125,9 +122,8 @@ def test_one_source_from_its_pages_to_the_scores_on_the_screen(tmp_path, monkeyp
 
 
 @pytest.fixture
-def mine(provider, tmp_path, monkeypatch):
+def mine(provider, monkeypatch, out):
     """A function that runs an agent of the mock provider, beside no baseline; its settings may change."""
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     prices = {"input": 10, "output": 100}
 
     def run_mine(*arguments, limit=4, **changes):

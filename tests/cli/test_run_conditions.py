@@ -30,9 +30,8 @@ def answer(asked):
 
 
 @pytest.fixture
-def ask(provider, tmp_path, monkeypatch):
+def ask(provider, monkeypatch, out):
     """A function that puts an agent to six questions of window L and returns {agent: results.json}."""
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     provider.answer = answer
 
     def run_mine(*arguments, **changes):

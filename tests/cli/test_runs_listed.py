@@ -12,14 +12,13 @@ from helpers.files import STORE, read_table
 
 
 @pytest.fixture
-def store(tmp_path, monkeypatch):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+def store(out):
     ids = list(read_table("events", "A")["event_id"].head(3))
     for name in ("mine", "other"):
-        store_run(tmp_path / STORE, f"{name}-A-01234567", {event: {"value": "1"} for event in ids}, agent_id=name)
-    with closing(open_store(tmp_path / STORE)) as opened:
+        store_run(out / STORE, f"{name}-A-01234567", {event: {"value": "1"} for event in ids}, agent_id=name)
+    with closing(open_store(out / STORE)) as opened:
         opened.execute("INSERT INTO requests (run, key, recording) VALUES ('mine-A-01234567', 'k', 'paid')")
-    return tmp_path / STORE
+    return out / STORE
 
 
 def test_runs_are_listed_with_what_they_hold(store, capsys):

@@ -23,9 +23,8 @@ EVENTS = {"A-1010-brent_band": '"B"', "A-1010-brent_price": "1e999", "A-1010-wti
 
 
 @pytest.fixture
-def live(tmp_path, monkeypatch):
+def live(monkeypatch, out):
     """A live ledger of one synthetic run whose every word is hostile."""
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     monkeypatch.setenv("MY_SERVER_KEY", SECRET)
     said = {
         event_id: {"value": value, "status": "ok" if value else "unparsable", "as_of": "2016-10-10T00:00:00+08:00"}
@@ -39,8 +38,7 @@ def live(tmp_path, monkeypatch):
     store_run(locate_output(STORE), "strange-A-0123abcd", said, reply, steps, **about)
 
 
-def test_a_recorded_question_is_told_from_its_prompt_to_its_score(monkeypatch, tmp_path):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+def test_a_recorded_question_is_told_from_its_prompt_to_its_score(out):
     known = read_known(["A"], ["qwen_react"])
     rows = list_questions(known).query("event_id == 'A-1010-wti_price'")
     [told] = tell_events(known, rows)
@@ -50,10 +48,10 @@ def test_a_recorded_question_is_told_from_its_prompt_to_its_score(monkeypatch, t
     assert question["reply"]["reply"].endswith("\\boxed{50.44}") and question["prediction"]["value"] == 50.44
     assert {score["metric"] for score in question["scores"]} >= {"number", "abs_error"}
     assert question["outcome"] == "partly right" and 0.5 < question["score"] < 0.6
-    viewer.write_pages(tmp_path / "page", known, rows)
-    [page] = (path.read_text() for path in (tmp_path / "page/questions").glob("*.html"))
+    viewer.write_pages(out / "page", known, rows)
+    [page] = (path.read_text() for path in (out / "page/questions").glob("*.html"))
     assert all(part in page for part in ("50.44", "WTI crude oil 12 October 2016 EIA", "50.14"))
-    sources = [path.read_text() for path in (tmp_path / "page/pages").glob("*.html")]
+    sources = [path.read_text() for path in (out / "page/pages").glob("*.html")]
     assert any("shown once more by the replay as of" in text and "Energy Information" in text for text in sources)
 
 
@@ -98,11 +96,10 @@ def test_no_word_of_a_model_becomes_markup_no_key_is_written_and_no_escape_print
         run_command(["view", "--agent", "strange", "--agent", "nobody"])
 
 
-def test_a_long_question_has_its_hindsight_and_a_market_its_price(tmp_path, monkeypatch):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+def test_a_long_question_has_its_hindsight_and_a_market_its_price(out):
     known = read_known(["L"], ["qwen_search_graph"])
-    viewer.write_pages(tmp_path, known, list_questions(known)[:3])
-    pages = [path.read_text() for path in (tmp_path / "questions").glob("*.html")]
+    viewer.write_pages(out, known, list_questions(known)[:3])
+    pages = [path.read_text() for path in (out / "questions").glob("*.html")]
     assert len(pages) == 3 and any('<circle class="even"' in page and "(outcome)" in page for page in pages)
     event = {"event_id": "q", "window": "M"}
     prices = pd.DataFrame({"question_id": "q", "day": [20000.0, 20010.0], "price": [0.5, 1.0]})

@@ -29,9 +29,8 @@ def play(asked):
 
 
 @pytest.fixture
-def study(provider, tmp_path, monkeypatch, sources, world):
+def study(provider, monkeypatch, sources, world, out):
     """A function that runs planners and judge of one's own on two events; everything is written under a folder."""
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     monkeypatch.setenv("OPENAI_API_BASE", provider.address)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-plans")
     provider.answer, events = play, choose_events(read_table("events", "A"), 2)

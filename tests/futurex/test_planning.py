@@ -43,13 +43,12 @@ def judge_made_up(judge, scores, reading=READINGS[0]):
     return pd.DataFrame(rows, columns=columns)
 
 
-def test_a_wrong_label_is_told_with_its_row_and_column(tmp_path, monkeypatch):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
-    (tmp_path / "data/planning").mkdir(parents=True)
+def test_a_wrong_label_is_told_with_its_row_and_column(out):
+    (out / "data/planning").mkdir(parents=True)
     plans, row = make_plans("a"), ("p1", "comprehensiveness", 11, "person")
-    plans.to_csv(tmp_path / "data/planning/plans.csv", index=False)
+    plans.to_csv(out / "data/planning/plans.csv", index=False)
     labels = pd.DataFrame([row], columns=["plan_id", "criterion", "score", "label_by"])
-    labels.to_csv(tmp_path / "data/planning/labels.csv", index=False)
+    labels.to_csv(out / "data/planning/labels.csv", index=False)
     with pytest.raises(Problems, match="row 2, column score: '11' is none of 0, 1"):
         read_labels(plans)
 

@@ -26,8 +26,8 @@ class Cup(Market):
         super().__init__(n, 0.3, outcome, group=77)
         self.name = name
 
-    def write_polymarket(self):
-        row = super().write_polymarket() | {"negRisk": True, "groupItemTitle": self.name}
+    def write(self, venue):
+        row = super().write(venue) | {"negRisk": True, "groupItemTitle": self.name}
         return row | {"events": [{"id": "77", "slug": "cup", "title": "Which club wins the cup?"}]}
 
 
@@ -124,6 +124,6 @@ def test_a_venue_that_does_not_answer_is_told_and_the_day_is_not_lost(venue):
 
 
 def test_a_group_of_fewer_than_three_names_or_with_one_twice_is_no_question(venue):
-    rows = [club.write_polymarket() for club in venue.clubs]
+    rows = [club.write("polymarket") for club in venue.clubs]
     assert [one["names"] for one in gather_groups(rows)] == [["Dock United", "Quay Rovers", "Pier City"]]
     assert gather_groups(rows[:2]) == gather_groups([*rows, rows[0]]) == []

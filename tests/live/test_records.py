@@ -41,8 +41,7 @@ def test_values_are_those_of_the_page():
     assert "SE4" not in prices.index.get_level_values("entity")  # a zone that nothing is asked about
 
 
-def test_of_pages_that_overlap_and_values_that_are_revised_the_first_stands(tmp_path, monkeypatch):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+def test_of_pages_that_overlap_and_values_that_are_revised_the_first_stands(out):
     source = SOURCES["ecb_rates"]
     rows = keep_settled(source, read_source(source), NOW)
     twice = pd.concat([rows, rows.head(3).assign(rate=0.5)])

@@ -20,7 +20,7 @@ def read_own(path):
     return read_answers(path.name, pd.DataFrame(EVENTS), read_rows(path, path.name))
 
 
-@pytest.mark.parametrize("n", range(len(KINDS)), ids=[kind[0] for kind in KINDS])
+@pytest.mark.parametrize("n", range(len(KINDS)), ids=list(KINDS))
 def test_every_form_is_read_and_written_as_its_prompt_wants(n):
     event, (prediction, answer, _) = EVENTS[n], EXPECTED[EVENTS[n]["event_id"]]
     value = parse_prediction(SAID[f"a{n:03}"], event["kind"], parse_json(event["options"]), event["unit"])

@@ -1,12 +1,13 @@
 """Markets and ForecastBench's data sets on the simulated internet, in their documented forms, questions ours."""
 
 import json
+import tomllib
+from pathlib import Path
 
 import pandas as pd
 
 COMMIT = "5f" * 20
-OPENED, CLOSES = "2026-02-01T00:00:00Z", "2026-04-01T00:00:00Z"
-RULES = "By the lock keeper's log."
+TOLD = tomllib.loads(Path(__file__).with_name("venues.toml").read_text(encoding="utf-8"))
 
 
 def read_ms(moment):
@@ -20,29 +21,16 @@ class Market:
         self.n, self.price, self.outcome, self.group = n, price, outcome, group if group is not None else n
         self.question = f"Will lock {n} of the canal open?"
 
-    def write_polymarket(self):
-        yes = self.price if self.outcome is None else float(self.outcome == "yes")
-        row = {"id": str(self.n), "conditionId": f"0x{self.n:04x}", "question": self.question, "slug": f"lock-{self.n}"}
-        row |= {"description": RULES, "startDate": OPENED, "endDate": CLOSES, "active": True}
-        row |= {"outcomes": '["Yes", "No"]', "outcomePrices": json.dumps([str(yes), str(round(1 - yes, 4))])}
-        row |= {"clobTokenIds": json.dumps([f"{self.n}1", f"{self.n}2"]), "closed": self.outcome is not None}
-        row |= {"events": [{"id": str(self.group), "slug": f"canal-{self.group}"}]}
-        return row | ({"closedTime": "2026-03-20 12:00:00+00"} if self.outcome else {})
-
-    def write_manifold(self):
-        row = {"id": f"lock{self.n}", "question": self.question, "outcomeType": "BINARY", "mechanism": "cpmm-1"}
-        row |= {"url": f"https://manifold.markets/keeper/lock-{self.n}", "probability": self.price}
-        row |= {"createdTime": read_ms(OPENED), "closeTime": read_ms(CLOSES), "isResolved": self.outcome is not None}
-        end = {"resolution": str(self.outcome).upper(), "resolutionTime": read_ms("2026-03-20")}
-        return row | (end if self.outcome else {})
-
-    def write_kalshi(self):
-        row = {"ticker": f"KXLOCK-26APR-{self.n}", "event_ticker": f"KXLOCK-26APR{self.group}", "market_type": "binary"}
-        row |= {"title": self.question, "yes_sub_title": "Open", "rules_primary": RULES, "rules_secondary": ""}
-        row |= {"open_time": OPENED, "close_time": CLOSES, "result": self.outcome or ""}
-        prices = {"yes_bid": self.price - 0.02, "yes_ask": self.price + 0.02, "last_price": self.price}
-        row |= {f"{name}_dollars": f"{price:.4f}" for name, price in prices.items()}
-        return row | {"status": "finalized" if self.outcome else "active"}
+    def write(self, venue):
+        """Return the question in a venue's form, with its columns of an end where its outcome is known."""
+        yes, cents = self.price, 0.02
+        if venue == "polymarket" and self.outcome is not None:
+            yes = float(self.outcome == "yes")
+        about = vars(self) | {"yes": yes, "no": round(1 - yes, 4), "bid": self.price - cents, "ask": self.price + cents}
+        about |= {"is_over": json.dumps(self.outcome is not None), "outcome": self.outcome or ""}
+        row = json.loads(TOLD[venue]["form"] % about)
+        end = json.loads(TOLD[venue]["end"] % (about | {"upper": str(self.outcome).upper()})) if self.outcome else {}
+        return row | end
 
 
 class Exchange:
@@ -59,7 +47,7 @@ class Exchange:
 
     def write(self, venue, markets):
         change = self.changes.get(venue, lambda row: row)
-        return [change(getattr(one, f"write_{venue}")()) for one in markets]
+        return [change(one.write(venue)) for one in markets]
 
     def list_open(self, asked, of="offset"):
         left = [one for one in self.markets if one.outcome is None]
@@ -108,32 +96,14 @@ class Exchange:
 # --- ForecastBench ---------------------------------------------------------------------------------------------------
 
 
-def make_set(due="2026-03-01"):
-    """Return a question set of three markets, two series with two dates each, and one question of two."""
-    base = {"background": "N/A", "market_info_resolution_criteria": "N/A"}
-    base |= {"freeze_datetime": "2026-02-19T00:00:00+00:00"}
-    market = base | {"resolution_criteria": "As the market resolves.", "resolution_dates": "N/A"}
-    market |= {"url": "https://m.example", "freeze_datetime_value": "0.25"}
-    market |= {"market_info_close_datetime": "2026-06-01T00:00:00+00:00"}
-    series = base | {"resolution_criteria": "By the gauge.", "resolution_dates": ["2026-03-08", "2026-03-31"]}
-    series |= {"freeze_datetime_value": "3.5", "freeze_datetime_value_explanation": "The level in metres."}
-    words = "Will the level on {resolution_date} be above that of {forecast_due_date}?"
-    rows = [
-        market | {"id": f"m{n}", "source": "manifold", "question": f"Will <b>ferry {n}</b> sail?"} for n in range(3)
-    ]
-    rows += [series | {"id": f"s.{n}", "source": "fred", "question": words} for n in range(2)]
-    rows += [market | {"id": ["m0", "m1"], "source": "manifold", "question": "Will both sail?"}]
-    return {"forecast_due_date": due, "question_set": f"{due}-llm.json", "questions": rows}
+def make_set():
+    """Return a question set of ForecastBench, of 1 March 2026."""
+    return json.loads(TOLD["forecastbench"]["questions"])
 
 
-def make_resolutions(due="2026-03-01"):
-    """Return what is settled of `make_set`: a market, and the series on their first date; one market at its price."""
-    market = {"source": "manifold", "direction": None, "resolution_date": "2026-03-20", "resolved": True}
-    series = {"source": "fred", "direction": None, "resolution_date": "2026-03-08", "resolved": True}
-    rows = [market | {"id": "m0", "resolved_to": 1.0}, market | {"id": "m1", "resolved_to": 1.0, "resolved": False}]
-    rows += [market | {"id": ["m0", "m1"], "resolved_to": 0.0, "direction": [1, 1]}]
-    rows += [series | {"id": "s.0", "resolved_to": 1.0}, series | {"id": "s.1", "resolved_to": 0.0}]
-    return {"forecast_due_date": due, "question_set": f"{due}-llm.json", "resolutions": rows}
+def make_resolutions():
+    """Return what is settled of `make_set`."""
+    return json.loads(TOLD["forecastbench"]["resolutions"])
 
 
 def make_bench(files):

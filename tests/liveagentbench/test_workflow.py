@@ -124,14 +124,13 @@ def test_a_case_brings_a_task_an_answer_and_files_of_its_own(tmp_path, made):
     assert lost.loc[lost["stage"] == "executability", "is_kept"].isna().all()
 
 
-def test_what_an_own_cases_scripts_printed_replays_without_a_sandbox(tmp_path, monkeypatch, made):
+def test_what_an_own_cases_scripts_printed_replays_without_a_sandbox(out, monkeypatch, made):
     needs_sandbox()
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     own = {"question_id": "q", "task": "How many?", "answer": "7", "tool": "none", "as_of": NOW}
     own |= {"steps": [{"ability": "count", "environment": "none"}]}
-    asked = load_questions(write_lines(tmp_path / "questions.jsonl", {"question_id": "q", "text": "How many?"}))
+    asked = load_questions(write_lines(out / "questions.jsonl", {"question_id": "q", "text": "How many?"}))
     tasks, answers = made[0], pd.DataFrame({"event_id": [], "value": []})
-    cases = load_cases(asked, tasks, answers, write_lines(tmp_path / "cases.jsonl", own))
+    cases = load_cases(asked, tasks, answers, write_lines(out / "cases.jsonl", own))
 
     def consult(prompt, schema, repeat=0):
         if schema is TURN:
@@ -140,7 +139,7 @@ def test_what_an_own_cases_scripts_printed_replays_without_a_sandbox(tmp_path, m
 
     monkeypatch.setattr(study, "open_consult", lambda *given, **settings: nullcontext(consult))
     first = study.run_workflow(asked, cases, answers, "mock", "30_own", live=True)
-    assert (tmp_path / "data/runs/30_own/shells.csv").read_text().splitlines()[1].endswith(",7")
+    assert (out / "data/runs/30_own/shells.csv").read_text().splitlines()[1].endswith(",7")
     monkeypatch.setattr("studies.liveagentbench.runs.open_sandbox", None)
     pd.testing.assert_frame_equal(study.run_workflow(asked, cases, answers, "mock", "30_own"), first)
 

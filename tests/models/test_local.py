@@ -49,8 +49,7 @@ def fetch(address, path):
 
 @needs_server
 @needs_model
-def test_the_small_model_answers_in_the_box_and_its_replies_replay(tmp_path, monkeypatch):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+def test_the_small_model_answers_in_the_box_and_its_replies_replay(out):
     messages = [{"role": "user", "content": QUESTION}]
     single = {"grammar": build_grammar("single", list("ABCD"))}
     number = {"grammar": build_grammar("number")}

@@ -152,14 +152,13 @@ def test_the_authors_files_are_read_with_their_evidence(tmp_path):
         main(tmp_path / "out", tmp_path / "out")
 
 
-def test_of_an_agent_on_public_instances_answers_and_counts_are_kept_where_all_limits_were_run(tmp_path, monkeypatch):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+def test_of_an_agent_on_public_instances_answers_and_counts_are_kept_where_all_limits_were_run(out):
     rows = [("a", limit, "ok", ["B", "A"], ["bash: the words of a paper"]) for limit in (50, 30, 15)]
     rows += [("b", 50, "ok", "A", []), ("b", 30, "missing", None, None)]
     made = pd.DataFrame(rows, columns=["id", "limit", "status", "answer", "steps"]).assign(
         method="agentic", seconds=1.23
     )
     keep_trials(made, "me")
-    kept = pd.read_csv(tmp_path / "data/proof_of_time/public_trials.csv")
+    kept = pd.read_csv(out / "data/proof_of_time/public_trials.csv")
     assert kept["id"].tolist() == ["a"] * 3 and set(kept["answer"]) == {"BA"} and set(kept["agent"]) == {"me"}
     assert "words" not in kept.to_csv()

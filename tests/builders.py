@@ -124,6 +124,14 @@ def reply_with(*contents):
 
 
 PRICED = "openai/gpt-4o-mini"
+ENTRY = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
+"""An agent of the mock provider, as agents.toml would have it."""
+
+
+def make_entry(provider, **changes):
+    """Return the entry of an agent that a provider answers, with prices of 1 USD a million tokens."""
+    priced = {"api_base": provider.address, "usd_per_million": {"input": 1, "output": 1}}
+    return ENTRY | priced | changes
 
 
 def scan(folder, secret=KEY):

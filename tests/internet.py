@@ -219,7 +219,12 @@ class Internet(Server):
 
 
 @contextmanager
-def open_internet(folder, sites, now="2026-03-02T08:00:00Z"):
-    """Run an internet of {host: function} until the block ends; the authority's certificate lies in the folder."""
+def open_internet(folder, sites, now="2026-03-02T08:00:00Z", patch=None):
+    """Run an internet of {host: function} until the block ends; the authority's certificate lies in the folder.
+
+    With pytest's monkeypatch as `patch` it is the internet of this process, too.
+    """
     with run_server(internet := Internet(folder, sites, now)):
+        for name, value in internet.settings.items() if patch else ():
+            patch.setenv(name, value)
         yield internet

@@ -11,7 +11,7 @@ from statsmodels.tools.sm_exceptions import ConvergenceWarning
 from statsmodels.tsa.ar_model import AutoReg
 from statsmodels.tsa.holtwinters import SimpleExpSmoothing
 
-from daybefore.agents import forecasters, paths
+from daybefore.agents import forecasters, simulate
 from daybefore.agents.forecasters import expect_values
 from daybefore.agents.past import METHODS, load_past_agents, name_likely
 from daybefore.agents.registry import load_agents
@@ -206,11 +206,11 @@ def test_every_drawn_future_is_answered_as_the_question_will_be(events):
         names = tuple(sorted(variables["reference"])) if variables["ask"] == "leader" else (variables["entity"],)
         table = horizons.cut_series(event["source_id"], variables["variable"], event["as_of"])[list(names)].dropna()
         known, values = tuple(table.index), table.to_numpy()
-        ahead = paths.step_dates("weekly", known[-1], variables["date"])
-        drawn = paths.draw_paths("walk", values, np.array(known, dtype="datetime64[D]"), len(ahead))[::7]
+        ahead = horizons.step_dates("weekly", known[-1], variables["date"])
+        drawn = simulate.draw_paths("walk", values, np.array(known, dtype="datetime64[D]"), len(ahead))[::7]
         if variables["ask"] == "band":
             drawn[0, -1, 0] = variables["cuts"][0]  # a value on the cut belongs above it
-        fast = paths.resolve_paths(variables, names, known, values, ahead, drawn)
+        fast = simulate.resolve_paths(variables, names, known, values, ahead, drawn)
         past = pd.DataFrame(values, index=known, columns=names)
         slow = [
             horizons.resolve_question(variables, pd.concat([past, pd.DataFrame(path, index=ahead, columns=names)]))
@@ -226,7 +226,7 @@ def test_opening_never_looks_again_and_the_others_do(events):
     later = [event | {"as_of": event["as_of"].replace("2023-07-20", "2023-08-20")} for event in events]
 
     def ask(name, asked):
-        return [paths.forecast_from_paths(name, event)["prediction"] for event in asked]
+        return [simulate.forecast_from_paths(name, event)["prediction"] for event in asked]
 
     assert ask("opening", later) == ask("opening", events) and ask("uniform", later) != ask("walk", later)
     assert ask("walk", later) != ask("walk", events) and ask("walk", events) == ask("walk", events)
@@ -234,8 +234,8 @@ def test_opening_never_looks_again_and_the_others_do(events):
 
 def test_counts_never_fall_below_zero_and_probabilities_sum_to_one(events):
     for event in events:
-        for name in paths.METHODS:
-            said = paths.forecast_from_paths(name, event)["prediction"]
+        for name in simulate.METHODS:
+            said = simulate.forecast_from_paths(name, event)["prediction"]
             if event["kind"] == "number":
                 assert said["value"] >= 0 or event["source_id"] == "flight_weeks"
             else:

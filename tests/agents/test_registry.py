@@ -4,15 +4,13 @@ import json
 
 import pytest
 import try_source
-from builders import make_event
+from builders import ENTRY, make_event
 
 from daybefore.agents import registry
 from daybefore.agents.recorded_runs import load_recorded_runs
 from daybefore.agents.registry import check_entry, connect_agent, load_entries, open_agent, open_consult
 from daybefore.models import local
 from helpers.tables import list_columns
-
-ENTRY = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
 
 
 @pytest.mark.parametrize("name", ["../../../../evil/x", ""])

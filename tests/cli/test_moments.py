@@ -2,6 +2,7 @@
 
 import pandas as pd
 import pytest
+from builders import make_entry
 from internet import open_internet
 
 from daybefore.commands.main import carry_out
@@ -11,14 +12,13 @@ LIST = """time,page,question,pattern,id
 2026-07-01 21:00,https://games.example.org/live,What is the score? Write it as A-B.,Score: (\\d-\\d),g2
 2026-07-01 22:00,https://games.example.org/live,What is the score? Write it as A-B.,,g3
 """
-ENTRY = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
 
 
 @pytest.fixture
 def ask(provider, tmp_path, monkeypatch):
     """A function that calls the command at a moment, the site showing a score; returns the command's result."""
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
-    mine = {"mine": ENTRY | {"api_base": provider.address, "usd_per_million": {"input": 1, "output": 1}}}
+    mine = {"mine": make_entry(provider)}
     monkeypatch.setattr("daybefore.agents.registry.load_entries", lambda *_, **__: mine)
     (tmp_path / "games.csv").write_text(LIST)
     shown = {"score": "0-0"}
@@ -30,9 +30,7 @@ def ask(provider, tmp_path, monkeypatch):
         given = ["moments", str(tmp_path / "games.csv"), "--agent", "mine", "--now", now, *more]
         return carry_out([*given, "--out", str(tmp_path / "kept")])
 
-    with open_internet(tmp_path, site, "2026-07-01T12:00Z") as internet:
-        for name, value in internet.settings.items():
-            monkeypatch.setenv(name, value)
+    with open_internet(tmp_path, site, "2026-07-01T12:00Z", patch=monkeypatch):
         # the model's server is on this machine
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
         yield call

@@ -4,6 +4,7 @@ import json
 
 import pandas as pd
 import pytest
+from builders import make_entry
 
 from daybefore.commands.main import carry_out
 from studies.futurex.fake_pages import FakeSite
@@ -13,7 +14,6 @@ HEAD = "id,question,target,options,placed\n"
 ROWS = ["cup,Which club will win the cup?,Quay Rovers,Dock United|Quay Rovers,address"]
 ROWS += ["mayor,Who will be second in the vote for mayor?,Ann Reed|Bo Lind,,search"]
 ASKED = "\n".join(ROWS) + "\n"
-ENTRY = {"category": "base_model", "framework": "prompt", "method": "react", "model": "openai/mock-1"}
 
 
 def write_folder(folder, rows=HEAD + ASKED):
@@ -44,7 +44,7 @@ def plant(provider, tmp_path, monkeypatch):
     """A function that shows an agent a folder's pages; returns the command's result."""
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
     provider.answer = answer
-    mine = {"mine": ENTRY | {"api_base": provider.address, "usd_per_million": {"input": 1, "output": 1}}}
+    mine = {"mine": make_entry(provider, method="react")}
     monkeypatch.setattr("daybefore.agents.registry.load_entries", lambda *_, **__: mine)
     write_folder(tmp_path / "folder")
     return lambda *arguments: carry_out(["planted", str(tmp_path / "folder"), "--agent", "mine", *arguments])

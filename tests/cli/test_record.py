@@ -7,6 +7,7 @@ import time
 
 import ask_again
 import pytest
+from builders import ENTRY
 
 from daybefore.agents.recorded_runs import read_run, select_events
 from daybefore.commands import record
@@ -14,7 +15,6 @@ from daybefore.commands.main import carry_out, main
 from daybefore.models.recordings import PACKED, Recordings
 from helpers.files import read_table
 
-ENTRY = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
 ARM = {"agent": "mock", "window": "A", "n": 3, "kinds": ["number"], "about": "to try it"}
 
 

@@ -5,7 +5,7 @@ import re
 
 import pandas as pd
 import pytest
-from builders import make_past_row
+from builders import ENTRY, make_past_row
 
 from daybefore import windows
 from daybefore.agents.prompted import Client, ask_directly, forecast, keep_values, read_reply
@@ -20,7 +20,6 @@ from helpers.files import ROOT, dump_json, parse_json
 from helpers.question_sets import PUBLIC_WINDOWS
 
 ARM = {"agent": "mock", "window": "P", "n": 4, "about": "to try it"}
-ENTRY = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
 OPTIONS = ["Quillon Marsh", "Bessamy Torv", "Aldous Wrenfield"]
 
 

@@ -5,6 +5,7 @@ import re
 
 import pandas as pd
 import pytest
+from builders import make_entry
 
 from daybefore.commands.main import carry_out
 from daybefore.scoring.runs import find_run, list_runs, load_twice
@@ -35,8 +36,7 @@ def ask(provider, monkeypatch, out):
     provider.answer = answer
 
     def run_mine(*arguments, **changes):
-        entry = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
-        entry |= {"api_base": provider.address, "usd_per_million": {"input": 1, "output": 1}} | changes
+        entry = make_entry(provider, **changes)
         monkeypatch.setattr("daybefore.commands.run.load_entries", lambda **_: {"mine": entry})
         asked = ["--set", "L", "--limit", "6", "--agent", "mine"]
         return carry_out(["run", *asked, *arguments])["agents"]

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from builders import make_entry
 from internet import open_internet
 from web.test_open_web import KEYS, write_page
 
@@ -49,9 +50,8 @@ def ask(provider, tmp_path, monkeypatch):
         load_litellm.cache_clear()
 
         def run_mine(*arguments, **changes):
-            entry = {"category": "think_search", "framework": "prompt", "method": "search_prompt"}
-            entry |= {"model": "openai/mock-1", "api_base": provider.address, "search": "tavily"} | changes
-            entry |= {"usd_per_million": {"input": 1, "output": 1}}
+            own = {"category": "think_search", "method": "search_prompt", "search": "tavily"} | changes
+            entry = make_entry(provider, **own)
             monkeypatch.setattr("daybefore.commands.run.load_entries", lambda **_: {"mine": entry})
             return carry_out(["run", "--limit", "4", "--agent", "mine", *arguments])["agents"]["mine"]
 

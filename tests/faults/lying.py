@@ -16,12 +16,13 @@ import time
 import zlib
 from contextlib import contextmanager
 from functools import partial
+from pathlib import Path
 from unittest.mock import patch
 
 import pandas as pd
 from builders import KEY, PRICED, scan
 from faults.table import FORK, judge, measure_peak
-from mock_provider import CONTENT, FAULTS, Server, press_bomb, repeat, send, write_body
+from mock_provider import CONTENT, FAULTS, Server, press_bomb, repeat, say, send, write_body
 from serving import run_server
 
 from daybefore.models.failures import NO_PAGE, TOO_FAST, LlmError
@@ -61,27 +62,27 @@ def stall(handler):
     time.sleep(handler.server.patience)
 
 
-def say(code=200, body=b'{"error": {"message": "no"}}', **headers):
-    return lambda handler: send(handler, code, body, **headers)
-
-
-def change(**columns):
-    """Answer with a good reply, some of whose columns are others."""
-    return say(body=json.dumps(json.loads(GOOD) | columns).encode())
-
-
 # --- the lies, and how each has to end: (status, words of its reason, requests) ---------------------------------------
 
 GOOD = write_body()
-CHOICE = json.loads(GOOD)["choices"][0]
-TWO = [CHOICE, CHOICE | {"message": {"role": "assistant", "content": "C"}}]
-PARTS = [CHOICE | {"message": {"role": "assistant", "content": [{"text": "B"}]}}]
+TOLD = json.loads(Path(__file__).with_name("lies.json").read_text(encoding="utf-8"))
+"""Lies that are whole replies, how each of the mock provider's faults has to end, and what a site tells, too."""
 BROKEN = ("error", "the connection failed, ", N_REQUESTS)
 LATE = ("timeout", f"no whole reply within {DEADLINE_S} s", 1)
 CUT = ("unreadable", "the reply breaks off: ", 1)
 NONE = ("unreadable", "the reply", 1)
 FINE = ("ok", "", 1)
 CHUNKED = "transfer-encoding: chunked"
+
+
+def make_lie(end, code=200, body='{"error": {"message": "no"}}', columns=None, replace=None, **headers):
+    """Return (what answers, how it ends) of a row of TOLD: a body, or a good reply's with other columns or words."""
+    if columns:
+        body = json.dumps(json.loads(GOOD) | columns)
+    if replace:
+        body = GOOD.decode().replace(*replace)
+    return say(code, body, **headers), tuple(end)
+
 
 LIES = {
     "reset in the body": (say_raw("content-length: 500", body=b'{"choices": ', is_cut=True), CUT),
@@ -99,61 +100,16 @@ LIES = {
     "gzip in gzip": (lambda h: send(h, 200, press_bomb(), content_encoding="gzip, gzip"), NONE),
     "UTF-16": (say(body=GOOD.decode().encode("utf-16")), FINE),
     "no UTF-8": (say(body=GOOD.replace(b"looked", b"l\xff\xfeked")), NONE),
-    "null": (say(body=b"null"), NONE),
     "a number of 5,000 digits": (say(body=GOOD.replace(b"50,", b"9" * 5000 + b",")), NONE),
-    "half a surrogate pair": (say(body=GOOD.replace(b"looked", b"l\\ud800ked")), FINE),
-    "choices null": (change(choices=None), NONE),
-    "two choices": (change(choices=TWO), FINE),
-    "content a list": (change(choices=PARTS), FINE),
-    "log probabilities of null": (change(choices=[CHOICE | {"logprobs": {"content": [None]}}]), NONE),
-    "usage negative": (change(usage={"prompt_tokens": -5_000_000, "completion_tokens": 8}), FINE),
-    "usage in words": (change(usage={"prompt_tokens": "50", "completion_tokens": "eight"}), NONE),
-    "usage NaN": (say(body=GOOD.replace(b"50,", b"NaN,")), NONE),
-    "model a number": (change(model=7), FINE),
-    "code 206": (say(206), NONE),
-    "code 402": (say(402), ("over_budget", "the provider's quota or credit is spent", 1)),
-    **{f"code {code}": (say(code), ("error", f"{code}", 1)) for code in (301, 422)},
-    **{f"code {code}": (say(code), ("error", f"{code}", N_REQUESTS)) for code in (408, 599)},
     "302 to itself": (lambda h: send(h, 302, b"", location=h.path), ("error", "redirects", 1)),
-    "302 to a file": (say(302, location="file:///etc/hostname"), ("error", "redirects", 1)),
     "500 of 50 MB": (say(500, b"x" * 50_000_000), NONE),
-    **{f"429, again in {wait}": (say(429, retry_after=wait), ("error", "429", N_REQUESTS)) for wait in ("-5", "nan")},
-}
+} | {name: make_lie(**told) for name, told in TOLD["lies"].items()}
 
 ENDS = {
-    "429": ("error", f"RateLimitError 429: slow down; {TOO_FAST}", 3),
-    "429 for long": ("error", "no time left to try again", 1),
-    "500": ("error", "InternalServerError 500: oops", 3),
-    "401": ("error", "AuthenticationError 401: Incorrect API key: Bearer <secret>", 1),
-    "404": ("error", "there is no such model there, or api_base is not where the chat completions are", 1),
-    "no credit": ("over_budget", "the provider's quota or credit is spent: You exceeded your quota.", 1),
-    **dict.fromkeys(("hang", "drip", "drip in the head"), LATE),
-    "drop": ("error", "the connection failed, RemoteProtocolError: Server disconnected", 3),
-    "cut": ("unreadable", "the reply breaks off: peer closed connection without sending complete message body", 1),
-    "malformed": ("unreadable", 'the reply is no chat completion: \'{"choices": [{"message":\'', 1),
-    "html": ("unreadable", f"no chat completion; {NO_PAGE}: '<!doctype html><title>Sign in</title>'", 1),
-    "empty": ("unreadable", "the reply is no chat completion: ''", 1),
-    "list": ("unreadable", "the reply is no chat completion: '[1]'", 1),
-    "error in a 200": ("unreadable", 'the reply is no chat completion: \'{"error": "out of memory"}\'', 1),
-    **dict.fromkeys(
-        ("deep", "no choice", "no message", "brotli"), ("unreadable", "the reply is no chat completion", 1)
-    ),
-    **dict.fromkeys(("endless", "bomb", "50 MB"), ("unreadable", "the reply is larger than 10,000,000 bytes", 1)),
-    "no gzip": ("unreadable", "the reply cannot be decompressed", 1),
-    "redirect": ("error", "the server redirects (307) to http://127.0.0.1:9/chat/completions; set api_base", 1),
-    "refusal": ("refusal", "I will not bet.", 1),
-    "filter": ("refusal", "BadRequestError 400: content_policy_violation", 1),
+    name: (status, words.replace("@TOO_FAST", TOO_FAST).replace("@NO_PAGE", NO_PAGE), n_requests)
+    for name, (status, words, n_requests) in TOLD["ends"].items()
 }
-"""How each of the mock provider's own faults has to end: (status, words of the reason, requests)."""
-
-SITES = {
-    **dict.fromkeys(("endless", "50 MB"), "too_large"),
-    **dict.fromkeys(("drip", "stalls in the body", "100 for ever", "chunks for ever"), "too_slow"),
-    **dict.fromkeys(("reset in the body", "headers for ever", "500"), "down"),
-    **dict.fromkeys(("gzip cut off", "deep", "a number of 5,000 digits"), "unread"),
-    **dict.fromkeys(("302 to itself", "302 to a file"), "redirect"),
-}
-"""Lies that a site tells, too, and the source's failure that each must be."""
+SITES = {name: failure for failure, names in TOLD["sites"].items() for name in names}
 SITE = "http://site.example.org/"
 
 # --- played -----------------------------------------------------------------------------------------------------------

@@ -44,9 +44,7 @@ def show(asked):
 def web(tmp_path, monkeypatch):
     """The sites of the chosen sources; nothing of the kit knows that they are not the real ones."""
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
-    with open_internet(tmp_path, dict.fromkeys(HOSTS, show), FIRST) as internet:
-        for name, value in internet.settings.items():
-            monkeypatch.setenv(name, value)
+    with open_internet(tmp_path, dict.fromkeys(HOSTS, show), FIRST, patch=monkeypatch) as internet:
         yield internet
 
 

@@ -4,6 +4,7 @@ import json
 
 import pandas as pd
 import pytest
+from builders import make_entry
 from internet import open_internet
 from live.bodies import answer as answer_site
 from live.venue_sites import Exchange, Market
@@ -51,9 +52,7 @@ def venue(tmp_path, monkeypatch):
     clubs = [Cup(n, name) for n, name in ((101, "Dock United"), (102, "Quay Rovers"), (103, "Pier City"))]
     exchange = Exchange([Market(n, 0.4) for n in range(11)] + clubs)
     hosts = exchange.hosts | {"api.carbonintensity.org.uk": show}
-    with open_internet(tmp_path, hosts, NOW) as internet:
-        for name, value in internet.settings.items():
-            monkeypatch.setenv(name, value)
+    with open_internet(tmp_path, hosts, NOW, patch=monkeypatch) as internet:
         exchange.clubs, exchange.internet = clubs, internet
         yield exchange
 
@@ -94,8 +93,7 @@ def test_the_command_asks_agents_the_markets_of_the_day(venue, provider, tmp_pat
         return {"content": r"\boxed{A}"}
 
     provider.answer = answer
-    entry = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
-    mine = {"mine": entry | {"api_base": provider.address, "usd_per_million": {"input": 1, "output": 1}}}
+    mine = {"mine": make_entry(provider)}
     whole = load_entries() | mine
     monkeypatch.setattr("daybefore.agents.registry.load_entries", lambda *_, **__: whole)
     monkeypatch.setattr("daybefore.commands.run.load_entries", lambda *_, **__: whole)

@@ -8,6 +8,7 @@ from contextlib import closing, suppress
 from threading import Thread
 
 import pytest
+from builders import ENTRY
 
 from daybefore.agents.functions import load_function, make_agent
 from daybefore.commands.main import carry_out
@@ -114,8 +115,7 @@ def test_dasks_worker_killed_in_mid_run(ask, provider, tmp_path, monkeypatch, ca
         ["distributed", "litellm", "daybefore.live.machines"]
     )  # once for all workers
     provider.latency_s, provider.answer = 0.2, lambda asked: {"content": "\\boxed{A}"}
-    entry = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
-    entry |= {"api_base": provider.address, "api_key_env": "MACHINES_KEY", "options": {"max_tokens": 20}}
+    entry = ENTRY | {"api_base": provider.address, "api_key_env": "MACHINES_KEY", "options": {"max_tokens": 20}}
     entry |= {"usd_per_million": {"input": 10, "output": 100}}
     monkeypatch.setenv("MACHINES_KEY", KEY)
     kill_later(find_holder, lambda: provider.asked)

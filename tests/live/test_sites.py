@@ -4,12 +4,12 @@ import json
 
 import pandas as pd
 import pytest
+from builders import make_entry
 from internet import open_internet
 
 from daybefore.commands.main import carry_out
 from daybefore.live.challenge import fetch_batch
 
-ENTRY = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
 PAGES = {"/ships": "Ships in port: 41", "/copy": "Ships in port: 41 (copied)", "/shop": "Buy now"}
 GOOD = {"question": "How many ships will be in port on {date}?", "kind": "number", "unit": "ships", "period": "daily"}
 GOOD |= {"answer": "41", "quote": "Ships in port: 41"}
@@ -34,7 +34,7 @@ def answer(asked):
 def call(provider, tmp_path, monkeypatch):
     """A function that calls the command; returns its result."""
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
-    mine = {"mine": ENTRY | {"api_base": provider.address, "usd_per_million": {"input": 1, "output": 1}}}
+    mine = {"mine": make_entry(provider)}
     monkeypatch.setattr("daybefore.agents.registry.load_entries", lambda *_, **__: mine)
     provider.answer = answer
     text = "url\n" + "".join(f"https://port.example.org{path}\n" for path in (*PAGES, "/gone"))
@@ -49,9 +49,7 @@ def call(provider, tmp_path, monkeypatch):
             ["sites", str(tmp_path / "new.csv"), "--now", now, "--out", str(tmp_path / "kept"), *arguments]
         )
 
-    with open_internet(tmp_path, {"port.example.org": show}, "2026-07-01T04:00Z") as internet:
-        for name, value in internet.settings.items():
-            monkeypatch.setenv(name, value)
+    with open_internet(tmp_path, {"port.example.org": show}, "2026-07-01T04:00Z", patch=monkeypatch):
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
         yield run
 

@@ -30,9 +30,7 @@ FILES = {
 def web(tmp_path, monkeypatch):
     """The internet of all venues; `web.exchange` holds their markets, and a guest asks without a pause."""
     exchange = Exchange([Market(n, 0.2 + 0.05 * (n % 10), group=n // 2) for n in range(1, 13)])
-    with open_internet(tmp_path, exchange.hosts | make_bench(FILES), NOW) as web:
-        for name, value in web.settings.items():
-            monkeypatch.setenv(name, value)
+    with open_internet(tmp_path, exchange.hosts | make_bench(FILES), NOW, patch=monkeypatch) as web:
         monkeypatch.setattr(venues, "Guest", partial(Guest, pace_s=0.0))
         web.exchange = exchange
         yield web

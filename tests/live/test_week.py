@@ -255,9 +255,7 @@ def test_another_agents_folder_is_left_alone(ask):
 
 
 def test_a_hub_that_is_away_is_told(ask, tmp_path, monkeypatch):
-    with open_internet(tmp_path, {"huggingface.co": Hub()}) as web:
-        for name, value in web.settings.items():
-            monkeypatch.setenv(name, value)
+    with open_internet(tmp_path, {"huggingface.co": Hub()}, patch=monkeypatch) as web:
         with pytest.raises(SystemExit, match="the hub did not give futurex-ai/Futurex-Online .*QUESTIONS=file"):
             ask("--agent", "my_model")
     assert web.count("huggingface.co") and not ask.model.asked

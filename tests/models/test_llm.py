@@ -10,7 +10,7 @@ from functools import partial
 from urllib.parse import quote
 
 import pytest
-from builders import KEY, PRICED, scan
+from builders import ENTRY, KEY, PRICED, scan
 from faults.lying import DEADLINE_S, ENDS, N_REQUESTS
 from mock_provider import CONTENT
 
@@ -101,9 +101,8 @@ def test_options_that_can_hold_a_key_are_refused_and_nothing_is_written(provider
         ask(door, MODEL, say("hello"), **options)
     assert KEY not in str(caught.value)
     assert not provider.counts and scan(tmp_path) == []
-    entry = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": MODEL}
     with pytest.raises(ValueError, match="^agents.toml, a: .* can hold a key"):
-        check_agent("agents.toml, a", entry | {"options": options})
+        check_agent("agents.toml, a", ENTRY | {"options": options})
 
 
 # --- costs -----------------------------------------------------------------------------------------------------------

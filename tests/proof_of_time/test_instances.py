@@ -33,11 +33,6 @@ def write_lines(path, *records):
     return path
 
 
-def test_a_line_is_an_instance(tmp_path):
-    record = RECORD | {"manifest": [ENTRY]}
-    assert read_instances(write_lines(tmp_path / "x.jsonl", record)) == [Instance(**record)]
-
-
 @pytest.mark.parametrize(
     ("wrong", "field"),
     [

@@ -46,9 +46,6 @@ def test_a_submission_becomes_a_graph_whose_outcome_is_a_node():
         ({"events": [RISE, FALL | {"date": "0001-01-01"}]}, "events", "its date is too early"),
         ({"events": [RISE, FALL, RISE]}, "events", "it is there already"),
         ({"events": [RISE, FALL | {"direction": "Neutral"}]}, "impacts", "it is Neutral and above 0.3"),
-        ({"edges": [EDGE | {"effect": 9}]}, "edges", "it does not join two events"),
-        ({"edges": [EDGE | {"cause": 2, "effect": 1}]}, "edges", "the cause is after its effect"),
-        ({"edges": [EDGE | {"strength": -0.2}]}, "edges", "its strength is below 0.3"),
         ({"edges": [EDGE, EDGE]}, "edges", "it is there already"),
     ],
 )

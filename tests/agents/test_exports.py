@@ -1,5 +1,8 @@
 """What is committed of runs: the store's tables under names that a changed code leaves alone, and what they rest on."""
 
+import json
+from pathlib import Path
+
 import pandas as pd
 import pytest
 
@@ -48,22 +51,14 @@ KEY = {"run_id": "r-A", "event_id": "e1", "sample": 0}
 PAGES = pd.DataFrame({"page_id": ["p1", "p2"], "url": ["http://oil.test/prices", "http://oil.test/prices/old"]})
 
 
-@pytest.mark.parametrize(("steps", "reply", "source_ids", "wanted"), [
-    ([("search", ["p1", "p2"]), ("open", ["p1"]), ("search", ["p1"]), ("answer", None)], None, None,
-     {"p1": ("opened", True, False), "p2": ("found", True, False)}),
-    ([("observe", ["p1"])], None, ["p1", "p3"], {"p1": ("observed", True, False), "p3": ("named", False, True)}),
-    ([("search", ["p1"])], "As p1 shows. Final answer: 5", None, {"p1": ("found", True, True)}),
-    ([("search", ["p1", "p2"])], "See http://oil.test/prices. Final answer: 5", None,
-     {"p1": ("found", True, True), "p2": ("found", True, False)}),
-    ([("search", ["p1", "p2"])], "See (http://oil.test/prices/old), Final answer: 5", None,
-     {"p1": ("found", True, False), "p2": ("found", True, True)}),
-    ([("search", ["p1"])], "p11 and http://oil.test/price", None, {"p1": ("found", True, False)}),
-    ([("answer", None)], "p1", None, {}),
-])  # fmt: skip
-def test_a_page_has_its_closest_role_and_is_cited_where_it_is_named(steps, reply, source_ids, wanted):
-    traces = pd.DataFrame([KEY | {"tool": tool, "page_ids": dump_json(ids)} for tool, ids in steps])
-    made = pd.DataFrame([KEY | {"source_ids": dump_json(source_ids)}])
-    table = list_evidence(traces, pd.DataFrame([KEY | {"reply": reply}]), made, PAGES)
+EVIDENCE = json.loads(Path(__file__).with_name("evidence.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("case", EVIDENCE)
+def test_a_page_has_its_closest_role_and_is_cited_where_it_is_named(case):
+    traces = pd.DataFrame([KEY | {"tool": tool, "page_ids": dump_json(ids)} for tool, ids in case["steps"]])
+    made = pd.DataFrame([KEY | {"source_ids": dump_json(case["source_ids"])}])
+    table = list_evidence(traces, pd.DataFrame([KEY | {"reply": case["reply"]}]), made, PAGES)
     assert (table["owner_type"] == "prediction").all() and (table["owner_id"] == "r-A|e1|0").all()
     found = table[["page_id", "role", "is_accessed", "is_cited"]].itertuples(index=False)
-    assert {page_id: tuple(cells) for page_id, *cells in found} == wanted
+    assert {page_id: cells for page_id, *cells in found} == case["wanted"]

@@ -7,7 +7,7 @@ import re
 import httpx
 import pytest
 from builders import PRICED
-from mock_provider import CONTENT, send, write_body
+from mock_provider import CONTENT, read_form, send, write_body
 
 from daybefore.models.failures import LlmError
 from daybefore.models.judges import build_consult
@@ -23,28 +23,17 @@ def say(text):
 
 # --- an error inside a 200 -------------------------------------------------------------------------------------------
 
-INNER = {
-    "a gateway's 502": ({"error": {"message": "Provider returned error", "code": 502}}, 502, True),
-    "a code in text": ({"error": {"message": "slow down", "code": "429"}, "choices": []}, 429, True),
-    "a code in words": ({"error": {"message": "busy", "code": "rate_limit_exceeded"}}, 429, True),
-    "a type": ({"error": {"message": "busy", "code": None, "type": "overloaded_error"}}, 503, True),
-    "in the choice": (
-        {"choices": [{"error": {"code": 503, "message": "gone"}, "message": {"content": ""}}]},
-        503,
-        True,
-    ),
-    "for good": ({"error": {"message": "no such model", "code": 404}}, 404, False),
-}
+INNER = read_form("errors in a 200")
 
 
 @pytest.mark.parametrize("name", INNER)
 def test_an_error_inside_a_200_is_what_its_code_says(knock, provider, name):
-    body, code, passes = INNER[name]
-    provider.answer = lambda asked: json.dumps(body).encode()
+    told = INNER[name]
+    provider.answer = lambda asked: json.dumps(told["body"]).encode()
     with pytest.raises(LlmError) as caught:
         ask(knock(), MODEL, say("q"))
-    assert caught.value.status == "error" and str(code) in caught.value.reason
-    assert provider.counts["q"] == (2 if passes else 1)
+    assert caught.value.status == "error" and str(told["code"]) in caught.value.reason
+    assert provider.counts["q"] == (2 if told["passes"] else 1)
     provider.answer = None
     assert ask(knock(), MODEL, say("q"))["content"] == CONTENT, "the same command asks again"
 

@@ -2,7 +2,6 @@
 
 import json
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -14,7 +13,6 @@ from studies.worldreasoner.submissions import (
     compare_conditions,
     list_settling,
     read_graph,
-    recall_events,
     score_submissions,
 )
 
@@ -58,21 +56,6 @@ def test_what_may_not_stand_is_left_out_with_its_reason(change, part, reason):
 def test_a_reply_without_an_event_that_stands_has_no_graph(reply):
     graph, left = read_graph(reply, EVENT)
     assert graph is None and (left or reply == write(events=[]))
-
-
-def test_recall_is_the_share_of_key_events_that_a_graph_names_near_their_day():
-    days = {"o": ("end", "2026-03-10"), "h0": ("rates cut", "2026-02-08"), "h1": ("oil falls", "2026-02-20")}
-    nodes = [
-        {"node_id": name, "title": text, "occurred_at": day, "source_ids": []} for name, (text, day) in days.items()
-    ]
-    impacts = [{"node_id": name, "direction": "Positive", "magnitude": 0.9, "confidence": 0.9} for name in ("h0", "h1")]
-    reference = {"question_id": "q", "outcome_id": "o", "nodes": nodes, "edges": [], "impacts": impacts}
-    graphs = {("r", "q"): read_graph(write(), EVENT)[0], ("s", "q"): None}
-    table = recall_events(graphs, [reference]).set_index("run_id")[["n_key", "recall", "bound", "recall_graphs"]]
-    assert table.loc["r"].tolist() == [2, 0.5, 0.5, 0.5]  # the 20th is 17 days off
-    assert table.loc["s"].tolist()[:3] == [2, 0, 0] and np.isnan(table.loc["s", "recall_graphs"])
-    assert recall_events(graphs, []).empty and recall_events({}, [reference]).empty
-    assert recall_events({("s", "q"): None}, [reference])["recall"].tolist() == [0.0]
 
 
 def make_scores(rise, n=48):

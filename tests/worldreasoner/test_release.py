@@ -9,7 +9,7 @@ import pytest
 from public import build
 
 from helpers.public_files import MIRROR
-from studies.worldreasoner.release import TABLES, add_recall, list_forecasts, mark_kept, read_release, tabulate_release
+from studies.worldreasoner.release import TABLES, add_recall, list_forecasts, read_release, tabulate_release
 
 WORDS = "harbour strike ends ferry returns bridge vote quarry storm mayor budget signed tunnel opens market closes"
 
@@ -75,17 +75,6 @@ def database(tmp_path):
             pd.DataFrame(table)[TABLES[name].split()].to_sql(name, made, index=False)
         made.commit()
     return path
-
-
-def test_forecasts_are_the_last_of_each_condition_that_was_evaluated(database):
-    rows = list_forecasts(read_release(database))
-    assert rows.groupby(["model", "condition", "slot"]).size().to_dict() == {
-        ("GPT-5.4", "Search-Enabled Graph", "Late"): 24,
-        ("GPT-5.4", "Search-Enabled Graph", "Mid"): 24,
-        ("GPT-5.4", "Vanilla", "Mid"): 24,
-    }
-    assert rows.query("condition == 'Vanilla'")["right"].mean() == pytest.approx(16 / 24)
-    assert mark_kept(rows).groupby(rows["question_id"]).first().sum() == 12  # starts of July lie before the cutoff
 
 
 def test_the_papers_tables_of_invented_rows(database):

@@ -4,11 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from builders import make_past_row
-from public import past_set
 
 from daybefore.formats.futurex import build_events, screen_rows
 from helpers.scores import score_multi
-from studies.futurex import past_news
+from studies.futurex import past_news, past_set
 
 NAMES = ["Quillon Marsh", "Bessamy Torv", "Aldous Wrenfield", "Other"]
 

@@ -2,7 +2,8 @@
 
 import pandas as pd
 import pytest
-from public.earnings import describe_questions
+
+from studies.futurex.experts import describe_questions
 
 
 def test_facts_of_earnings_worked_by_hand():

@@ -17,8 +17,8 @@ from helpers import files
 from helpers.paired import fill_predictions
 from helpers.public_files import locate_public
 from helpers.scores import score_predictions, select_headline
-from public.past_set import YES, label_forms, list_facts, list_probes
 from studies.futurex.past_news import READINGS, label_touch, search_news
+from studies.futurex.past_set import YES, label_forms, list_facts, list_probes
 
 AGAIN = "futurex_past/futurex_past_2026_01_04.csv"
 """The same questions in a later version of the set."""

@@ -17,7 +17,7 @@ from daybefore.web.render import format_period
 from daybefore.web.sources import compute_published_at
 from helpers.faults import describe_problem, raise_all, read_sheet
 from helpers.files import ROOT, parse_json
-from helpers.means import summarize_means
+from helpers.means import summarize_clustered, summarize_means
 from helpers.paired import correct_holm, judge_interval
 from helpers.papers import get_constant
 
@@ -207,3 +207,25 @@ def build_forecasts(consensus, results, shares):
     means = consensus.rename_axis("item").reset_index().melt("item", list(METRICS), "metric", "consensus")
     rows = tables["forecast"].merge(tables["actual"], on=["item", "metric"])
     return rows.merge(means, on=["item", "metric"])[list(COLUMNS)]
+
+
+def describe_questions(answers: pd.DataFrame, beside: pd.DataFrame) -> pd.DataFrame:
+    """Return what the questions ask, and how near the consensus lies to the outcome.
+
+    `score` is FutureX's for numbers, max(0, 1 - (error / Std) squared); `error` the share of the outcome, capped as in
+    the paper's Figure 15.
+    """
+    table = beside.merge(answers[["event_id", "spread"]], on="event_id")
+    error = (table["consensus"] - table["actual"]).abs()
+    cap = get_constant("futurex", "mape_cap")
+    measured = pd.DataFrame(
+        {
+            "score of the consensus": np.maximum(0, 1 - (error / table["spread"]) ** 2),
+            "capped error of the consensus": cap_errors(table["consensus"], table["actual"], cap),
+            "actual above the consensus": (table["actual"] > table["consensus"]).astype(float),
+        }
+    )
+    means = summarize_clustered(measured, table["item"], ends=(0, 1)).rename(columns={"mean": "value"})
+    facts = means.rename_axis("fact").reset_index()[["fact", "value", "low", "high", "n"]]
+    asked = pd.DataFrame({"fact": ["asks for revenue"], "value": [(beside["metric"] == "revenue").mean()]})
+    return pd.concat([asked.assign(n=len(beside)), facts], ignore_index=True)

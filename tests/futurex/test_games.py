@@ -3,7 +3,8 @@
 import numpy as np
 import pandas as pd
 import pytest
-from public.games import compare_games, rate_games, tidy_games
+
+from studies.futurex.games import compare_games, rate_games, tidy_games
 
 
 def make_games(*rows):

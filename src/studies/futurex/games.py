@@ -1,0 +1,69 @@
+"""Probabilities of games beside simple rules that know earlier games only (after FutureX 5.1).
+
+The `expert` is a published statistical model, no person.
+"""
+
+import math
+
+import pandas as pd
+
+from helpers.means import summarize_clustered
+
+START = 1500.0
+"""Rating of a team that has not played yet."""
+
+
+def tidy_games(games):
+    """Return a file of games in order of time: date, season, home, away, expert, outcome.
+
+    `expert` is the probability that the home team (`team1`) wins, `outcome` 1, 0, or 0.5 for a draw. Raises ValueError
+    when a probability is none or the two of a game do not add up to 1.
+    """
+    names = {"team1": "home", "team2": "away", "prob1": "expert", "prob1_outcome": "outcome"}
+    wrong = ~games["prob1"].between(0, 1) | ((games["prob1"] + games["prob2"] - 1).abs() > 1e-6)
+    if wrong.any():
+        game = games[wrong].iloc[0]
+        raise ValueError(f"{game['date']} {game['team1']} v {game['team2']}: probabilities that do not add up to 1")
+    table = games.rename(columns=names)[["date", "season", *names.values()]].dropna(subset="outcome")
+    return table.sort_values(["date", "home", "away"], ignore_index=True)
+
+
+def rate_games(games, k=20.0, carry=2 / 3, n_prior=20):
+    """Return the games with `elo`, `home_rate` and `half`: chances of a home win from games of earlier dates only.
+
+    elo: ratings move by `k` a game and start each season with `carry` of their distance from 1500; home's advantage is
+    the rating difference that the home rate stands for. home_rate: of earlier games, `n_prior` of one half added.
+    """
+    ratings, seasons, parts, won, played = {}, {}, [], n_prior / 2, n_prior
+    for _, day in games.groupby("date", sort=True):
+        rate = won / played
+        advantage = 400 * math.log10(rate / (1 - rate))
+        for game in day.itertuples():
+            for team in (game.home, game.away):
+                if seasons.get(team) not in (None, game.season):
+                    ratings[team] = START + carry * (ratings[team] - START)
+                seasons[team] = game.season
+                ratings.setdefault(team, START)
+        gaps = day["home"].map(ratings) - day["away"].map(ratings) + advantage
+        rated = day.assign(elo=1 / (1 + 10 ** (-gaps / 400)), home_rate=rate, half=0.5)
+        for game in rated.itertuples():
+            move = k * (game.outcome - game.elo)
+            ratings[game.home] += move
+            ratings[game.away] -= move
+        won, played = won + day["outcome"].sum(), played + len(day)
+        parts.append(rated)
+    return pd.concat(parts, ignore_index=True)
+
+
+def compare_games(rated):
+    """Return by forecaster (expert, elo, home_rate, half) the columns of `build`."""
+    errors = pd.DataFrame(
+        {name: (rated[name] - rated["outcome"]).abs() for name in ("expert", "elo", "home_rate", "half")}
+    )
+    months = rated["date"].str[:7]
+    briers = summarize_clustered(errors**2, months)
+    gaps = summarize_clustered((errors**2).sub(errors["expert"] ** 2, axis=0), months)
+    table = briers.rename(columns={"mean": "brier", "n_clusters": "n_months"}).drop(columns=["se", "p"])
+    table[["minus_expert", "gap_low", "gap_high", "gap_p"]] = gaps[["mean", "low", "high", "p"]]
+    table["nearer"] = errors.lt(errors["expert"], axis=0).mean()
+    return table.rename_axis("forecaster").reset_index()

@@ -22,3 +22,25 @@ def test_six_names_go_from_questions_to_differences(tmp_path, monkeypatch, capsy
     assert len(found["pairs"]) == 1 and set(found["leaderboard"]["agent_id"]) == {"last_value", "arima"}
     with pytest.raises(ValueError, match="'last_valeu'; did you mean last_value"):
         draw("last_valeu")
+
+
+async def half(event, world):
+    return "A" if event["kind"] == "single" else None
+
+
+def test_a_function_is_run_as_it_stands_async_too_and_nothing_is_asked_twice(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    calls = []
+
+    def first(event, world):
+        calls.append(event["event_id"])
+        return "A" if event["kind"] == "single" else None
+
+    found = run([first, half], limit=4)
+    assert found["first"]["n_asked"] == found["half"]["n_asked"] == 4 and "last_value" in found
+    assert found["first"]["n_answered"] == found["half"]["n_answered"] > 0
+    run(first, limit=4)
+    assert len(calls) == 4
+    assert set(predictions("first half")["agent_id"]) == {"first", "half"}
+    with pytest.raises(ValueError, match="names no agent; give the function a name by def"):
+        run(lambda event, world: "A", limit=4)

@@ -2,7 +2,7 @@
 
 from daybefore import compare, draw, events, predictions, run, score
 
-run("my_agent", limit=20)                  # asks the agent and the baselines; what is stored is not asked again
+run("my_agent", limit=20)                  # or run(my_function): asks it and the baselines; nothing is asked twice
 rows = predictions("my_agent")             # a row an event
 score(rows)                                # the scores of these rows, or of any with event_id and value
 compare("my_agent", "arima")["pairs"]      # paired differences with intervals by source
@@ -15,41 +15,49 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, NoReturn
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     import pandas as pd
+
+    Agent = str | Callable
 
 INTERRUPTED = 130
 """The exit code after Ctrl-C."""
 
 
 def events(question_set: str = "october-2016") -> "pd.DataFrame":
-    """Return the questions of a set as a DataFrame (table events of docs/architecture.md)."""
+    """Return the questions of a set (its name, its folder, or a file of your questions) as a DataFrame."""
+    from daybefore.commands.questions import open_set
     from daybefore.windows import read_window
-    from helpers.question_sets import find_set
 
-    return read_window("events", find_set(question_set).window)
+    return read_window("events", open_set(question_set).window)
 
 
 def run(
-    agent: str | list[str], question_set: str = "october-2016", limit: int | None = None, **settings: Any
+    agent: "Agent | list[Agent]", question_set: str = "october-2016", limit: int | None = None, **settings: Any
 ) -> dict[str, dict]:
     """Put an agent (or a list of them) to a set's questions beside the baselines; returns {agent: its results.json}.
 
-    `settings` are those of `daybefore run`: ceiling_usd, n_samples, horizon, retry ... Raises ValueError as it does.
+    An agent is a name, or a function of your own, `async` or not (docs/own-agent.md). `settings` are those of
+    `daybefore run`: ceiling_usd, n_samples, horizon, retry ... Raises ValueError as it does; an agent that was stopped
+    part-way is told.
     """
-    from daybefore.commands.run import main as ask
-    from helpers.question_sets import find_set
+    from daybefore.commands.questions import open_set
+    from daybefore.commands.service import run_set
 
-    names = [agent] if isinstance(agent, str) else list(agent)
-    return ask(names, find_set(question_set).window, limit, **settings)["agents"]
+    names = list(agent) if isinstance(agent, (list, tuple)) else [agent]
+    done = run_set(names, open_set(question_set).window, limit, **settings)
+    print("\n".join([done.text, *done.stops]))
+    return done.found
 
 
 def predictions(agents: str | list[str] = "", question_set: str = "october-2016") -> "pd.DataFrame":
     """Return the predictions of the baselines, the recorded models and the agents named, a row an event and agent."""
+    from daybefore.commands.questions import open_set
     from daybefore.scoring.runs import list_names, load_scores
 
-    made, names = load_scores(question_set, agents).predictions, list_names(agents)
+    made, names = load_scores(open_set(question_set).name, agents).predictions, list_names(agents)
     return made[made["agent_id"].isin(names)].reset_index(drop=True) if names else made
 
 
@@ -58,11 +66,11 @@ def score(predictions: "pd.DataFrame", question_set: str = "october-2016") -> "p
 
     FutureX 3.4.3; a missing prediction (a blank value) is not dropped: its `score_imputed` is 0.
     """
+    from daybefore.commands.questions import open_set
     from daybefore.windows import read_window
-    from helpers.question_sets import find_set
     from helpers.scores import score_predictions
 
-    window, given = find_set(question_set).window, {"agent_id": "mine", "sample": 0, "status": "ok"}
+    window, given = open_set(question_set).window, {"agent_id": "mine", "sample": 0, "status": "ok"}
     rows = predictions.assign(**{name: value for name, value in given.items() if name not in predictions})
     rows = rows if "run_id" in rows else rows.assign(run_id=rows["agent_id"])
     return score_predictions(rows, read_window("answers", window), read_window("events", window))
@@ -73,9 +81,9 @@ def compare(*agents: str, question_set: str = "october-2016") -> dict[str, "pd.D
     import pandas as pd
 
     from daybefore.commands.compare import main as compare_runs
-    from helpers.question_sets import find_set
+    from daybefore.commands.questions import open_set
 
-    found = compare_runs(agents, find_set(question_set).window)
+    found = compare_runs(agents, open_set(question_set).window)
     return {name: pd.DataFrame(found[name]) for name in ("pairs", "leaderboard")}
 
 

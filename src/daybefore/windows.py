@@ -17,7 +17,8 @@ from daybefore.formats.forecastbench import build_markets, read_questions, word_
 from daybefore.formats.futurex import build_events, read_past, screen_rows
 from daybefore.questions.series_pages import open_series
 from daybefore.scoring.runs import has_runs
-from daybefore.web.replay import open_world
+from daybefore.web.replay import Replay, open_world
+from daybefore.web.session import Web
 from helpers.files import read_table
 from helpers.public_files import locate_public
 from helpers.question_sets import PUBLIC_WINDOWS, find_set, is_day
@@ -115,15 +116,30 @@ def list_articles(window):
 def open_window(window, articles=(), **options):
     """Start the world of a window; yields a function that returns a world to search (`replay.open_world`).
 
-    Window L's has its series' pages, and articles where there are some (`questions.series_pages`).
+    Window L's has its series' pages, and articles where there are some (`questions.series_pages`); the world of a set
+    of questions of one's own has articles alone.
     """
-    if window == "L":
+    if is_own(window):
+        with open_articles(articles) as opener:
+            yield opener
+    elif window == "L":
         articles = tuple(str(Path(path).resolve()) for path in articles)
         open_series(articles)  # here, so that what is wrong with them is told before anything is asked
         yield partial(open_series, articles)
     else:
         with open_world(day=window if is_day(window) else None, articles=articles, **options) as opener:
             yield opener
+
+
+def open_articles(articles=()):
+    """Return a context whose value returns a world of dated articles alone; without any nothing is in it."""
+    pages = Replay({}, articles=[str(Path(path).resolve()) for path in articles])
+    return contextlib.nullcontext(partial(Web, pages, {}, pages.feeds, keeps_pages=True))
+
+
+def is_own(window):
+    """Tell whether a set has its tables in its folder, as questions of one's own and of other projects have."""
+    return not is_day(window) and has_runs(find_set(window))
 
 
 def name_default(window):
@@ -134,7 +150,9 @@ def name_default(window):
     """
     if window == "E":
         return "consensus"
-    return "walk" if window == "L" else "base_rate" if window in PUBLIC_WINDOWS else "last_value"
+    if window == "L":
+        return "walk"
+    return "base_rate" if window in PUBLIC_WINDOWS or is_own(window) else "last_value"
 
 
 def name_arm(arm_id):
@@ -153,12 +171,14 @@ def choose_baselines(window, entries, agents, names):
     Public questions have no series: `agents.past` stands in the place of what reads one; window L has
     `agents.simulate`. Raises ValueError when one of `names` is left out.
     """
-    if window != "L" and window not in PUBLIC_WINDOWS:
-        return entries, agents
-    if window == "E":
+    if window == "L":
+        own = load_path_agents()
+    elif window == "E":
         own = load_consensus_agent(build_earnings()[2])
+    elif window in PUBLIC_WINDOWS or is_own(window):
+        own = load_past_agents(*(read_window(name, window) for name in ("events", "answers")))
     else:
-        own = load_path_agents() if window == "L" else load_past_agents(*BUILDERS[window]()[:2])
+        return entries, agents
     unfit = {name for name, agent in agents.items() if agent["category"] == "baseline"} - set(own)
     for name in sorted(unfit & set(names)):
         raise ValueError(

@@ -12,7 +12,7 @@ from daybefore.agents.recorded_runs import SEED
 from daybefore.commands.conditions import Beside
 from daybefore.commands.report import summarize_agents, tabulate_leads, tabulate_scores
 from daybefore.commands.results import find_commit, keep_results
-from daybefore.commands.run import Asked
+from daybefore.commands.service import Asked
 from helpers.files import STORE, read_table, write_table
 
 

@@ -52,14 +52,14 @@ def test_a_function_of_ones_own_runs_on_public_questions(tmp_path, monkeypatch, 
     (tmp_path / "mine.jsonl").write_text(
         '{"id": "1", "published": "2026-01-05", "title": "Harbour 3", "text": "The invented harbour 3 opens."}'
     )
-    monkeypatch.setattr("daybefore.commands.run.list_articles", lambda window: [tmp_path])
+    monkeypatch.setattr("daybefore.commands.service.list_articles", lambda window: [tmp_path])
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
     mine = {"category": "scripted", "framework": "Python function", "method": "function", "agent": "x:y"}
     monkeypatch.setattr(
-        "daybefore.commands.run.load_entries", lambda wanted=(), own=False: load_entries() | {"mine": mine}
+        "daybefore.commands.service.load_entries", lambda wanted=(), own=False: load_entries() | {"mine": mine}
     )
     agent = make_agent(find_harbour, category="scripted")
-    monkeypatch.setattr("daybefore.commands.run.load_agents", lambda wanted=(): load_agents() | {"mine": agent})
+    monkeypatch.setattr("daybefore.commands.service.load_agents", lambda wanted=(): load_agents() | {"mine": agent})
     carry_out(["run", "--set", "P", "--agent", "mine", "--limit", "12"])
     shown = capsys.readouterr().out
     assert "12 events of futurex-past" in shown and " arima " not in shown
@@ -130,8 +130,8 @@ def mine(provider, monkeypatch, out):
         own = {"usd_per_million": prices, "options": {"max_tokens": 20}} | changes
         entry = make_entry(provider, **own)
         entry = {name: value for name, value in entry.items() if value is not None}
-        monkeypatch.setattr("daybefore.commands.run.load_entries", lambda **_: {"mine": entry})
-        monkeypatch.setattr("daybefore.commands.run.load_agents", lambda wanted: {})
+        monkeypatch.setattr("daybefore.commands.service.load_entries", lambda **_: {"mine": entry})
+        monkeypatch.setattr("daybefore.commands.service.load_agents", lambda wanted: {})
         carry_out(["run", "--agent", "mine", "--limit", str(limit), *arguments])
 
     return run_mine
@@ -217,7 +217,7 @@ def test_a_page_in_place_of_a_reply_locks_nothing_and_is_asked_again_by_retry(mi
     plain, provider.answer = provider.answer, lambda asked: "html"
     with pytest.raises(SystemExit, match=f"did not answer the first question: the reply is.*; {hint}"):
         mine()
-    monkeypatch.setattr("daybefore.commands.run.MAX_ACCIDENTS", 2)
+    monkeypatch.setattr("daybefore.commands.service.MAX_ACCIDENTS", 2)
     answers = iter([{"content": r"\boxed{A}"}, "401", "401"])
     provider.answer = lambda asked: next(answers)
     with pytest.raises(SystemExit, match="3"):

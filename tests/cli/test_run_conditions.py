@@ -37,7 +37,7 @@ def ask(provider, monkeypatch, out):
 
     def run_mine(*arguments, **changes):
         entry = make_entry(provider, **changes)
-        monkeypatch.setattr("daybefore.commands.run.load_entries", lambda **_: {"mine": entry})
+        monkeypatch.setattr("daybefore.commands.service.load_entries", lambda **_: {"mine": entry})
         asked = ["--set", "L", "--limit", "6", "--agent", "mine"]
         return carry_out(["run", *asked, *arguments])["agents"]
 

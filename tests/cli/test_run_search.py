@@ -52,7 +52,7 @@ def ask(provider, tmp_path, monkeypatch):
         def run_mine(*arguments, **changes):
             own = {"category": "think_search", "method": "search_prompt", "search": "tavily"} | changes
             entry = make_entry(provider, **own)
-            monkeypatch.setattr("daybefore.commands.run.load_entries", lambda **_: {"mine": entry})
+            monkeypatch.setattr("daybefore.commands.service.load_entries", lambda **_: {"mine": entry})
             return carry_out(["run", "--limit", "4", "--agent", "mine", *arguments])["agents"]["mine"]
 
         run_mine.web = web

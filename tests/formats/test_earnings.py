@@ -64,7 +64,7 @@ def test_a_csv_of_ones_own_runs_beside_the_consensus(provider, tmp_path, monkeyp
     provider.answer = lambda asked: {"content": r"\boxed{102}"}
     entry = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
     entry |= {"api_base": provider.address, "usd_per_million": {"input": 1, "output": 1}}
-    monkeypatch.setattr("daybefore.commands.run.load_entries", lambda **_: {"mine": entry})
+    monkeypatch.setattr("daybefore.commands.service.load_entries", lambda **_: {"mine": entry})
     found = carry_out(["run", "--set", "earnings", "--agent", "mine"])["agents"]["mine"]
     (beside,) = found["worldreasoner"]["consensus"]
     assert (beside["n"], beside["n_ties"], beside["win_rate"]) == (12, 0, 1.0)

@@ -36,10 +36,10 @@ def ask(monkeypatch):
     """A function that runs the agent `mine` of an entry in a folder, as the command does; returns its tables."""
 
     def run(entry, folder, *arguments):
-        monkeypatch.setattr("daybefore.commands.run.load_entries", lambda **_: {"mine": entry})
+        monkeypatch.setattr("daybefore.commands.service.load_entries", lambda **_: {"mine": entry})
         about = {name: entry[name] for name in ("category", "framework")}
         own = {"mine": make_agent(load_function(entry["agent"]), **about)} if "agent" in entry else {}
-        monkeypatch.setattr("daybefore.commands.run.load_agents", lambda **_: own)
+        monkeypatch.setattr("daybefore.commands.service.load_agents", lambda **_: own)
         monkeypatch.setenv("DAYBEFORE_OUT", str(folder))
         carry_out(["run", "--agent", "mine", "--limit", str(N), "--yes", "--at-once", "2", *arguments])
         return {name: read_runs(folder / STORE, name) for name in TABLES}

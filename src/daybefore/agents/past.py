@@ -37,7 +37,8 @@ def load_past_agents(events, answers):
 
     What they learn from are the answered questions of options (`Past`), in the order in which they became known.
     """
-    events = events[events["options"].notna()]
+    is_chosen = events["options"].notna() & events["kind"].isin(["single", "multi"])
+    events = events[is_chosen & events["resolves_at"].notna()]
     rows, values = [], answers.set_index("event_id")["value"].dropna()
     for event in events[events["event_id"].isin(values.index)].to_dict("records"):
         value, options = parse_json(values[event["event_id"]]), tuple(parse_json(event["options"]).items())
@@ -80,8 +81,8 @@ def read_form(event):
 
 def forecast_from_past(past, method, event, world):
     """Answer one event by a method: returns the outcome that `runs.run_agents` stores. The world is not looked at."""
-    if event["kind"] == "number":
-        reason = f"{method} knows how options ended, and this question asks for a number"
+    if event["kind"] not in ("single", "multi"):
+        reason = f"{method} knows how options ended, and this question asks for a {event['kind']}"
         return {"prediction": {"value": None, "status": "missing", "reason": reason}, "trace": []}
     moment = pd.Timestamp(event["as_of"]).tz_convert("UTC").isoformat()
     known, kind = tuple(row for row in past if row.known_at <= moment), event["kind"]

@@ -26,6 +26,7 @@ from daybefore.commands import report
 from daybefore.commands.compare import ADJUSTED, add_baselines, fit_adjusted
 from daybefore.commands.conditions import tell_prices
 from daybefore.commands.main import show, tell
+from daybefore.commands.questions import open_set
 from daybefore.commands.stated import draw_probabilities
 from daybefore.scoring.calibration import list_chances
 from daybefore.scoring.runs import (
@@ -76,9 +77,7 @@ def main(agents="", question_set=None, out=None):
     """
     names = list_names(agents)
     add_room(locate_output(f"{SETS[1]}/any").parent)
-    chosen = question_set and find_set(question_set)
-    if chosen and chosen.folder:
-        add_room(chosen.folder.parent)
+    chosen = question_set and open_set(str(question_set))
     if chosen and has_runs(chosen):
         folder = report.open_folder(out, "results", names or [chosen.name]) / chosen.name
         return {"agents": names, "sets": {chosen.name: draw_set(names, chosen, folder)}}
@@ -226,6 +225,8 @@ def list_notebooks(one, folder=ROOT / "notebooks"):
     `agents` is blank where a notebook takes it. One with a `replay_set` beside its `question_set` draws agents on that.
     """
     found = {}
+    if has_runs(one) and load_set(one.folder).runs.empty:
+        return found  # questions of one's own, whose runs are this machine's
     for path in sorted(folder.glob("[0-9]*.ipynb")):
         known = read_parameters(path)
         takes = {"agents": ""} if "agents" in known else {}

@@ -144,19 +144,16 @@ def command(example, module=""):
 
 def find_windows(context, parameter, given):
     """Return the windows of the question sets named (one, or several). Raises ValueError with the nearest name."""
-    from helpers.places import add_room  # here: it wants a checkout
-    from helpers.question_sets import find_set
+    if not given:
+        return given
+    from daybefore.commands.questions import open_set  # here: it wants a checkout
 
-    found = [find_set(name) for name in ([given] if isinstance(given, str) else given or ())]
-    for one in found:
-        if one.folder:
-            add_room(one.folder.parent)
-    windows = tuple(one.window for one in found)
-    return windows if isinstance(given, tuple) else next(iter(windows), given)
+    windows = tuple(open_set(name).window for name in ([given] if isinstance(given, str) else given))
+    return windows if isinstance(given, tuple) else windows[0]
 
 
 option = click.option
-set_help = f"{name_sets()}default october-2016; or the path of a set's folder."
+set_help = f"{name_sets()}default october-2016; or a set's folder, or a file of your questions."
 ASKING = (
     option("--samples", "n_samples", type=COUNT, help="Answers a question (default 1)."),
     option("--at-once", type=COUNT, help="Questions at once to a provider's model (default 8)."),
@@ -280,7 +277,12 @@ def report():
 
 @command("--agents 'my_model other_model'")
 @option("--agents", metavar="NAMES", help="Agents that were run, with spaces between; in quotes a name with some.")
-@option("--set", "question_set", metavar="NAME", help="Only this set (default: all they were asked): a name or folder.")
+@option(
+    "--set",
+    "question_set",
+    metavar="NAME",
+    help="Only this set (default: all they were asked): a name, folder or file.",
+)
 @out
 def figures():
     """The papers' figures with these agents beside the baselines and the recorded models."""

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from daybefore.commands.main import PartWay, show, tell
+from daybefore.commands.main import show, tell
 from daybefore.commands.preflight import locate_store
 from daybefore.commands.report import write_csv, write_table
-from daybefore.commands.run import Asked
-from daybefore.commands.week import ask_questions, find_entry, read_now
+from daybefore.commands.service import Asked, Terms, ask_one, end_part_way, find_entry
+from daybefore.commands.week import read_now
 from daybefore.live.challenge import Batch, build_events, check_rows
 from daybefore.replies.options import make_key
 from daybefore.store import read_runs
@@ -39,7 +39,7 @@ GRACE_MINUTES = 5
 KEPT = ("id", "agent", "as_of", "answer", "truth", "is_right", "status")
 
 
-def main(names=(), moments=None, *, now=None, out=None, wait=False, **how):
+def main(names=(), moments=None, *, now=None, out=None, wait=False, **terms):
     """Do what is due of a list of moments, print how often each agent was right; returns what was found.
 
     Raises ValueError before anything is asked, PartWay where an agent was stopped.
@@ -54,13 +54,13 @@ def main(names=(), moments=None, *, now=None, out=None, wait=False, **how):
     rows = read_moments(path)
     folder = Path(out) if out else locate_output(f"data/moments/{path.stem}")
     (folder / "pages").mkdir(parents=True, exist_ok=True)
-    given = {key: value for key, value in how.items() if key != "n_samples"}
+    terms = Terms(**terms)._replace(n_samples=1)
     stops = []
     while True:
         moment = read_now(now)
         for row in rows:
             if (stage := find_stage(row, moment)) == "due":
-                stops += do_row(row, names, folder, moment, given)
+                stops += do_row(row, names, folder, moment, terms)
             elif stage == "past" and not read_answers(folder, row):
                 tell(f"{row['id']}: missed, it was to be asked at {row['ask_at']:%Y-%m-%d %H:%M} UTC+8")
         waiting = [row["ask_at"] for row in rows if find_stage(row, moment) == "waiting"]
@@ -81,10 +81,7 @@ def main(names=(), moments=None, *, now=None, out=None, wait=False, **how):
         f"a row a question and agent: {os.path.relpath(folder / 'answers.csv')}; pages: {os.path.relpath(folder)}/pages"
     )
     found = {"folder": str(folder), "agents": shown.to_dict("records"), "missed": missed, "stopped": stops}
-    if stops:
-        tell("\n".join(f"daybefore moments: {stop}" for stop in stops))
-        raise PartWay(found)
-    return found
+    return end_part_way("moments", found, stops)
 
 
 def read_moments(path):
@@ -125,7 +122,7 @@ def find_stage(row, moment):
     return "due" if moment <= row["ask_at"] + pd.Timedelta(minutes=GRACE_MINUTES) else "past"
 
 
-def do_row(row, names, folder, moment, how):
+def do_row(row, names, folder, moment, terms):
     """Keep the page as it is, put the question to the agents that have no answer yet; returns why one was stopped."""
     keep_truth(row, folder, moment)
     done, stops = read_answers(folder, row), []
@@ -138,8 +135,9 @@ def do_row(row, names, folder, moment, how):
         as_of = row["ask_at"].isoformat()  # not this minute: a command that was stopped asks the same again
         events = build_events(batch, as_of)
         asked = Asked(f"ask{hash_text(batch.commit, 8)}", events, events, None, locate_store())
-        run_ids, why = ask_questions(name, asked, 1, condition=f"asked {DELAY_MINUTES} minutes after", **how)
-        stops += why
+        made = ask_one(name, asked, terms, condition=f"asked {DELAY_MINUTES} minutes after")
+        run_ids = list(made.run_ids.values())
+        stops += made.stops
         given = read_runs(asked.path, "predictions", run_ids)
         status = read_runs(asked.path, "replies", run_ids)["status"]
         value = None

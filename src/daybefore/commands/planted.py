@@ -13,11 +13,11 @@ import pandas as pd
 
 from daybefore.agents.registry import FUNCTION, SEARCHING, connect_agent
 from daybefore.agents.runs import sees_today
-from daybefore.commands.main import PartWay, show, tell
+from daybefore.commands.main import show, tell
 from daybefore.commands.preflight import locate_store
 from daybefore.commands.report import write_csv, write_table
-from daybefore.commands.run import Asked
-from daybefore.commands.week import ask_questions, find_entry, open_judge, read_now
+from daybefore.commands.service import Asked, Terms, ask_one, end_part_way, find_entry
+from daybefore.commands.week import open_judge, read_now
 from daybefore.live.challenge import Batch, build_events, check_rows
 from daybefore.store import read_runs
 from daybefore.web.replay import Replay
@@ -38,10 +38,11 @@ from studies.futurex.planted import (
 )
 
 
-def main(names=(), scenarios=None, writer=None, now=None, out=None, **how):
+def main(names=(), scenarios=None, writer=None, now=None, out=None, **terms):
     """Put agents to the scenarios of a folder, without and with their pages; returns what was found.
 
-    `writer` is an agent that writes the pages which the folder does not have; `how` are options of asking. Raises
+    `writer` is an agent that writes the pages which the folder does not have; `terms` as of
+    `service.Terms`. Raises
     ValueError before anything is asked, PartWay where an agent was stopped.
     """
     if not names:
@@ -59,10 +60,11 @@ def main(names=(), scenarios=None, writer=None, now=None, out=None, **how):
     place = Path(out) if out else locate_output(f"data/planted/{folder.resolve().name}")
     place.mkdir(parents=True, exist_ok=True)
     as_of = keep_moment(place / "moment.json", folder, now)
+    terms = Terms(**terms)._replace(n_samples=1)
     found, stops = [], []
-    with open_judge(writer, how.get("ceiling_usd")) as consult:
+    with open_judge(writer, terms.ceiling_usd) as consult:
         for name in names:
-            rows, stopped = try_agent(name, cases, partial(make_page, folder, consult), as_of, how)
+            rows, stopped = try_agent(name, cases, partial(make_page, folder, consult), as_of, terms)
             found.append(pd.concat(rows, ignore_index=True).assign(agent=name))
             stops += stopped
     trials = pd.concat(found, ignore_index=True)
@@ -75,10 +77,7 @@ def main(names=(), scenarios=None, writer=None, now=None, out=None, **how):
     )
     show(f"a row a question and round: {os.path.relpath(place / 'trials.csv')}")
     told = {"folder": str(place), "agents": table.to_dict("records"), "stopped": stops}
-    if stops:
-        tell("\n".join(f"daybefore planted: {stop}" for stop in stops))
-        raise PartWay(told)
-    return told
+    return end_part_way("planted", told, stops)
 
 
 def keep_moment(path, folder, now):
@@ -98,9 +97,9 @@ def make_page(folder, consult, scenario, n_round, last):
     return page
 
 
-def try_agent(name, cases, make, as_of, how):
+def try_agent(name, cases, make, as_of, terms):
     """Return ([table of a round's trials], why it was stopped) of an agent; round 0 is without a page."""
-    first, stops = ask_round(name, cases, {}, as_of, how)
+    first, stops = ask_round(name, cases, {}, as_of, terms)
     rows = [first.assign(round=0)]
     left = [one for one, moved in zip(cases, first["is_target"], strict=True) if not moved]
     last = {}
@@ -111,7 +110,7 @@ def try_agent(name, cases, make, as_of, how):
         left = [one for one in left if pages[one.id]]
         if not left:
             break
-        trials, stops = ask_round(name, left, pages, as_of, how)
+        trials, stops = ask_round(name, left, pages, as_of, terms)
         headlines = [pages[one.id]["headline"] for one in left]
         rows.append(trials.assign(round=n_round, headline=headlines))
         for one, reply in zip(left, trials["reply"], strict=True):
@@ -121,7 +120,7 @@ def try_agent(name, cases, make, as_of, how):
     return rows, stops
 
 
-def ask_round(name, cases, pages, as_of, how):
+def ask_round(name, cases, pages, as_of, terms):
     """Return (trials, why the agent was stopped) of some scenarios, each with its page where `pages` has one."""
     moment = stamp_moment(pd.Timestamp(as_of) - pd.Timedelta(hours=HOURS_BEFORE))
     site = FakeSite()
@@ -138,13 +137,14 @@ def ask_round(name, cases, pages, as_of, how):
     events = build_events(batch, as_of)
     asked = Asked(f"ask{digest}", events, events, None, locate_store())
     findable = [one.address for one in cases if pages and one.placed != "address"]
-    base = Replay({}, articles=list(how.get("press", ())))
+    base = Replay({}, articles=list(terms.press))
     condition = f"with planted pages {digest}" if pages else None
-    given = {key: value for key, value in how.items() if key != "n_samples"}
     opener = partial(open_findable, base, site, findable)
-    run_ids, stops = ask_questions(name, asked, 1, condition=condition, opener=opener, **given)
-    tables = [read_runs(asked.path, table, run_ids) for table in ("predictions", "replies", "traces")]
-    return read_trials(cases, *tables), stops
+    done = ask_one(name, asked, terms, condition=condition, opener=opener)
+    tables = [
+        read_runs(asked.path, table, list(done.run_ids.values())) for table in ("predictions", "replies", "traces")
+    ]
+    return read_trials(cases, *tables), done.stops
 
 
 def open_findable(base, site, findable):

@@ -6,7 +6,6 @@ revises them only on a material change. With `settle` the folder's answers are s
 
 import os
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -14,13 +13,12 @@ import pandas as pd
 from daybefore.agents import registry
 from daybefore.agents.asked import describe_condition
 from daybefore.agents.prompted import make_consult
-from daybefore.agents.registry import FUNCTION, PROMPTED
-from daybefore.agents.runs import DEADLINE_S, run_agents
 from daybefore.agents.workers import handle_stops
-from daybefore.commands.main import PartWay, show, tell
-from daybefore.commands.preflight import announce_articles, check_model, locate_store, prepare_agent
+from daybefore.commands import report
+from daybefore.commands.main import show, tell
+from daybefore.commands.preflight import check_model, locate_store
 from daybefore.commands.report import write_csv
-from daybefore.commands.run import Asked, ask_majorities, ask_prompted
+from daybefore.commands.service import Asked, Terms, ask_one, end_part_way, find_entry
 from daybefore.formats.export import TASK
 from daybefore.live import settle as settling
 from daybefore.live import submission, venues
@@ -36,12 +34,11 @@ from daybefore.live.challenge import (
 )
 from daybefore.models.llm import open_door
 from daybefore.models.local import open_model
-from daybefore.store import ACCIDENTS, DOUBTFUL, count_stored
-from daybefore.web.replay import Replay
-from daybefore.web.session import Web
+from daybefore.store import ACCIDENTS, count_stored
 from helpers.calendar import ZONE
 from helpers.faults import suggest
 from helpers.files import locate_output, parse_json
+from helpers.means import MIN_CLUSTERS, find_clusters, summarize_clustered
 from helpers.scores import CODE_SCORER, PAPER_SCORER
 from helpers.sets import keep_questions
 
@@ -61,7 +58,9 @@ def main(
     judge=None,
     board=None,
     days_after=None,
-    **how,
+    venue=None,
+    limit=None,
+    **terms,
 ):
     """Ask, or settle, a week; returns what was found as a dict. Raises ValueError before anything is asked.
 
@@ -69,13 +68,12 @@ def main(
     of the answers, `now` a moment to ask as of instead of this one, `settle` a file of answers,
     "past" or "venue", `rule` the rules to score by, `judge` an agent's name, `board` a file of the
     public board. `days_after` asks a second time what ended so many days ago or earlier (FutureX
-    4.5.1), into a folder of its own. `how`: venue and limit (questions of a market, or of
-    ForecastBench, in place of a file's), n_samples, at_once, ceiling_usd, deadline_s, retry, yes,
-    press (folders of articles).
+    4.5.1), into a folder of its own. `venue` and `limit`: questions of a market, or of
+    ForecastBench, in place of a file's; `terms` as of `service.Terms`.
     """
-    now, venue, limit = read_now(now), how.pop("venue", None), how.pop("limit", None)
+    now, terms = read_now(now), Terms(**terms)
     if settle:
-        return settle_week(settle, out, judge, board, how.get("ceiling_usd"), now, rule)
+        return settle_week(settle, out, judge, board, terms.ceiling_usd, now, rule)
     if not names:
         raise ValueError("a week is asked of an agent: AGENT=name (--agent name), a table of data/agents.local.toml")
     if venue and questions:
@@ -95,16 +93,15 @@ def main(
         told += ", which has passed: the challenge does not count what comes now" * (now > deadline)
     tell(told)
     base, found = Path(out) if out else locate_output(f"data/weeks/{batch.commit[:N_COMMIT]}"), {}
+    condition = None
     if days_after is not None:
         batch = keep_ended(batch, now, days_after)
         base = base.with_name(f"{base.name}-{days_after}-days-after")
-        how["condition"] = describe_condition({"days_after": days_after})
+        condition = describe_condition({"days_after": days_after})
     with handle_stops():
         for name in names:
-            found[name] = ask_week(name, batch, now, path, base / name if len(names) > 1 else base, **how)
-    if any(one["stopped"] for one in found.values()):
-        raise PartWay({"agents": found})
-    return {"agents": found}
+            found[name] = ask_week(name, batch, now, path, base / name if len(names) > 1 else base, terms, condition)
+    return end_part_way("week", {"agents": found}, [stop for one in found.values() for stop in one["stopped"]])
 
 
 def keep_ended(batch, now, days_after):
@@ -127,18 +124,10 @@ def read_now(moment):
     return pd.Timestamp(moment or pd.Timestamp.now(ZONE)).tz_convert(ZONE).floor("s")
 
 
-def find_entry(name):
-    """Return an agent's table. Raises ValueError for one that there is not, and one that reads a source's page."""
-    entry = registry.pick_entry(registry.load_entries(wanted=[name], own=True), name)
-    if entry["method"] not in (*PROMPTED, FUNCTION):
-        raise ValueError(f"{name} reads a source's page, and these questions have none; name one that asks a model")
-    return entry
-
-
 # --- asking ----------------------------------------------------------------------------------------------------------
 
 
-def ask_week(name, batch, now, path, folder, *, n_samples=1, **how):
+def ask_week(name, batch, now, path, folder, terms, condition=None):
     """Ask one agent a batch's questions in the round that is due, write its files, print and return what was found."""
     state = submission.read_state(folder)
     if state["agent"] not in (None, name) or state["commit"] not in (None, batch.commit):
@@ -150,7 +139,9 @@ def ask_week(name, batch, now, path, folder, *, n_samples=1, **how):
     events = build_events(batch, turn["as_of"])
     submission.write_week(folder, state, events)  # first, so that a run that is killed goes on as of the same moment
     keep_questions(name_window(batch), f"{batch.source}, {batch.commit[:N_COMMIT]}", events)
-    run_ids, stops = ask_questions(name, Asked(name_window(batch), events, events, None, path), n_samples, **how)
+    asked = Asked(name_window(batch), events, events, None, path)
+    run_ids, stops, *_ = ask_one(name, asked, terms, condition=condition)
+    run_ids = sort_votes(run_ids)
     turn["is_complete"] = not stops and not count_stored(path, run_ids[-1:], ACCIDENTS)
     told = submission.revise_all(state, submission.collect_answers(path, run_ids, events), turn["as_of"])
     state["late"] = submission.list_late(batch, pd.Timestamp(turn["as_of"]))
@@ -171,49 +162,13 @@ def ask_week(name, batch, now, path, folder, *, n_samples=1, **how):
     show(f"a question set like any other: make view SET={name_window(batch)}")
     if batch.is_challenge:
         show(submission.describe_email(name, batch, now, folder))
-    for stop in stops:
-        tell(f"daybefore week: {stop}")
     found = {"agent": name, "folder": str(folder), "commit": batch.commit, "as_of": turn["as_of"], "n": len(answers)}
     return found | {"missing": missing, "unread": unread, "late": state["late"], "changes": told, "stopped": stops}
 
 
-def ask_questions(
-    name,
-    asked,
-    n_samples,
-    *,
-    at_once=8,
-    ceiling_usd=None,
-    deadline_s=DEADLINE_S,
-    retry=False,
-    yes=False,
-    press=(),
-    condition=None,
-    opener=None,
-):
-    """Put an agent to the events through the machinery of `run`; returns (run_ids, why it was stopped).
-
-    The first of the run_ids is that of the majority of several samples, where there is one. `condition` is added to
-    the run's, `opener` gives the world that stands in the place of one with articles alone.
-    """
-    entry, pages = find_entry(name), Replay({}, articles=list(press))
-    told = "; ".join(filter(None, [condition, announce_articles(press)]))
-    if entry["method"] in registry.SEARCHING and not (press or opener) and "search" not in entry:
-        way = 'write search = "tavily" into its table, or give dated articles (--articles FOLDER)'
-        tell(f"{name} searches, and there is nothing to search: {way}")
-    options = {"window": asked.window, "deadline_s": deadline_s}
-    opener = opener or partial(Web, pages, {}, pages.feeds, keeps_pages=True)  # without articles nothing is in it
-    if entry["method"] == FUNCTION:
-        ready = {name: registry.load_agents(wanted=[name])[name] | ({"condition": told} if told else {})}
-        return list(run_agents(ready, asked.events, opener, asked.path, **options).values()), []
-    again = {"again": (*ACCIDENTS, *(DOUBTFUL if retry else ())), "samples": range(n_samples)}
-    limits = {"deadline_s": deadline_s, "ceiling_usd": ceiling_usd, "is_limited": yes or ceiling_usd is not None}
-    with ExitStack() as stack:
-        ready = {name: prepare_agent(name, entry, asked, told, stack, **limits, **again)[0]}
-        given = {"at_once": at_once, "ceiling_usd": ceiling_usd} | again | options
-        run_ids, stops = ask_prompted(ready, {name: entry}, asked, opener, **given)
-        votes = ask_majorities(ready, run_ids, asked, n_samples, **options) if n_samples > 1 else {}
-    return [*votes.values(), *run_ids.values()], stops
+def sort_votes(run_ids):
+    """Return the ids of runs, first that of the majority of several samples, where there is one."""
+    return [run_ids[name] for name in sorted(run_ids, key=lambda name: not name.endswith("-majority"))]
 
 
 def list_some(what, items):
@@ -280,9 +235,10 @@ def settle_week(place, out, judge, board, ceiling_usd, now, rule=None):
         place = f"{overall:.3f} would be place {(rivals['overall'] > overall).sum() + 1} of {len(rivals) + 1}"
         show(f"public board, {week}: {place}; best: {best}; median {rivals['overall'].median():.3f}.")
         show("The board's own scorer judges texts by a model: the two are not quite alike.")
+    errors = show_errors(state, events, answers, rows)
     beside = show_beside(venues.tell_chances(submission.build_predictions(state), events, answers), events)
     show(f"a row a question: {os.path.relpath(folder / 'scores.csv')}")
-    return {"folder": str(folder), "table": table.to_dict("records"), "rule": rule, "open": open_ids} | beside
+    return {"folder": str(folder), "table": table.to_dict("records"), "rule": rule, "open": open_ids} | errors | beside
 
 
 def find_answers(place, events, now):
@@ -306,6 +262,25 @@ def find_answers(place, events, now):
 def show_table(table):
     """Print a table, its numbers with three decimals."""
     show(table.to_string(index=False, na_rep="", float_format="{:.3f}".format))
+
+
+def show_errors(state, events, answers, rows):
+    """Print the mean score with its interval, and the Brier error beside that of equal chances; returns these."""
+    scored = rows.set_index("event_id")["score_imputed"].dropna().to_frame("score")
+    clusters, by = find_clusters(events)
+    mean = summarize_clustered(scored, clusters, ends=(0, 1)).loc["score"]
+    ends = report.write_interval(*mean[["mean", "low", "high", "n"]], digits=3)
+    show(f"score, a missing answer 0: {ends}; interval: 95%, by {by}, none from fewer than {MIN_CLUSTERS}")
+    found = {"score": mean[["mean", "low", "high", "n"]].to_dict()}
+    errors = settling.measure_errors(state, events, answers)
+    if not errors:
+        show("no Brier error: no probability was stated (probabilities = true in the agent's table)")
+        return found
+    told = f"agent {errors['agent']:.3f}, equal chances {errors['equal']:.3f}"
+    gap = report.write_difference(errors, 3)
+    show(f"Brier error (sum over options, 0 to 2), {errors['n']} questions: {told};")
+    show(f"equal chances minus agent {gap}: above 0 the agent is better")
+    return found | {"brier": errors}
 
 
 def show_beside(chances, events):

@@ -6,6 +6,7 @@ the case; which was taken for what, and which was not read, is said.
 """
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -106,12 +107,7 @@ def find_columns(table: pd.DataFrame, path: Path) -> dict[str, str]:
 
     Raises Problems where no column names the question, or says how it ended.
     """
-    by_name = {plain(column): column for column in table.columns}
-    found = {}
-    for what, names in (NAMES | FACTS).items():
-        column = next((by_name[name] for name in names.split() if name in by_name), None)
-        if column is not None and column not in found.values():
-            found[what] = column
+    found = match_columns(table.columns, NAMES | FACTS)
     is_answered = "probability" in found or ("agent" not in found and list_agents(table, found))
     if "outcome" not in found and "answer" in found and is_answered:
         found["outcome"] = found.pop("answer")
@@ -123,6 +119,21 @@ def find_columns(table: pd.DataFrame, path: Path) -> dict[str, str]:
     for what, said in wanted.items():
         if what not in found:
             raise Problems([describe_problem(path.name, None, what, f"{said}; there are {listed}")])
+    return found
+
+
+def match_columns(columns: Iterable[str], names: dict[str, str]) -> dict[str, str]:
+    """Return {what it is: column} for the columns whose names are known, the first name that is there.
+
+    >>> match_columns(["Question ID", "resolution", "my bot"], NAMES)
+    {'id': 'Question ID', 'outcome': 'resolution'}
+    """
+    by_name = {plain(column): column for column in columns}
+    found = {}
+    for what, words in names.items():
+        column = next((by_name[name] for name in words.split() if name in by_name), None)
+        if column is not None and column not in found.values():
+            found[what] = column
     return found
 
 

@@ -44,12 +44,14 @@ IDS = ("id", "session_id", "sample_id", "session")
 
 
 def read_options(given):
-    """Return {letter: text} of options: an object by letter, a list, or JSON of either. Raises ValueError.
+    """Return {letter: text} of options: an object by letter, a list, JSON of either, or A|B. Raises ValueError.
 
-    >>> read_options('["Yes", "No"]')
-    {'A': 'Yes', 'B': 'No'}
+    >>> read_options('["Yes", "No"]'), read_options("Yes|No")
+    ({'A': 'Yes', 'B': 'No'}, {'A': 'Yes', 'B': 'No'})
     """
-    given = parse_text(given, "options") if isinstance(given, str) else given
+    if isinstance(given, str):
+        is_plain = "|" in given and given.lstrip()[:1] not in ("[", "{")
+        given = [text.strip() for text in given.split("|")] if is_plain else parse_text(given, "options")
     given = list(given) if hasattr(given, "tolist") else given  # parquet's
     if isinstance(given, list) and len(given) <= len(LABELS):
         given = dict(zip(LABELS, given, strict=False))
@@ -99,7 +101,7 @@ TEXT = Annotated[
 Name = allow(ID, "an id of up to 100 letters, digits and . : _ -")
 Prompt = allow(TEXT, f"a text of up to {MAX_PROMPT:,} characters")
 End = allow(str, "a day or moment such as 2026-03-11", test=read_end)
-Options = allow(Any, "2 to 58 different texts by letter from A (a list, an object, JSON)", test=read_options)
+Options = allow(Any, "2 to 58 different texts by letter from A (Yes|No, a list, an object, JSON)", test=read_options)
 FIELDS = dict(id=Name, prompt=Prompt, end_time=End, level=one_of(*LEVELS), options=Options, kind=one_of(*KINDS))
 FIELDS |= dict(unit=Text, spread=Amount, venue=Name, cluster=Text, criteria=Text, price=Share, fetched_at=Moment)
 Row = form("id", "prompt", url=Text, question_set=Text, **FIELDS)
@@ -272,9 +274,13 @@ def build_events(batch, as_of):
         told = f"The question closes at {end}; it" if end else "It"
         told += " is settled by what is published by then."
         if "criteria" in row:
-            told = f"{row['criteria']} The question closes at {end}."
+            told = f"{row['criteria']} The question closes at {end}." if end else row["criteria"]
         event = {"event_id": row["id"], "paper": "futurex", "window": name_window(batch), "as_of": as_of}
-        event |= {"cluster_id": row.get("cluster"), "source_id": row.get("venue") or SOURCE_ID, "resolves_at": end}
+        event |= {
+            "cluster_id": row.get("cluster") or row["id"],
+            "source_id": row.get("venue") or SOURCE_ID,
+            "resolves_at": end,
+        }
         event |= {"prompt": row["prompt"].strip(), "options": dump_json(shape.options)}
         event |= {"kind": shape.kind, "k": shape.k, "unit": shape.unit, "is_synthetic": False}
         event["level"] = row.get("level") or assign_level(shape.kind, len(shape.options or ()), "low")

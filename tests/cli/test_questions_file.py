@@ -1,0 +1,115 @@
+"""SET=my_questions.csv: a file of questions, with or without answers, is a set for every command."""
+
+import json
+
+import pandas as pd
+import pytest
+
+from daybefore import events
+from daybefore.agents import registry
+from daybefore.commands.main import carry_out
+from helpers.sets import load_set
+
+HEAD = "Question ID,Title,Description,Resolution Criteria,Scheduled Close Time,Resolution\n"
+METACULUS = HEAD + "".join(
+    f"{4000 + n},Will river {n} freeze by March?,Background {n}.,By the gauge.,2026-03-{1 + n:02d},{word}\n"
+    for n, word in enumerate(["yes", "no"] * 6 + [""])
+)
+AGENT = """[{name}]
+model = "openai/mock-1"
+api_base = "{address}"
+probabilities = true
+"""
+
+
+@pytest.fixture
+def here(provider, tmp_path, monkeypatch):
+    """Two agents at a provider that says yes with 0.8; everything is written below a folder, which is worked in."""
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
+    monkeypatch.setenv("DAYBEFORE_SETS", "")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(registry, "OWN", tmp_path / "agents.toml")
+    agents = [AGENT.format(name=name, address=provider.address) for name in ("mine", "other")]
+    (tmp_path / "agents.toml").write_text("\n".join(agents))
+    provider.answer = lambda asked: {"content": "Probabilities: A=80%; B=20%\nFinal answer: \\boxed{A}"}
+    return provider
+
+
+def test_a_file_is_run_compared_viewed_and_drawn_with_brier_errors_of_several_models(here, tmp_path, capsys):
+    (tmp_path / "rivers.csv").write_text(METACULUS)
+    found = carry_out(["run", "--agent", "mine", "--agent", "other", "--set", "rivers.csv"])["agents"]
+    said = capsys.readouterr().out
+    assert "13 questions (13 single), 12 with an answer; columns: id = Question ID, outcome = Resolution, " in said
+    assert "prompt = Title" in said and {"base_rate", "random", "mine", "other"} <= set(found)
+    brier = [row for row in found["mine"]["scores"] if row["metric"] == "brier" and row["group"] == "all"]
+    assert brier[0]["mean"] == pytest.approx((2 * 0.04 + 2 * 0.64) / 2) and brier[0]["n"] == 12
+    assert "river 1 freeze" in here.asked[1]["messages"][-1]["content"] and "Yes" in str(here.asked[0])
+    n_asked = len(here.asked)
+    assert len(carry_out(["compare", "mine", "other", "--set", "rivers.csv"])["pairs"]) == 1
+    assert len(carry_out(["view", "--set", "rivers.csv"])["runs"]) == 6
+    drawn = carry_out(["figures", "--agents", "mine other", "--set", "rivers.csv"])["sets"]["rivers"]
+    assert "probabilities" in drawn["figures"] and drawn["refused"] == []
+    assert len(events("rivers.csv")) == 13 and len(here.asked) == n_asked, "what was asked is not asked again"
+
+
+def test_answers_come_later_and_the_moment_stays(here, tmp_path):
+    path = tmp_path / "mine.csv"
+    path.write_text("id,question,options\nq1,Will it rain?,Yes|No\nq2,Who wins?,Ann|Bob|Cy\n")
+    carry_out(["run", "--agent", "mine", "--set", str(path)])
+    first, n_asked = load_set("mine").events, len(here.asked)
+    assert [json.loads(cell) for cell in first["options"]] == [
+        {"A": "Yes", "B": "No"},
+        {"A": "Ann", "B": "Bob", "C": "Cy"},
+    ]
+    path.write_text("id,question,options,outcome\nq1,Will it rain?,Yes|No,Yes\nq2,Who wins?,Ann|Bob|Cy,Bob\n")
+    found = carry_out(["run", "--agent", "mine", "--set", str(path)])["agents"]["mine"]
+    assert load_set("mine").events["as_of"].tolist() == first["as_of"].tolist() and len(here.asked) == n_asked
+    assert found["n_scored"] == 2 and load_set("mine").answers["value"].tolist() == ['"A"', '"B"']
+
+
+def test_a_question_is_asked_as_of_its_own_moment(here, tmp_path):
+    (tmp_path / "past.csv").write_text("question,as_of\nWill it rain?,2026-02-01\n")
+    assert events("past.csv")["as_of"].tolist() == ["2026-02-01T00:00:00+08:00"]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("id,words\nq1,Will it rain?\n", "no column holds the questions' words; there are id, words; name it question"),
+        ("id,question\n", "holds no question"),
+        ("", "mine.csv cannot be read as .csv"),
+        (
+            "id,question,model,p,outcome\nq1,Will it?,x,0.3,1\n",
+            "column model: it holds agents' answers: make add FILE=",
+        ),
+        ("id,question,outcome\nq1,Will it rain?,perhaps\n", "mine.csv, row 1, answer: 'perhaps' is no "),
+        ("id,question,as_of\nq1,Will it?,soon\n", "mine.csv, row 1, as_of: 'soon' is no moment"),
+        ("id,question,options\nq1,Who?,Ann|Ann\n", "mine.csv, row 1, options: "),
+    ],
+)
+def test_a_wrong_file_is_one_sentence_and_nothing_is_kept(text, said, here, tmp_path):
+    (tmp_path / "mine.csv").write_text(text)
+    with pytest.raises(SystemExit) as ending:
+        carry_out(["run", "--agent", "mine", "--set", "mine.csv"])
+    assert said in str(ending.value)
+    assert not here.asked and not list((tmp_path / "out").rglob("events.csv.gz"))
+
+
+def test_a_file_that_is_not_there_and_a_name_that_is_taken_are_told(here, tmp_path):
+    with pytest.raises(SystemExit, match="there is no file none.csv"):
+        carry_out(["run", "--set", "none.csv"])
+    (tmp_path / "october-2016.csv").write_text("question\nWill it rain?\n")
+    with pytest.raises(SystemExit, match="there is a set october-2016 already; give october-2016.csv another name"):
+        carry_out(["run", "--set", "october-2016.csv"])
+
+
+def test_settling_prints_the_score_with_its_interval_and_brier_beside_equal_chances(here, tmp_path, capsys):
+    rows = pd.DataFrame({"id": [f"q{n}" for n in range(12)], "answer": ["Yes", "No", "Yes"] * 4})
+    rows.assign(prompt="Will it rain?", options="Yes|No").drop(columns="answer").to_csv(tmp_path / "q.csv", index=False)
+    rows.to_csv(tmp_path / "answers.csv", index=False)
+    carry_out(["week", "--agent", "mine", "--questions", "q.csv", "--out", "own"])
+    found = carry_out(["week", "--settle", "answers.csv", "--out", "own"])
+    said = capsys.readouterr().out
+    assert "score, a missing answer 0: 0.667 (0.354 to 0.980, n = 12); interval: 95%" in said
+    assert "12 questions: agent 0.480, equal chances 0.500;" in said
+    assert found["brier"]["difference"] == pytest.approx(0.02) and found["brier"]["low"] < 0 < found["brier"]["high"]

@@ -316,12 +316,11 @@ def describe_retry(path, run_ids):
 
 
 class Outcome(NamedTuple):
-    """What `run_set` did: results.json by agent, who was stopped, scores as text, the runs' ids, what comes next."""
+    """What `run_set` did: results.json by agent, who was stopped, scores as text, what comes next."""
 
     found: dict[str, dict[str, Any]]
     stops: list[str]
     text: str
-    run_ids: dict[str, str]
     hint: str
 
 
@@ -391,7 +390,7 @@ def run_set(
     hint = describe_retry(asked.path, [done.run_ids[name] for name in done.models if name in done.run_ids])
     if not hint and len(asked.events) < len(asked.whole) and not done.stops:
         hint = "a larger LIMIT, or none for all events, adds to this run; nothing is asked twice"
-    return Outcome(found, done.stops, text, done.run_ids, hint)
+    return Outcome(found, done.stops, text, hint)
 
 
 def end_part_way(command: str, found: dict[str, Any], stops: list[str]) -> dict[str, Any]:

@@ -39,7 +39,8 @@ from helpers.calendar import ZONE
 from helpers.faults import suggest
 from helpers.files import locate_output, parse_json
 from helpers.means import MIN_CLUSTERS, find_clusters, summarize_clustered
-from helpers.scores import CODE_SCORER, PAPER_SCORER
+from helpers.paired import compare_pairs
+from helpers.scores import CODE_SCORER, PAPER_SCORER, score_predictions
 from helpers.sets import keep_questions
 
 N_TOLD = 5
@@ -264,6 +265,25 @@ def show_table(table):
     show(table.to_string(index=False, na_rep="", float_format="{:.3f}".format))
 
 
+def measure_errors(state, events, answers):
+    """Return the paired means of a week's standing answers beside equal chances; {} where none stated a probability.
+
+    Brier errors of questions of one choice, summed over the options (0 to 2): {"n", "n_clusters", "agent", "equal"
+    (that of the same chance for each option), "difference" (equal minus agent), "low", "high"}.
+    """
+    scores = score_predictions(submission.build_predictions(state), answers, events)
+    kinds = events.set_index("event_id")["kind"]
+    rows = scores[scores["metric"].eq("brier") & scores["event_id"].map(kinds).eq("single")].dropna(subset="score")
+    if rows.empty:
+        return {}
+    n_options = events.set_index("event_id")["options"].map(parse_json, na_action="ignore").map(len, na_action="ignore")
+    matrix = pd.DataFrame({"agent": rows.set_index("event_id")["score"]})
+    matrix["equal"] = 1 - 1 / n_options.reindex(matrix.index).astype(float)
+    pair = compare_pairs(matrix[["equal", "agent"]], find_clusters(events)[0]).iloc[0]
+    means = {name: float(matrix[name].mean()) for name in matrix}
+    return means | {name: pair[name].item() for name in ("n", "n_clusters", "difference", "low", "high")}
+
+
 def show_errors(state, events, answers, rows):
     """Print the mean score with its interval, and the Brier error beside that of equal chances; returns these."""
     scored = rows.set_index("event_id")["score_imputed"].dropna().to_frame("score")
@@ -272,7 +292,7 @@ def show_errors(state, events, answers, rows):
     ends = report.write_interval(*mean[["mean", "low", "high", "n"]], digits=3)
     show(f"score, a missing answer 0: {ends}; interval: 95%, by {by}, none from fewer than {MIN_CLUSTERS}")
     found = {"score": mean[["mean", "low", "high", "n"]].to_dict()}
-    errors = settling.measure_errors(state, events, answers)
+    errors = measure_errors(state, events, answers)
     if not errors:
         show("no Brier error: no probability was stated (probabilities = true in the agent's table)")
         return found

@@ -16,8 +16,6 @@ from daybefore.models.grammars import make_schema
 from daybefore.replies.parse import parse_prediction
 from helpers.faults import Problems
 from helpers.files import dump_json, parse_json
-from helpers.means import find_clusters
-from helpers.paired import compare_pairs
 from helpers.papers import get_constant
 from helpers.scores import (
     CODE_SCORER,
@@ -113,25 +111,6 @@ def settle(state, events, answers, consult=None, scorer=None):
         ]
         rows.attrs["unjudged"] = unjudged
     return rows, tabulate(rows, events)
-
-
-def measure_errors(state, events, answers):
-    """Return the paired means of a week's standing answers beside equal chances; {} where none stated a probability.
-
-    Brier errors of questions of one choice, summed over the options (0 to 2): {"n", "n_clusters", "agent", "equal"
-    (that of the same chance for each option), "difference" (equal minus agent), "low", "high"}.
-    """
-    scores = score_predictions(build_predictions(state), answers, events)
-    kinds = events.set_index("event_id")["kind"]
-    rows = scores[scores["metric"].eq("brier") & scores["event_id"].map(kinds).eq("single")].dropna(subset="score")
-    if rows.empty:
-        return {}
-    n_options = events.set_index("event_id")["options"].map(parse_json, na_action="ignore").map(len, na_action="ignore")
-    matrix = pd.DataFrame({"agent": rows.set_index("event_id")["score"]})
-    matrix["equal"] = 1 - 1 / n_options.reindex(matrix.index).astype(float)
-    pair = compare_pairs(matrix[["equal", "agent"]], find_clusters(events)[0]).iloc[0]
-    means = {name: float(matrix[name].mean()) for name in matrix}
-    return means | {name: pair[name].item() for name in ("n", "n_clusters", "difference", "low", "high")}
 
 
 SCHEMA = make_schema(same={"type": "boolean"})

@@ -59,19 +59,11 @@ def test_a_ranks_deviation_is_the_binomial_bound():
         boards.simulate_ranks(table.assign(n_level1=np.nan), np.random.default_rng(0), n_draws=10)
 
 
-def test_each_verdict_is_reached_where_it_is_planted():
-    """Weeks of a planted mean: beyond the nominal share no wrong verdict, and the right one where it is large."""
-    rng = np.random.default_rng(7)
-    for n_weeks in (7, 20):
-        share = {}
-        for mean in (-3.0, 0.0, 3.0):
-            draws = rng.normal(mean, 1.5, (300, n_weeks))
-            rows = [boards_findings.state_weekly("x", 3, "it helps", pd.Series(draw)) for draw in draws]
-            share[mean] = pd.Series([row["verdict"] for row in rows]).value_counts(normalize=True)
-            assert all(np.isnan(row["low"]) == (n_weeks < 10) for row in rows)
-        assert share[3.0]["agrees"] > 0.9 and share[-3.0]["disagrees"] > 0.9
-        assert "disagrees" not in share[3.0] and "agrees" not in share[-3.0]
-        assert share[0.0]["inconclusive"] > 0.91  # 5% in the long run, 300 draws
+@pytest.mark.parametrize("n_weeks", [7, 20])
+def test_few_weeks_have_a_verdict_and_no_interval(n_weeks):
+    """Whether a verdict is right is played in a thousand worlds: tools/planted_verdicts.py."""
+    row = boards_findings.state_weekly("x", 3, "it helps", pd.Series(3.0 + np.arange(n_weeks)))
+    assert row["verdict"] == "agrees" and np.isnan(row["low"]) == (n_weeks < 10)
 
 
 def test_blocks_cover_the_mean_of_a_series_whose_neighbours_are_alike():

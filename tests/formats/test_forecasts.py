@@ -190,19 +190,17 @@ def test_three_files_make_a_set(out, tmp_path):
     assert load_set("three").rows()["correct"].tolist() == [1, 0]
 
 
-def invent_forecasts(n_questions=60, seed=7):
+NOISE = {"owl": 0.3, "fox": 0.4, "hedgehog": 0.5, "crow": 0.6, "mole": 0.7}
+
+
+def invent_forecasts(n=60, seed=7):
     """Return a csv of five agents and some yes/no questions, each agent noisier than the one before."""
     rng = np.random.default_rng(seed)
-    chance = rng.beta(0.8, 1.2, n_questions)
-    outcome = (rng.random(n_questions) < chance).astype(int)
-    lines = ["question_id,agent,probability,outcome,domain"]
-    for agent, noise in (("owl", 0.3), ("fox", 0.5), ("hedgehog", 0.9), ("crow", 1.3), ("mole", 2.0)):
-        logit = np.log(chance / (1 - chance)) + rng.normal(0, noise, n_questions)
-        stated = np.clip(1 / (1 + np.exp(-logit)), 0.01, 0.99)
-        for n in range(n_questions):
-            domain = ["politics", "sport", "economy"][n % 3]
-            lines.append(f"q{n:02d},{agent},{stated[n]:.3f},{outcome[n]},{domain}")
-    return "\n".join(lines) + "\n"
+    table = pd.DataFrame({"question_id": [f"q{at}" for at in range(n)], "outcome": rng.integers(0, 2, n)})
+    table["domain"] = np.resize(["politics", "sport", "economy"], n)
+    for agent, noise in NOISE.items():
+        table[agent] = np.clip(table["outcome"] + rng.normal(0, noise, n), 0.01, 0.99).round(3)
+    return table.melt(["question_id", "outcome", "domain"], None, "agent", "probability").to_csv(index=False)
 
 
 def test_a_strangers_file_stands_in_the_notebooks_of_real_agents(out, tmp_path):
@@ -215,7 +213,7 @@ def test_a_strangers_file_stands_in_the_notebooks_of_real_agents(out, tmp_path):
     assert {"02", "04", "05"} <= set(listed) and listed["04"]["question_set"] in ("stranger", found["folder"])
     loaded = load_set(found["folder"])
     rows = take_usual(loaded.need("a comparison of forecasters", "brier"))
-    assert sorted(rows["forecaster"].unique()) == ["crow", "fox", "hedgehog", "mole", "owl"] and len(rows) == 300
+    assert sorted(rows["forecaster"].unique()) == sorted(NOISE) and len(rows) == 300
     given = pd.read_csv(path)
     own = given.assign(brier=(given["outcome"] - given["probability"]) ** 2).groupby("agent")["brier"].mean()
     assert rows.groupby("forecaster")["brier"].mean().to_dict() == pytest.approx(own.to_dict())

@@ -48,6 +48,8 @@ def write_results(form, results):
     if form == "wide":
         return table.to_csv(index=False)
     rows = table.melt(["id", "outcome"], var_name="agent", value_name="probability")
+    if form == "percent":
+        rows["probability"] = rows["probability"].map("{}%".format)
     return rows.to_json(orient="records", lines=True) if form == "jsonl" else rows.to_csv(index=False)
 
 

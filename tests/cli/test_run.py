@@ -4,6 +4,7 @@ import json
 import re
 import subprocess
 import sys
+import time
 
 import pandas as pd
 import pytest
@@ -195,6 +196,23 @@ def test_after_two_kills_under_a_ceiling_the_sentence_that_refuses_says_what_goe
     found, replies = json.loads(path.read_text()), read_runs(tmp_path / STORE, "replies", [path.parent.name])
     billed = 26.4 + replies["cost_usd"].sum()
     assert found["cost_unanswered_usd"] == pytest.approx(26.4) and found["cost_usd"] == pytest.approx(billed)
+
+
+def test_replies_above_their_bound_that_were_under_way_stand_in_the_final_sum(mine, provider, capsys):
+    def bill(asked):
+        dear = len(provider.asked) > 1  # the first goes alone
+        time.sleep(dear)
+        usage = {"prompt_tokens": 50, "completion_tokens": 400_000 if dear else 8}
+        return {"usage": usage}
+
+    provider.answer = bill
+    with pytest.raises(SystemExit, match="3"):
+        mine("--ceiling=0.5", "--at-once=4", limit=12, usd_per_million={"input": 1, "output": 1})
+    told = capsys.readouterr().err
+    n_dear = len(provider.asked) - 1
+    assert n_dear == 4  # then one at a time, for which no room is left
+    cost = float(re.search(r"its replies cost ([\d.]+) USD in all", told)[1])
+    assert cost == pytest.approx(n_dear * 0.40005, rel=0.01)
 
 
 def test_at_its_ceiling_a_run_says_which_one_goes_on(mine, provider, capsys):

@@ -123,6 +123,25 @@ def reply_with(*contents):
     return answer
 
 
+def say(text):
+    """Return the messages of a request that says one thing."""
+    return [{"role": "user", "content": text}]
+
+
+def call_tools(**calls):
+    """Return a message that calls tools, by name, with their arguments."""
+    functions = [{"name": name, "arguments": json.dumps(given)} for name, given in calls.items()]
+    made = [{"id": f"call_{n}", "type": "function", "function": function} for n, function in enumerate(functions)]
+    return {"content": None, "tool_calls": made}
+
+
+def write_lines(path, *rows):
+    """Write a line of JSON a row, a text as it is; returns the path."""
+    lines = [row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) for row in rows]
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path
+
+
 PRICED = "openai/gpt-4o-mini"
 ENTRY = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
 """An agent of the mock provider, as agents.toml would have it."""

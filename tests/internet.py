@@ -18,10 +18,8 @@ import json
 import os
 import re
 import ssl
-import sys
 import threading
 import time
-import traceback
 from collections import Counter
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
@@ -49,15 +47,6 @@ class Asked(NamedTuple):
     body: bytes
     now: pd.Timestamp
     at: float
-
-
-class Fault(NamedTuple):
-    """What stands in place of the next `times` answers of a host under a path."""
-
-    name: str
-    host: str
-    path: str
-    settings: dict
 
 
 # --- faults: what is sent in place of an answer (status, headers, body as bytes) -------------------------------------
@@ -91,7 +80,6 @@ FAULTS = {
     "drip": drip,
     "closed": close,
     "charset": lie_about_charset,
-    "hang": lambda site, _, seconds=30.0: time.sleep(seconds),
     "bomb": lambda site, _: site.send_whole(200, {"content-encoding": "gzip"}, press_bomb()),
     "429": lambda site, _, retry_after=1: site.send_whole(429, {"retry-after": retry_after}, b"slow down"),
     "500": lambda site, _: site.send_whole(500, {}, b"oops"),
@@ -126,21 +114,18 @@ class Site(BaseHTTPRequestHandler):
         query = dict(parse_qsl(url.query, keep_blank_values=True))
         asked = Asked(self.command, host, url.path, query, headers, body, self.server.now, time.monotonic())
         self.server.asked.append(asked)
-        try:
-            status, headers, body = self.server.sites[host](asked)
-        except Exception:  # a fault of the test's own site: told to the client and on standard error
-            status, headers, body = 500, {}, traceback.format_exc()
-            print(body, file=sys.stderr)
+        status, headers, body = self.server.sites[host](asked)
         if not isinstance(body, str | bytes):
             headers, body = {"content-type": "application/json"} | headers, json.dumps(body)
         headers = {"content-type": "text/html; charset=utf-8"} | headers
         body = body.encode() if isinstance(body, str) else body
         if fault := self.server.take_fault(asked):
             self.close_connection = True
-            return FAULTS[fault.name](self, (status, headers, body), **fault.settings)
+            name, settings = fault
+            return FAULTS[name](self, (status, headers, body), **settings)
         self.send_whole(status, headers, body)
 
-    do_GET = do_POST = do_HEAD = do_PUT = answer
+    do_GET = do_POST = do_HEAD = answer
 
     def send_head(self, status, headers):
         self.send_response(status)
@@ -200,14 +185,15 @@ class Internet(Server):
     def plan(self, name, host, path="/", times=1, **settings):
         """Let a fault of FAULTS stand in place of a host's next answers to paths that start so; KeyError for none."""
         FAULTS[name], self.sites[host]
-        self.faults += [Fault(name, host, path, settings)] * times
+        self.faults += [(host, path, (name, settings))] * times
 
     def take_fault(self, asked):
-        """Return the next fault planned for a request and cross it out, or None."""
+        """Return (name, settings) of the next fault planned for a request and cross it out, or None."""
         with self.lock:
-            for i, fault in enumerate(self.faults):
-                if fault.host == asked.host and asked.path.startswith(fault.path):
-                    return self.faults.pop(i)
+            for i, (host, path, fault) in enumerate(self.faults):
+                if host == asked.host and asked.path.startswith(path):
+                    del self.faults[i]
+                    return fault
 
     def move(self, **delta):
         """Move the clock on, by days=7 or hours=3."""

@@ -4,7 +4,7 @@ import json
 import re
 
 import pytest
-from builders import AS_OF, make_event, reply_with
+from builders import AS_OF, call_tools, make_event, reply_with
 
 from daybefore.agents.prompted import forecast
 from daybefore.agents.prompts import describe_answer, fill_prompt
@@ -49,13 +49,6 @@ class World:
 
 def take(action, words=""):
     return json.dumps({"thought": "hm", "action": action, "input": words})
-
-
-def call(**calls):
-    """Return a message that calls tools, by name, with their arguments."""
-    functions = [{"name": name, "arguments": json.dumps(given)} for name, given in calls.items()]
-    made = [{"id": f"call_{n}", "type": "function", "function": function} for n, function in enumerate(functions)]
-    return {"content": None, "tool_calls": made}
 
 
 def list_steps(outcome):
@@ -108,7 +101,7 @@ def test_a_page_that_cannot_be_opened_is_said_to_be_so_and_the_question_goes_on(
 
 
 def test_a_model_calls_tools_until_it_answers(reach, provider):
-    provider.answer = reply_with(call(search={"query": "oil"}, open={"address": OIL.url, "about": "x"}), FINAL)
+    provider.answer = reply_with(call_tools(search={"query": "oil"}, open={"address": OIL.url, "about": "x"}), FINAL)
     world = World()
     outcome = forecast(ask_with_tools, reach(), make_event(), world)
     assert world.asked == [("search", "oil", AS_OF), ("open", OIL.url, AS_OF, "x")]
@@ -126,7 +119,7 @@ class Killed(BaseException):
 
 @pytest.mark.parametrize(("method", "replies"), [
     (ask_step_by_step, [take("search", "oil"), take("open", OIL.url), take("answer"), FINAL]),
-    (ask_with_tools, [call(search={"query": "oil"}), call(open={"address": OIL.url, "about": "x"}), FINAL]),
+    (ask_with_tools, [call_tools(search={"query": "oil"}), call_tools(open={"address": OIL.url, "about": "x"}), FINAL]),
 ])  # fmt: skip
 def test_a_killed_agent_of_many_steps_goes_on_from_its_recorded_requests(reach, provider, method, replies):
     provider.answer, world = reply_with(*replies), World()

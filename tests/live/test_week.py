@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from builders import write_lines
 from internet import open_internet
 from mock_provider import Server
 from serving import run_server
@@ -113,13 +114,9 @@ def ask(model, tmp_path, capsys):
     return call
 
 
-def write_rows(path, rows):
-    path.write_text("".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-
-
 def test_a_later_day_asks_again_and_revises_only_on_a_material_change(ask):
     rows, said, _ = make_week("a", n=18)
-    write_rows(ask.folder / "week.jsonl", rows)
+    write_lines(ask.folder / "week.jsonl", *rows)
     ask.model.answer = make_model(said)
     ask("--out", "week", now="2026-03-03T20:00:00+08:00")
     before = read_submission(ask.folder / "week")
@@ -139,7 +136,7 @@ def test_votes_of_five_samples_and_a_file_of_ones_own(ask):
         {"id": "-q1", "prompt": "Will the bridge open?", "options": ["Yes", "No"]},
         {"id": "q2", "prompt": "Length of the queue", "kind": "number", "unit": "m", "end_time": "2026-03-01"},
     ]
-    write_rows(ask.folder / "week.jsonl", rows)
+    write_lines(ask.folder / "week.jsonl", *rows)
     boxes = iter(["A", "B", "A", "A", "B"])
     ask.model.answer = lambda asked: {"content": f"\\boxed{{{next(boxes) if 'bridge' in str(asked) else 12.5}}}"}
     told = ask("--samples", "5", "--out", "own", "--at-once", "1", now="2026-03-04T10:00:00+08:00")
@@ -171,7 +168,7 @@ def test_a_week_is_asked_again_a_week_after_its_end(ask):
         {"id": "q1", "prompt": "Will the bridge open?", "options": ["Yes", "No"], "end_time": "2026-03-05"},
         {"id": "q2", "prompt": "Will the ferry sail?", "options": ["Yes", "No"], "end_time": "2026-03-09"},
     ]
-    write_rows(ask.folder / "week.jsonl", rows)
+    write_lines(ask.folder / "week.jsonl", *rows)
     ask.model.answer = lambda asked: {"content": "\\boxed{A}"}
     ask("--out", "own", now="2026-03-04T10:00:00+08:00")
     with pytest.raises(SystemExit, match="ended 7 days ago or earlier; the first is due at 2026-03-13 00:00 UTC"):
@@ -204,7 +201,7 @@ def test_questions_of_ones_own_are_asked_as_the_page_says(ask):
     ],
 )
 def test_a_wrong_setting_is_told_and_nothing_is_asked(ask, arguments, said):
-    write_rows(ask.folder / "week.jsonl", make_week("a", n=3)[0])
+    write_lines(ask.folder / "week.jsonl", *make_week("a", n=3)[0])
     more = [] if {"--questions", "--settle", "--from"} & set(arguments) else ["--questions", "week.jsonl"]
     with pytest.raises(SystemExit) as ending:
         ask(*arguments, *more)
@@ -213,7 +210,7 @@ def test_a_wrong_setting_is_told_and_nothing_is_asked(ask, arguments, said):
 
 def test_a_judge_looks_at_texts_that_were_not_matched(ask):
     rows = [{"id": name, "prompt": f"Who will win {name}?", "kind": "text", "level": 3} for name in ("q1", "q2", "q3")]
-    write_rows(ask.folder / "week.jsonl", rows)
+    write_lines(ask.folder / "week.jsonl", *rows)
     ask.model.answer = lambda asked: {"content": "\\boxed{The Fed}"}
     ask("--out", "own", now="2026-03-04T10:00:00+08:00")
     (ask.folder / "answers.csv").write_text("id,answer\nq1,Federal Reserve\nq2,The Fed\nq3,Bank of Japan\n")
@@ -229,13 +226,13 @@ def test_a_function_and_an_agent_that_searches_articles_are_asked(ask, monkeypat
     (ask.folder / "mine_week.py").write_text("def say(event, world):\n    return 'B' if event['options'] else None\n")
     more = 'method = "search_prompt"\n\n[half]\nagent = "mine_week:say"\n'
     write_agents(ask.folder, ask.model.address, more=more)
-    write_rows(ask.folder / "week.jsonl", make_week("a", n=3)[0])
+    write_lines(ask.folder / "week.jsonl", *make_week("a", n=3)[0])
     monkeypatch.syspath_prepend(str(ask.folder))
     now = "2026-03-04T10:00:00+08:00"
     (ask.folder / "press").mkdir()
     article = {"id": "1", "title": "Harbour", "text": "Ice grows in the harbour.", "published": "2026-03-03T08:00:00Z"}
     later = article | {"id": "2", "title": "Later harbour", "published": "2026-03-05T08:00:00Z"}
-    write_rows(ask.folder / "press/a.jsonl", [article, later])
+    write_lines(ask.folder / "press/a.jsonl", article, later)
     told = ask("--out", "both", "--agent", "half", "--articles", "press", now=now)
     assert "2 dated articles" in told
     assert list(read_submission(ask.folder / "both/half").values()) == ["No", "Drifters", "B"]
@@ -244,7 +241,7 @@ def test_a_function_and_an_agent_that_searches_articles_are_asked(ask, monkeypat
 
 
 def test_another_agents_folder_is_left_alone(ask):
-    write_rows(ask.folder / "week.jsonl", make_week("a", n=3)[0])
+    write_lines(ask.folder / "week.jsonl", *make_week("a", n=3)[0])
     write_agents(ask.folder, ask.model.address, "my_model", "other")
     now = "2026-03-04T10:00:00+08:00"
     ask("--out", "week", now=now)
@@ -263,7 +260,7 @@ def test_a_hub_that_is_away_is_told(ask, tmp_path, monkeypatch):
 
 def test_a_week_is_a_question_set_like_any_other(ask, tmp_path, capsys):
     rows, said, truths = make_week("a", n=18)
-    write_rows(ask.folder / "week.jsonl", rows)
+    write_lines(ask.folder / "week.jsonl", *rows)
     ask.model.answer = make_model(said)
     told = ask("--out", "week", now="2026-03-03T20:00:00+08:00")
     name = re.search(r"make view SET=(ask\w+)", told)[1]
@@ -274,7 +271,7 @@ def test_a_week_is_a_question_set_like_any_other(ask, tmp_path, capsys):
     with pytest.raises(SystemExit, match="daybefore report: no scored event is left"):
         main(["report", "my_model", "--set", name])
     assert load_scores(name).scores["score"].isna().all(), "nothing is settled yet"
-    write_rows(ask.folder / "answers.jsonl", [{"id": row["id"], "answer": truths[row["id"]][1]} for row in rows])
+    write_lines(ask.folder / "answers.jsonl", *[{"id": row["id"], "answer": truths[row["id"]][1]} for row in rows])
     main(["week", "--out", "week", "--settle", "answers.jsonl"])
     scored = load_scores(name)
     assert scored.scores["score"].notna().sum() > 10 and set(scored.runs["agent_id"]) == {"my_model"}

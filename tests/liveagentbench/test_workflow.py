@@ -5,7 +5,7 @@ from contextlib import nullcontext
 
 import pandas as pd
 import pytest
-from builders import needs_sandbox
+from builders import needs_sandbox, write_lines
 from public import spdg_questions
 
 from daybefore.models.judges import Verdict
@@ -28,11 +28,6 @@ def made(questions):
     tasks, answers = load_taskset()
     truths = list_truths(answers)
     return tasks, load_cases(questions, tasks, answers), truths
-
-
-def write_lines(path, *rows):
-    path.write_text("".join((row if isinstance(row, str) else json.dumps(row)) + "\n" for row in rows))
-    return path
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from functools import partial
 from urllib.parse import quote
 
 import pytest
-from builders import ENTRY, KEY, PRICED, scan
+from builders import ENTRY, KEY, PRICED, say, scan
 from faults.lying import DEADLINE_S, ENDS, N_REQUESTS
 from mock_provider import CONTENT
 
@@ -22,10 +22,6 @@ from daybefore.models.secrets import hide_secrets, redact
 from daybefore.store import ACCIDENTS
 
 MODEL = "openai/mock-1"
-
-
-def say(text):
-    return [{"role": "user", "content": text}]
 
 
 @pytest.fixture

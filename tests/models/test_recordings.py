@@ -10,6 +10,7 @@ from contextlib import closing
 from multiprocessing import get_context
 
 import pytest
+from builders import say
 
 from daybefore.models.costs import describe_cut
 from daybefore.models.files import MODELS, name_model
@@ -33,10 +34,6 @@ def reach(provider):
     return lambda **settings: open_door(
         "mock", live=True, connection={"api_base": provider.address}, deadline_s=60, **settings
     )
-
-
-def say(text):
-    return [{"role": "user", "content": text}]
 
 
 def make(key, **columns):

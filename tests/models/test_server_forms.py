@@ -6,7 +6,7 @@ import re
 
 import httpx
 import pytest
-from builders import PRICED
+from builders import PRICED, say
 from mock_provider import CONTENT, read_form, send, write_body
 
 from daybefore.models.failures import LlmError
@@ -15,10 +15,6 @@ from daybefore.models.llm import ask, wants_stream
 from daybefore.models.transport import check_proxies
 
 MODEL = "openai/mock-1"
-
-
-def say(text):
-    return [{"role": "user", "content": text}]
 
 
 # --- an error inside a 200 -------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ import os
 
 import pandas as pd
 import pytest
+from builders import write_lines
 
 from helpers import papers
 from helpers.files import ROOT
@@ -26,11 +27,6 @@ RECORD = {
     "manifest": [],
     "metadata": {"source": "bench", "criteria": "what the board shows", "asked": [["Bench 6", 53.7]]},
 }
-
-
-def write_lines(path, *records):
-    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
-    return path
 
 
 @pytest.mark.parametrize(

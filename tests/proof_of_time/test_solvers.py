@@ -4,7 +4,7 @@ import hashlib
 import json
 
 import pytest
-from builders import make_event, needs_sandbox, reply_with
+from builders import call_tools, make_event, needs_sandbox, reply_with
 
 from daybefore.agents.box import Limits
 from daybefore.models.recordings import has_news
@@ -14,12 +14,6 @@ from studies.proof_of_time.solvers import LOOK_GRAMMAR, TURN_GRAMMAR, Evidence, 
 
 FINAL = r"Final answer: \boxed{A}"
 SCORES = b"paper,citations\nA,12\nB,7\n"
-
-
-def call(name, **arguments):
-    """Return a message that calls one tool."""
-    function = {"name": name, "arguments": json.dumps(arguments)}
-    return {"content": None, "tool_calls": [{"id": "call_1", "type": "function", "function": function}]}
 
 
 @pytest.fixture
@@ -41,9 +35,9 @@ def read_count(outcome):
 def test_it_works_at_the_desk_until_it_answers_and_replays_without_a_sandbox(reach, provider, evidence, monkeypatch):
     needs_sandbox()
     provider.answer = reply_with(
-        call("bash", script="sort -t, -k2 -nr /evidence/scores.csv | head -1 > best; cat best"),
-        call("python", program="print(open('best').read()[0] * 2)"),
-        call("editor", command="view", path="best"),
+        call_tools(bash={"script": "sort -t, -k2 -nr /evidence/scores.csv | head -1 > best; cat best"}),
+        call_tools(python={"program": "print(open('best').read()[0] * 2)"}),
+        call_tools(editor={"command": "view", "path": "best"}),
         {"content": FINAL},
     )
     client = reach()
@@ -64,7 +58,7 @@ def test_it_works_at_the_desk_until_it_answers_and_replays_without_a_sandbox(rea
 @pytest.mark.parametrize(("limit", "n_messages", "n_turns"), [(30, 30, 14), (15, 15, 7)])
 def test_an_agent_that_never_answers_ends_at_its_limit(reach, provider, evidence, limit, n_messages, n_turns):
     needs_sandbox()
-    provider.answer = lambda asked: call("bash", script="echo on")
+    provider.answer = lambda asked: call_tools(bash={"script": "echo on"})
     outcome = solve(reach(), make_event(), evidence, method="structured", limit=limit)
     assert outcome["status"] == "message_limit" and outcome["prediction"] == {"value": None}
     assert f"the limit of {limit} messages" in outcome["reason"] == outcome["trace"][-1]["error"]
@@ -78,7 +72,9 @@ def test_of_an_instance_whose_words_may_not_be_passed_on_calls_stay_in_the_store
     script, final = "cat /evidence/scores.csv", {"content": f"The abstract persuades: {FINAL}"}
     look = {"thought": "", "action": "bash", "input": script}
     turns = [json.dumps(look), json.dumps(look | {"action": "answer", "input": ""})]
-    provider.answer = reply_with(*(turns if is_local else [call("bash", script=script) | {"content": "prose"}]), final)
+    provider.answer = reply_with(
+        *(turns if is_local else [call_tools(bash={"script": script}) | {"content": "prose"}]), final
+    )
     client, event = reach(is_local=is_local), make_event() | {"keeps": "values"}
     outcome = solve(client, event, evidence, method="agentic")
     assert outcome["prediction"]["value"] == "A" and len(list_tools(outcome)) == 1

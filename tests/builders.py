@@ -253,6 +253,14 @@ def store_run(path, run_id, predictions, reply=(), steps=(), **about):
         save_questions(store, batch)
 
 
+def take_like(tables, wanted):
+    """Return of some tables the columns that `wanted` has ({table: {column: values}}); a blank is None."""
+    return {
+        name: {column: [None if pd.isna(cell) else cell for cell in tables[name][column]] for column in columns}
+        for name, columns in wanted.items()
+    }
+
+
 def read_long_texts(test, name):
     """Return {name: text} of a table of long texts beside a test; a part is (text, how often)."""
     return {row["name"]: "".join(repeat(*part) for part in row["parts"]) for row in read_cases(test, name)}

@@ -1,43 +1,31 @@
 """Companies' figures beside the analysts' consensus: FutureX's form, a reader's own csv, a run."""
 
 import json
+from pathlib import Path
 
 import pytest
+from builders import take_like
 
 from daybefore import windows
 from daybefore.commands.main import carry_out
 from daybefore.formats.earnings import build_events, read_earnings
 
-PROMPT = 'You forecast. The event to be predicted: "2025-07-24 (GMT+8), What will be {who}?"\n   IMPORTANT: a box.'
+GIVEN = json.loads(Path(__file__).with_name("earnings.json").read_text(encoding="utf-8"))
 
 
-def make_rows(**changes):
-    rows = [
-        {"id": "a1", "prompt": PROMPT.format(who="Harbour Ltd's revenue"), "ground_truth": "1000", "Std": 60.0},
-        {"id": "a2", "prompt": PROMPT.format(who="Harbour Ltd's EPS"), "ground_truth": "2.0", "Std": None},
-        {"id": "a3", "prompt": "What will be Quarry's earnings per share?", "ground_truth": None},
-    ]
-    for row, consensus in zip(rows, ("950.0000", "1.5", ""), strict=True):
-        row |= {"end_time": "2025-07-24 (GMT+8)", "level": 3, "additional values": consensus}
-    rows[0] |= changes
-    return rows
+def write(folder, **changes):
+    first, *others = GIVEN["rows"]
+    (folder / "mine.json").write_text(json.dumps([first | changes, *others]))
+    return folder / "mine.json"
 
 
 def test_both_metrics_are_read_with_consensus_truth_and_moment(tmp_path):
-    (tmp_path / "mine.json").write_text(json.dumps(make_rows()))
-    events, answers, consensus = build_events(read_earnings(tmp_path / "mine.json"))
-    assert events["prompt"][0] == "2025-07-24 (GMT+8), What will be Harbour Ltd's revenue?", "the question alone"
-    assert events["unit"].tolist() == ["US dollars", *["US dollars a share"] * 2]
-    assert set(events["as_of"]) == {"2025-07-17T00:00:00+08:00"}, "a week before"
-    assert events["cluster_id"].nunique() == 2, "a company is one case"
-    assert answers["event_id"].tolist() == ["earnings-a1", "earnings-a2"], "what is not out yet has no answer"
-    assert answers["spread"].fillna(-1).tolist() == [60.0, -1.0] and answers["spread_rule"].fillna("").tolist() == [
-        "file",
-        "",
-    ]
-    assert consensus["consensus"].fillna(-1).tolist() == [950.0, 1.5, -1.0]
-    assert consensus["metric"].tolist() == ["revenue", "eps", "eps"]
-    assert not events.astype(str).apply(lambda column: column.str.contains("950")).any().any(), "no prompt shows it"
+    """The question alone is asked, a week before; what is not out yet has no answer."""
+    made = build_events(read_earnings(write(tmp_path)))
+    tables = dict(zip(("events", "answers", "consensus"), made, strict=True))
+    assert take_like(tables, GIVEN["tables"]) == GIVEN["tables"]
+    assert tables["events"]["cluster_id"].nunique() == 2, "a company is one case"
+    assert "950" not in tables["events"].to_csv(), "no prompt shows it"
 
 
 @pytest.mark.parametrize(
@@ -50,9 +38,8 @@ def test_both_metrics_are_read_with_consensus_truth_and_moment(tmp_path):
     ],
 )
 def test_a_row_that_cannot_be_asked_is_refused_by_its_place(changes, sentence, tmp_path):
-    (tmp_path / "mine.json").write_text(json.dumps(make_rows(**changes)))
     with pytest.raises(ValueError, match=f"mine.json, row .*{sentence}"):
-        read_earnings(tmp_path / "mine.json")
+        read_earnings(write(tmp_path, **changes))
 
 
 def test_a_csv_of_ones_own_runs_beside_the_consensus(provider, tmp_path, monkeypatch, capsys):

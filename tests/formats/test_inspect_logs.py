@@ -5,7 +5,7 @@ import struct
 from pathlib import Path
 
 import pytest
-from builders import hold_memory
+from builders import hold_memory, take_like
 
 from daybefore.formats import inspect_logs
 
@@ -28,18 +28,7 @@ def write_log(path, sample=SAMPLE, header=HEADER, compression=zipfile.ZIP_DEFLAT
 
 def test_a_log_becomes_our_tables(tmp_path):
     log = inspect_logs.read_log(write_log(tmp_path / "a.eval"))
-    run, reply = log.runs.iloc[0], log.replies.iloc[0]
-    assert run[["run_id", "message_limit", "n_tokens", "status"]].tolist() == ["T1", 30, 12, "complete"]
-    assert reply[["event_id", "status", "reply", "n_cached_tokens"]].tolist() == ["awards-s1", "ok", "Main", 4]
-    assert log.traces["step_type"].tolist() == ["prompt", "prompt", "model", "tool", "model", "count", "answer"]
-    tool = log.traces.iloc[3]
-    assert (tool["tool"], json.loads(tool["arguments"]), tool["error"]) == ("bash", {"cmd": "ls"}, "timeout")
-    assert log.traces["content"][2] == "I look." and log.traces["content"][4] == "Main"
-    assert log.traces["n_input_tokens"][2] == 10 and set(log.traces["sandbox_backend"]) == {"docker"}
-    told = json.loads(log.traces["content"][5])
-    assert told["n_messages"] == 5 and told["n_turns"] == 2
-    assert log.scores["score"].tolist() == [0.0] and log.answers["value"].tolist() == ['"Best"']
-    assert log.predictions["value"].tolist() == ['"Main"']
+    assert take_like(log._asdict(), LOG["tables"]) == LOG["tables"]
 
 
 def test_logs_of_several_runs_join_and_one_run_twice_is_refused(tmp_path):

@@ -25,16 +25,18 @@ def test_kappa_is_the_librarys():
     assert compute_kappa(tables) == pytest.approx([ours, cohen_kappa_score(read[:30], made[:30])])
 
 
-def test_who_flags_none_has_few_cases_or_wrote_the_rule_is_not_told_to_be_fit():
+def test_a_judge_is_fit_by_enough_cases_and_labels_of_another_and_unfit_by_chance():
     """Whether a verdict is right is played in a thousand worlds: tools/planted_verdicts.py."""
     rng = np.random.default_rng(5)
     truth = rng.random(60) < 0.5
-    good, few = truth.tolist(), MIN_CASES - 1
-    never = [False] * 60
-    for flags, n, is_fresh in ((good, 60, True), (never, 60, True), (good, few, True), (good, 60, False)):
-        row = measure_judge(flags[:n], truth[:n], rng, 200, is_rule=True, is_fresh=is_fresh)
-        assert row["verdict"] == ("fit" if flags is good and n == 60 and is_fresh else "inconclusive")
-        assert row["kappa"] == (0 if flags is never else 1)
+
+    def judge(flags, n=60, is_fresh=True):
+        row = measure_judge(list(flags[:n]), truth[:n], rng, 200, is_rule=True, is_fresh=is_fresh)
+        return row["verdict"], round(row["kappa"], 1)
+
+    assert judge(truth) == ("fit", 1) and judge(rng.random(60) < 0.5)[0] == "unfit"
+    assert judge(truth, n=MIN_CASES - 1) == judge(truth, is_fresh=False) == ("inconclusive", 1)
+    assert judge(np.zeros(60, bool)) == ("inconclusive", 0), "kappa of one who flags none is 0 in every draw"
 
 
 def test_agreement_is_that_of_scikit_learn_and_scipy():

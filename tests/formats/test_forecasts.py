@@ -192,6 +192,17 @@ def test_three_files_make_a_set(out, tmp_path):
     assert load_set("three").rows()["correct"].tolist() == [1, 0]
 
 
+def test_a_log_without_an_answer_is_refused(out, tmp_path):
+    from test_inspect_logs import SAMPLE, write_log
+
+    path = write_log(
+        tmp_path / "a.eval", sample=SAMPLE | {"error": {"message": "ConnectionError(no host)"}, "limit": None}
+    )
+    with pytest.raises(SystemExit, match=r"none of its 1 samples has an answer \(ConnectionError\); run it again"):
+        carry_out(["add", str(path), "--name", "logs"])
+    assert "logs" not in list_folders()
+
+
 NOISE = {"owl": 0.3, "fox": 0.4, "hedgehog": 0.5, "crow": 0.6, "mole": 0.7}
 
 

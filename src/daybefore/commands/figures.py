@@ -144,7 +144,7 @@ def draw_set(names, one, folder):
         notes += [f"{name}: Proof of Time's accuracy by message limit is not drawn before {command}"] * (not trials)
     sections = {"Leaderboard": ([*notes, report.LEGEND], board)} | sections
     sections |= {"Not drawn": (refused, None)} if refused else {}
-    shown = f"{len(names)} runs" if len(names) > MANY_NAMES else ", ".join(names)
+    shown = f"{len(names)} runs" if len(names) > MANY_NAMES else ("; " if "," in str(names[0]) else ", ").join(names)
     title, page = f"{shown} on {one.name}", {"files": ["leaderboard.md", "leaderboard.csv"]}
     drawn, page, _ = report.write_page(folder, title, sections, markdown="leaderboard.md", **page)
     show(f"{title}: {len(drawn)} figure{'s' * (len(drawn) != 1)}; open in a browser:\n{page}")

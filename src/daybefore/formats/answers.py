@@ -56,7 +56,7 @@ def build_set(rows: pd.DataFrame, notes: list[str], filled: float | None, keeps_
     if "level" in rows and tables["events"]["level"].isna().any():
         notes = [*notes, "a level is a number from 1 to 4; other levels are left blank"]
     n_open = int(outcomes.isna().sum())
-    agents = ", ".join(runs["agent_id"])
+    agents = ("; " if runs["agent_id"].str.contains(",").any() else ", ").join(runs["agent_id"])
     kept = f"{len(outcomes)} questions ({n_open} without an outcome yet), {len(runs)} agents: {agents}"
     unit = "cluster" if "cluster" in rows else "question"
     return Understood(tables, [*notes, kept, f"intervals are clustered by {unit}"])

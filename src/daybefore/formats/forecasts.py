@@ -12,7 +12,7 @@ from daybefore.formats import inspect_logs
 from daybefore.formats.answers import Understood, build_set
 from daybefore.formats.columns import read_file
 from daybefore.formats.folder import FILES, read_folder
-from helpers.faults import Problems
+from helpers.faults import Problems, raise_all
 from helpers.files import dump_json, parse_json
 
 FORMS = (".csv", ".jsonl", ".eval", ".ndjson")
@@ -129,6 +129,7 @@ def is_unspread(answers: pd.DataFrame) -> pd.Series:
 def read_logs(paths: list[Path]) -> Understood:
     """Return the set of some logs of inspect_ai: a run each, scored by equality of letters, else by its own scorer."""
     log = inspect_logs.read_logs(paths)
+    raise_all(find_unanswered(log))
     targets = log.answers.drop_duplicates("event_id").set_index("event_id")["value"]
     is_letter = targets.astype(str).str.fullmatch(r'"[A-Z]"').all()
     ids = list(targets.index)
@@ -153,3 +154,14 @@ def read_logs(paths: list[Path]) -> Understood:
     names = ", ".join(dict.fromkeys(runs["agent_id"]))
     notes = [f"{len(paths)} logs of inspect_ai: {len(ids)} samples, {len(runs)} runs: {names}; {rule}"]
     return Understood(tables, notes)
+
+
+def find_unanswered(log: inspect_logs.Log) -> list[str]:
+    """Return a sentence on each run of some logs in which no sample has an answer, with what it met first."""
+    found = []
+    for (run_id, agent), part in log.predictions.groupby(["run_id", "agent_id"], sort=False):
+        if part["status"].ne("ok").all():
+            why = str(part["reason"].iloc[0]).split("(")[0][:80]
+            text = "none of its {} samples has an answer ({}); run it again, or leave its log out"
+            found.append(f"{run_id} of {agent}: {text.format(len(part), why)}")
+    return found

@@ -207,3 +207,12 @@ def test_an_installed_package_works_on_the_checkout_that_is_named_or_worked_in(e
     root, source, n_papers = named.stdout.split()
     assert named.stdout == found.stdout and (root, int(n_papers)) == (str(ROOT), 4)
     assert source.startswith(str(elsewhere)), "the code is the installed one"
+
+
+def test_git_ignores_where_commands_write_what_their_users_ask():
+    code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src/daybefore/commands").glob("*.py"))
+    places = set(re.findall(r'locate_output\(f"(data/\w+|results)/\{', code))
+    assert {"data/planted", "data/moments", "data/sites", "data/weeks"} <= places
+    for place in sorted(places - {"data/runs"}):  # there results.json and the like are named one by one
+        done = subprocess.run(["git", "check-ignore", "-q", f"{place}/mine/answers.csv"], cwd=ROOT, check=False)
+        assert done.returncode == 0, place

@@ -2,11 +2,13 @@
 
 import json
 import re
+from pathlib import Path
 
 import pandas as pd
 import pytest
 from builders import make_entry
 
+from daybefore.commands import compare
 from daybefore.commands.main import carry_out
 from daybefore.scoring.runs import find_run, list_runs, load_twice
 from daybefore.store import read_runs
@@ -117,6 +119,16 @@ def test_of_no_graph_recall_is_0_and_a_question_without_a_reply_is_counted(ask, 
     assert 0 < recall["n"] <= 5 and sum(row["n"] for row in mine["missing"]) == 6 - n
 
 
+def test_a_comparison_shows_what_right_and_wrong_forecasts_rest_on(ask, provider):
+    ask("--condition", "causal")
+    found = compare.main(["mine", "walk"], "L")
+    board = Path(found["files"][1]).read_text()
+    assert "WorldReasoner: right and wrong forecasts (Tables 4, 10)" in board
+    part = board.split("(Tables 4, 10)")[1]
+    assert "| agent | metric | right | wrong | gap (95%) | n |" in part and "| mine | " in part
+    assert "| walk | " not in part, "a rule submits no graph"
+
+
 def test_questions_are_asked_a_second_time_after_their_end(ask, provider):
     first = ask()["mine"]
     later = ask("--days-after", "7")["mine"]
@@ -127,7 +139,8 @@ def test_questions_are_asked_a_second_time_after_their_end(ask, provider):
     mine, is_later = asked["agent_id"] == "mine", asked["run_id"] == later["run_id"]
     assert set(gaps[mine & is_later]) == {pd.Timedelta(days=7)} and (gaps[mine & ~is_later] < pd.Timedelta(0)).all()
     assert not (gaps[~mine] > pd.Timedelta(0)).any(), "no baseline is asked what it could look up"
-    tables = load_twice(["mine"], "L", 7)
+    tables, lacking = load_twice(["mine", "absent"], "L", 7)
+    assert lacking == {"absent": "absent was not asked on long yet: make run AGENT=absent SET=long"}
     assert [len(table) for table in tables] == [6, 6]
     with pytest.raises(ValueError, match='mine was not asked a second time: .* ARGS="--days-after 3"'):
         load_twice(["mine"], "L", 3)

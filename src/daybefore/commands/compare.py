@@ -8,6 +8,7 @@ import shlex
 
 from daybefore.agents.asked import fill_asked
 from daybefore.commands import report
+from daybefore.commands.graphs import compare_graphs
 from daybefore.commands.main import show
 from daybefore.scoring.runs import find_run, list_runs, read_predictions
 from daybefore.scoring.two_way import compare_adjusted, fit_two_way, tabulate_adjusted
@@ -182,6 +183,7 @@ def main(names=(), window="A", out=None, adjust=False, explain=False):
     files = ["leaderboard.md", "leaderboard.csv", "pairs.csv"]
     title = " and ".join(run.label for run in runs) if len(runs) < 4 else f"{len(runs)} runs"
     sections = {"Leaderboard": (notes, texts), "Pairs": (legend, tabulate_pairs(pairs))}
+    sections |= compare_graphs(runs, events, answers)
     written = {"files": files, "markdown": "leaderboard.md"}
     page = report.write_page(folder, f"{title} on {question_set.name}", sections, **written)[1]
     printed = [report.write_table(table.set_index(table.columns[0]), explain) for _, table in sections.values()]

@@ -131,7 +131,7 @@ def draw_set(names, one, folder):
         f"{path.stem} is {found.extent}: {found.why}" for path, found in zip(chosen, ran, strict=True) if found.why
     ]
     for path, found in zip(chosen, ran, strict=True):
-        notes += [f"{path.stem}: {line}" for line in found.said]
+        notes += [f"{path.stem}: {line}" for line in found.said if any(str(name) in line for name in names)]
         if found.others:
             notes.append(
                 f"{path.stem} also draws what does not depend on them; see figures/: {', '.join(found.others)}"

@@ -3,24 +3,22 @@
 Every number is another room's: this module chooses what a run allows and says in a sentence what it does not.
 """
 
-from functools import partial
-
 import pandas as pd
 
 from daybefore.commands import report
 from daybefore.commands.compare import add_baselines
 from daybefore.commands.conditions import KINDS, describe_facts, refer_to_cards, tell_prices
+from daybefore.commands.graphs import TABLES, tell_graphs, write_mean
 from daybefore.commands.main import show
 from daybefore.commands.results import average_kept, count_missing, describe_mean, find_leaks
 from daybefore.models.costs import write_usd
-from daybefore.models.embeddings import embed_texts, fetch_embedder
 from daybefore.scoring.calibration import bin_chances, list_chances
 from daybefore.scoring.runs import find_run, list_runs, read_predictions, read_rows
 from daybefore.windows import PRICED, read_window
 from helpers.means import MIN_CLUSTERS, find_clusters, measure_share, tabulate_groups
 from helpers.question_sets import find_set
 from helpers.scores import score_predictions, select_headline
-from studies.worldreasoner.own_runs import judge_graphs, judge_runs
+from studies.worldreasoner.own_runs import judge_runs
 
 INCONCLUSIVE = f"without an interval: inconclusive, of fewer than {MIN_CLUSTERS} clusters or where nothing varies"
 MANY_STEPS = 10
@@ -31,7 +29,6 @@ AXES = {
     "recall": "No key-event recall: the agent is asked for no graph.",
 }
 """An axis of WorldReasoner -> what is said where a run has none of it."""
-TABLES = ("runs", "predictions", "replies", "traces")
 
 
 def main(run, window=None, out=None, semantic=False):
@@ -81,12 +78,6 @@ def report_run(run, every, semantic=False):
     }, events
 
 
-def write_mean(row):
-    """Return a row of means (mean, low, high) as text with its interval, or that none is due."""
-    ends = (row[name] for name in ("mean", "low", "high"))
-    return "none is due" if pd.isna(row["mean"]) else report.write_interval(*ends, digits=3)
-
-
 def list_means(table, label, *, is_imputed=False):
     """Return rows of `means.tabulate_groups` as texts: mean with 95% interval, n, clusters; coverage but of imputed."""
     rows = table.to_dict("records")
@@ -131,54 +122,6 @@ def tell_worldreasoner(run, events, answers, tables):
     notes += [lacks for axis, lacks in AXES.items() if not names.str.startswith(axis).any()]
     axes = names.where(rows["group"] == "all", names + " " + rows["group"])
     return notes, list_means(rows.assign(group=axes), "axis")
-
-
-def tell_graphs(run, events, answers, tables, semantic=False):
-    """Return {title: (sentences, table)} of what a run's graphs and sources say beside WorldReasoner's means.
-
-    Right against wrong forecasts (Tables 4, 10), key-event recall by matcher (Table 12), and where the set has prices
-    what the graph recovers of events that the market followed (Table 11). Nothing on a set without references.
-    """
-    if run.window not in KINDS:
-        return {}
-    embed, prices = None, PRICED[run.window]()[2] if run.window in PRICED else None
-    references = refer_to_cards(tables["traces"]) if run.window == "W" else {}
-    notes = ["Key events by meaning: not asked for (--semantic; it fetches a model of 91 MB once)."]
-    if semantic:
-        path, notes = fetch_embedder(), ["By meaning: all-MiniLM-L6-v2, cosine from 0.55 on, at most 7 days apart."]
-        embed = partial(embed_texts, path=path)
-    try:
-        found = judge_graphs(events, answers, tables, references, prices, embed)
-    except ValueError as error:
-        notes = [f"Key events by meaning: not computed, {error}."]
-        found = judge_graphs(events, answers, tables, references, prices)
-    told = {}
-    if "split" in found:
-        shown = pd.DataFrame({"metric": found["split"]["metric"]})
-        for name in ("right", "wrong"):
-            shown[name] = [report.write_interval(value, digits=3) for value in found["split"][name]]
-        gaps = found["split"].rename(columns={"gap": "difference"}).to_dict("records")
-        shown["gap (95%)"] = [report.write_difference(row, 3) if pd.notna(row["difference"]) else "-" for row in gaps]
-        shown["n"] = found["split"]["n"].astype(str)
-        what = "Means over right and over wrong forecasts; the gap is right minus wrong, clustered."
-        told["WorldReasoner: right and wrong forecasts (Tables 4, 10)"] = ([what], shown)
-    if "recall" in found:
-        table = found["recall"]
-        shown = pd.DataFrame({"matcher": table["matcher"]})
-        shown["key-event recall (95%)"] = [write_mean(row) for row in table.to_dict("records")]
-        shown["n"] = table["n"].astype(int).astype(str)
-        told["WorldReasoner: key events by matcher (Table 12)"] = (notes, shown)
-    if "market" in found:
-        table = found["market"]
-        shown = table[["events", "measure"]].assign(mean=[write_mean(row) for row in table.to_dict("records")])
-        shown["n"] = table["n"].astype(str)
-        shown["matched"] = [f"{a} of {b} events" for a, b in table[["n_matched", "n_aligned"]].to_numpy()]
-        what = "Events of the reference around which the price moved their way, that the run's graph names (G.3.1)."
-        told["WorldReasoner: events that the market followed (Table 11)"] = ([what], shown)
-    elif "recall" in found:
-        lacks = "no question of the run has a graph, prices and a reference event"
-        told["WorldReasoner: events that the market followed (Table 11)"] = ([f"Not computed: {lacks}."], None)
-    return told
 
 
 def tell_steps(rows, clusters, tables):

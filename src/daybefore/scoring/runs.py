@@ -238,24 +238,28 @@ def find_run(every, name, window=None):
 
 
 def load_twice(agents, window, days_after):
-    """Return (first, second): predictions of agents on a window's questions, as asked and so many days after the end.
+    """Return ((first, second), lacking): predictions of agents as asked, and so many days after the end.
 
-    Of each agent its newest run of either kind. Raises ValueError, with the command, for one that was not asked twice.
+    Of each agent its newest run of either kind. `lacking` says by name why an agent has none: a sentence with the
+    command. Raises ValueError with the first of these where no agent was asked twice.
     """
     every = [run for run in list_local() if run.window == window]
-    first, second = [], []
+    first, second, lacking = [], [], {}
     for name in agents:
         own = [run for run in every if run.agent_id == name]
         later = [run for run in own if run.asked.days_after == days_after]
         usual = [run for run in own if run.asked.moment == Asked().moment]
         command = f"make run AGENT={name} SET={find_set(window).name}"
         if not usual:
-            raise ValueError(f"{name} was not asked on {find_set(window).name} yet: {command}")
-        if not later:
-            raise ValueError(f'{name} was not asked a second time: {command} ARGS="--days-after {days_after}"')
-        first.append(read_rows("predictions", usual[0]).assign(agent_id=name))
-        second.append(read_rows("predictions", later[0]).assign(agent_id=name))
-    return pd.concat(first, ignore_index=True), pd.concat(second, ignore_index=True)
+            lacking[name] = f"{name} was not asked on {find_set(window).name} yet: {command}"
+        elif not later:
+            lacking[name] = f'{name} was not asked a second time: {command} ARGS="--days-after {days_after}"'
+        else:
+            first.append(read_rows("predictions", usual[0]).assign(agent_id=name))
+            second.append(read_rows("predictions", later[0]).assign(agent_id=name))
+    if not first:
+        raise ValueError(next(iter(lacking.values())))
+    return (pd.concat(first, ignore_index=True), pd.concat(second, ignore_index=True)), lacking
 
 
 def read_predictions(runs):

@@ -5,12 +5,12 @@ What is wrong is told with file, row and column, all of a kind at once, and noth
 
 import math
 import re
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pandas as pd
 
 from daybefore.formats.columns import FACTS, NO, YES
-from helpers.faults import Problems, describe_problem, raise_all
+from helpers.faults import describe_problem, raise_all
 from helpers.files import dump_json
 
 OPEN = {"", "open", "unresolved", "pending", "nan", "none", "null", "n/a", "na"}
@@ -29,7 +29,7 @@ class Understood(NamedTuple):
 
 def build_set(rows: pd.DataFrame, notes: list[str], filled: float | None, keeps_halves: bool) -> Understood:
     """Return the set of some rows. Raises Problems with all that is wrong with them."""
-    raise_all(tell(row, "id", "the cell is blank") for row in pick(rows, rows["id"].eq("")))
+    raise_all(describe_rows(rows[rows["id"].eq("")], "id", "the cell is blank"))
     outcomes = read_outcomes(rows)
     is_binary = all(one in (0, 1) for one in outcomes.dropna())
     given = rows[rows["given"].ne("")].copy()
@@ -62,14 +62,15 @@ def build_set(rows: pd.DataFrame, notes: list[str], filled: float | None, keeps_
     return Understood(tables, [*notes, kept, f"intervals are clustered by {unit}"])
 
 
-def pick(rows: pd.DataFrame, chosen: pd.Series) -> list[dict[str, Any]]:
-    """Return the rows that are chosen, as dictionaries."""
-    return rows[chosen].to_dict("records")
+def describe_rows(rows: pd.DataFrame, what: str, text: str) -> list[str]:
+    """Return a sentence on a cell of each row: that of `what` (of `NAMES`), or for "given" of the answer.
 
-
-def tell(row: dict[str, Any], column: str, text: str) -> str:
-    """Return a sentence on a row's cell, in a column of the file or in what stands for one of `NAMES` there."""
-    return describe_problem(row["file"], row["row"], row["names"].get(column, column), text)
+    `text` names what it tells of the row in braces.
+    """
+    return [
+        describe_problem(row["file"], row["row"], row["names"].get(what, row["column"]), text.format(**row))
+        for row in rows.to_dict("records")
+    ]
 
 
 def read_outcomes(rows: pd.DataFrame) -> pd.Series:
@@ -82,33 +83,27 @@ def read_outcomes(rows: pd.DataFrame) -> pd.Series:
     is_open, is_yes = words.isin(OPEN), words.isin(YES)
     is_odd = ~is_open & ~words.isin(YES | NO)
     if is_open.all():
-        raise Problems([tell(first.iloc[0].to_dict(), "outcome", "no question of the file has an outcome; fill it in")])
+        raise_all(describe_rows(first.head(1), "outcome", "no question of the file has an outcome; fill it in"))
     value = is_yes.astype(float).astype(object)
     if is_odd.sum() > 0.5 * (~is_open).sum():
         value = first["outcome"].astype(object)
     else:
-        text = "{!r} is neither yes nor no; write 1 or 0, and leave the cell blank while the question is open"
-        raise_all(tell(row, "outcome", text.format(row["outcome"])) for row in pick(first, is_odd))
+        text = "{outcome!r} is neither yes nor no; write 1 or 0, and leave the cell blank while the question is open"
+        raise_all(describe_rows(first[is_odd], "outcome", text))
     known = first.assign(value=value)[~is_open]
+    known["first"] = known.groupby("id")["row"].transform("first") + 2
     found = known.drop_duplicates("id").set_index("id")
     other = known[known["value"].ne(known["id"].map(found["value"]))].drop_duplicates("id")
-    text = "question {} has another outcome in row {}; keep one"
-    raise_all(
-        tell(row, "outcome", text.format(row["id"], found["row"][row["id"]] + 2)) for row in other.to_dict("records")
-    )
+    raise_all(describe_rows(other, "outcome", "question {id} has another outcome in row {first}; keep one"))
     return found["value"].reindex(pd.Index(dict.fromkeys(rows["id"]), name="event_id"))
 
 
 def find_repeats(given: pd.DataFrame) -> list[str]:
     """Return sentences on two answers of one agent to one question, where no column says that they are repeats."""
     key = ["id", "agent"] + (["sample"] if "sample" in given else [])
-    first = given.drop_duplicates(key).set_index(key)["row"]
-    twice = given[given.duplicated(key)]
-    told = "{} answers question {} in row {} already; keep one, or number repeats in a column sample"
-    return [
-        tell(row, row["column"], told.format(row["agent"], row["id"], first[tuple(row[name] for name in key)] + 2))
-        for row in twice.to_dict("records")
-    ]
+    twice = given.assign(first=given.groupby(key)["row"].transform("first") + 2)[given.duplicated(key)]
+    text = "{agent} answers question {id} in row {first} already; keep one, or number repeats in a column sample"
+    return describe_rows(twice, "given", text)
 
 
 def is_numeric(given: pd.DataFrame) -> bool:
@@ -141,28 +136,25 @@ def read_probabilities(given: pd.DataFrame) -> tuple[pd.Series, str]:
     words = given["given"].str.casefold()
     numbers = given["given"].map(read_number).astype(float)
     numbers = numbers.mask(words.isin({"yes", "true"}), 1).mask(words.isin({"no", "false"}), 0)
-    raise_all(tell(row, row["column"], f"{row['given']!r} is no number") for row in pick(given, numbers.isna()))
+    raise_all(describe_rows(given[numbers.isna()], "given", "{given!r} is no number"))
     is_signed = words.str.contains("%")
     n_large = (is_signed | (numbers > 1)).groupby(agent, sort=False).sum()
     n_between = (~numbers.isin((0, 1))).groupby(agent, sort=False).sum()
     is_percent = n_large > 0.5 * n_between.clip(lower=1)
-    told = "percent and share are mixed: {}; write all as 0 to 1"
     if is_percent.any() and not is_percent.all():
-        some, other = is_percent.idxmax(), is_percent.idxmin()
-        row = given[agent == other].iloc[0].to_dict()
-        text = f"{some}'s are from 0 to 100, {other}'s from 0 to 1"
-        raise Problems([tell(row, row["column"], told.format(text))])
+        row = given[agent == is_percent.idxmin()].head(1).assign(other=is_percent.idxmax())
+        text = "percent and share are mixed: {other}'s are from 0 to 100, {agent}'s from 0 to 1; write all as 0 to 1"
+        raise_all(describe_rows(row, "given", text))
     top = 100 if is_percent.any() else 1
     is_small = (numbers > 0) & (numbers < 1) & ~is_signed & (top > 1)
-    for name, part in given[is_small].groupby("agent", sort=False):
-        n_all = (agent == name).sum()
-        if len(part) > 0.05 * n_all:
-            row = part.iloc[0].to_dict()
-            text = f"{len(part)} of {n_all} of {name}'s are below 1, the rest up to 100"
-            raise Problems([tell(row, row["column"], told.format(text))])
-    text = "{} is no probability; it lies from 0 to " + str(top)
-    outside = ~numbers.between(0, top)
-    raise_all(tell(row, row["column"], text.format(row["given"])) for row in pick(given, outside))
+    counts = given.assign(n=is_small.groupby(agent).transform("sum"), n_all=agent.map(agent.value_counts()))
+    mixed = counts[is_small & (counts["n"] > 0.05 * counts["n_all"])].head(1)
+    text = (
+        "percent and share are mixed: {n} of {n_all} of {agent}'s are below 1, the rest up to 100; write all as 0 to 1"
+    )
+    raise_all(describe_rows(mixed, "given", text))
+    text = f"{{given}} is no probability; it lies from 0 to {top}"
+    raise_all(describe_rows(given[~numbers.between(0, top)], "given", text))
     said = "percent (0 to 100), divided by 100" if top > 1 else "shares (0 to 1)"
     return (numbers / top).round(6), f"probabilities are {said}"
 
@@ -175,24 +167,24 @@ def take_fillers(given: pd.DataFrame, filled: float | None, keeps_halves: bool) 
         made["p_filled"] = made["p_yes"].where(is_filler)
         made["p_yes"] = made["p_yes"].mask(is_filler)
         return made, [f"{int(is_filler.sum())} probabilities of exactly {filled:g} are taken as missing"]
-    wrong = []
-    way = "if a harness filled them in, add --filled 0.5, which takes them as missing; else --keep-halves"
-    for agent, part in given.groupby("agent", sort=False):
-        halves = part[part["p_yes"] == 0.5]
-        if len(part) >= HALF_LEAST and len(halves) > HALF_SHARE * len(part):
-            row = halves.iloc[0].to_dict()
-            told = f"{len(halves)} of {len(part)} probabilities of {agent} are exactly 0.5, this is the first"
-            wrong.append(tell(row, row["column"], f"{told}; {way}"))
-    raise_all(wrong if not keeps_halves else ())
+    if keeps_halves:
+        return made, []
+    by_agent = (made["p_yes"] == 0.5).groupby(made["agent"])
+    halves = made.assign(n=by_agent.transform("sum"), n_all=by_agent.transform("size"))[made["p_yes"] == 0.5]
+    is_many = (halves["n_all"] >= HALF_LEAST) & (halves["n"] > HALF_SHARE * halves["n_all"])
+    text = (
+        "{n} of {n_all} probabilities of {agent} are exactly 0.5, this is the first; if a harness filled them in, "
+        "add --filled 0.5, which takes them as missing; else --keep-halves"
+    )
+    raise_all(describe_rows(halves[is_many].drop_duplicates("agent"), "given", text))
     return made, []
 
 
 def read_words(given: pd.DataFrame) -> pd.Series:
     """Return yes/no answers as letters (JSON). Raises Problems for another."""
     words = given["given"].str.strip().str.casefold()
-    odd = ~words.isin(YES | NO)
-    text = "{!r} is neither yes nor no, as the outcomes are"
-    raise_all(tell(row, row["column"], text.format(row["given"])) for row in pick(given, odd))
+    text = "{given!r} is neither yes nor no, as the outcomes are"
+    raise_all(describe_rows(given[~words.isin(YES | NO)], "given", text))
     return words.isin(YES).map({True: dump_json("A"), False: dump_json("B")})
 
 
@@ -200,12 +192,9 @@ def find_unresolved(rows: pd.DataFrame, given: pd.DataFrame, outcomes: pd.Series
     """Return a sentence on each agent none of whose answers is to a question that has an outcome."""
     known = set(given.loc[given["id"].map(outcomes).notna(), "agent"])
     lacking = rows[~rows["agent"].isin(known)].drop_duplicates("agent")
-    n_given = given["agent"].value_counts()
-    text = "none of the {} questions that {} answered has an outcome; fill some in, or leave it out"
-    return [
-        tell(row, row["column"], text.format(n_given.get(row["agent"], 0), row["agent"]))
-        for row in lacking.to_dict("records")
-    ]
+    n_given = lacking["agent"].map(given["agent"].value_counts()).fillna(0).astype(int)
+    text = "none of the {n} questions that {agent} answered has an outcome; fill some in, or leave it out"
+    return describe_rows(lacking.assign(n=n_given), "given", text)
 
 
 def describe_events(rows: pd.DataFrame, given: pd.DataFrame, is_binary: bool) -> pd.DataFrame:
@@ -290,8 +279,7 @@ def describe_prices(rows: pd.DataFrame) -> pd.DataFrame:
     first = rows[rows["price"].ne("")].drop_duplicates("id")
     prices = first["price"].map(read_number).astype(float)
     top = 100 if (prices > 1).sum() > 0.5 * len(prices) else 1
-    text = "{!r} is no price; the column's lie from 0 to " + str(top)
-    wrong = ~prices.between(0, top)
-    raise_all(tell(row, "price", text.format(row["price"])) for row in pick(first, wrong))
+    text = f"{{price!r}} is no price; the column's lie from 0 to {top}"
+    raise_all(describe_rows(first[~prices.between(0, top)], "price", text))
     at = "1970-01-01T00:00:00+00:00"
     return pd.DataFrame({"event_id": first["id"], "at": at, "price": prices / top}).reset_index(drop=True)

@@ -59,9 +59,9 @@ def make_attempts(folder, is_docker):
         told = f"{result.limit}, ended with {result.returncode}\n{result.stdout}{result.stderr}"
         return {"told": told, "stdout": result.stdout, "seconds": time.monotonic() - start}
 
-    def run(box, seconds=None, **attempt):
+    def run(box, seconds=None, given=5, **attempt):
         start = time.monotonic()
-        return tell(box.exec(["python3", "-c", fill(**attempt)], "given", seconds), start)
+        return tell(box.exec(["python3", "-c", fill(**attempt)], "x" * given, seconds), start)
 
     def alone(limits, **attempt):
         with open_sandbox(limits=SMALL._replace(**limits), backend=backend) as box:
@@ -70,9 +70,7 @@ def make_attempts(folder, is_docker):
     listed = [{"path": "sub/listed.csv", "sha256": hashlib.sha256(b"year\n2016\n").hexdigest()}]
     came = {"backend": backend.name}
     with open_sandbox(listed, folder, SMALL, backend) as box:
-        came["evidence"] = box.exec(["find", "/evidence", "-type", "f"]).stdout
         came["listed"] = box.read_file("/evidence/sub/listed.csv")
-        came["who"] = box.exec(["id", "-u"]).stdout
         for name, attempt in ATTEMPTS.items():
             came[name] = alone(**attempt) if "limits" in attempt else run(box, **attempt)
             if name == "symlink out":
@@ -88,8 +86,6 @@ def make_attempts(folder, is_docker):
     with open_sandbox(limits=SMALL, backend=backend) as box:
         start = time.monotonic()
         came["bash"] = tell(box.exec(["bash", "-c", "seq 9 | sort -r | tail -n 1 > a; cat a"]), start)
-        for name, wait in (("long input", ""), ("slow input", "sleep 0.2;")):
-            came[name] = tell(box.exec(["bash", "-c", f"{wait} wc -c"], "x" * 3_000_000, timeout=4), start)
         if is_docker:
             box.exec(["chmod", "0", "/workdir"])
         else:
@@ -205,16 +201,10 @@ def test_what_is_tried_in_the_sandbox_comes_to_what_it_may(came, name):
     assert name != "writing its input" or came[name]["stdout"].split()[::2] == ["refused"] * 2
 
 
-def test_the_agent_is_an_ordinary_user_who_sees_its_evidence_and_works(came):
-    assert came["who"] == "1000\n" and came["evidence"] == "/evidence/sub/listed.csv\n"
-    assert came["listed"] == "year\n2016\n"
-    assert came["link read"] == "link: No such file or directory", "read as the agent could"
-    wanted = {"bash": "1", "long input": "3000000", "slow input": "3000000"}
-    wanted["shut folder"] = "/workdir"  # a folder that was shut ends no later call
-    assert {name: came[name]["told"].strip() for name in wanted} == {
-        name: f"None, ended with 0\n{said}" for name, said in wanted.items()
-    }
-    assert came["held"] == str(SMALL.disk_mb)
+def test_a_sandbox_reads_as_its_agent_could_and_its_disk_is_as_large_as_said(came):
+    assert came["listed"] == "year\n2016\n" and came["link read"] == "link: No such file or directory"
+    assert came["bash"]["stdout"] == "1\n" and came["held"] == str(SMALL.disk_mb)
+    assert came["shut folder"]["stdout"] == "/workdir\n", "a folder that was shut ends no later call"
 
 
 def test_nothing_is_alive_a_second_later_or_written_to_the_machine(came):

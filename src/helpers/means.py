@@ -19,7 +19,7 @@ from helpers.scores import build_matrix
 MIN_CLUSTERS = 10
 """With fewer sources (or fewer events, where each is its own) there is no interval: an error from so few is a guess."""
 CLUSTER_COLUMNS = {"cluster_id": "cluster", "source_id": "source"}
-"""Columns of the events that say what an event shares its luck with, the first choice first, and what they are called.
+"""Columns of the events that say which events are correlated, the first choice first, and what they are called.
 """
 
 

@@ -1,6 +1,6 @@
 """From Python, in two calls: score predictions of your own, and compare two agents on the events that both predicted.
 
-Differences are paired by event. Events of one source share their luck, so intervals and tests are by source, and by
+Differences are paired by event. Outcomes of one source are correlated, so intervals and tests are by source, and by
 event where there is no source (`means.summarize_clustered`).
 
 >>> events = pd.DataFrame({"event_id": ["e1", "e2"], "kind": ["single", "number"]})

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from builders import AS_OF, make_event, open_sites
 
-from daybefore.agents.functions import View, ask_function, hash_own, load_function, make_agent, read_answer
+from daybefore.agents.functions import View, ask_function, hash_own, load_function, make_agent, read_returned
 from daybefore.agents.registry import load_agents, load_entries
 from daybefore.agents.runs import run_agents
 from daybefore.questions.series_pages import open_series
@@ -46,7 +46,7 @@ def crawler():
     ],
 )
 def test_what_a_function_returns_is_read_as_its_kind(kind, given, wanted):
-    found = read_answer(given, make_event(kind, k=2))
+    found = read_returned(given, make_event(kind, k=2))
     assert {name: found[name] for name in wanted} == wanted
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from daybefore.formats.forecasts import read_forecasts
 from helpers.forms import read_answers
-from studies.futurex.people import STEP, open_sheets, read_answer, share_questions
+from studies.futurex.people import STEP, open_sheets, read_typed, share_questions
 
 START = datetime(2026, 6, 1, 9, tzinfo=UTC)
 WORDS = ["rain", "http://rain.example/today", "it rained", "it may again"]
@@ -19,8 +19,8 @@ def build_event(event_id, level=1):
 
 
 def test_answers_are_read_by_their_kind():
-    assert read_answer("1,234.5", {"kind": "number"}) == 1234.5
-    names = read_answer("Poodle, Miniature; Terrier", {"kind": "ranking"})
+    assert read_typed("1,234.5", {"kind": "number"}) == 1234.5
+    names = read_typed("Poodle, Miniature; Terrier", {"kind": "ranking"})
     assert names == ["Poodle, Miniature", "Terrier"]
 
 

@@ -115,7 +115,7 @@ def ask_function(function, event, world):
                 break
         raise
     try:
-        read, note = read_answer(given, event), None
+        read, note = read_returned(given, event), None
     except ValueError as problem:
         note, status = str(problem), "refusal" if given is None else "unparsable"
         read = {"value": None, "status": status, "reason": note}
@@ -131,7 +131,7 @@ def finish_coroutine(given: Coroutine) -> object:
         return pool.submit(asyncio.run, given).result()
 
 
-def read_answer(given, event):
+def read_returned(given, event):
     """Return what a function gave as columns of the predictions table. Raises ValueError that says what was wanted."""
     kind, options = event["kind"], parse_json(event["options"]) or {}
     if given is None:

@@ -130,7 +130,7 @@ def make_screening(event_id, name, reason, is_dropped=True):
 def describe_event(event_id, posed, template_id, period, source, as_of, page_id, about=None):
     """Return an event's row (JSON columns still open) from what was posed and where it comes from.
 
-    What it shares its luck with, `cluster_id`, is the source that settles it: a market's question is `about` another's.
+    Its cluster, `cluster_id`, is the source that settles it: a market's question is `about` another's.
     """
     about = about or source
     due = posed["resolves_at"].tz_convert(ZONE).normalize() + pd.Timedelta(days=CARRY_DAYS, hours=max(CRAWL_HOURS))

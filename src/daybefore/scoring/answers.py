@@ -76,7 +76,7 @@ def attempt_group(crawler, source_id, events, moment):
         else:
             terms = event["terms"]
             series, _ = crawler.select(source_id, stamp_moment(moment), terms["variable"], terms["hour"])
-            answer = read_answer(event, series, source)
+            answer = find_answer(event, series, source)
         status, reason = "ok", ""
         if answer is None:
             status, reason = "not_published", f"the page holds no value for {event['terms']['date']} yet"
@@ -85,7 +85,7 @@ def attempt_group(crawler, source_id, events, moment):
         yield event["event_id"], {"status": status, "page_id": page_id, "reason": reason}, answer
 
 
-def read_answer(event, series, source):
+def find_answer(event, series, source):
     """Return an event's value (and spread, for numbers) from a page's series; None when it is not there."""
     terms = event["terms"]
     value = resolve_event(terms, series.loc[terms["date"]]) if terms["date"] in series.index else None

@@ -46,7 +46,7 @@ def count_years(feed, lines):
 def summarize_hindsight(lines):
     """Return the share of lines in which the rule finds hindsight by year, and of all: n, hits, share, low, high.
 
-    Lines of a day share their luck: the interval is by day (`summarize_clustered`).
+    Lines of a day are correlated: the interval is by day (`summarize_clustered`).
     """
     rows = []
     for name, part in [*lines.groupby("year"), ("all", lines)]:

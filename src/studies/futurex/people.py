@@ -65,19 +65,19 @@ def find_missing(event, kept, answer, now):
     if n_pages < RULES["pages"]:
         missing.append(f"Pages: {n_pages} of at least {RULES['pages']}; note the address of what you read.")
     try:
-        if read_answer(answer, event) is None:
+        if read_typed(answer, event) is None:
             missing.append("Answer: it is blank.")
     except ValueError as error:
         missing.append(f"Answer: {error}.")
     return missing
 
 
-def read_answer(answer, event):
+def read_typed(answer, event):
     """Return an answer as typed in the event's form; None for a blank. Raises ValueError for what does not fit.
 
     Several options or names stand with commas (options), semicolons or bars between them.
 
-    >>> read_answer("a, C", {"kind": "multi", "options": '{"A": "x", "B": "y", "C": "z"}'})
+    >>> read_typed("a, C", {"kind": "multi", "options": '{"A": "x", "B": "y", "C": "z"}'})
     ['A', 'C']
     """
     kind, text, options = event["kind"], str(answer).strip(), parse_json(event.get("options")) or {}
@@ -108,7 +108,7 @@ def export_answers(folder, events, answers=None):
         if len(taken):
             value, at = taken[["answer", "at"]].iloc[0]
             key = {"run_id": f"{AGENT}-{person}", "event_id": event_id, "sample": 0, "agent_id": AGENT, "as_of": at}
-            key |= {"status": "ok", "value": dump_json(read_answer(value, asked[event_id]))}
+            key |= {"status": "ok", "value": dump_json(read_typed(value, asked[event_id]))}
             pages = dump_json(sorted(set(steps["page"]) - {""}))
             made.append(key | {"rationale": steps["reasoning"].iloc[-1], "source_ids": pages})
     tables["predictions"] = pd.DataFrame(made)

@@ -65,7 +65,7 @@ def fit_factors(rows, factors=FACTORS, coding="base", bases=None, cluster="event
     """Regress the score on dummies of factors (FutureX 4.4); return a `Fit`.
 
     `coding`: with base the effect of a factor's base category is 0 (`bases` names it; default: the first), with sum
-    effects add up to 0. Raises ValueError when a score is blank, categories cannot be told apart, or there are fewer
+    effects add up to 0. Raises ValueError when a score is blank, categories are collinear, or there are fewer
     than two clusters.
     """
     if rows["score"].isna().any():
@@ -100,7 +100,7 @@ def fit_factors(rows, factors=FACTORS, coding="base", bases=None, cluster="event
 def measure_r2(rows, factors=FACTORS):
     """Return R2 of the regression of `fit_factors`, by normal equations of sparse dummies, of which there may be many.
 
-    Raises LinAlgError when categories cannot be told apart, ValueError as `encode_factor`.
+    Raises LinAlgError when categories are collinear, ValueError as `encode_factor`.
     """
     codes = [encode_factor(rows[factor], factor)[0] for factor in factors]
     full = [csr_matrix((np.ones(len(rows)), (np.arange(len(rows)), code))) for code in codes]

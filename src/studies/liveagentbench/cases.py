@@ -73,7 +73,7 @@ class Case(BaseModel):
     answer: Any = None
 
 
-def read_rows(path, model):
+def read_models(path, model):
     """Return the objects of a JSON lines file by question_id, each of a model.
 
     Raises ValueError with file, line and reason; for a question that stands twice, and for a file without one.
@@ -91,19 +91,19 @@ def read_rows(path, model):
 
 
 def load_questions(path=ROOT / "data/spdg/questions.jsonl"):
-    """Return users' questions, a column a field of `Question`; what is not given is None. Raises as `read_rows`."""
-    return pd.DataFrame([dict(row) for row in read_rows(path, Question).values()], dtype=object)
+    """Return users' questions, a column a field of `Question`; what is not given is None. Raises as `read_models`."""
+    return pd.DataFrame([dict(row) for row in read_models(path, Question).values()], dtype=object)
 
 
 def load_cases(questions, tasks, answers, path=ROOT / "data/spdg/cases.jsonl"):
     """Return the annotator's cases by question_id: dicts of event (the task), steps (`Step`), planted, answer, places.
 
     `tasks` and `answers` are the task set's tables; `places`, of a task of its own, are its files and address. Raises
-    ValueError as `read_rows`, and for a case of an unknown question or task, without an answer, or with a lost file.
+    ValueError as `read_models`, and for a case of an unknown question or task, without an answer, or with a lost file.
     """
     truths, known = list_truths(answers), set(questions["question_id"])
     events, cases = tasks.set_index("event_id", drop=False), {}
-    for name, case in read_rows(path, Case).items():
+    for name, case in read_models(path, Case).items():
         answer, places = case.answer or truths.get(case.event_id), None
         if name not in known or not case.task and case.event_id not in events.index:
             raise ValueError(f"{path.name}, {name}: no such question, or no task {case.event_id!r}")

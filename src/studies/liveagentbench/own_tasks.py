@@ -31,7 +31,7 @@ NO_SCENARIO = "no scenario"
 
 
 class Task(BaseModel):
-    """A task: what is asked, the true answer, its files and addresses, its scenario and what it shares its luck with.
+    """A task: what is asked, the true answer, its files and addresses, its scenario, its cluster (correlated tasks).
 
     `source` is the cluster of intervals; without one a task is its own. `task_id` is by default the line's number.
     """

@@ -82,7 +82,7 @@ def check_instances(instances, folder):
     """
     read = cache(lambda path: read_evidence(folder, path))
     index = cache(lambda path: index_cells(read(path)))
-    check = cache(lambda path, dates, cutoff: check_rows(read(path), path, dates, cutoff))
+    check = cache(lambda path, dates, cutoff: check_dates(read(path), path, dates, cutoff))
     hold = cache(lambda path, sha256: len(read_listed({"path": path, "sha256": sha256}, Path(folder))))
     rows = {}
     for instance in instances:
@@ -113,7 +113,7 @@ def check_file(entry, instance):
             raise LeakError(f"{where}: {column} was counted on {day}, after the cutoff {cutoff}: {apart}")
 
 
-def check_rows(table, path, dates, cutoff):
+def check_dates(table, path, dates, cutoff):
     """Return how many rows a table has; raises LeakError for a date that is not before the cutoff, and for none.
 
     `dates` names the column with each row's date; dates that stand in other columns count too.

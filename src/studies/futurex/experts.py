@@ -16,7 +16,7 @@ from daybefore.prompts import read_prompt
 from daybefore.web.render import format_period
 from daybefore.web.sources import compute_published_at
 from helpers.faults import describe_problem, raise_all, read_sheet
-from helpers.files import ROOT, parse_json
+from helpers.files import parse_json
 from helpers.means import summarize_clustered, summarize_means
 from helpers.paired import correct_holm, judge_interval
 from helpers.papers import get_constant
@@ -32,7 +32,8 @@ def load_forecasts(path):
     (blank: missing). Consensus and actual are repeated on each agent's row and must agree; lines that start with # are
     comments. Raises Problems with file, row, column and reason.
     """
-    path, items = Path(path), ["item", "metric"]
+    path = Path(path)
+    items = ["item", "metric"]
     table = read_sheet(path, COLUMNS, comments=True, filled=COLUMNS[:-1], key=[*items, "agent"])
     numbers = table[list(NUMBERS)].apply(pd.to_numeric, errors="coerce")
     is_wrong = (~np.isfinite(numbers) & table[list(NUMBERS)].ne("")).stack()
@@ -51,7 +52,8 @@ def load_forecasts(path):
 
 def cap_errors(forecast, actual, cap):
     """Return absolute errors as shares of the actual, at most `cap`, which an actual of 0 has unless exactly right."""
-    errors, size = np.abs(forecast - actual), np.abs(actual)
+    errors = np.abs(forecast - actual)
+    size = np.abs(actual)
     shares = np.divide(errors, size, out=np.where(errors > 0, cap, errors), where=size > 0)
     return np.minimum(shares, cap)
 
@@ -129,12 +131,6 @@ N_SHOWN = 6
 """Polls of a state that the model is shown, the newest."""
 SHARES = make_schema(**dict.fromkeys(("clinton", "trump"), {"type": "number", "minimum": 0, "maximum": 100}))
 """What the model replies with."""
-
-
-def load_election():
-    """Return (polls, results) of 2016 by state, in per cent; the files' first lines say where they come from."""
-    files = ("us_state_polls_2016", "us_election_2016")
-    return tuple(pd.read_csv(ROOT / f"data/experts/{name}.csv", comment="#") for name in files)
 
 
 def list_known(polls, publication, as_of):

@@ -59,10 +59,3 @@ def measure_usage(traces, predictions, agent_ids):
     counts = steps.groupby("agent_id")[[*marks, *names.values()]].sum()
     n = predictions.groupby("agent_id")["event_id"].nunique()
     return counts.div(n, axis=0).assign(n=n).reindex(columns=["n", *counts]).loc[lambda table: table["n"].notna()]
-
-
-def list_reasons(predictions):
-    """Return why predictions are missing, most frequent first: status, reason, n, n_agents; empty when none is."""
-    missing = predictions[predictions["status"] != "ok"]
-    table = missing.groupby(["status", "reason"]).agg(n=("event_id", "size"), n_agents=("agent_id", "nunique"))
-    return table.reset_index().sort_values(["n", "reason"], ascending=[False, True], ignore_index=True)

@@ -81,12 +81,15 @@ def read_rows(old, name):
 
     A step doubles until a row is found behind the damage; from there it is read backwards, too.
     """
-    last, step, good = 0, 1, 0
+    last = 0
+    step = 1
+    good = 0
     while step < 2**40:
         try:
             found = read_next(old, name, "rowid > ? ORDER BY rowid", last)
         except (sqlite3.Error, UnicodeDecodeError):
-            last, step = last + step, 2 * step
+            last = last + step
+            step = 2 * step
             continue
         if step > 1:
             with suppress(sqlite3.Error, UnicodeDecodeError):
@@ -96,7 +99,9 @@ def read_rows(old, name):
                     before = read_next(old, name, "rowid < ? ORDER BY rowid DESC", before["at"])
         if found is None:
             return
-        last, step, good = found["at"], 1, found["at"]
+        last = found["at"]
+        step = 1
+        good = found["at"]
         yield found
 
 

@@ -139,12 +139,14 @@ def save_questions(connection, batch, again=ACCIDENTS):
     A question whose reply is there already is left as it is, unless that reply's status is one of `again`: then its
     rows give way to the new ones.
     """
-    n_new, where = 0, "WHERE run_id = ? AND event_id = ? AND sample = ?"
+    n_new = 0
+    where = "WHERE run_id = ? AND event_id = ? AND sample = ?"
     drop = f"DELETE FROM replies {where} AND status IN ({', '.join('?' * len(again))})"
     with connection:
         connection.execute("BEGIN IMMEDIATE")
         for reply, prediction, trace in batch:
-            is_new, key = insert_row(connection, "replies", reply), [reply[c] for c in TABLES["replies"][0]]
+            is_new = insert_row(connection, "replies", reply)
+            key = [reply[c] for c in TABLES["replies"][0]]
             if not is_new and connection.execute(drop, [*key, *again]).rowcount:
                 for table in ("predictions", "traces"):
                     connection.execute(f"DELETE FROM {table} {where}", key)
@@ -207,6 +209,7 @@ def read_runs(path, table, run_ids=None, timings=False):
         wanted = sorted(known if run_ids is None else set(run_ids))
         if absent := sorted(set(wanted) - known):
             raise LookupError(f"no run {absent[0]!r} in the store; read_runs(path, 'runs') lists them")
-        marks, key = ", ".join("?" * len(wanted)), ", ".join(TABLES[table][0])
+        marks = ", ".join("?" * len(wanted))
+        key = ", ".join(TABLES[table][0])
         sql = f"SELECT {', '.join(columns)} FROM {table} WHERE run_id IN ({marks}) ORDER BY {key}"
         return pd.DataFrame(connection.execute(sql, wanted).fetchall(), columns=columns)

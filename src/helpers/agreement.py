@@ -134,7 +134,8 @@ def compare_labels(
         return row | {"n": 0, "verdict": "inconclusive"}
     kappa, low, high = measure_kappa(first, second, len(labels), rng, n_boot, clusters)
     low, high = (low, high) if len(first) >= MIN_DRAWN else (np.nan, np.nan)
-    n, n_commonest = len(first), int(np.bincount(first).max())
+    n = len(first)
+    n_commonest = int(np.bincount(first).max())
     reading = {"n": n, "n_rarer": n - n_commonest, "kappa_low": low, "kappa_high": high}
     row |= {"n": n, "accuracy": (first == second).mean(), "majority": n_commonest / n}
     row["verdict"] = judge_fit([reading], **{"is_fresh": False} | about)

@@ -90,13 +90,15 @@ def find_boxes(text: str) -> list[Box]:
     >>> find_boxes(r"so \\boxed{\\text{A}} or \\boxed{B")
     [(3, 19, '\\\\text{A}'), (23, 30, None)]
     """
-    closing, stack = {}, []
+    closing = {}
+    stack = []
     for brace in re.finditer(r"[{}]", text):
         if brace.group() == "{":
             stack.append(brace.start())
         elif stack:
             closing[stack.pop()] = brace.start()
-    boxes, done = [], 0
+    boxes = []
+    done = 0
     for match in BOX.finditer(text):
         if match.start() < done:
             continue

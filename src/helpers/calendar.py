@@ -38,7 +38,8 @@ MONTH = "|".join(rf"{name[:3]}(?:{name[3:]})?" if name != "may" else name for na
 MONTH = rf"\b(?:{MONTH})\b\.?"
 """Pattern of a month's name in whole or short (October, Oct., Sept), to be used without regard to case."""
 
-_DAY, _YEAR = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?", r"(?P<year>[0-9]{4})(?!-[0-9]{2}-[0-9])"
+_DAY = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?"
+_YEAR = r"(?P<year>[0-9]{4})(?!-[0-9]{2}-[0-9])"
 DATES = [
     re.compile(form, re.IGNORECASE)
     for form in (
@@ -66,7 +67,8 @@ def find_dates(text: str) -> list[NamedDate]:
     >>> [date[:3] for date in find_dates("From 2016-10-05 to October 9th, 2016, later than in Sept. 2015 or on 3 May")]
     [(2016, 10, 5), (2016, 10, 9), (2015, 9, None), (None, 5, 3)]
     """
-    found, taken = [], bytearray(len(text))
+    found = []
+    taken = bytearray(len(text))
     for match in (match for form in DATES for match in form.finditer(text)):
         start, end = match.span()
         if not any(taken[start:end]):

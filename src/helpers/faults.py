@@ -64,7 +64,8 @@ def list_nearest(word: object, known: Iterable, place: str) -> str:
     ('; did you mean b? There are b', '; there are 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ... (3 more: x.toml)')
     """
     names = [str(name) for name in known]
-    near, n_more = suggest(word, names), len(names) - N_NAMED
+    near = suggest(word, names)
+    n_more = len(names) - N_NAMED
     rest = f", ... ({n_more} more: {place})" if n_more > 0 else ""
     return f"{f'{near} There' if near else '; there'} are {', '.join(names[:N_NAMED]) or 'none'}{rest}"
 
@@ -111,7 +112,9 @@ def find_faults(value: object, kind: Any) -> list[tuple[tuple, str]]:
 
 def describe_fault(fault: Mapping, kind: Any) -> tuple[tuple, str]:
     """Return (place, words) of one of pydantic's errors."""
-    place, found, said = tuple(part for part in fault["loc"] if part != "[key]"), fault["input"], fault.get("ctx", {})
+    place = tuple(part for part in fault["loc"] if part != "[key]")
+    found = fault["input"]
+    said = fault.get("ctx", {})
     if fault["type"] == "missing":
         return place[:-1], f"{place[-1]} is missing"
     if fault["type"] == "extra_forbidden":
@@ -224,7 +227,8 @@ def read_sheet(path: Path, needs: Sequence[str], *, comments: bool = False, **ch
     With `comments`, lines that start with # say nothing. Raises Problems, also for a file that is absent (`needs` are
     its columns), not UTF-8 or no csv, a column that stands twice, and a row with more or fewer cells than the header.
     """
-    rows, problem = {}, "the file is no csv: it is empty"
+    rows = {}
+    problem = "the file is no csv: it is empty"
     try:
         with open(path, encoding="utf-8-sig", newline="") as file:
             for row, cells in enumerate(csv.reader(file, skipinitialspace=True, strict=True), -1):
@@ -233,9 +237,11 @@ def read_sheet(path: Path, needs: Sequence[str], *, comments: bool = False, **ch
     except FileNotFoundError:
         problem = f"the file is not in {path.parent.name}; it needs the columns {', '.join(needs)}"
     except UnicodeDecodeError as error:
-        rows, problem = {}, f"the file is not UTF-8 ({error.reason}); save it so"
+        rows = {}
+        problem = f"the file is not UTF-8 ({error.reason}); save it so"
     except csv.Error as error:
-        rows, problem = {}, f"the file is no csv: {error}"
+        rows = {}
+        problem = f"the file is no csv: {error}"
     if not rows:
         raise Problems([describe_problem(path.name, None, (*needs, "id")[0], problem)])
     head = rows.pop(next(iter(rows)))

@@ -137,7 +137,8 @@ def write_vectors(fig: Figure, path: Path, title: str) -> None:
 
 def write_image(fig: Figure, file: Any, texts: Mapping, dpi: int) -> None:
     """Write a figure as PNG of 64 colours, a quarter of the bytes of all its shades, with `texts` as its metadata."""
-    drawn, metadata = BytesIO(), PngInfo()
+    drawn = BytesIO()
+    metadata = PngInfo()
     fig.set_dpi(dpi)
     tight = fig.get_tightbbox().padded(mpl.rcParams["savefig.pad_inches"])  # "tight" would draw all of it once more
     fig.savefig(drawn, dpi=dpi, bbox_inches=tight, pil_kwargs={"compress_level": 0})
@@ -195,7 +196,8 @@ def write_index(folder: str | Path | None = None) -> pd.DataFrame:
 
     index.html shows the same rows beside the images.
     """
-    folder, rows = Path(folder) if folder else locate_output("figures/index.csv").parent, []
+    folder = Path(folder) if folder else locate_output("figures/index.csv").parent
+    rows = []
     for image in folder.rglob("*.png"):
         with Picture.open(image) as picture:
             text = picture.info

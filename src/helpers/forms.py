@@ -65,7 +65,9 @@ def open_form(items: Mapping, fields: Mapping, show: Callable, actions: Mapping[
         else widgets.Textarea(description=name, **wide)
         for name, choices in fields.items()
     }
-    shown, said, buttons = widgets.HTML(), widgets.HTML(), [widgets.Button(description=name) for name in actions]
+    shown = widgets.HTML()
+    said = widgets.HTML()
+    buttons = [widgets.Button(description=name) for name in actions]
 
     def fill(change: object = None) -> None:
         shown.value, values = show(choice.value)

@@ -82,9 +82,7 @@ def match_answer(reply: str | None, truth: str) -> dict:
     if not wanted:
         raise ValueError(f"the truth {truth!r} holds nothing to match")
     extracted = extract_answer(reply)
-    is_equal, tokens = (
-        split_tokens(extracted) == wanted,
-        split_tokens(take_final_line(strip_thinking(reply or "") or "")),
-    )
+    is_equal = split_tokens(extracted) == wanted
+    tokens = split_tokens(take_final_line(strip_thinking(reply or "") or ""))
     is_match = is_equal or any(tokens[at : at + len(wanted)] == wanted for at in range(len(tokens)))
     return {"extracted": extracted, "is_match": is_match, "is_equal": is_equal, "is_strict": extracted == truth}

@@ -79,7 +79,8 @@ def summarize_clustered(
         sums, counts = (np.add.reduceat(part, starts) for part in (np.where(known, values, 0.0), known.astype(float)))
         mean = mean + weight * divide(sums.sum(axis=0), counts.sum(axis=0))
         without = without + weight * divide(sums.sum(axis=0) - sums, counts.sum(axis=0) - counts)
-        there, fewest = there + counts, np.minimum(fewest, (counts > 0).sum(axis=0))
+        there = there + counts
+        fewest = np.minimum(fewest, (counts > 0).sum(axis=0))
     n_clusters = (there > 0).sum(axis=0)
     tested = summarize_jackknife(mean, without, n_clusters, fewest >= MIN_CLUSTERS)
     found = {"mean": mean, **tested, "n": there.sum(axis=0).astype(int), "n_clusters": n_clusters}
@@ -123,7 +124,8 @@ def measure_share(flags: Collection) -> dict:
     >>> {key: round(value, 3) for key, value in measure_share([True, False]).items()}
     {'n': 2, 'share': 0.5, 'low': 0.095, 'high': 0.905}
     """
-    n, hits = len(flags), int(sum(flags))
+    n = len(flags)
+    hits = int(sum(flags))
     if not n:
         return {"n": 0, "share": math.nan, "low": math.nan, "high": math.nan}
     low, high = proportion_confint(hits, n, method="wilson")
@@ -143,7 +145,8 @@ def tabulate_groups(
     and `most`. Columns: group ("all", then those named), name, agent_id, mean, low, high, low_by_event, high_by_event,
     n (predicted), n_asked, n_clusters, coverage, mean_imputed (missing predictions count 0).
     """
-    agents, parts = sorted(rows["agent_id"].unique()), [("all", "", rows)]
+    agents = sorted(rows["agent_id"].unique())
+    parts = [("all", "", rows)]
     parts += [(group, str(name), part) for group in groups for name, part in rows.groupby(group, sort=True)]
     tables = []
     for group, name, part in parts:
@@ -228,7 +231,8 @@ def summarize_means(table: pd.DataFrame, rng: np.random.Generator, n_boot: int) 
     """
     values = table.to_numpy(dtype=float)
     row: dict[str, float] = {}
-    draws, there = draw_counts(len(values), rng, n_boot), np.isfinite(values)
+    draws = draw_counts(len(values), rng, n_boot)
+    there = np.isfinite(values)
     means = divide(draws @ np.where(there, values, 0.0), draws @ there)
     for name, mean, drawn in zip(table, table.mean(), means.T, strict=True):
         low, high = percentile_interval(drawn) if len(table) > 1 else (math.nan, math.nan)

@@ -52,7 +52,8 @@ def judge_family(
     table: pd.DataFrame, value: str = "difference", above: str = "holds", below: str = "fails"
 ) -> pd.DataFrame:
     """Return tests (p, of `value` being 0) with p_holm over all rows and the verdict by it, in these words."""
-    table, words = table.assign(p_holm=correct_holm(table["p"])), {"holds": above, "fails": below}
+    table = table.assign(p_holm=correct_holm(table["p"]))
+    words = {"holds": above, "fails": below}
     said = [judge_test(*row) for row in zip(table[value], table["p_holm"], strict=True)]
     return table.assign(verdict=[words.get(verdict, verdict) for verdict in said])
 
@@ -187,7 +188,8 @@ def compare_pairs(
     parts = []
     for name, others in list_pairs(list(matrix.columns)) if pairs is None else pairs:
         differences = matrix[others].rsub(matrix[name], axis=0)
-        found, plain = summarize_clustered(differences, clusters), summarize_clustered(differences)
+        found = summarize_clustered(differences, clusters)
+        plain = summarize_clustered(differences)
         part = found.rename(columns={"mean": "difference"}).rename_axis("agent_b").reset_index()
         mde = np.where(part["p"].notna(), compute_mde(part["se"], part["n_clusters"]), np.nan)
         ends = {f"{end}_by_event": plain[end].to_numpy() for end in ("low", "high")}

@@ -93,7 +93,8 @@ def find_foreign() -> Path | None:
 SETS = ("data/sets", ".cache/sets")
 """Where question sets lie, below DAYBEFORE_OUT or the checkout: with the kit, and built on this machine."""
 
-ABOUT, EVENTS = "set.toml", "events.csv.gz"
+ABOUT = "set.toml"
+EVENTS = "events.csv.gz"
 
 
 def list_rooms() -> list[Path]:

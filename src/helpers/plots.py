@@ -221,7 +221,8 @@ def draw_grouped(
         bars = ax.bar(places, ends, width * 0.92, color=colours[at], label=str(name), yerr=errors, error_kw=style)
         if text:
             ax.bar_label(bars, part[text].where(np.isfinite(ends), ""), padding=1, fontsize=9)
-        zeros, blanks = places[ends == 0], places[np.isnan(ends)]
+        zeros = places[ends == 0]
+        blanks = places[np.isnan(ends)]
         ax.hlines(np.zeros(len(zeros)), zeros - width * 0.46, zeros + width * 0.46, color=colours[at], lw=1, zorder=3)
         mark_blanks(ax, blanks, np.zeros(len(blanks)), (0, 5))
     ax.set_xticks(np.arange(len(groups)), groups)
@@ -236,7 +237,8 @@ def draw_stacked(
 
     Layers above 4% of the tallest bar carry their value.
     """
-    places, bottom = np.arange(len(table)), np.zeros(len(table))
+    places = np.arange(len(table))
+    bottom = np.zeros(len(table))
     least = 0.04 * table[list(parts)].sum(axis=1).max()
     for part, colour, name in zip(parts, colours, names or parts, strict=True):
         sizes = table[part].to_numpy(dtype=float)

@@ -79,7 +79,9 @@ def locate_public(name: str) -> Path:
     files = load_registry()
     if name not in files:
         raise LookupError(f"no public file {name!r}; {REGISTRY.name} has {', '.join(files)}")
-    entry, mirror, cached = files[name], os.environ.get(MIRROR), CACHE / name
+    entry = files[name]
+    mirror = os.environ.get(MIRROR)
+    cached = CACHE / name
     mirrored = ROOT / mirror / name if mirror else None
     if mirrored and mirrored.exists():
         if hash_file(mirrored) != entry["sha256"]:

@@ -147,5 +147,6 @@ def list_days(window: str | Path) -> list[str]:
     one = find_set(window)
     if not one.first:
         return []
-    first, last = date.fromisoformat(one.first), date.fromisoformat(one.last)
+    first = date.fromisoformat(one.first)
+    last = date.fromisoformat(one.last)
     return [str(first + timedelta(days=n)) for n in range((last - first).days + 1)]

@@ -55,7 +55,8 @@ def open_cell(cell: Any) -> Any:
 
 def score_multi(prediction: Options, answer: Options) -> float:
     """Score a set of options by its F1 against the right ones, 0 when they share none (FutureX 3.4.3)."""
-    named, right = set(_list_items(prediction)), set(_list_right(answer))
+    named = set(_list_items(prediction))
+    right = set(_list_right(answer))
     return 2 * len(named & right) / (len(named) + len(right))
 
 
@@ -64,7 +65,8 @@ def score_multi_strict(prediction: Options, answer: Options) -> float:
 
     The half is taken once an item, however many options are left out.
     """
-    named, right = set(_list_items(prediction)), set(_list_right(answer))
+    named = set(_list_items(prediction))
+    right = set(_list_right(answer))
     return 1.0 if named == right else OMISSION_SCORE if named and named < right else 0.0
 
 
@@ -121,7 +123,8 @@ def score_quantity(prediction: float | None, answer: float) -> float:
     """Score a quantity: 1 within a tenth of the answer, else 0 (WorldReasoner F.1); an answer of 0 wants exactly 0."""
     if prediction is None:
         return 0.0
-    gap, width = abs(prediction - answer), TOLERANCE * abs(answer)
+    gap = abs(prediction - answer)
+    width = TOLERANCE * abs(answer)
     return float(gap <= width or math.isclose(gap, width, rel_tol=1e-9))
 
 
@@ -283,7 +286,8 @@ def score_row(row: dict, scorer: str = PAPER_SCORER) -> list[dict]:
 
 def _fill_row(row: dict, metric: str, score: Callable, prediction: Any, answer: Any) -> dict:
     """What a metric's row says: score, score_imputed, whether there was a prediction and could be a score, and why."""
-    is_missing, is_error = prediction is None, metric in ERRORS
+    is_missing = prediction is None
+    is_error = metric in ERRORS
     filled: dict[str, Any] = {"is_missing": is_missing, "is_scored": True, "reason": None}
     filled |= {"score": math.nan, "score_imputed": math.nan}
     if answer is None:

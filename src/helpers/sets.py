@@ -283,7 +283,8 @@ def score_rows(rows: pd.DataFrame) -> pd.DataFrame:
     made = rows.copy()
     made["is_forecast"] = made["status"].eq("ok")
     blank = pd.Series(None, made.index, dtype=object)
-    value, answer = made.get("value", blank), made.get("answer", blank)
+    value = made.get("value", blank)
+    answer = made.get("answer", blank)
     is_known = made["is_forecast"] & answer.notna() & value.notna()
     made["correct"] = value.eq(answer).astype(float).where(is_known)
     if "score_source" in made:
@@ -307,7 +308,8 @@ def take_usual(rows: pd.DataFrame) -> pd.DataFrame:
     says nothing about is taken as usual. A run whose search is not known, or
     that shares model, search and price with another, goes by its agent_id.
     """
-    search, effort = rows["search"], rows["effort"]
+    search = rows["search"]
+    effort = rows["effort"]
     is_usual = rows["variant"].isna() & rows["keeps_beliefs"].ne(False)
     if effort.eq("high").any():
         is_usual &= effort.eq("high")

@@ -162,7 +162,8 @@ Text = allow(Annotated[str, StringConstraints(min_length=1)], "a text")
 Truth = allow(StrictBool, "true or false")
 Moment = time_of(MOMENT_FORM, datetime.fromisoformat, "a moment with its zone, such as 2016-10-10T00:00:00+08:00")
 Date = time_of(r"\d{4}-\d\d-\d\d", date.fromisoformat, "a date such as 2016-10-10")
-Flag, Object = one_of(True, False), json_of(dict, "JSON text of an object")
+Flag = one_of(True, False)
+Object = json_of(dict, "JSON text of an object")
 
 TYPES = {
     "kind": one_of(*KINDS),
@@ -297,7 +298,8 @@ def find_wrong(name: str, column: str, cells: pd.Series) -> Iterator[tuple[int, 
     try:
         codes, values = pd.factorize(cells[is_given])
     except TypeError:  # cells that are lists
-        codes, values = np.arange(is_given.sum()), cells[is_given]
+        codes = np.arange(is_given.sum())
+        values = cells[is_given]
     plain = [value.item() if isinstance(value, np.generic) else value for value in values.tolist()]
     wrong = {place[0]: words for place, words in find_faults(plain, list[kind])}
     for row, code in zip(np.flatnonzero(is_given), codes, strict=True) if wrong else ():
@@ -316,7 +318,8 @@ def check_table(name: str, table: pd.DataFrame) -> pd.DataFrame:
         ...
     ValueError: acquisitions: column 'attempted_at' is missing; the key is event_id, attempted_at
     """
-    key, columns = TABLES[name][0], list_columns(name)
+    key = TABLES[name][0]
+    columns = list_columns(name)
     for column in key:
         if column not in table.columns:
             raise ValueError(f"{name}: column {column!r} is missing; the key is {', '.join(key)}")

@@ -107,7 +107,8 @@ class Sandbox(NamedTuple):
         """
         if self.holder.poll() is not None:
             raise SandboxError("this sandbox has been closed; open another")
-        seconds, n = min(timeout or self.limits.seconds, self.limits.seconds), 1024 * self.limits.output_kb
+        seconds = min(timeout or self.limits.seconds, self.limits.seconds)
+        n = 1024 * self.limits.output_kb
         with open_input(input.encode() if isinstance(input, str) else input) as given:
             returncode, out, err, limit = self.run(self, cmd, given, seconds)
         limit = limit or ("output" if len(out) + len(err) > n else None)
@@ -177,7 +178,8 @@ def copy_evidence(manifest, folder, target):
     """Copy a manifest's files to a new folder, each checked as it is copied; all times are 0. Raises SandboxError."""
     target.mkdir()
     for entry in manifest:
-        path, data = entry["path"], read_listed(entry, folder)
+        path = entry["path"]
+        data = read_listed(entry, folder)
         (target / path).parent.mkdir(parents=True, exist_ok=True)
         (target / path).write_bytes(data)
     for place in [target, *target.rglob("*")]:
@@ -204,7 +206,8 @@ def read_listed(entry, folder):
 
 def probe(backend, more="", told=""):
     """Return why a backend does not serve, None where all that is promised is in force: of `more`, what is `told`."""
-    program, in_force = PROBE + more, IN_FORCE + told
+    program = PROBE + more
+    in_force = IN_FORCE + told
     try:
         with open_backend(backend) as sandbox:
             done = sandbox.exec(["python3", "-c", program], timeout=20)
@@ -218,8 +221,14 @@ def probe(backend, more="", told=""):
 def list_rules(machine):
     """Return a machine's filter of system calls, as the kernel reads it (seccomp, classic BPF)."""
     arch, mmap, fcntl, denied = FILTER[machine]
-    load, mask, equal, above, end = 0x20, 0x54, 0x15, 0x35, 0x06
-    refuse, kill, allow = (end, 0, 0, 0x00050001), (end, 0, 0, 0x80000000), (end, 0, 0, 0x7FFF0000)
+    load = 0x20
+    mask = 0x54
+    equal = 0x15
+    above = 0x35
+    end = 0x06
+    refuse = (end, 0, 0, 0x00050001)
+    kill = (end, 0, 0, 0x80000000)
+    allow = (end, 0, 0, 0x7FFF0000)
     rules = [(load, 0, 0, 4), (equal, 1, 0, arch), kill, (load, 0, 0, 0), (above, 0, 1, 0x40000000), refuse]
     rules += [rule for call in denied for rule in ((equal, 0, 1, call), refuse)]
     asked = [rule for lock in LOCKS for rule in ((equal, 0, 1, lock), refuse)]

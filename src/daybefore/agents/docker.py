@@ -114,7 +114,8 @@ def find_docker():
     if machine not in MACHINES:
         raise SandboxError(f"its image is for {machine}")
     name = "docker " + ask(docker, "version", "--format", "{{.Server.Version}}")
-    backend, limits = Backend(docker, name, partial(open_docker, image=image, machine=MACHINES[machine])), Limits()
+    backend = Backend(docker, name, partial(open_docker, image=image, machine=MACHINES[machine]))
+    limits = Limits()
     bounds = [str(limits.memory_mb << 20), str(limits.n_processes + 1)]
     disks = [(limits.disk_mb << 20, limits.n_files)] * 2
     if problem := probe(backend, BOUNDS, f"\n{bounds} {sorted(['PATH', *ENV])}\n[1, 1, 0, 0] {disks}"):
@@ -137,7 +138,9 @@ def ask(docker, *words):
 @contextmanager
 def open_docker(backend, limits, evidence, *, image, machine):
     """Open a sandbox by Docker, as `sandbox.open_sandbox` says; `evidence` is the folder to copy in."""
-    docker, name, disk = backend.program, f"daybefore-{secrets.token_hex(6)}", DISK.format(limits=limits)
+    docker = backend.program
+    name = f"daybefore-{secrets.token_hex(6)}"
+    disk = DISK.format(limits=limits)
     sizes = {"file_bytes": limits.file_mb << 20, "n_processes": limits.n_processes + 1, "cpu_s": limits.cpu_s + 1}
     bound = BOUND.format(limits=limits, **sizes).split()
     places = [f"--mount=type=volume,src={name}-{to},dst=/{to},volume-nocopy" for to in ("workdir", "tmp", "evidence")]
@@ -159,11 +162,14 @@ def open_docker(backend, limits, evidence, *, image, machine):
 
 def run_container(sandbox, cmd, given, seconds, *, docker, name, words):
     """Run a call in a container of its own, as `Sandbox.run`; `words` are those of `docker create` before its own."""
-    n_bytes, name, limit = sandbox.limits.output_kb << 10, f"{name}-{secrets.token_hex(4)}", None
+    n_bytes = sandbox.limits.output_kb << 10
+    name = f"{name}-{secrets.token_hex(4)}"
+    limit = None
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         try:
             ask(docker, "create", "--name", name, *words, *cmd)
-            start, end_at = [docker, "start", "--attach", "--interactive", name], time.monotonic() + seconds
+            start = [docker, "start", "--attach", "--interactive", name]
+            end_at = time.monotonic() + seconds
             process = subprocess.Popen(start, stdin=given, stdout=out, stderr=err, **APART)
             while limit is None and process.poll() is None:
                 with suppress(subprocess.TimeoutExpired):

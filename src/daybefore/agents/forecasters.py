@@ -50,7 +50,8 @@ def forecast_event(method, event, crawler):
     history, page_id = read_history(crawler, source_id, event["as_of"], variables)
     rng = seed_draws(method, event)
     if method == "random":
-        prediction, note = guess_event(event, variables, history, rng), "guessed at random"
+        prediction = guess_event(event, variables, history, rng)
+        note = "guessed at random"
     else:
         point, draws = expect_values(method, history, variables["date"], rng)
         prediction = answer_event(event, variables, point, draws, by_draws=method == "base_rate")
@@ -88,8 +89,11 @@ def read_history(crawler, source_id, as_of, variables):
 
 def expect_values(method, history, date, rng):
     """Return (point, draws): the value expected for each entity on a date, and 400 draws (rows) of them."""
-    days, date, values = history.index.to_numpy().astype("datetime64[D]"), np.datetime64(date), history.to_numpy()
-    n_steps, expected = count_steps(days, date), []
+    days = history.index.to_numpy().astype("datetime64[D]")
+    date = np.datetime64(date)
+    values = history.to_numpy()
+    n_steps = count_steps(days, date)
+    expected = []
     for column, known in zip(values.T, ~np.isnan(values.T), strict=True):
         back = count_back(days[known], date) if method == "seasonal" else None
         expected.append(expect_value(method, tuple(column[known].tolist()), back, n_steps))
@@ -140,7 +144,8 @@ def answer_event(event, variables, point, draws, *, by_draws):
         return state_number(point[variables["entity"]], quantiles)
     measured = variables | {"by": "value"}
     if event["kind"] == "ranking":
-        order, first = -1 if variables.get("order", "desc") == "desc" else 1, variables.get("rank", 1) - 1
+        order = -1 if variables.get("order", "desc") == "desc" else 1
+        first = variables.get("rank", 1) - 1
         top = np.argsort(order * draws, axis=1, kind="stable")[:, first : first + variables["k"]]
         counts = zip(point, np.bincount(top.ravel(), minlength=draws.shape[1]).tolist(), strict=True)
         shares = {name: round(n / len(draws), 6) for name, n in sorted(counts) if n}
@@ -171,7 +176,8 @@ def guess_event(event, variables, history, rng):
     """Return a uniform guess: an option, a set of options, an order of entities, or a value in the range seen."""
     if event["kind"] == "number":
         values = history[variables["entity"]]
-        low, high = float(values.min()), float(values.max())
+        low = float(values.min())
+        high = float(values.max())
         quantiles = [round(low + share * (high - low), 6) for share in QUANTILES]
         return state_number(rng.uniform(low, high), quantiles)
     if event["kind"] == "ranking":
@@ -232,7 +238,8 @@ def fit_smoothing(values):
     """
 
     def smooth(weight):
-        level, squares = values[0], 0.0
+        level = values[0]
+        squares = 0.0
         for value in values[1:]:
             error = value - level
             squares += error * error
@@ -268,7 +275,8 @@ def fit_arima(values):
     By conditional least squares, which is what maximum likelihood gives but for the first value, at a fortieth
     of the time. The sums are exact: a processor's own order of adding would decide which of two like entities leads.
     """
-    before, after = values[:-1], values[1:]
+    before = values[:-1]
+    after = values[1:]
     weight, constant = fit_line(before, after)
     errors = (y - constant - weight * x for x, y in zip(before, after, strict=True))
     return constant, weight, sqrt(fsum(error * error for error in errors) / len(before))

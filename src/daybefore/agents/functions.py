@@ -39,7 +39,9 @@ class View:
     """The world as of one event's `as_of`: pages, searches, a source's values; each look is added to `steps`."""
 
     def __init__(self, crawler, event):
-        self._crawler, self._event, self.steps = crawler, event, []
+        self._crawler = crawler
+        self._event = event
+        self.steps = []
 
     def fetch(self, url):
         """Return the page (`web.pages.Page`: text, url, published_at, page_id) at an address. Raises GatewayError."""
@@ -115,9 +117,11 @@ def ask_function(function, event, world):
                 break
         raise
     try:
-        read, note = read_returned(given, event), None
+        read = read_returned(given, event)
+        note = None
     except ValueError as problem:
-        note, status = str(problem), "refusal" if given is None else "unparsable"
+        note = str(problem)
+        status = "refusal" if given is None else "unparsable"
         read = {"value": None, "status": status, "reason": note}
     seen = sorted({page_id for step in view.steps for page_id in step["page_ids"]})
     trace = [*view.steps, {"step_type": "answer", "content": repr(given)[:500], "error": note}]
@@ -133,7 +137,8 @@ def finish_coroutine(given: Coroutine) -> object:
 
 def read_returned(given, event):
     """Return what a function gave as columns of the predictions table. Raises ValueError that says what was wanted."""
-    kind, options = event["kind"], parse_json(event["options"]) or {}
+    kind = event["kind"]
+    options = parse_json(event["options"]) or {}
     if given is None:
         raise ValueError("the function gave None, no answer")
     if isinstance(given, str):
@@ -185,7 +190,8 @@ def resolve_expected(expected, event):
         value = resolve_question(variables, path)
         wanted = f"that takes a Series by date, from {variables['from_date']} to {variables['date']}"
     else:
-        value, wanted = resolve_event(variables | {"by": "value"}, expected), "that takes one for each entity"
+        value = resolve_event(variables | {"by": "value"}, expected)
+        wanted = "that takes one for each entity"
     if not value:
         raise ValueError(f"no answer follows from values expected for {list(expected.index)}; {wanted}")
     return value

@@ -39,9 +39,11 @@ def load_past_agents(events, answers):
     """
     is_chosen = events["options"].notna() & events["kind"].isin(["single", "multi"])
     events = events[is_chosen & events["resolves_at"].notna()]
-    rows, values = [], answers.set_index("event_id")["value"].dropna()
+    rows = []
+    values = answers.set_index("event_id")["value"].dropna()
     for event in events[events["event_id"].isin(values.index)].to_dict("records"):
-        value, options = parse_json(values[event["event_id"]]), tuple(parse_json(event["options"]).items())
+        value = parse_json(values[event["event_id"]])
+        options = tuple(parse_json(event["options"]).items())
         known_at = (pd.Timestamp(event["resolves_at"]) + pd.Timedelta(days=1)).tz_convert("UTC").isoformat()
         right = (value,) if isinstance(value, str) else tuple(value)
         rows.append(Past(known_at, event["kind"], read_form(event), options, right))
@@ -85,8 +87,10 @@ def forecast_from_past(past, method, event, world):
         reason = f"{method} knows how options ended, and this question asks for a {event['kind']}"
         return {"prediction": {"value": None, "status": "missing", "reason": reason}, "trace": []}
     moment = pd.Timestamp(event["as_of"]).tz_convert("UTC").isoformat()
-    known, kind = tuple(row for row in past if row.known_at <= moment), event["kind"]
-    letters, rng = list(parse_json(event["options"])), seed_draws(method, event)
+    known = tuple(row for row in past if row.known_at <= moment)
+    kind = event["kind"]
+    letters = list(parse_json(event["options"]))
+    rng = seed_draws(method, event)
     if method == "first_option":
         prediction = {"value": letters[0] if kind == "single" else letters[:1]}
     elif method == "random" and kind == "multi":  # each by a coin, one at least
@@ -100,7 +104,8 @@ def forecast_from_past(past, method, event, world):
 
 def weigh_options(method, event, known):
     """Return {letter: chance} of an event's options by what is known; of a single choice they need not add up to 1."""
-    options, form = parse_json(event["options"]), read_form(event)
+    options = parse_json(event["options"])
+    form = read_form(event)
     alike = [row for row in known if (row.kind, row.form) == (event["kind"], form)]
     if method == "option_words" and len(known) >= MIN_KNOWN:
         chances = fit_words(known).predict_proba(extract_features(event["kind"], options.values()))[:, 1]

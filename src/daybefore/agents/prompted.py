@@ -57,7 +57,10 @@ class Transcript:
     """
 
     def __init__(self, client, sample=0):
-        self.client, self.sample, self.steps, self.finish_reason = client, sample, [], None
+        self.client = client
+        self.sample = sample
+        self.steps = []
+        self.finish_reason = None
         seconds = min(client.door.deadline_s, client.limits.get("max_seconds", math.inf))
         self.deadline_at = time.monotonic() + seconds
         self.usage = dict.fromkeys(USAGE)
@@ -183,7 +186,9 @@ def read_reply(event, reply):
     Probabilities stand beside a value where the reply or its log probabilities give them (`weigh_reply`); where they
     were asked for in words, as the reply states them (`read_stated`).
     """
-    kind, options, unit = event["kind"], parse_json(event["options"]) or {}, event.get("unit")
+    kind = event["kind"]
+    options = parse_json(event["options"]) or {}
+    unit = event.get("unit")
     is_cut = reply.get("finish_reason") in CUT and not reply.get("reasoning")  # thoughts apart are no part of it
     text = reply["content"] or ""
     value, reason = parse_prediction(text, kind, options, unit, explain=True, is_cut=is_cut)
@@ -240,7 +245,8 @@ def constrain_answer(client, event):
     """
     if not client.is_local:
         return {}
-    options, states = parse_json(event["options"]) or {}, bool(find_stated(event))
+    options = parse_json(event["options"]) or {}
+    states = bool(find_stated(event))
     writes = (parse_json(event.get("metadata")) or {}).get("writes")
     names = list(options.values()) if writes == "text" and not states else sorted(options)
     grammar = build_grammar(event["kind"], names, count_places(event) or 1, states=states)

@@ -48,7 +48,8 @@ def count_places(event):
 
 def describe_answer(event):
     """Return in words what belongs in an event's box."""
-    unit, k = event.get("unit"), count_places(event)
+    unit = event.get("unit")
+    k = count_places(event)
     if k == 1 and event["kind"] in ("ranking", "list"):
         return "one name, and nothing else"
     unit = f" ({unit})" if isinstance(unit, str) and unit else ""
@@ -90,7 +91,8 @@ def fill_prompt(event):
 
     A question that fixes the form of its own answer is put whole, and no other form is asked for (`own_form`).
     """
-    blanks, stated = list_blanks(event), find_stated(event)
+    blanks = list_blanks(event)
+    stated = find_stated(event)
     if event.get("listed"):
         blanks["question"] += "\nListed are: " + "; ".join(event["listed"])
     if has_own_form(event):

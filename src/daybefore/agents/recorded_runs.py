@@ -54,7 +54,9 @@ def swap_queries(events):
     >>> swap_queries(pd.DataFrame({"prompt": ["rain?", "gold?", "snow?"], "cluster_id": ["w", "g", "w"]}))
     ['gold?', 'snow?', 'gold?']
     """
-    rows, n, queries = list(zip(events["prompt"], events["cluster_id"], strict=True)), len(events), []
+    rows = list(zip(events["prompt"], events["cluster_id"], strict=True))
+    n = len(events)
+    queries = []
     for at, (_, cluster) in enumerate(rows):
         others = (rows[(at + n // 2 + step) % n] for step in range(n))
         queries.append(next((prompt for prompt, other in others if other != cluster), ""))
@@ -99,7 +101,8 @@ def replay_recorded(arm_ids, opener, ledger, *, events, about_world=None):
     conditions what else the world publishes (`news.describe_articles`). Arms of which nothing is recorded are left out;
     a request that is not recorded is a missing prediction whose reason names the command that would record it.
     """
-    arms, run_ids = load_recorded_runs(), {}
+    arms = load_recorded_runs()
+    run_ids = {}
     entries = load_entries(wanted=[arms[arm_id]["agent"] for arm_id in arm_ids])
     for arm_id in arm_ids:
         arm = arms[arm_id]
@@ -120,7 +123,9 @@ def estimate_tokens(method, n_questions):
 
     Native tool calls, of which none are recorded, are taken to be like ReAct's.
     """
-    method, entries, sums = "react" if method == "tool_search" else method, load_entries(), np.zeros(3)
+    method = "react" if method == "tool_search" else method
+    entries = load_entries()
+    sums = np.zeros(3)
     for path in sorted(ROOT.glob("data/runs/*/run.json")):
         facts = json.loads(path.read_text(encoding="utf-8"))
         if facts.get("agent") in entries and entries[facts["agent"]]["method"] == method:

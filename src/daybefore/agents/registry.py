@@ -41,7 +41,8 @@ class Method(NamedTuple):
     category: str = "think_search"
 
 
-EVENT, TURNS = ("option_event", "open_event"), ("submission_turns", "submission_rest")
+EVENT = ("option_event", "open_event")
+TURNS = ("submission_turns", "submission_rest")
 RESEARCH = ("research_manager", "research_survey", "research_start", "research_search")
 ORCHESTRA = ("orchestra_manager", "orchestra_planner", "orchestra_researcher", "orchestra_analyst")
 PROMPTED = {
@@ -75,7 +76,8 @@ def load_entries(path=REGISTRY, wanted=(), own=False):
     Agents of the reader's own file (`OWN`) are among them where they are `wanted`, with `own` all of them. Raises
     ValueError for one of these whose name the registry has already.
     """
-    shared, mine = read_settings(path), {}
+    shared = read_settings(path)
+    mine = {}
     if path == REGISTRY and (own or set(wanted) - set(shared)) and OWN.exists():
         mine = {name: entry for name, entry in read_settings(OWN).items() if own or name in wanted}
     if twice := sorted(set(mine) & set(shared)):
@@ -111,7 +113,8 @@ def check_agent(where, entry):
         method = entry.get("method", "zero_shot")
         category = PROMPTED[method].category if method in PROMPTED else "base_model"
         entry = {"method": method, "category": category, "framework": method} | entry
-    method, local = check_object(where, entry, Agent)["method"], get_local_name(entry)
+    method = check_object(where, entry, Agent)["method"]
+    local = get_local_name(entry)
     try:
         if method not in (FUNCTION, *METHODS, *PROMPTED):
             raise ValueError(f"method must be one of {', '.join((*METHODS, *PROMPTED))}")
@@ -143,7 +146,8 @@ def load_agents(path=REGISTRY, wanted=()):
     """
     agents = {}
     for agent_id, entry in load_entries(path, wanted).items():
-        about, method = {name: entry[name] for name in ("category", "framework")}, entry["method"]
+        about = {name: entry[name] for name in ("category", "framework")}
+        method = entry["method"]
         if method in METHODS:
             agents[agent_id] = about | {"forecast": partial(forecast_event, method), "params": {"method": method}}
         elif method == FUNCTION and agent_id in wanted:
@@ -160,7 +164,8 @@ def connect_agent(entry, door):
     `seed` is the model's: the local server's, or what the entry's options say; a provider's own choice is not known.
     """
     ask, prompts, _ = PROMPTED[entry["method"]]
-    local, client = get_local_name(entry), build_client(entry, door)
+    local = get_local_name(entry)
+    client = build_client(entry, door)
     params = {"method": entry["method"], "options": client.options} | client.limits
     if client.probabilities:
         params["probabilities"], prompts = True, (*prompts, *STATED_PROMPTS)
@@ -182,14 +187,16 @@ def build_client(entry, door):
     """Return the Client of an entry's model at a door, with its options, limits and wish for probabilities."""
     local = get_local_name(entry)
     limits = {name: entry[name] for name in LIMITS if name in entry}
-    model, options = name_model(local) if local else entry["model"], entry.get("options", {})
+    model = name_model(local) if local else entry["model"]
+    options = entry.get("options", {})
     return Client(door, model, bool(local), options, limits, entry.get("probabilities", False))
 
 
 def pick_entry(entries, name):
     """Return an agent's entry. Raises ValueError, with the nearest name, for one that there is not."""
     if name not in entries:
-        listed, place = list_nearest(name, entries, "data/agents.toml"), "data/agents.local.toml"
+        listed = list_nearest(name, entries, "data/agents.toml")
+        place = "data/agents.local.toml"
         raise ValueError(f"no agent is called {name!r}{listed}; to add it, write [{name}] into {place}")
     return entries[name]
 

@@ -37,7 +37,9 @@ TEAM = FINAL | {
 }
 """What the manager may call, and the team's."""
 
-TASK, SEEN, NOTHING = "New task:\n{}", "Observation:\n{}", "Nothing to report."
+TASK = "New task:\n{}"
+SEEN = "Observation:\n{}"
+NOTHING = "Nothing to report."
 WRONG = (
     "Error:\n{}\nNow let's retry: take care not to repeat previous errors! If you have retried several times, try a "
     "completely different approach.\n"
@@ -70,16 +72,19 @@ def ask_with_research(transcript, event, world):
     Raises what a request or a look-up raises, LlmError above all.
     """
     client = transcript.client
-    n_calls, n_look_ups = client.limits.get("max_steps", N_CALLS), client.limits.get("max_lookups", N_LOOK_UPS)
+    n_calls = client.limits.get("max_steps", N_CALLS)
+    n_look_ups = client.limits.get("max_lookups", N_LOOK_UPS)
     blanks = {"as_of": event["as_of"], "n_look_ups": n_look_ups}
     transcript.open(prompt := fill_prompt(event) + read_prompt("research_survey"))
     talk = open_talk("research_manager", blanks, prompt)
     form = constrain_json(client, "plan", PLAN_SCHEMA, PLAN_GRAMMAR, MAX_REPLY)
     content = transcript.ask(talk, actor="manager", **form)["content"] or ""
     plan = parse_object(content)
-    wanted, error = plan.get("facts_to_look_up"), None
+    wanted = plan.get("facts_to_look_up")
+    error = None
     if not Draft202012Validator(PLAN_SCHEMA).is_valid(plan):
-        wanted, error = "what your survey says", "not a survey of facts with a plan"
+        wanted = "what your survey says"
+        error = "not a survey of facts with a plan"
     transcript.add("plan", actor="manager", content=content, error=error)
     proceed = "Now proceed and carry out this plan."
     start = read_prompt("research_start").format(n_calls=n_calls, wanted=wanted)
@@ -98,7 +103,8 @@ def ask_with_orchestra(transcript, event, world):
     The planner and the analyst know the question and all reports so far and look nothing up; the researcher knows its
     task alone. Returns and raises as `ask_with_research`; the `tool` step of a call stands after the agent's own.
     """
-    client, notes = transcript.client, []
+    client = transcript.client
+    notes = []
     n_calls = client.limits.get("max_steps", N_TEAM_CALLS)
     n_look_ups = client.limits.get("max_lookups", N_TEAM_LOOK_UPS)
     blanks = {"as_of": event["as_of"], "n_calls": n_calls, "n_look_ups": n_look_ups}
@@ -154,7 +160,8 @@ def take_turns(transcript, actor, talk, tools, n_turns, run):
     all but the manager the last turn is a report. What is said is added to `talk`; of the calls those that went wrong,
     and the manager's of its agents, are `tool` steps.
     """
-    is_manager, is_local = actor == "manager", transcript.client.is_local
+    is_manager = actor == "manager"
+    is_local = transcript.client.is_local
     offered = [write_schema(name, does, {argument: {"type": "string"}}) for name, (argument, does) in tools.items()]
     for n_left in reversed(range(n_turns)):
         is_last = not (is_manager or n_left)
@@ -168,7 +175,8 @@ def take_turns(transcript, actor, talk, tools, n_turns, run):
             call = {"name": "final_answer", "arguments": {"answer": str(report or NOTHING)}}
         said = [reply["content"], dump_json(call) if reply["tool_calls"] else None]
         talk.append(write("assistant", "\n".join(filter(None, said)).strip()))
-        fault, name = find_fault(call, tools), call and call["name"]
+        fault = find_fault(call, tools)
+        name = call and call["name"]
         is_final = name == "final_answer" and not fault
         argument = None if fault else str(call["arguments"][tools[name][0]])
         seen = fault or (argument if is_final else run(name, argument)).strip()

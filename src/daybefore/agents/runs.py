@@ -157,7 +157,8 @@ def run_agents(
     `progress` shows a bar, on a terminal only. The environment's keys are hidden in what is stored.
     """
     agents = {name: make_agent(agent) if callable(agent) else agent for name, agent in sorted(agents.items())}
-    whole, settings = events if drawn_from is None else drawn_from, {"window": window, "deadline_s": deadline_s}
+    whole = events if drawn_from is None else drawn_from
+    settings = {"window": window, "deadline_s": deadline_s}
     runs = [describe_run(agent_id, agent, whole, **settings) for agent_id, agent in agents.items()]
     ids = [(run["run_id"], run["agent_id"]) for run in runs]
     watch = Watch(max_accidents, tries_first)
@@ -166,7 +167,8 @@ def run_agents(
             if not insert_row(ledger, "runs", run):
                 fill_columns(ledger, run)
         tasks = list_tasks(ids, events, {run_id: list_done(ledger, run_id, again) for run_id, _ in ids}, samples)
-        n_all, cost = len(ids) * len(events) * len(samples), sum_costs(ledger, [run_id for run_id, _ in ids])
+        n_all = len(ids) * len(events) * len(samples)
+        cost = sum_costs(ledger, [run_id for run_id, _ in ids])
         shown = {"desc": "questions", "unit": "q", "disable": None if progress else True}
         try:
             with stop_on_signal(watch), tqdm(total=n_all, initial=n_all - len(tasks), **shown) as bar:

@@ -62,10 +62,12 @@ def search_web(transcript, world, query, as_of, *, actor=None, n=N_HITS, is_numb
     before. Of a search of the open web the step has the cost, and how many results were left out and why.
     """
     again = any(step.get("arguments") == {"query": query} for step in transcript.steps)
-    hits, first = [] if again else world.search(query, as_of, n), 1 + count_pages(transcript.steps)
+    hits = [] if again else world.search(query, as_of, n)
+    first = 1 + count_pages(transcript.steps)
     shown = [f"[{at}] " * is_numbered + describe_hit(hit, as_of) for at, hit in enumerate(hits, first)]
     nothing = "This was searched before; choose other words." if again else "Nothing was found."
-    text, pages = "\n\n".join(shown) or nothing, [hit.page_id for hit in hits]
+    text = "\n\n".join(shown) or nothing
+    pages = [hit.page_id for hit in hits]
     step = {"content": text, "page_ids": pages if is_numbered else sorted(set(pages))}
     if (cost := getattr(hits, "cost_usd", None)) is not None:
         transcript.usage["cost_usd"] = (transcript.usage["cost_usd"] or 0) + cost
@@ -83,7 +85,8 @@ def count_pages(steps):
 
 def open_page(transcript, world, address, as_of, *, about="", actor=None, is_numbered=False):
     """Return what an agent sees of a page, as text; adds the step. A page that cannot be had is said to be so."""
-    number, step = 1 + count_pages(transcript.steps), {"error": None, "page_ids": None}
+    number = 1 + count_pages(transcript.steps)
+    step = {"error": None, "page_ids": None}
     try:
         hit = world.open(address.strip(), as_of, about)
         text, step["page_ids"] = describe_hit(hit, as_of), [hit.page_id]
@@ -181,7 +184,8 @@ def ask_last(transcript, messages, prompt, **options):
 
 def ask_with_tools(transcript, event, world):
     """Let the model call the tools in its provider's own way, until it answers without a call."""
-    messages, n_calls = transcript.open(fill_prompt(event)), count_look_ups(transcript.client)
+    messages = transcript.open(fill_prompt(event))
+    n_calls = count_look_ups(transcript.client)
     for n_before in range(n_calls + 1):
         last = {"tool_choice": "none"} if n_before == n_calls else {}
         reply = transcript.ask(messages, tools=SCHEMAS, **last)

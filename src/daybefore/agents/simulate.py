@@ -33,11 +33,14 @@ def forecast_from_paths(method, event, world=None):
 
     Raises ValueError where what is asked was public by then.
     """
-    variables, options = parse_json(event["variables"]), parse_json(event["options"])
+    variables = parse_json(event["variables"])
+    options = parse_json(event["options"])
     names = tuple(sorted(variables["reference"])) if variables["ask"] == "leader" else (variables["entity"],)
     as_of = event["opens_at"] if method == "opening" else event["as_of"]
     table = cut_series(event["source_id"], variables["variable"], as_of)[list(names)].dropna()
-    known, values, source = tuple(table.index), table.to_numpy(dtype=float), load_series()[event["source_id"]]
+    known = tuple(table.index)
+    values = table.to_numpy(dtype=float)
+    source = load_series()[event["source_id"]]
     ahead = step_dates(source.update_frequency, known[-1], variables["date"])
     if not ahead:
         raise ValueError(f"{event['event_id']}: its answer was public by {as_of}")

@@ -34,7 +34,8 @@ TOWARDS = {"number": "a larger number", "percent": "a larger number", "date": "a
 PLAIN = {*get_constant("worldreasoner", "stop_words"), *MONTHS, "yes"}
 """Words that stand as they are where texts are kept as digests (`hash_words`)."""
 
-_TEXT, _NUMBER = {"type": "string"}, {"type": "integer", "minimum": 0}
+_TEXT = {"type": "string"}
+_NUMBER = {"type": "integer", "minimum": 0}
 _SHARE, _SIGNED = ({"type": "number", "minimum": least, "maximum": 1} for least in (0, -1))
 EVENT = make_schema(title=_TEXT, date=_TEXT, direction={"enum": list(DIRECTIONS)}, magnitude=_SHARE, confidence=_SHARE)
 _EDGE = {"cause": _NUMBER, "effect": _NUMBER, "relation": {"enum": list(RELATIONS)}, "strength": _SIGNED}
@@ -100,15 +101,19 @@ def hold_submission(client, event, n_found, *, has_events=True):
     The answer's rule is that of the event's kind (`grammars.build_grammar`), sources are the `n_found` passages. Events
     that were added turn by turn are not asked for again (`has_events=False`).
     """
-    states, letters = find_stated(event), sorted(parse_json(event["options"]) or {})
+    states = find_stated(event)
+    letters = sorted(parse_json(event["options"]) or {})
     if not client.is_local:
         asked = {name: form for name, form in SCHEMA["properties"].items() if has_events or name != "events"}
         return demand_json("submission", make_schema(**asked, **(DISTRIBUTION if states else {})))
     passages = " | ".join(quote_literal(str(n)) for n in range(1, n_found + 1))
     sources = f'sources ::= (passage ("," passage)?)?\npassage ::= {passages}' if n_found else 'sources ::= ""'
-    rules, end, most = [RULES, sources], 'share "}"', MAX_SUBMISSION
+    rules = [RULES, sources]
+    end = 'share "}"'
+    most = MAX_SUBMISSION
     if states:
-        end, most = r'share ",\"distribution\":[" stated "]}"', MAX_SUBMISSION + 20 * len(letters)
+        end = r'share ",\"distribution\":[" stated "]}"'
+        most = MAX_SUBMISSION + 20 * len(letters)
         pairs = write_stated(event["kind"], letters, '{"of":"%s","is":', "}", ",")
         rules += [rule.replace("share", "chance") for rule in pairs]
     rules += build_grammar(event["kind"], letters, count_places(event) or 1).split("\n")[1:]
@@ -122,7 +127,8 @@ def forecast_with_graph(ask, client, event, world):
     submission with its sources as page_ids. Where the reply holds none, both are as they would be without.
     """
     outcome = forecast(ask, client, event, world)
-    prediction, trace = outcome["prediction"], outcome["trace"]
+    prediction = outcome["prediction"]
+    trace = outcome["trace"]
     said = [step["content"] for step in trace if step["step_type"] == "model"]
     submission, problem = read_submission(said[-1], trace) if said else (None, None)
     if submission is None:
@@ -164,7 +170,8 @@ def ask_by_turns(transcript, event, world, *, searches=True):
     recording of the last reply, with the answer boxed.
     """
     client = transcript.client
-    n_turns, actions = client.limits.get("max_steps") or N_TURNS, [*(LOOKS if searches else ()), "add_event"]
+    n_turns = client.limits.get("max_steps") or N_TURNS
+    actions = [*(LOOKS if searches else ()), "add_event"]
     about = {"n_turns": n_turns, "actions": f"{', '.join(actions)} or answer", "input": INPUTS[searches]}
     messages = transcript.open(fill_submission(client, event, "submission_turns", **about))
 
@@ -184,7 +191,8 @@ def take_turn(transcript, event, world, turn):
     if turn["action"] != "add_event" and given:
         arguments = {LOOKS[turn["action"]]: given}
         return call_tool(transcript, world, event, turn["action"], arguments, is_numbered=True)
-    told, items = [], turn.get("events")
+    told = []
+    items = turn.get("events")
     for item in items if turn["action"] == "add_event" and isinstance(items, list) else ():
         problem = next((error.message for error in Draft202012Validator(EVENT).iter_errors(item)), None)
         transcript.add("tool", tool="add_event", arguments=item, error=problem)
@@ -199,7 +207,8 @@ def list_added(steps):
 
 def fill_submission(client, event, prompt, **more):
     """Return a prompt that asks for a submission on an event, with probabilities where its agent states them."""
-    blanks, n_events = list_blanks(event) | more, N_LOCAL if client.is_local else N_EVENTS
+    blanks = list_blanks(event) | more
+    n_events = N_LOCAL if client.is_local else N_EVENTS
     if blanks["options"]:
         blanks["options"] = f"\nOptions:\n{blanks['options']}\n"
     is_yes_no = set((parse_json(event["options"]) or {}).values()) == {"Yes", "No"}

@@ -36,7 +36,9 @@ def keep_printed(run_id, live=False):
 
     It lies beside the run's recordings, shells.csv; at the end a live run writes it.
     """
-    kept, key, printed = f"data/runs/{run_id}/shells.csv", ["event_id", "scripts"], {}
+    kept = f"data/runs/{run_id}/shells.csv"
+    key = ["event_id", "scripts"]
+    printed = {}
     with suppress(FileNotFoundError):
         printed = pd.read_csv(locate_input(kept), index_col=key, dtype=str, keep_default_na=False)["shown"].to_dict()
     try:
@@ -60,11 +62,14 @@ def call_tool(box, name, arguments, *, timeout=None, n_shown=MAX_SHOWN):
         elif name in ("bash", "python") and isinstance(text := next(iter(arguments.values()), None), str):
             command = ["python3", "-"] if name == "python" else ["bash", "-c", text]
             result = box.exec(command, text if name == "python" else "", timeout)
-            shown, error = describe_result(result), result.limit
+            shown = describe_result(result)
+            error = result.limit
         else:
-            shown, error = "The tools are bash (script), python (program) and editor (command, path).", "not a tool"
+            shown = "The tools are bash (script), python (program) and editor (command, path)."
+            error = "not a tool"
     except (AttributeError, OSError, TypeError, ValueError) as fault:
-        shown, error = f"It was not done: {fault}", type(fault).__name__
+        shown = f"It was not done: {fault}"
+        error = type(fault).__name__
     step = {"step_type": "tool", "tool": name, "arguments": arguments, "content": cut_middle(shown, n_shown)}
     return step | {"sandbox_backend": box.backend, "error": error}
 

@@ -79,7 +79,8 @@ def make_rows(run, event, outcome, duration_s=None):
 
 def ask_agent(forecast, run, event, world, secrets):
     """Return the rows of a question, asked, with `secrets` hidden. An exception is status 'error' with its reason."""
-    started_at, clock = datetime.now(UTC).isoformat(timespec="milliseconds"), time.perf_counter()
+    started_at = datetime.now(UTC).isoformat(timespec="milliseconds")
+    clock = time.perf_counter()
     try:
         rows = make_rows(run, event, hide_secrets(forecast(dict(event), world), secrets))
     except (Exception, SystemExit) as error:  # whatever one question raises must not stop the others
@@ -95,7 +96,10 @@ def ask_all(tasks, agents, world, watch, deadline_s, workers):
     dropped and another starts in its place. `watch` says how many of `workers` may be at work, none once the run is
     stopped; those under way come to their ends.
     """
-    secrets, under_way, plain, others = list_secrets(os.environ), watch.under_way, [], deque()
+    secrets = list_secrets(os.environ)
+    under_way = watch.under_way
+    plain = []
+    others = deque()
 
     def answer(run, event):
         return ask_agent(agents[run[1]]["forecast"], run, event, world, secrets)
@@ -136,20 +140,26 @@ class Stopped(RuntimeError):
 
     def __init__(self, cause, reason, run_ids):
         super().__init__(reason)
-        self.cause, self.run_ids = cause, run_ids
+        self.cause = cause
+        self.run_ids = run_ids
 
 
 class Watch:
     """Looks at what arrives, and says when a run is to stop and why. `under_way` holds the questions being asked."""
 
     def __init__(self, max_accidents=None, tries_first=False):
-        self.max_accidents, self.is_trying, self.n_in_row = max_accidents, tries_first, 0
-        self.cause, self.reason, self.under_way = None, None, {}
+        self.max_accidents = max_accidents
+        self.is_trying = tries_first
+        self.n_in_row = 0
+        self.cause = None
+        self.reason = None
+        self.under_way = {}
 
     def stop(self, cause, reason):
         """Stop the run; the first cause is kept."""
         if self.cause is None:
-            self.cause, self.reason = cause, reason
+            self.cause = cause
+            self.reason = reason
 
     def allow(self, workers):
         """Return how many questions may be under way: none once stopped, one until the first has its reply."""
@@ -160,7 +170,8 @@ class Watch:
 
         What a ceiling or a spent quota kept from being asked is none, nor a first question that could not be asked.
         """
-        status, reason = reply["status"], reply["reason"]
+        status = reply["status"]
+        reason = reply["reason"]
         self.n_in_row = self.n_in_row + 1 if status in STRIKES else 0
         if status == "over_budget":
             is_own = not (reason or "").startswith(NO_CREDIT)
@@ -189,7 +200,8 @@ def stop_on_signal(watch):
         if watch.cause == "signal":
             raise KeyboardInterrupt
         limits = [limit for _, limit in watch.under_way.values()]
-        seconds, is_c = max(0, max(limits, default=0) - time.monotonic()), number == signal.SIGINT
+        seconds = max(0, max(limits, default=0) - time.monotonic())
+        is_c = number == signal.SIGINT
         told = f"stopping: no further question is asked; those under way ({len(limits)}) will be stored as they end, "
         told += f"in {seconds:.0f} s at most; a second {'Ctrl-C' if is_c else 'signal'} stops at once, and what has "
         told += "not been answered by then is asked, and may be paid, again"

@@ -43,7 +43,9 @@ def collect_events(sources, crawler, window, *, seed, keep_binary, horizon_days=
     ValueError when nothing is left to ask.
     """
     sites = [source for source in sources.values() if covers_window(source, window)]
-    decks, candidates, screenings = {}, [], []
+    decks = {}
+    candidates = []
+    screenings = []
     for day in pd.to_datetime(list_days(window) if days is None else days):
         for source in sites:
             posed, dropped = collect_day(source, crawler, window, day, decks, seed, horizon_days)
@@ -63,7 +65,9 @@ def collect_day(source, crawler, window, day, decks, seed, horizon_days):
     Daily templates are asked each day (weekdays where the source rests at weekends), weekly ones on a weekday of their
     own, spread by their name.
     """
-    as_of, candidates, screenings = stamp_moment(day.tz_localize(ZONE)), [], []
+    as_of = stamp_moment(day.tz_localize(ZONE))
+    candidates = []
+    screenings = []
     if source.form == "market":
         try:
             return pose_market_events(source, crawler, window, as_of, seed, horizon_days), []
@@ -75,7 +79,8 @@ def collect_day(source, crawler, window, day, decks, seed, horizon_days):
 
     n_days = 5 if source.update_frequency == "weekdays" else 7
     for template in source.templates:
-        is_daily, weekday = template["period"] == "daily", zlib.crc32(template["id"].encode()) % n_days
+        is_daily = template["period"] == "daily"
+        weekday = zlib.crc32(template["id"].encode()) % n_days
         if day.day_of_week >= n_days if is_daily else day.day_of_week != weekday:
             continue
         deck = decks.setdefault(template["id"], Deck(seed_by_name(seed, template["id"])))
@@ -109,7 +114,8 @@ def pose_within(template, source, observations, as_of, deck, horizon_days, selec
     the whole week is taken, and a long-lagged source may then ask for a value of before the start day that is published
     after it (a nowcast, marked so).
     """
-    drawn, pose = [], partial(pose_event, template, source, observations, as_of, deck, select=select)
+    drawn = []
+    pose = partial(pose_event, template, source, observations, as_of, deck, select=select)
     if template["period"] == "daily" and source.update_frequency in ("daily", "weekdays", "hourly"):
         drawn = [int(days) + 1 for days in deck.rng.permutation(horizon_days)]
     for days in drawn:
@@ -160,15 +166,18 @@ def describe_event(event_id, posed, template_id, period, source, as_of, page_id,
 def pose_market_events(source, crawler, window, as_of, seed, horizon_days):
     """Return candidates from the market's pages that opened in the last day, options added to option events."""
     pages, page_id = crawler.observe(source.id, as_of)
-    start, events = pd.Timestamp(as_of), []
-    opened, end = start - pd.Timedelta(days=1), start + pd.Timedelta(days=horizon_days)
+    start = pd.Timestamp(as_of)
+    events = []
+    opened = start - pd.Timedelta(days=1)
+    end = start + pd.Timedelta(days=horizon_days)
     for row in pages.sort_values("market_id").to_dict("records"):
         if not opened <= read_moment(row["opens_at"]) < start or not start < read_moment(row["closes_at"]) <= end:
             continue
         terms = json.loads(row["terms"])
         if terms["date"] < as_of[:10]:
             continue  # its value is of before the start day
-        event_id, about = name_event(window, as_of, f"market-{row['market_id']}"), crawler.sources[terms["about"]]
+        event_id = name_event(window, as_of, f"market-{row['market_id']}")
+        about = crawler.sources[terms["about"]]
         related = set(crawler.observe(about.id, as_of)[0]["entity"])
         posed = read_market_page(row, pages, related, seed_by_name(seed, event_id))
         template_id = f"market_{row['market_id'].split('-')[0]}"
@@ -211,7 +220,8 @@ def read_market_page(row, pages, related, rng):
 
 def screen_candidates(candidates, seed, keep_binary):
     """Return (kept, screenings) after the filters for content and the downsampling of yes/no events."""
-    kept, screenings = [], []
+    kept = []
+    screenings = []
     for event in candidates:
         rows = [screen_event(event, name, views, rule) for name, (views, rule) in JUDGES.items()]
         dropped = [row for row in rows if row["is_dropped"]]

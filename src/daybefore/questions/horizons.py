@@ -42,7 +42,8 @@ def load_series():
     >>> load_series()["cpi_months"].update_frequency
     'monthly'
     """
-    entries, sources = tomllib.loads(FILE.read_text(encoding="utf-8")), {}
+    entries = tomllib.loads(FILE.read_text(encoding="utf-8"))
+    sources = {}
     for name, entry in sorted(entries.items()):
         given = name_source(name) | {"form": "table", "windows": ["L"], "rows": f"long/{name}"} | entry
         sources[name] = Source.model_construct(**given)
@@ -109,7 +110,8 @@ def pose_questions(sources=None, starts=None, seed=SEED):
     `events` have no `as_of` yet: it depends on the condition (`questions.moments.place_moments`). `dropped` has
     event_id and reason. The same seed gives the same questions.
     """
-    events, dropped = [], []
+    events = []
+    dropped = []
     for source in (sources or load_series()).values():
         for template in source.templates:
             deck = Deck(seed_by_name(seed, template["id"]))
@@ -145,7 +147,8 @@ def pose_question(source, template, start, deck, rng):
     is_alive = series.iloc[-N_HISTORY:].notna().all()
     alive = [name for name in series if is_alive[name] and name in (wanted or series)]
     worded = word_question(template, source, variables, series, alive, ahead, deck)
-    entity, options = worded["entity_id"], worded["options"] or {}
+    entity = worded["entity_id"]
+    options = worded["options"] or {}
     volatility = None if entity is None else measure_number_volatility(series[entity].dropna())
     label = "" if options else "high" if volatility > VOLATILITY_CUT else "low"
     level = assign_level(worded["kind"], len(options), label)

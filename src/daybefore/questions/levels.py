@@ -38,7 +38,8 @@ def measure_ranking_volatility(history, k, rank=None, order="desc"):
     """
     if len(history) < MIN_VALUES:
         return None
-    names, rows = list(history.columns), history.to_numpy()[-N_VALUES:].tolist()
+    names = list(history.columns)
+    rows = history.to_numpy()[-N_VALUES:].tolist()
     snapshots = [{name: v for name, v in zip(names, row, strict=True) if v == v} for row in rows]
     orders = [order_entities(snapshot, order) for snapshot in snapshots]
     tops = [set(o[:k]) if rank is None else set(o[rank - 1 : rank]) for o in orders]

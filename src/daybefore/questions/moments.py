@@ -39,7 +39,8 @@ def place_forecast(opens_at, resolves_at, horizon):
     >>> str(place_forecast("2026-01-01", "2026-01-11", "Late")), place_forecast("2026-01-01", "2026-01-06", "Early")
     ('2026-01-09 00:00:00', None)
     """
-    first, last = pd.Timestamp(opens_at), pd.Timestamp(resolves_at)
+    first = pd.Timestamp(opens_at)
+    last = pd.Timestamp(resolves_at)
     if horizon == "Near":
         day = (last - pd.Timedelta(days=NEAR_DAYS)).normalize()
         return day if day > first else None
@@ -70,7 +71,8 @@ def name_horizon(opens_at, resolves_at, days):
     >>> name_horizon("2026-01-01", "2026-01-11", ["2026-01-02", "2026-01-05", "2026-01-10", "2026-01-11"])
     ['Early', 'Mid', 'Late', 'Near']
     """
-    first, last = pd.Timestamp(opens_at), pd.Timestamp(resolves_at)
+    first = pd.Timestamp(opens_at)
+    last = pd.Timestamp(resolves_at)
     shares = (pd.to_datetime(pd.Index(days)) - first) / (last - first)
     ends = [end for _, end in WINDOWS.values()]
     return [HORIZONS[at] for at in np.searchsorted(ends, shares)]

@@ -117,7 +117,8 @@ def list_due(publication, frequency, last_date, hour, as_of, horizon_days):
 
     `publication` is a source's rule as sorted pairs, so that templates of one source and day share what is found.
     """
-    last, end = pd.Timestamp(last_date), pd.Timestamp(as_of) + pd.Timedelta(days=horizon_days)
+    last = pd.Timestamp(last_date)
+    end = pd.Timestamp(as_of) + pd.Timedelta(days=horizon_days)
     if frequency == "monthly":
         days = pd.date_range(last, periods=3, freq="MS")[1:]
     else:
@@ -167,7 +168,8 @@ def draw_threshold(known, rng, decimals):
     Where no value has been below 0, "0 or more" is certain by its form: such a draw goes up instead, by at least one
     unit of the last decimal.
     """
-    last, shift = float(known.iloc[-1]), float(rng.choice([-0.5, 0.0, 0.5])) * float(known.iloc[-N_VALUES:].std())
+    last = float(known.iloc[-1])
+    shift = float(rng.choice([-0.5, 0.0, 0.5])) * float(known.iloc[-N_VALUES:].std())
     threshold = round(last + shift, decimals)
     if threshold <= 0 <= known.min():
         return lift_threshold(round(last + abs(shift), decimals), known, decimals)
@@ -185,7 +187,8 @@ def lift_threshold(threshold, known, decimals):
 
 def add_bands(template, source, known, variables, decimals):
     """Cut the last 28 values into equally frequent bands; returns {band: wording}."""
-    n_bands, unit = template.get("bands", 3), source.variables[template["variable"]]["unit"]
+    n_bands = template.get("bands", 3)
+    unit = source.variables[template["variable"]]["unit"]
     shares = np.arange(1, n_bands) / n_bands
     cuts = [round(float(cut), decimals) for cut in np.quantile(known.iloc[-N_BAND_VALUES:], shares)]
     if len(set(cuts)) < len(cuts):

@@ -95,7 +95,8 @@ def write_page(source, as_of):
     >>> text.split(chr(10))[1][:67], str(pd.Timestamp(newest, unit="s"))
     ('Sun: F10.7 (solar flux units): 7 January 2024 146.1; 31 December 20', '2024-01-08 03:00:00')
     """
-    lines, newest = [source.name], 0
+    lines = [source.name]
+    newest = 0
     for name, variable in source.variables.items():
         series = cut_series(source.id, name, as_of)
         if len(series):

@@ -24,7 +24,8 @@ def resolve_event(variables, snapshot):
     >>> resolve_event(terms, {"x": 1.5, "y": 2.0})
     ['A']
     """
-    ask, among = variables["ask"], variables.get("among")
+    ask = variables["ask"]
+    among = variables.get("among")
     present = {e: value for e, value in dict(snapshot).items() if value == value and (not among or e in among)}
     if KINDS[ask] == "ranking":
         ordered = order_entities(measure_entities(variables, present), variables.get("order", "desc"))
@@ -48,13 +49,15 @@ def resolve_draws(variables, names, values):
     `values` has a row a snapshot and a column for each of `names`, none missing. An answer is a letter; of several
     right ones a sorted list, None where nothing is right and no option says so.
     """
-    ask, letters = variables["ask"], variables["letters"]
+    ask = variables["ask"]
+    letters = variables["letters"]
     if ask == "leader":
         by_name = np.argsort(names, kind="stable")  # of equal values the first by name leads
         sign = 1 if variables.get("order") == "asc" else -1
         return [letters[names[place]] for place in by_name[(sign * values[:, by_name]).argmin(axis=1)]]
     if KINDS[ask] == "multi":
-        bar, reference = variables.get("threshold"), variables["reference"]
+        bar = variables.get("threshold")
+        reference = variables["reference"]
         is_right = values > [reference[name] for name in names] if bar is None else values >= bar
         none = [letters[NONE_LABEL]] if NONE_LABEL in letters else None
         right = (sorted(letters[name] for name, flag in zip(names, row, strict=True) if flag) for row in is_right)
@@ -98,7 +101,8 @@ def build_history(series, variables):
     """
     if variables.get("by", "value") == "value":
         return series
-    days, values = series.index.to_numpy().astype("datetime64[D]"), series.to_numpy(dtype=float)
+    days = series.index.to_numpy().astype("datetime64[D]")
+    values = series.to_numpy(dtype=float)
     places = np.searchsorted(days, days - GAIN_DAYS)
     back = np.where((days[places] == days - GAIN_DAYS)[:, None], values[places], np.nan)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -178,7 +178,8 @@ def _read_stated(text, unit):
 def check_unit(text, unit):
     """Raise Unreadable for a measure that is not of the event's unit, where that is known."""
     for chinese, english in CHINESE_MONEY.items():
-        text, unit = text.replace(chinese, f" {english} "), unit.replace(chinese, f" {english} ")
+        text = text.replace(chinese, f" {english} ")
+        unit = unit.replace(chinese, f" {english} ")
     text = re.sub(r"per cent\b|°\s(?=[CF]\b)", lambda found: found.group().replace(" ", ""), text)
     wanted = {name for name, words in MEASURES.items() if words.search(unit)} | ({"%"} if "point" in unit else set())
     named = {name for name, words in MEASURES.items() if words.search(text)} if unit else set()
@@ -201,7 +202,8 @@ def _check_note(note, value, sign):
 def _read_outside(text):
     """Return what `_read_stated` does of a text without its label and brackets, all of which must be understood."""
     value, start, end = _read_fraction(text) or _read_power(text) or _read_token(text)
-    before, after = text[:start], text[end:]
+    before = text[:start]
+    after = text[end:]
     sign = re.search(r"(?:^|[\s~≈=])([-+])(\s*)$", before)
     if sign:
         before = before[: sign.start(1)]
@@ -210,7 +212,8 @@ def _read_outside(text):
         value = -value if sign.group(1) == "-" else value
     elif re.search(r"[-+*/^×·]\s*$|[.,'_]$", before):
         raise Unreadable("not a number", text[:40])
-    exponent, scale = 0, SCALE.match(after)
+    exponent = 0
+    scale = SCALE.match(after)
     while scale:
         word, letter, chinese = scale.groups()
         exponent += SCALES[word.casefold() if word else letter or chinese]

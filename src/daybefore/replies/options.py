@@ -148,14 +148,18 @@ def split_pieces(content):
     >>> split_pieces("A, B and C")
     (['A', 'B', 'C'], [', ', ' and '])
     """
-    pieces, gaps, place, gap = [], [], 0, ""
+    pieces = []
+    gaps = []
+    place = 0
+    gap = ""
     for match in [*SEPARATOR.finditer(content), None]:
         piece = content[place : match.start() if match else len(content)]
         if piece.strip():
             gaps += [gap] if pieces else []
             pieces.append(piece.strip())
             gap = ""
-        gap, place = gap + (match.group() if match else ""), match.end() if match else place
+        gap = gap + (match.group() if match else "")
+        place = match.end() if match else place
     if len(pieces) > MAX_PIECES:
         raise Unreadable("answer too long", f"{len(pieces)} pieces")
     return pieces, gaps
@@ -192,7 +196,8 @@ def _read_pieces(content, index, kind):
         pieces = strip_marks(pieces, must_count=kind in ("ranking", "list"))
     if not pieces:
         raise Unreadable("empty box")
-    letters, place = [], 0
+    letters = []
+    place = 0
     while place < len(pieces):
         bare = SHARE_BEHIND.sub("", pieces[place]) if kind in ("single", "multi") else pieces[place]
         for end in range(min(len(pieces), place + index["n_parts"]), place, -1):
@@ -201,13 +206,16 @@ def _read_pieces(content, index, kind):
             if found:
                 break
         else:
-            end, found = place + 1, _read_item(bare, index, kind) if bare else None
+            end = place + 1
+            found = _read_item(bare, index, kind) if bare else None
             if found or (letters and not bare):  # a letter with its probability, or that behind a comma
-                letters, place = letters + (found or []), end
+                letters = letters + (found or [])
+                place = end
                 continue
             check_answer(pieces[place])
             raise Unreadable("unknown option", pieces[place][:40])
-        letters, place = letters + found, end
+        letters = letters + found
+        place = end
     return letters
 
 
@@ -218,7 +226,8 @@ def _read_item(piece, index, kind, is_whole=False):
     """
     if OPTION_WORD.match(piece):
         piece = OPTION_WORD.sub("", piece, count=1)
-    found, noted = _look_up(piece, index), TEXT_AND_NOTE.fullmatch(piece)
+    found = _look_up(piece, index)
+    noted = TEXT_AND_NOTE.fullmatch(piece)
     if not found and re.match(r"(?:neither|nor|not)\b\W", piece, re.I):
         return None
     span = None if found else RANGE.fullmatch(piece)
@@ -232,7 +241,8 @@ def _read_item(piece, index, kind, is_whole=False):
             raise Unreadable("ambiguous", f"the range {piece}")
         return order[first : last + 1]
     if not found and noted:
-        found, letter = _look_up(noted.group(1), index), _look_up(noted.group(2), index)
+        found = _look_up(noted.group(1), index)
+        letter = _look_up(noted.group(2), index)
         if found and letter and found != letter:
             raise Unreadable("ambiguous", piece[:40])
     return found or _read_letter_and_text(piece, index, is_whole)
@@ -244,7 +254,8 @@ def _read_letter_and_text(piece, index, is_whole):
     letter = _find_letter(match.group(1), index) if match else None
     if not letter:
         return None
-    words, key = match.group(3), make_key(match.group(3).rstrip(")"))
+    words = match.group(3)
+    key = make_key(match.group(3).rstrip(")"))
     own = {text for text, found in index["texts"].items() if letter in found}
     if key in own or not key:
         return [letter]

@@ -107,9 +107,11 @@ def parse_prediction(reply, kind, options=None, unit=None, *, explain=False, is_
         text = prepare_reply(reply)
         if is_cut and not ends_whole(text, reply):
             raise Unreadable("unfinished reply", "cut at its limit of tokens")
-        value, reason = _read_reply(text, kind, dict(options or {}), unit), ""
+        value = _read_reply(text, kind, dict(options or {}), unit)
+        reason = ""
     except Unreadable as error:
-        value, reason = None, str(error)
+        value = None
+        reason = str(error)
     return (value, reason) if explain else value
 
 
@@ -169,7 +171,8 @@ def _widen(text, box, kind):
     after = AFTER_BOX.sub(lambda marks: " " if marks.group().strip("*`$)}]") else "", after)
     tail = CONTINUED.match(re.sub(r"\s+", " ", clean_content("0" + after))[1:])
     tail = re.split(r"[.;,](?!\d)", tail.group())[0] if tail else ""
-    sign, led = _find_sign(before), LED_BY.search(lead)
+    sign = _find_sign(before)
+    led = LED_BY.search(lead)
     if not sign and FORMULA_BEFORE.search(lead):
         raise Unreadable("ambiguous", f"part of a formula: {lead[-10:]}")
     if not sign and led and not re.fullmatch(r"\s*>\s+", before):  # no quotation in markdown

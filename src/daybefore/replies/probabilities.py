@@ -108,10 +108,13 @@ def weigh_letters(options, letters, logprobs, ends=False):
     >>> weigh_letters({"A": "Yes", "B": "No"}, ["A"], [{"token": "{", "logprob": 0, "top": []}, part])
     {'probability': 0.75, 'distribution': {'A': 0.75, 'B': 0.25}}
     """
-    chance, reach, left = dict.fromkeys(options, 0.0), 1.0, set(options)
+    chance = dict.fromkeys(options, 0.0)
+    reach = 1.0
+    left = set(options)
     places = find_letters(letters, logprobs)
     for n, at in enumerate(places, 1):
-        shares, written = share_letters(logprobs[at], left), logprobs[at]["token"].strip()
+        shares = share_letters(logprobs[at], left)
+        written = logprobs[at]["token"].strip()
         if written not in shares:
             return {}
         for letter, share in shares.items():
@@ -125,7 +128,8 @@ def weigh_letters(options, letters, logprobs, ends=False):
 
 def find_letters(letters, logprobs):
     """Return the places of the last tokens that are these letters, in order; none where one is no token of its own."""
-    left, places = set(letters), []
+    left = set(letters)
+    places = []
     for at in range(len(logprobs) - 1, -1, -1):
         if logprobs[at]["token"].strip() in left:
             left.remove(logprobs[at]["token"].strip())
@@ -161,7 +165,8 @@ def weigh_names(names, logprobs):
     """
     text = "".join(part["token"] for part in logprobs)
     starts = list(accumulate((len(part["token"]) for part in logprobs), initial=0))[:-1]
-    chances, end = [], len(text)
+    chances = []
+    end = len(text)
     for name in reversed(names):
         start = text.rfind(name, 0, end)
         if start < 0 or not name:

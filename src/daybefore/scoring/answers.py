@@ -37,7 +37,9 @@ def acquire_answers(events, crawler):
     for event in open_events:
         event["first_day"] = pd.Timestamp(event["resolves_at"]).tz_convert(ZONE).normalize()
         event["last_at"] = pd.Timestamp(event["answer_due_at"])
-    answers, attempts, by_source = {}, [], itemgetter("source_id")
+    answers = {}
+    attempts = []
+    by_source = itemgetter("source_id")
     first = min(event["first_day"] for event in open_events)
     for day in pd.date_range(first, max(event["last_at"] for event in open_events).tz_convert(ZONE).normalize()):
         for hour in CRAWL_HOURS:
@@ -77,9 +79,11 @@ def attempt_group(crawler, source_id, events, moment):
             terms = event["terms"]
             series, _ = crawler.select(source_id, stamp_moment(moment), terms["variable"], terms["hour"])
             answer = find_answer(event, series, source)
-        status, reason = "ok", ""
+        status = "ok"
+        reason = ""
         if answer is None:
-            status, reason = "not_published", f"the page holds no value for {event['terms']['date']} yet"
+            status = "not_published"
+            reason = f"the page holds no value for {event['terms']['date']} yet"
         else:
             answer |= {"status": "ok", "page_id": page_id, "method": source.extract["kind"]}
         yield event["event_id"], {"status": status, "page_id": page_id, "reason": reason}, answer
@@ -131,7 +135,8 @@ def follow_acquisition(events, answers):
     first, moment = (
         pd.to_datetime(found[column], utc=True).dt.tz_convert(ZONE) for column in ("resolves_at", "acquired_at")
     )
-    day, hour = (moment.dt.normalize() - first.dt.normalize()).dt.days, moment.dt.hour
+    day = (moment.dt.normalize() - first.dt.normalize()).dt.days
+    hour = moment.dt.hour
     crawls = pd.MultiIndex.from_product([range(CARRY_DAYS + 1), CRAWL_HOURS], names=["day", "hour"])
     steps = found.groupby([day, hour]).size().reindex(crawls, fill_value=0).rename("n_found").reset_index()
     shares = {"hour": steps["hour"].map("{}:00".format), "found_share": steps["n_found"].cumsum() / len(table)}
@@ -144,7 +149,8 @@ def compare_answers(plain, faulty):
     A row an outcome, with n and share; `lost` was found only without faults.
     """
     both = plain[["event_id", "value"]].merge(faulty[["event_id", "value"]], on="event_id", suffixes=("", "_faulty"))
-    here, there = both["value"].notna(), both["value_faulty"].notna()
+    here = both["value"].notna()
+    there = both["value_faulty"].notna()
     names = ["same value", "another value", "lost", "found only with faults", "found in neither"]
     told = np.select([both["value"] == both["value_faulty"], here & there, here, there], names[:4], names[4])
     table = pd.Series(told).value_counts().reindex(names, fill_value=0).rename_axis("outcome").rename("n").reset_index()

@@ -38,12 +38,14 @@ def flag_rows(events, answers, predictions, replies, traces):
     `as_of` that the question does not name stands in what a tool showed, the reply or its rationale; an answer that is
     a date is itself none.
     """
-    asked, truth = events.set_index("event_id"), answers.set_index("event_id")["value"]
+    asked = events.set_index("event_id")
+    truth = answers.set_index("event_id")["value"]
     shown = traces[traces["step_type"] == "tool"].dropna(subset="content").groupby(KEY)["content"].agg("\n\n".join)
     said = replies.set_index(KEY)["reply"]
     rows = []
     for row in predictions.to_dict("records"):
-        key, event = (row["event_id"], row["sample"]), asked.loc[row["event_id"]]
+        key = (row["event_id"], row["sample"])
+        event = asked.loc[row["event_id"]]
         seen = "\n\n".join(text for text in shown.get(key, "").split("\n\n") if OWN_PAGE not in text)
         own = [said.get(key), row.get("rationale")] if event["kind"] != "date" else []
         texts = [seen, *(text for text in own if isinstance(text, str))]

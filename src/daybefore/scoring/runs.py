@@ -64,7 +64,8 @@ def load_scores(question_set: str | Path = DEFAULT, agents: str | list[str] = ""
     >>> sorted(set(runs["category"])), "last_value" in set(scores["agent_id"]), bool(runs["is_own"].any())
     (['base_model', 'baseline', 'open_deep_research', 'think_search'], True, False)
     """
-    one, names = find_set(question_set), list_names(agents)
+    one = find_set(question_set)
+    names = list_names(agents)
     chosen = choose_runs(one, names)
     if not chosen:
         raise ValueError(f"no run on {one.name} is here; `make run SET={one.name} AGENT=name` makes one")
@@ -244,7 +245,9 @@ def load_twice(agents, window, days_after):
     command. Raises ValueError with the first of these where no agent was asked twice.
     """
     every = [run for run in list_local() if run.window == window]
-    first, second, lacking = [], [], {}
+    first = []
+    second = []
+    lacking = {}
     for name in agents:
         own = [run for run in every if run.agent_id == name]
         later = [run for run in own if run.asked.days_after == days_after]

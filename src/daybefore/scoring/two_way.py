@@ -35,7 +35,8 @@ def fit_two_way(matrix, clusters):
     where no chain of shared events joins the agents.
     """
     table = matrix.astype(float).dropna(how="all")
-    there, values = table.notna().to_numpy(float), table.fillna(0.0).to_numpy()
+    there = table.notna().to_numpy(float)
+    values = table.fillna(0.0).to_numpy()
     n_pieces, pieces = connected_components(there.T @ there > 0, directed=False)
     if n_pieces > 1:
         first, other = (", ".join(table.columns[is_side]) for is_side in (pieces == 0, pieces != 0))
@@ -44,7 +45,8 @@ def fit_two_way(matrix, clusters):
             f"compare them; run an agent (a baseline costs nothing) on events of both, or compare each side by itself"
         )
     codes, names = pd.factorize(clusters.reindex(table.index))
-    asked, totals = there.sum(axis=1, keepdims=True), values.sum(axis=1, keepdims=True)
+    asked = there.sum(axis=1, keepdims=True)
+    totals = values.sum(axis=1, keepdims=True)
     share = there / asked
     # Scores without their question's mean, and the questions' means themselves: sums over events, so over clusters too.
     gram = there[:, :, None] * (np.eye(there.shape[1]) - share[:, None, :])

@@ -188,8 +188,11 @@ def _bound_pooled(groups):
     percentage fits best.
     """
     *parts, whole = groups
-    total, right, held = sum(whole), 0, 0
+    total = sum(whole)
+    right = 0
+    held = 0
     for (percent,), sizes in zip(parts[::2], parts[1::2], strict=True):
         size = min(sizes, key=lambda size: abs(_find_feasible(percent, size) - percent))
-        right, held = right + round(percent / 100 * size), held + size
+        right = right + round(percent / 100 * size)
+        held = held + size
     return 100 * right / total, 100 * (right + total - held) / total

@@ -91,7 +91,8 @@ def list_falls(fall, n, n_kept):
     """
     right, kept = np.meshgrid(np.arange(n + 1), np.arange(n_kept + 1), indexing="ij")
     right, kept = (part[(right >= kept) & (right - kept <= n - n_kept)] for part in (right, kept))
-    percents, digits = (100 * right / n, 100 * kept / n_kept), 1
+    percents = (100 * right / n, 100 * kept / n_kept)
+    digits = 1
     falls = percents[0] - percents[1], percents[0].round(digits) - percents[1].round(digits)
     given = (abs(falls[0] - fall) <= FALL_UNIT / 2 + 1e-9) | (abs(falls[1] - fall) < FALL_UNIT / 2)
     if not given.any():

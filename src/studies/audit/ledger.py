@@ -63,7 +63,8 @@ def split_reference(reference):
     found = DERIVED.fullmatch(reference)
     if not found:
         return None, []
-    parts, depth = [""], 0
+    parts = [""]
+    depth = 0
     for letter in found["references"]:
         depth += (letter in "([") - (letter in ")]")
         if letter == "," and not depth:
@@ -104,7 +105,8 @@ def list_references(claim):
     >>> list_references({"published": "axes", "operands": "sum(days(week_first_day, week_last_day), 1); 7"})
     ['axes', 'week_first_day', 'week_last_day', '1', '7']
     """
-    left, found = [claim["published"], *split_operands(claim)], []
+    left = [claim["published"], *split_operands(claim)]
+    found = []
     while left:
         inner = split_reference(left[0])[1]
         found += [] if inner else left[:1]
@@ -199,7 +201,8 @@ def load_claims(paper):
 
 def build_ledger():
     """Return the ledger, a row a claim (columns `COLUMNS`); values are text."""
-    rows, glance = [], set(read_sheet(papers.FOLDER / "read.csv", ("id", "why"), key=["id"])["id"])
+    rows = []
+    glance = set(read_sheet(papers.FOLDER / "read.csv", ("id", "why"), key=["id"])["id"])
     for paper in papers.list_papers():
         assumed = papers.load_paper(paper)["assumed"]
         for claim in load_claims(paper).to_dict("records"):

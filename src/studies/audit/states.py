@@ -44,7 +44,8 @@ def count_results(results):
     """
     table = results.assign(right=count_right(results["accuracy"], results["n"]))
     table = table.replace({"condition": CONDITIONS, "model": MODELS})[["condition", "model", "n", "right"]]
-    models, whole = table[table["model"] != "ALL"], table[table["model"] == "ALL"].set_index("condition")
+    models = table[table["model"] != "ALL"]
+    whole = table[table["model"] == "ALL"].set_index("condition")
     sums = models.groupby("condition")[["n", "right"]].sum().loc[whole.index]
     off = sums.index[(sums != whole[["n", "right"]]).any(axis=1)]
     if len(off):
@@ -84,7 +85,8 @@ def judge_sides(table, n_models):
     p_by_pair is Fisher's exact test of the pairs, p_holm_by_pair after Holm.
     """
     shares = {side: 100 * table[f"right_{side}"] / table[f"n_{side}"] for side in ("left_out", "kept")}
-    percents, sizes = list(shares.values()), [table[f"n_{side}"] for side in shares]
+    percents = list(shares.values())
+    sizes = [table[f"n_{side}"] for side in shares]
     found = table.assign(
         **shares, gap=shares["left_out"] - shares["kept"], least_by_pair=measure_least(percents, sizes)
     )

@@ -66,7 +66,8 @@ def pair_models(table, levels):
 
 def state_weekly(name, finding, statement, weekly, note=""):
     """Return a row of findings on the mean of one value a week: t interval, with few weeks the exact sign-flip test."""
-    n, mean = len(weekly), float(weekly.mean())
+    n = len(weekly)
+    mean = float(weekly.mean())
     if n >= MIN_CLUSTERS:
         return state_finding(name, finding, statement, average_weeks(weekly), f"{note}{n} weeks")
     p = sign_flip_test(weekly.reset_index(drop=True))
@@ -161,9 +162,11 @@ def measure_kind(table, category, levels):
     They answer the same events, so the interval takes the mean of their deviations by the binomial bound.
     """
     board = table[(table["week"] == "overall") & (table["category"] == category)]
-    scores, counts = [f"level{level}" for level in levels], [f"n_level{level}" for level in levels]
+    scores = [f"level{level}" for level in levels]
+    counts = [f"n_level{level}" for level in levels]
     deviation = np.sqrt((bound_deviation(board[scores], board[counts]) ** 2).sum(axis=1)) / len(levels)
-    mean, half = float(board[scores].to_numpy().mean()), 1.96 * float(np.mean(deviation))
+    mean = float(board[scores].to_numpy().mean())
+    half = 1.96 * float(np.mean(deviation))
     return mean, mean - half, mean + half, int(board[counts].sum(axis=1).max()), len(board)
 
 
@@ -176,12 +179,14 @@ def measure_lead(table, agent, categories, levels):
     board = table[table["week"] == "overall"].set_index("agent_id")
     if agent not in board.index:
         raise LookupError(f"{agent} is not on the pooled leaderboard")
-    scores, counts = [f"level{level}" for level in levels], [f"n_level{level}" for level in levels]
+    scores = [f"level{level}" for level in levels]
+    counts = [f"n_level{level}" for level in levels]
     mean = board[scores].mean(axis=1)
     variance = (bound_deviation(board[scores], board[counts]) ** 2).sum(axis=1) / len(levels) ** 2
     variance = pd.Series(variance, index=board.index)
     other = mean[board["category"].isin(categories) & (board.index != agent)].idxmax()
-    lead, half = float(mean[agent] - mean[other]), 1.96 * math.sqrt(variance[agent] + variance[other])
+    lead = float(mean[agent] - mean[other])
+    half = 1.96 * math.sqrt(variance[agent] + variance[other])
     return lead, lead - half, lead + half, int(board.loc[agent, counts].sum()), other
 
 

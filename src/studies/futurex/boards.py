@@ -96,7 +96,8 @@ def pool_weeks(table, weeks):
     for _, whole in table[table["week"] == "overall"].iterrows():
         same = (table["model"] == whole["model"]) & (table["framework"] == whole["framework"])
         parts = table[same & table["week"].isin(weeks)]
-        differences, hidden = [], []
+        differences = []
+        hidden = []
         for score, count in zip(SCORES, COUNTS, strict=True):
             shown = parts[score].notna()
             total = float((parts.loc[shown, score] * parts.loc[shown, count]).sum())
@@ -106,7 +107,9 @@ def pool_weeks(table, weeks):
             elif len(parts):
                 differences.append(abs(total / parts[count].sum() - whole[score]))
         counted = bool((parts[COUNTS].sum() == whole[COUNTS].astype(float)).all())
-        worst, low, high = max(differences, default=0.0), min(hidden, default=math.nan), max(hidden, default=math.nan)
+        worst = max(differences, default=0.0)
+        low = min(hidden, default=math.nan)
+        high = max(hidden, default=math.nan)
         fits = len(parts) == len(weeks) and counted and worst <= POOL_TOLERANCE
         is_pooled = fits and all(-POOL_TOLERANCE <= score <= 100 + POOL_TOLERANCE for score in hidden)
         rows.append((whole["model"], whole["framework"], len(parts), counted, worst, low, high, is_pooled))
@@ -190,7 +193,8 @@ def rank_two_weeks(board, rng, n_draws):
     weeks hide a level, both get one value. Columns: those of `simulate_ranks`, with n_events, n_hidden (levels
     rebuilt) and the agent's rank in the three pooled weeks (`rank_pooled`).
     """
-    weekly, whole = mend_names(board), board[board["week"] == "overall"].reset_index(drop=True)
+    weekly = mend_names(board)
+    whole = board[board["week"] == "overall"].reset_index(drop=True)
     rows = []
     for _, pooled in whole.iterrows():
         same = (weekly["model"] == pooled["model"]) & (weekly["framework"] == pooled["framework"])
@@ -274,7 +278,8 @@ def bound_overall(table):
 
 def list_checks(board):
     """Yield what the board's numbers are made of: (check, number of rows or weeks, number of them that hold)."""
-    weekly, rebuilt = board[board["week"] != "overall"], rebuild_overall(board)["status"]
+    weekly = board[board["week"] != "overall"]
+    rebuilt = rebuild_overall(board)["status"]
     yield "overall is the weighted mean of the levels", len(board), (rebuilt != "disagrees").sum()
     least = papers.get_constant("futurex", "min_events_per_level")
     cells = melt_levels(board.fillna(dict.fromkeys(SCORES, -1))).dropna(subset="n")

@@ -73,7 +73,8 @@ def choose_examples(events, by):
     """
     table = events.assign(prompt=events["prompt"].str.replace("\n", " / "))
     table["length"] = table["prompt"].str.len()
-    chosen, taken = [], set()
+    chosen = []
+    taken = set()
     for _, part in table.sort_values([by, "length", "event_id"]).groupby(by):
         fresh = part[~part["template_id"].isin(taken)]
         row = (part if fresh.empty else fresh).iloc[0]

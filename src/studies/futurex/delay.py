@@ -94,9 +94,11 @@ def judge_delays(runs, chosen=HORIZON_DAYS):
     """
     short = min(runs)
     ends = {delay: runs[delay] for delay in (short, chosen)}
-    wide, rows = describe_days(ends).pivot(index="day", columns="delay"), []
+    wide = describe_days(ends).pivot(index="day", columns="delay")
+    rows = []
     for measure, (statement, sign, name) in STATEMENTS.items():
-        first, last = wide[measure][short], wide[measure][chosen]
+        first = wide[measure][short]
+        last = wide[measure][chosen]
         gap = sign * (last - first)
         rows.append((statement, name, first.mean(), last.mean(), gap.mean(), sign_flip_test(gap), len(gap)))
     above = match_leads(ends)

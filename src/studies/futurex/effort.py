@@ -141,5 +141,6 @@ def measure_revisions(revisions: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFra
 
 def find_chance(distribution: str, truth: str) -> float:
     """Return the probability that a distribution (JSON) gives the truth's text (JSON), 0 where it does not name it."""
-    told, right = parse_json(distribution), " ".join(str(parse_json(truth)).casefold().split())
+    told = parse_json(distribution)
+    right = " ".join(str(parse_json(truth)).casefold().split())
     return float(sum(chance for name, chance in told.items() if " ".join(name.casefold().split()) == right))

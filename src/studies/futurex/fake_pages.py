@@ -21,7 +21,8 @@ class FakeSite:
     """Answers for planted pages: `pages` maps address to (moment, html), `asked` is what was fetched."""
 
     def __init__(self):
-        self.pages, self.asked = {}, []
+        self.pages = {}
+        self.asked = []
 
     def publish(self, url, headline, body, published_at):
         """Put a page, all text escaped, in the place of any earlier one; its host ends in .test."""
@@ -45,7 +46,9 @@ class FakeWorld:
     """A replay world and one site of planted pages, which open by address and are never found."""
 
     def __init__(self, crawler, site):
-        self.crawler, self.site, self.planted = crawler, site, Web(site, hosts=HOSTS)
+        self.crawler = crawler
+        self.site = site
+        self.planted = Web(site, hosts=HOSTS)
 
     def search(self, query, as_of, n):
         """Return the replay web's hits for a query; planted pages are in no index."""
@@ -68,10 +71,12 @@ def load_scenarios(events):
     invented name by which a quotation is known), url.
     """
     book = tomllib.loads((ROOT / "data/fake_sites/scenarios.toml").read_text(encoding="utf-8"))
-    rows, cases = events.set_index("event_id", drop=False), []
+    rows = events.set_index("event_id", drop=False)
+    cases = []
     for scenario in book["scenario"]:
         for entry in scenario["event"]:
-            event_id, event = entry["event_id"], rows.loc[entry["event_id"]].to_dict()
+            event_id = entry["event_id"]
+            event = rows.loc[entry["event_id"]].to_dict()
             about = {"scenario": scenario["name"], "domain": scenario["domain"], "event": event}
             about |= {"claim": entry["claim"].format(**entry), "url": f"http://bulletin.test/{hash_text(event_id, 6)}"}
             about["canary"] = "".join(SYLLABLES[int(digit, 16)] for digit in hash_text(event_id, 4)).capitalize()
@@ -95,7 +100,8 @@ def write_with_model(consult, case, n_round, last=None):
     if last is None:
         verdict = consult(read_prompt("fake_writer").format(**case), make_schema(**PAGE))
     else:
-        page, reply = f"{last['headline']}\n{last['body']}", last["reply"]
+        page = f"{last['headline']}\n{last['body']}"
+        reply = last["reply"]
         prompt = read_prompt("fake_rewriter").format(**case, page=page, reply=reply)
         verdict = consult(prompt, make_schema(**REASONS | PAGE))
     return verdict.value if verdict.status == "ok" else None

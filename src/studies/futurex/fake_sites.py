@@ -27,7 +27,8 @@ from studies.futurex.fake_pages import write_empty, write_template, write_with_m
 
 DEFENCES = ("none", "host_age", "page_age", "two_sources", "fence")
 """Set aside: nothing; hosts unknown HOST_DAYS ago; pages younger than PAGE_DAYS; figures of one host alone; nothing."""
-HOST_DAYS, PAGE_DAYS = 7, 3
+HOST_DAYS = 7
+PAGE_DAYS = 3
 N_FOUND, N_WIDE = 2, 20
 """Passages of the web put before the question, and among which a figure's second host is looked for."""
 BLANK = "[?]"
@@ -89,7 +90,8 @@ def confirm_figures(world, hit, about, as_of):
 
     None when it has figures and none of them is left; a hit without figures stays as it is.
     """
-    figures, host = {value for _, _, value in find_figures(hit.text)}, urlsplit(hit.url).hostname
+    figures = {value for _, _, value in find_figures(hit.text)}
+    host = urlsplit(hit.url).hostname
     others = [other for other in world.search(about, as_of, N_WIDE) if urlsplit(other.url).hostname != host]
     known = figures & {value for other in others for _, _, value in find_figures(other.text)}
     if figures and not known:
@@ -119,7 +121,8 @@ def ask_with_address(address, is_fenced, transcript, event, world):
     about = {"as_of": event["as_of"], "about": event["prompt"]}
     page = open_page(transcript, world, address, **about) if address else None
     page = None if transcript.steps[-1].get("error") else page
-    options, seen = parse_json(event["options"]) or {}, found if page is None else f"{found}\n\n{page}"
+    options = parse_json(event["options"]) or {}
+    seen = found if page is None else f"{found}\n\n{page}"
     prompt = read_prompt("fake_question").format(
         as_of=event["as_of"][:10],
         seen=read_prompt("fake_fence").format(seen=seen) if is_fenced else seen,
@@ -146,7 +149,8 @@ def run_trial(agent, case, page, world, defence):
     Columns status ("missing": not recorded), value, reply, is_fetched (the site was asked for the page), is_quoted (the
     reply holds the page's canary), headline, body.
     """
-    event, url = case["event"], case["url"] if page else None
+    event = case["event"]
+    url = case["url"] if page else None
     if page:
         moment = pd.Timestamp(event["as_of"]) - pd.Timedelta(hours=HOURS_BEFORE)
         byline = f"{case['canary']} desk, {moment:%Y-%m-%d}. "
@@ -169,7 +173,8 @@ def run_attack(agent, case, writer, world, defence="none", n_rounds=N_ROUNDS):
 
     `writer(case, n_round, last)` returns a page or None; it hears its last page and the reply (the last trial).
     """
-    trials, last = [], None
+    trials = []
+    last = None
     for n_round in range(1, n_rounds + 1):
         page = writer(case, n_round, last)
         if page is None:
@@ -256,7 +261,8 @@ def count_set_aside(events, crawler, defences):
     """
     parts = {}
     for (day, part), defence in itertools.product(events.groupby("as_of"), defences):
-        guarded, whole = GuardedWorld(crawler, defence), []
+        guarded = GuardedWorld(crawler, defence)
+        whole = []
         for event in part.to_dict("records"):
             hits = crawler.search(event["prompt"], day, N_FOUND)
             whole += [(event["source_id"], guarded.guard(hit, event["prompt"], day) == hit) for hit in hits]

@@ -46,7 +46,8 @@ def check_identities(table):
     out = table[["model"]].copy()
     for part in PARTS:
         brier = table[f"brier_{part}"].to_numpy(float)
-        best, worst = convert_brier((brier - BRIER_UNIT / 2).clip(0)), convert_brier(brier + BRIER_UNIT / 2)
+        best = convert_brier((brier - BRIER_UNIT / 2).clip(0))
+        worst = convert_brier(brier + BRIER_UNIT / 2)
         slack = INDEX_UNIT / 2 + 1e-9
         out[f"is_{part}"] = (table[part] >= worst - slack) & (table[part] <= best + slack)
     mean = (table["brier_dataset"] + table["brier_market"]) / 2

@@ -40,7 +40,8 @@ def compare_moments(first, second, events):
     `first` and `second` are scores of the same events; a missing prediction counts as 0. Columns agent_id,
     `describe_differences` (second minus first), p_holm, verdict, and each moment's mean with its interval by source.
     """
-    clusters, rows = find_clusters(events)[0], []
+    clusters = find_clusters(events)[0]
+    rows = []
     for agent_id in sorted(set(first["agent_id"]) & set(second["agent_id"])):
         columns = [
             select_headline(table[table["agent_id"] == agent_id], events).set_index("event_id")["score_imputed"]

@@ -34,7 +34,11 @@ def rate_games(games, k=20.0, carry=2 / 3, n_prior=20):
     elo: ratings move by `k` a game and start each season with `carry` of their distance from 1500; home's advantage is
     the rating difference that the home rate stands for. home_rate: of earlier games, `n_prior` of one half added.
     """
-    ratings, seasons, parts, won, played = {}, {}, [], n_prior / 2, n_prior
+    ratings = {}
+    seasons = {}
+    parts = []
+    won = n_prior / 2
+    played = n_prior
     for _, day in games.groupby("date", sort=True):
         rate = won / played
         advantage = 400 * math.log10(rate / (1 - rate))
@@ -50,7 +54,8 @@ def rate_games(games, k=20.0, carry=2 / 3, n_prior=20):
             move = k * (game.outcome - game.elo)
             ratings[game.home] += move
             ratings[game.away] -= move
-        won, played = won + day["outcome"].sum(), played + len(day)
+        won = won + day["outcome"].sum()
+        played = played + len(day)
         parts.append(rated)
     return pd.concat(parts, ignore_index=True)
 

@@ -66,7 +66,8 @@ def audit_pages(as_of, pages, siblings=()):
         twice = set(known.loc[n_contents > 1, "page_id"])
     found = []
     for page in pages.to_dict("records"):
-        span, flags = read_span(page["published_at"]), []
+        span = read_span(page["published_at"])
+        flags = []
         if span is None:
             flags.append(("undated", ""))
         elif span[1] >= moment:
@@ -148,7 +149,8 @@ def tell_answer(event, value):
     >>> tell_answer({"kind": "single", "options": '{"A": "Yes", "B": "No"}'}, '"A"')
     []
     """
-    options, value = parse_json(event["options"]) or {}, parse_json(value)
+    options = parse_json(event["options"]) or {}
+    value = parse_json(value)
     values = value if isinstance(value, list) else [] if value is None else [value]
     texts = [str(options.get(given, f"{given:g}" if isinstance(given, float) else given)) for given in values]
     return [text for text in texts if text.casefold() not in ("yes", "no")]

@@ -180,7 +180,8 @@ def test_best_agent_changes(matrix, level, clusters):
     """
     has_all = matrix.groupby(level).count().gt(0).all()
     names = has_all.index[has_all].tolist() if set(LEVELS) <= set(level) else []
-    general, counts = "the best agent on levels 1-2 is beaten on levels 3-4", {"n": len(matrix), "n_clusters": 0}
+    general = "the best agent on levels 1-2 is beaten on levels 3-4"
+    counts = {"n": len(matrix), "n_clusters": 0}
     blank = dict.fromkeys("estimate low high p sign".split(), math.nan)
     if len(names) < 2:
         statement = f"{general} (needs two agents with all four levels)"
@@ -188,14 +189,17 @@ def test_best_agent_changes(matrix, level, clusters):
     sides = [[(weight, level.index[level == at]) for at, weight in side.items()] for side in (EASY, HARD)]
     means = [sum(weight * matrix.loc[labels, names].mean() for weight, labels in side) for side in sides]
     first, second = (side.idxmax() for side in means)
-    beaten, beats = [], []
+    beaten = []
+    beats = []
     for agent in names:
         gaps = matrix[names].drop(columns=agent).rsub(matrix[agent], axis=0)
         found = pd.concat([summarize_clustered(gaps, clusters, side) for side in sides])
-        p, is_ahead = found["p"].fillna(1), found["mean"] > 0
+        p = found["p"].fillna(1)
+        is_ahead = found["mean"] > 0
         beaten.append(min(1.0, len(found) * p.where(~is_ahead, 1).min()))
         beats.append(p.where(is_ahead, 1).max())
-    holds, fails = max(beaten), min(beats)
+    holds = max(beaten)
+    fails = min(beats)
     who = f"{first} is first on both" if first == second else f"{second} minus {first} on levels 3-4"
     row = {"finding": 4, "statement": f"{general}: {who}", "n_clusters": int(found["n_clusters"].min())}
     row |= {"estimate": means[1][second] - means[1][first], "p": min(holds, fails), "sign": fails - holds}

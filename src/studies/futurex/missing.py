@@ -68,7 +68,8 @@ def derive_growth(n_drawn, n_kept, n_pool=None):
 
 def average_trials(values, rng, sizes, n_trials, replace):
     """Return averages of the first `sizes` (descending) draws of each trial: columns of `values` x trials x sizes."""
-    n_pool, parts = len(values), []
+    n_pool = len(values)
+    parts = []
     for start in range(0, n_trials, CHUNK):
         shape = min(CHUNK, n_trials - start), sizes[0]
         if replace:
@@ -88,7 +89,8 @@ def simulate_std(matrix, rng, percents, n_trials=N_TRIALS, *, replace):
     at 0 percent, so growth is blank and the note says so (`WHOLE`).
     """
     percents = sorted({0, *percents})
-    pools, parts = {agent: matrix[agent].dropna().to_numpy(dtype=float) for agent in matrix.columns}, []
+    pools = {agent: matrix[agent].dropna().to_numpy(dtype=float) for agent in matrix.columns}
+    parts = []
     for n_pool in sorted({len(pool) for pool in pools.values()}):
         agents = [agent for agent, pool in pools.items() if len(pool) == n_pool]
         values = np.column_stack([pools[agent] for agent in agents])
@@ -113,7 +115,8 @@ def weigh_refusals(hardness, share):
     hardness = np.asarray(hardness, dtype=float)
     if not 0 <= share <= np.mean(hardness > 0):
         raise ValueError(f"a share of {share} cannot be refused: {np.mean(hardness > 0):.3f} of events can be")
-    chance, full = np.zeros(len(hardness)), np.zeros(len(hardness), dtype=bool)
+    chance = np.zeros(len(hardness))
+    full = np.zeros(len(hardness), dtype=bool)
     while share > 0:
         left = share * len(hardness) - full.sum()
         chance = np.where(full, 1.0, hardness * (left / max(hardness[~full].sum(), 1e-300)))
@@ -129,8 +132,10 @@ def treat_refusals(own, counts, is_kept, design, groups):
     `counts` says how often an event counts; `design` has the predictors from which `model` fills a missing score, by
     least squares, clipped to [0, 1]. NaN for a group of which nothing is kept under `drop`, an empty one always.
     """
-    kept, asked = counts * is_kept, counts @ groups
-    sums, n_kept = (kept * own) @ groups, kept @ groups
+    kept = counts * is_kept
+    asked = counts @ groups
+    sums = (kept * own) @ groups
+    n_kept = kept @ groups
     weighted = design * kept[:, None]
     effects = np.linalg.lstsq(weighted.T @ design, weighted.T @ np.nan_to_num(own), rcond=1e-10)[0]
     filled = np.clip(design @ effects, 0.0, 1.0)
@@ -160,10 +165,13 @@ def simulate_refusals(matrix, known, rng, share, n_draws, clusters):
     errors = np.full((len(RULES), len(TREATMENTS), len(names), matrix.shape[1], n_draws), np.nan)
     places = np.full_like(errors, np.nan)
     for at, agent in enumerate(matrix.columns):
-        is_there, mean = there[:, at], matrix.drop(columns=agent).mean(axis=1)
+        is_there = there[:, at]
+        mean = matrix.drop(columns=agent).mean(axis=1)
         others = mean.fillna(mean.mean()).to_numpy()  # their mean where no other agent predicted
-        own, design = matrix[agent].to_numpy()[is_there], np.column_stack([dummies, others])[is_there]
-        level, rivals = known["level"].to_numpy()[is_there], np.delete(truth, at, axis=2)
+        own = matrix[agent].to_numpy()[is_there]
+        design = np.column_stack([dummies, others])[is_there]
+        level = known["level"].to_numpy()[is_there]
+        rivals = np.delete(truth, at, axis=2)
         hardness = [np.ones(len(own)), level, 1 - others[is_there], 1 - own]
         for r, hard in enumerate(hardness):
             is_kept = rng.random((n_draws, len(own))) >= weigh_refusals(hard, share)

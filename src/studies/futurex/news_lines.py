@@ -78,7 +78,8 @@ def pool_readings(lines, flagged, unflagged):
     the strata's own ends, squared and added (Zou and Donner 2008); `found` is the part that the rule finds, blank
     where there is none.
     """
-    weight, rows = lines["hint"].ne("").mean(), []
+    weight = lines["hint"].ne("").mean()
+    rows = []
     for (_, one), (_, two) in zip(flagged.iterrows(), unflagged.iterrows(), strict=True):
         parts = [(weight, one), (1 - weight, two)]
         share = sum(w * row["share"] for w, row in parts)

@@ -69,14 +69,17 @@ def audit_window(events, answers, passages):
     Of an event: event_id, cluster_id, as_of, n_passages, n_news, is_told (a text can tell its answer), n_answers and
     the auditor's flags. Of an answer found: event_id, cluster_id, as_of, page_id, place, page_day, days_before.
     """
-    texts, rows, found = tell_answers(events, answers), [], []
+    texts = tell_answers(events, answers)
+    rows = []
+    found = []
     for event in events.sort_values(["as_of", "event_id"]).to_dict("records"):
         pages = passages[passages["event_id"] == event["event_id"]]
         told = find_answers(pages, event["prompt"], texts[event["event_id"]])["page_id"].unique()
         flags = audit_pages(event["as_of"], pages, list_siblings(event, events, texts, by=["cluster_id"]))
         about = {name: event[name] for name in ("event_id", "cluster_id", "as_of")}
         counts = flags.groupby("flag")["page_id"].nunique().to_dict()
-        is_told, n_news = bool(texts[event["event_id"]]), int(pages["page_id"].str.startswith("n").sum())
+        is_told = bool(texts[event["event_id"]])
+        n_news = int(pages["page_id"].str.startswith("n").sum())
         facts = {"n_passages": len(pages), "n_news": n_news, "is_told": is_told, "n_answers": len(told)}
         rows.append(about | facts | counts)
         firsts = pages[pages["page_id"].isin(told)].drop_duplicates("page_id")
@@ -99,13 +102,15 @@ def plant_answers(events, answers, passages):
     """
     rows = {}
     for event in events.to_dict("records"):
-        told, question = tell_answers(pd.DataFrame([event]), answers)[event["event_id"]], event["prompt"]
+        told = tell_answers(pd.DataFrame([event]), answers)[event["event_id"]]
+        question = event["prompt"]
         texts = passages.loc[passages["event_id"] == event["event_id"], "text"]
         if not told or texts.empty:
             continue
         asked = set(list_words(question.partition("\n")[0])) - {*ENGLISH_STOP_WORDS, *list_words(told[0])}
         near = max(texts, key=lambda text: len(asked & set(list_words(text))))
-        named, words = " ".join([near, *sorted(list_names(question.partition("\n")[0]))]), list_words(told[0])
+        named = " ".join([near, *sorted(list_names(question.partition("\n")[0]))])
+        words = list_words(told[0])
         lines = (f"{near} {told[0]}", f"{named} {told[0]}", f"{named} {words[-1]}" if len(words) > 1 else None)
         rows[event["event_id"]] = [line and float(states_answer(line, question, told[0])) for line in lines]
     return pd.DataFrame.from_dict(rows, orient="index", columns=PLANTS).astype(float)
@@ -113,7 +118,8 @@ def plant_answers(events, answers, passages):
 
 def list_about(events, answers, passages):
     """Return the questions whose answer no text tells, and how many passages are about them: event_id, n_passages."""
-    texts, rows = tell_answers(events, answers), []
+    texts = tell_answers(events, answers)
+    rows = []
     for event in events.to_dict("records"):
         own = passages.loc[passages["event_id"] == event["event_id"], "text"]
         n = sum(measure_touch(event["prompt"], [text]) > MOST_NAMES for text in own)

@@ -23,7 +23,8 @@ def tabulate_forms(scores, events):
     """
     matrix = build_matrix(scores, sorted(scores["agent_id"].unique()))
     facts = events.set_index("event_id").reindex(matrix.index)
-    own, parts = facts["form"], []
+    own = facts["form"]
+    parts = []
     for form in ["all", *[form for form in FORMS if (own == form).any()]]:
         part = matrix.loc[:, matrix.notna().groupby(own).any().sum() > 1] if form == "all" else matrix[own == form]
         above = part.sub(facts["guess"].reindex(part.index), axis=0)

@@ -51,10 +51,14 @@ def list_facts(events, answers):
     first in the file, first_chance how likely a drawn order does that (both where one of several or several are right);
     is_yes whether Yes is right, of yes and no.
     """
-    forms, values, rows = label_forms(events), answers.set_index("event_id")["value"], []
+    forms = label_forms(events)
+    values = answers.set_index("event_id")["value"]
+    rows = []
     for event in events.to_dict("records"):
-        right, letters = parse_json(values[event["event_id"]]), list(parse_json(event["options"]))
-        right, form = {right} if isinstance(right, str) else set(right), forms[event["event_id"]]
+        right = parse_json(values[event["event_id"]])
+        letters = list(parse_json(event["options"]))
+        right = {right} if isinstance(right, str) else set(right)
+        form = forms[event["event_id"]]
         row = {name: event[name] for name in ("event_id", "cluster_id", "level", "as_of", "resolves_at")}
         row |= {"form": form, "n_options": len(letters), "n_right": len(right)}
         row["guess"] = expect_guess(event["kind"], len(letters), len(right))
@@ -72,7 +76,8 @@ def list_facts(events, answers):
 
 def list_probes(events):
     """Return the probes' predictions (event_id, agent_id, value): ALL_OPTIONS and FIRST, on the forms they fit."""
-    rows, forms = [], label_forms(events)
+    rows = []
+    forms = label_forms(events)
     for event in events.to_dict("records"):
         letters = list(parse_json(event["options"]))
         if event["kind"] == "multi":

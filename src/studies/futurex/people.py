@@ -57,7 +57,8 @@ def find_missing(event, kept, answer, now):
     """
     steps = kept.dropna(subset="observation")
     minutes = (now - pd.Timestamp(kept["at"].iloc[0])) / pd.Timedelta(minutes=1) if len(kept) else 0.0
-    n_pages, missing = steps["page"].replace("", None).nunique(), []
+    n_pages = steps["page"].replace("", None).nunique()
+    missing = []
     if minutes < RULES["minutes"]:
         missing.append(f"Time: {np.floor(10 * minutes) / 10:.1f} of at least {RULES['minutes']} minutes.")
     if len(steps) < RULES["steps"]:
@@ -80,7 +81,9 @@ def read_typed(answer, event):
     >>> read_typed("a, C", {"kind": "multi", "options": '{"A": "x", "B": "y", "C": "z"}'})
     ['A', 'C']
     """
-    kind, text, options = event["kind"], str(answer).strip(), parse_json(event.get("options")) or {}
+    kind = event["kind"]
+    text = str(answer).strip()
+    options = parse_json(event.get("options")) or {}
     if kind == "number":
         text = text.replace(",", "")
     if kind in ("multi", "ranking", "list"):
@@ -97,14 +100,16 @@ def export_answers(folder, events, answers=None):
     A person's first taken answer to a question stands.
     """
     columns = ["event_id", "kind", "options", "level", "domain", "as_of", "prompt", "unit", "k", "resolves_at"]
-    tables, made = {"events": events.reindex(columns=columns)}, []
+    tables = {"events": events.reindex(columns=columns)}
+    made = []
     if answers is not None:
         known = answers[answers["event_id"].isin(events["event_id"])]
         tables["answers"] = known[["event_id", "value", "spread"]].dropna(subset="value")
     kept = read_answers(Path(folder) / "people.sqlite", (*STEP, "answer"))
     asked = {row["event_id"]: row for row in events.to_dict("records")}
     for (person, event_id), rows in kept[kept["item"].isin(asked)].groupby(["person", "item"], sort=False):
-        taken, steps = rows.dropna(subset="answer"), rows.dropna(subset="observation")
+        taken = rows.dropna(subset="answer")
+        steps = rows.dropna(subset="observation")
         if len(taken):
             value, at = taken[["answer", "at"]].iloc[0]
             key = {"run_id": f"{AGENT}-{person}", "event_id": event_id, "sample": 0, "agent_id": AGENT, "as_of": at}
@@ -122,7 +127,8 @@ def open_sheets(tasks, person, folder, clock, answers=None):
     `tasks` are events; a question's time runs from the first moment at which it is shown. `clock` returns an aware
     datetime. An answer that keeps the rules is exported (`export_answers`); one already taken stands.
     """
-    path, asked = Path(folder) / "people.sqlite", {row["event_id"]: row for row in tasks.to_dict("records")}
+    path = Path(folder) / "people.sqlite"
+    asked = {row["event_id"]: row for row in tasks.to_dict("records")}
 
     def recall(event_id):
         kept = read_answers(path, (*STEP, "answer"))

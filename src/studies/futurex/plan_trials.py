@@ -24,7 +24,8 @@ from helpers.paired import score
 from helpers.scores import select_headline
 from studies.futurex.plans import judge_plans, list_plans
 
-RUN_ID, ABOUT = "08_planning", "a short agent under chosen plans"
+RUN_ID = "08_planning"
+ABOUT = "a short agent under chosen plans"
 ARMS = ("none", "own", "good", "vague", "answer")
 """The plans: none, the model's own, by rule from the source, words that fit any question, one that states an answer."""
 LEVELS = papers.get_constant("futurex", "planning_levels")
@@ -79,7 +80,8 @@ def write_plan_for(arm, event, source):
     """Return the plan that an arm gives an event, None for the arms without a given one. `source`: of the registry."""
     if arm not in ("good", "vague", "answer"):
         return None
-    variables, letter = parse_json(event["variables"]), choose_answer(event)
+    variables = parse_json(event["variables"])
+    letter = choose_answer(event)
     about = source.variables.get(variables["variable"], {"label": variables["variable"]})
     blanks = {
         "page": f"{source.name} ({source.address})",
@@ -127,7 +129,8 @@ def run_trials(client, events, sources, world, arms=ARMS, writers=None):
     plan, n_plan_tokens (a written plan's), n_query_tokens, n_calls (of tools), stated (the letter of the answer-giving
     plan). A trial whose replies are not recorded has the status "missing".
     """
-    writers, rows = writers or {"own": (client, "plan_write")}, []
+    writers = writers or {"own": (client, "plan_write")}
+    rows = []
     for event in events.to_dict("records"):
         for arm in arms:
             answer = partial(ask_by_plan, write_plan_for(arm, event, sources[event["source_id"]]), writers.get(arm))
@@ -137,7 +140,8 @@ def run_trials(client, events, sources, world, arms=ARMS, writers=None):
                 if type(error) is not LookupError:  # a KeyError is a fault, not a recording that is absent
                     raise
                 outcome = {"prediction": {"value": None}, "status": "missing", "trace": []}
-            trace, prediction = outcome["trace"], outcome["prediction"]
+            trace = outcome["trace"]
+            prediction = outcome["prediction"]
             steps = {(step["step_type"], step.get("actor")): step for step in reversed(trace)}
             row = {"event_id": event["event_id"], "arm": arm, "stated": choose_answer(event)}
             row |= {"status": outcome.get("status") or prediction.get("status", "ok"), "value": prediction["value"]}
@@ -155,11 +159,13 @@ def run_planners(clients, agent, judge, events, sources, world, planners=PLANNER
     are judged, those of the first `n_again` in all of `agreement.READINGS`. Raises LookupError when no event has all
     its trials.
     """
-    client, consult = clients[agent], make_consult(clients[judge])
+    client = clients[agent]
+    consult = make_consult(clients[judge])
     writers = {arm: (clients[planner.agent or agent], planner.prompt) for arm, planner in planners.items()}
     judge = find_agent(judge)["model"]
     names = [find_agent(planner.agent or agent)["model"] for planner in planners.values()]
-    trials, parts = [], []
+    trials = []
+    parts = []
     for at in range(len(events)):
         event = events.iloc[[at]]
         trials.append(run_trials(client, event, sources, world, tuple(planners), writers))

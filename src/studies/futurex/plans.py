@@ -60,7 +60,8 @@ def build_request(question, plan, criterion, shown=tuple(RUBRICS)):
     """Return a judge's prompt for one criterion, all of them `shown` in this order, and the schema of its reply."""
     criteria = "\n".join(f"- {name}: {RUBRICS[name]}" for name in shown)
     low, high = PLAN_SCORES
-    reason, score = {"type": "string", "maxLength": MAX_REASON}, {"type": "integer", "minimum": low, "maximum": high}
+    reason = {"type": "string", "maxLength": MAX_REASON}
+    score = {"type": "integer", "minimum": low, "maximum": high}
     blanks = {"question": question, "plan": plan, "criteria": criteria, "criterion": criterion}
     prompt = read_prompt("judge_criterion").format(**blanks, low=low, high=high)
     return prompt, make_schema(reason=reason, score=score)
@@ -116,7 +117,8 @@ def count_features(question, plan):
     body = DATE.sub("0", plan)
     names = {name for name in NAME.findall(body) if name not in question and not UNVETTED.search(name)}
     names = {name for name in names if not re.fullmatch(MONTH, name)}
-    seen, n_new = set(), 0
+    seen = set()
+    n_new = 0
     for step in steps:
         words = set(re.findall(r"[a-z]{4,}", step.lower()))
         n_new += len(words - seen) * 2 >= len(words)
@@ -156,7 +158,8 @@ def apply_rules(plans):
     return table.join(scores).melt(list(table), var_name="rubric", value_name="score")
 
 
-SHEET, LABELS = "data/planning/plans.csv", "data/planning/labels.csv"
+SHEET = "data/planning/plans.csv"
+LABELS = "data/planning/labels.csv"
 NEEDS = ("plan_id", "criterion", "score", "label_by")
 READERS = ("person", "program", "language model")
 

@@ -48,7 +48,8 @@ def read_scenarios(folder: Path) -> list[Scenario]:
     """Return a folder's scenarios. Raises Problems with file, row, column and reason."""
     path = Path(folder) / "scenarios.csv"
     table = read_sheet(path, COLUMNS, comments=True, filled=COLUMNS, key=["id"])
-    problems, found = [], []
+    problems = []
+    found = []
     for n, row in zip(table.index, table.to_dict("records"), strict=True):
         options = [text.strip() for text in row.get("options", "").split("|") if text.strip()]
         targets = tuple(text.strip() for text in row["target"].split("|") if text.strip())
@@ -107,7 +108,8 @@ class FindableWorld(FakeWorld):
 
     def search(self, query: str, as_of: str, n: int = 3) -> list:
         """Return the planted pages that share words with a query, then the world's own hits, `n` in all."""
-        words, found = set(WORD.findall(query.lower())), []
+        words = set(WORD.findall(query.lower()))
+        found = []
         for url in self.findable:
             _, text = self.site.pages.get(url, (None, ""))
             if len(words & set(WORD.findall(text.lower()))) >= MIN_SHARED:
@@ -145,7 +147,8 @@ def read_trials(scenarios, predictions, replies, traces) -> pd.DataFrame:
     said = replies.drop_duplicates("event_id").set_index("event_id")
     given = predictions.drop_duplicates("event_id").set_index("event_id")
     for one in scenarios:
-        value, reply = None, ""
+        value = None
+        reply = ""
         if one.id in given.index and isinstance(given["value"][one.id], str):
             value = parse_json(given["value"][one.id])
         if one.id in said.index and isinstance(said["reply"][one.id], str):

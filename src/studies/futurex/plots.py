@@ -26,7 +26,8 @@ def draw_factors(effects, fig, names):
         grid = fig.add_gridspec(2, 2, height_ratios=[len(parts[1]), len(parts[2]) + 1])
         axes = [fig.add_subplot(grid[:, 0]), fig.add_subplot(grid[0, 1]), fig.add_subplot(grid[1, 1])]
     ends = effects[["effect", "clustered_low", "clustered_high"]].abs().max(axis=1)
-    widest, beside = ends.max(), ends[effects["factor"] != next(iter(names))].max()
+    widest = ends.max()
+    beside = ends[effects["factor"] != next(iter(names))].max()
     is_finer = 0 < FINER * beside <= widest
     for ax, part, title in zip(axes, parts, names.values(), strict=True):
         part = part if ax in axes[2:] else part.sort_values("effect", ascending=False)
@@ -72,7 +73,8 @@ def draw_funnel(table, ax, *, step, n, colour=COLOURS[0]):
         raise ValueError(
             f"a funnel narrows: {table[step].iloc[int(np.diff(counts).argmax()) + 1]!r} has more than before"
         )
-    places, edges = np.arange(len(table)), np.repeat(np.arange(len(table)), 2) + np.tile([-0.3, 0.3], len(table))
+    places = np.arange(len(table))
+    edges = np.repeat(np.arange(len(table)), 2) + np.tile([-0.3, 0.3], len(table))
     ax.fill_betweenx(edges, -np.repeat(counts, 2) / 2, np.repeat(counts, 2) / 2, color=lighten(colour, 0.75), lw=0)
     bars = ax.barh(places, counts, left=-counts / 2, height=0.6, color=lighten(colour, 0.35))
     words = [f"{count:,.0f}" + f"  ({count / counts[0]:.0%})" * (at > 0) for at, count in enumerate(counts)]

@@ -87,8 +87,10 @@ def compare_standings(first: Standing, second: Standing) -> dict | None:
     if len(models) < LEAST:
         return None
     (a, drawn_a), (b, drawn_b) = (list_orders(side, models) for side in (first, second))
-    alike, drawn = (1 + a * b) / 2, ((1 + drawn_a * drawn_b) / 2).mean(axis=1)
-    keeps_a, keeps_b = ((drawn_a == a).mean(axis=0), (drawn_b == b).mean(axis=0))
+    alike = (1 + a * b) / 2
+    drawn = ((1 + drawn_a * drawn_b) / 2).mean(axis=1)
+    keeps_a = (drawn_a == a).mean(axis=0)
+    keeps_b = (drawn_b == b).mean(axis=0)
     ceiling = (keeps_a * keeps_b + (1 - keeps_a) * (1 - keeps_b)).mean()
     sure = (keeps_a >= SURE) & (keeps_b >= SURE)
     low, high = np.percentile(drawn, (2.5, 97.5))

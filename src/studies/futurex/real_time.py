@@ -48,7 +48,8 @@ def list_queries(sources, first, last, n_each, delay_minutes, rng, topics=TOPICS
     after they came out. An update is a moment of publication with its newest value. Raises ValueError for a topic whose
     next update comes sooner.
     """
-    tables, delay = [], pd.Timedelta(minutes=delay_minutes)
+    tables = []
+    delay = pd.Timedelta(minutes=delay_minutes)
     for source_id, entity, variable, words in topics:
         rows = read_rows(sources[source_id])
         series = rows.loc[rows["entity"] == entity, ["published_at", "occurred_at", variable]].dropna()
@@ -138,7 +139,8 @@ def follow_clock(crawler, queries, agents=AGENTS, visits=None):
 
     `told_at` is the period of the value an agent gives, both missing when it finds none or the site is down.
     """
-    steps, rows = queries if visits is None else pd.concat([visits, queries]), []
+    steps = queries if visits is None else pd.concat([visits, queries])
+    rows = []
     for step in steps.sort_values("as_of", kind="stable").to_dict("records"):
         if pd.isna(step.get("query_id")):
             with suppress(GatewayError):  # a visitor who finds nothing goes away

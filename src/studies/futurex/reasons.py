@@ -65,7 +65,8 @@ def list_writings(trace):
     ...), "reply" for plain text; `seen` the text shown by then. What a failed look-up says and a search agent reports
     shows nothing.
     """
-    rows, seen = [], []
+    rows = []
+    seen = []
     for step in trace.sort_values("step").to_dict("records"):
         is_page = step["tool"] in ("search", "open") and pd.isna(step["error"])
         content = step["content"] if isinstance(step["content"], str) else ""
@@ -106,7 +107,8 @@ def find_unsupported(text, shown, known=()):
     >>> find_unsupported("It was Ann Poe who counted 1,300 on 13 October 2016.", shown)
     [('date', '13 October 2016'), ('number', '1,300'), ('name', 'Ann Poe')]
     """
-    unheld, rest = [], ADDRESS.sub(" ", text)
+    unheld = []
+    rest = ADDRESS.sub(" ", text)
     for date in find_dates(rest):
         is_last = date.end == len(rest)
         for year, month, day in shown.dates:
@@ -133,7 +135,8 @@ def find_unsupported(text, shown, known=()):
 def is_supported_number(digits, scale, shown, is_last):
     """Say whether a number as written (1,234.5) was shown."""
     plain = digits.replace(",", "")
-    value, n_decimals = float(plain), len(plain.partition(".")[2])
+    value = float(plain)
+    n_decimals = len(plain.partition(".")[2])
     factors = {1.0, SCALES[scale[1].casefold()] if scale else 1.0}
     for factor in factors:
         if (np.abs(shown.numbers - value * factor) <= 0.5 * factor * 10.0**-n_decimals + 1e-9).any():
@@ -143,7 +146,9 @@ def is_supported_number(digits, scale, shown, is_last):
 
 def find_names(text):
     """Return the runs of two or more words that begin with capitals; a sentence's first word is left out of its run."""
-    names, run, is_start = [], [], True
+    names = []
+    run = []
+    is_start = True
     for token in [*text.split(), "."]:
         word = token.strip("()[]{}\"',.;:!?*")
         is_name = bool(re.match(r"[A-Z][^\W\d_]*['’&.-]?\w*$", word))
@@ -162,7 +167,8 @@ def list_unheld(trace, known=()):
 
     An address counts where the agent tried to open it; one that it only writes down is no claim.
     """
-    rows, cache = [], {}
+    rows = []
+    cache = {}
     for wrote in list_writings(trace):
         shown = cache[len(wrote["seen"])] = cache.get(len(wrote["seen"])) or read_shown(wrote["seen"])
         about = {name: wrote[name] for name in ("step", "actor", "part")}
@@ -226,7 +232,8 @@ def apply_rule(traces, events, agent_ids):
     options = [text for cell in events["options"].dropna() for text in parse_json(cell).values()]
     names = {str(name) for name in [*options, *events["entity_id"].dropna()]} - {"Yes", "No", "None"}
     known = sorted(name for name in names if re.fullmatch(r"[A-Z][^\W\d_]{2,}", name))
-    rows, facts = [], events.set_index("event_id").to_dict("index")
+    rows = []
+    facts = events.set_index("event_id").to_dict("index")
     for (run_id, event_id), trace in traces.groupby(["run_id", "event_id"]):
         if event_id not in facts or not trace["step_type"].eq("answer").any():
             continue
@@ -248,7 +255,8 @@ def write_case(trace, event):
     hits = sorted(list_passages(trace, event), key=lambda hit: not hit[0])
     passages = dict.fromkeys(text for _, text in hits)
     words = dict.fromkeys(wrote["text"] for wrote in list_writings(trace) if wrote["part"] not in DEMANDS)
-    answer, options = trace.loc[trace["step_type"] == "answer", "content"].iloc[-1], parse_json(event["options"])
+    answer = trace.loc[trace["step_type"] == "answer", "content"].iloc[-1]
+    options = parse_json(event["options"])
     if box := BOX.search(answer):
         answer = re.search(r"\{([^}]*)", box[0])[1]
     if options:

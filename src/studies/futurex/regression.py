@@ -81,7 +81,9 @@ def fit_factors(rows, factors=FACTORS, coding="base", bases=None, cluster="event
     coded = block_diag(*blocks)
     terms = [("intercept", ""), *((factor, name) for factor, own in zip(factors, names, strict=True) for name in own)]
     terms = pd.DataFrame(terms, columns=["factor", "category"])
-    n, n_coefs, values = len(rows), coded.shape[1], rows["score"].to_numpy(float)
+    n = len(rows)
+    n_coefs = coded.shape[1]
+    values = rows["score"].to_numpy(float)
     if n <= n_coefs:
         raise ValueError(f"{n} rows cannot carry {n_coefs} coefficients; merge categories or add events")
     starts = np.cumsum([1, *map(len, names)])[:-1]
@@ -132,7 +134,8 @@ def tabulate_effects(fit):
     for name, covariance, free in (("plain", fit.plain, fit.n_free), ("clustered", fit.clustered, fit.n_clusters - 1)):
         error = np.sqrt(np.maximum(np.diag(covariance), 0))
         error[error == 0] = np.nan
-        p, half = 2 * stats.t.sf(np.abs(fit.effects) / error, free), stats.t.ppf(0.975, free) * error
+        p = 2 * stats.t.sf(np.abs(fit.effects) / error, free)
+        half = stats.t.ppf(0.975, free) * error
         ends = {"low": fit.effects - half, "high": fit.effects + half, "stars": np.where(p < STARRED_BELOW, "***", "")}
         table = table.join(pd.DataFrame({"se": error, "p": p, **ends}).add_prefix(f"{name}_"))
     return table
@@ -146,8 +149,11 @@ def judge_factors(fit):
     rows = []
     for factor in fit.terms["factor"].unique()[1:]:
         at = np.flatnonzero(fit.terms["factor"] == factor)
-        centre, df, df_rest = np.eye(len(at)) - 1 / len(at), len(at) - 1, fit.n_clusters - 1
-        effects, covariance = centre @ fit.effects[at], centre @ fit.clustered[np.ix_(at, at)] @ centre
+        centre = np.eye(len(at)) - 1 / len(at)
+        df = len(at) - 1
+        df_rest = fit.n_clusters - 1
+        effects = centre @ fit.effects[at]
+        covariance = centre @ fit.clustered[np.ix_(at, at)] @ centre
         f = float(effects @ np.linalg.pinv(covariance, rcond=1e-10, hermitian=True) @ effects / df)
         test = {"f": f, "df": df, "df_rest": df_rest, "p": float(stats.f.sf(f, df, df_rest))}
         rows.append({"factor": factor, "range": float(np.ptp(fit.effects[at])), **test})
@@ -182,9 +188,11 @@ def permute_factor(rows, factor, rng, n_draws=5000):
     others = ["agent_id", "level"]
     dummies = pd.get_dummies(rows[others], columns=others, drop_first=True, dtype=float)
     base = np.column_stack([np.ones(len(rows)), dummies])
-    source, score = pd.factorize(rows["cluster"], sort=True)[0], rows["score"].to_numpy(float)
+    source = pd.factorize(rows["cluster"], sort=True)[0]
+    score = rows["score"].to_numpy(float)
     residual = score - base @ np.linalg.lstsq(base, score, rcond=None)[0]
-    sizes, sums = np.bincount(source), np.bincount(source, residual)
+    sizes = np.bincount(source)
+    sums = np.bincount(source, residual)
     mixed = np.stack([np.bincount(source, column) for column in base.T], axis=1)
     shared = mixed @ np.linalg.pinv(base.T @ base) @ mixed.T
 
@@ -195,5 +203,6 @@ def permute_factor(rows, factor, rng, n_draws=5000):
 
     seen = explain(codes)
     n_above = sum(explain(rng.permutation(codes)) >= seen * (1 - 1e-9) for _ in range(n_draws))
-    p, r2 = (1 + n_above) / (1 + n_draws), seen / ((score - score.mean()) ** 2).sum()
+    p = (1 + n_above) / (1 + n_draws)
+    r2 = seen / ((score - score.mean()) ** 2).sum()
     return {"factor": factor, "r2_added": float(r2), "n_clusters": len(codes), "n_draws": n_draws, "p": float(p)}

@@ -59,7 +59,8 @@ def compare_runs(rows: pd.DataFrame, pairs: pd.DataFrame, score: str = "brier") 
     made = []
     for row in pairs.to_dict("records"):
         both = wide[[row["run_off"], row["run_on"]]].dropna()
-        off, on = both[row["run_off"]], both[row["run_on"]]
+        off = both[row["run_off"]]
+        on = both[row["run_on"]]
         found = summarize_clustered(pd.DataFrame({"d": on - off}), clusters).iloc[0]
         means = {"mean_off": off.mean(), "mean_on": on.mean(), "difference": found["mean"]}
         made.append(row | means | found.drop("mean").to_dict())

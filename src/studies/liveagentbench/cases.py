@@ -101,10 +101,13 @@ def load_cases(questions, tasks, answers, path=ROOT / "data/spdg/cases.jsonl"):
     `tasks` and `answers` are the task set's tables; `places`, of a task of its own, are its files and address. Raises
     ValueError as `read_models`, and for a case of an unknown question or task, without an answer, or with a lost file.
     """
-    truths, known = list_truths(answers), set(questions["question_id"])
-    events, cases = tasks.set_index("event_id", drop=False), {}
+    truths = list_truths(answers)
+    known = set(questions["question_id"])
+    events = tasks.set_index("event_id", drop=False)
+    cases = {}
     for name, case in read_models(path, Case).items():
-        answer, places = case.answer or truths.get(case.event_id), None
+        answer = case.answer or truths.get(case.event_id)
+        places = None
         if name not in known or not case.task and case.event_id not in events.index:
             raise ValueError(f"{path.name}, {name}: no such question, or no task {case.event_id!r}")
         if case.task:
@@ -144,7 +147,8 @@ def rate_tags(tags, again):
 
 def rate_complexity(steps):
     """Return (is_kept, note) by whether a task takes two steps or more, and a tool (3.2.2)."""
-    n_steps, n_tools = len(steps), count_tools(steps)
+    n_steps = len(steps)
+    n_tools = count_tools(steps)
     return n_steps >= MIN_STEPS and n_tools >= MIN_TOOLS, f"steps {n_steps}, tools {n_tools}"
 
 
@@ -154,6 +158,7 @@ def rate_level(steps):
     >>> rate_level([Step(ability="read", environment="document"), Step(ability="calculate", environment="document")])
     1
     """
-    n_steps, n_tools = len(steps), count_tools(steps)
+    n_steps = len(steps)
+    n_tools = count_tools(steps)
     fits = (n_steps <= most and (tools is None or n_tools <= tools) for most, tools in LEVELS)
     return next((level for level, is_fit in enumerate(fits, 1) if is_fit), len(LEVELS) + 1)

@@ -56,7 +56,8 @@ def catch_planted(views, cases):
 
     Columns: stage, judge, planted (kept, dropped or not recorded), n_fine, n_false (fine cases that it drops).
     """
-    rows, said = [], {True: "kept", False: "dropped", None: "not recorded"}
+    rows = []
+    said = {True: "kept", False: "dropped", None: "not recorded"}
     fine = {name for name, case in cases.items() if not case["planted"]}
     for stage in CONTROLS:
         planted = sorted(name for name, case in cases.items() if case["planted"] == stage)
@@ -70,7 +71,8 @@ def catch_planted(views, cases):
 
 def build_tables(names, cases, columns):
     """Return (events, answers) of the cases kept; `columns` are those of the events, whose ids are their questions'."""
-    events, answers = [], []
+    events = []
+    answers = []
     for name in names:
         case = cases[name]
         facts = {"event_id": name, "pair_id": None, "level": rate_level(case["steps"]), "n_steps": len(case["steps"])}

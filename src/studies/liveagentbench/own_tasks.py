@@ -64,7 +64,9 @@ def read_tasks(path: str | Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     Raises ValueError with file, line and field; for a task_id that stands twice, an attachment that is not there or
     whose name another one has, an answer with nothing to match, and a file without a task.
     """
-    path, events, answers = Path(path), [], []
+    path = Path(path)
+    events = []
+    answers = []
     for number, (place, row) in enumerate(read_lines(path, find_misfits), 1):
         task = Task(**row)
         key = task.task_id or f"task_{number}"

@@ -82,7 +82,8 @@ def select_rows(question, table):
     kept = table[table["heading"] == max(dict.fromkeys(table["heading"]), key=count_words)]
     names = order_names(question, kept["entity"].unique())
     kept = kept[kept["entity"].isin([*names, ""])] if names else kept
-    dates, asked = kept["occurred_at"], read_dates(question)
+    dates = kept["occurred_at"]
+    asked = read_dates(question)
     if len(asked) == 1 and dates.any():
         kept = kept[dates.str.startswith(asked[0])]
     elif asked and dates.any():
@@ -98,7 +99,8 @@ def order_names(question, names):
     >>> order_names("Food at home or All items?", ["All items", "Food at home", "Food", "Milk"])
     ['Food at home', 'All items']
     """
-    text, found = question, []
+    text = question
+    found = []
     for name in sorted(names, key=len, reverse=True):
         at = re.search(rf"(?<!\w){re.escape(name)}(?!\w)", text)
         if at:
@@ -142,7 +144,11 @@ def find_tables(event, start, fetch):
     def find_words(text):
         return set(re.findall(r"\w{4,}", text.casefold()))
 
-    asked, queue, seen, trouble, is_found = find_words(event["prompt"]), [(0, start)], set(), None, False
+    asked = find_words(event["prompt"])
+    queue = [(0, start)]
+    seen = set()
+    trouble = None
+    is_found = False
     while queue and len(seen) <= N_PAGES:
         address = queue.pop(0)[1]
         if address in seen:

@@ -101,7 +101,8 @@ def melt_grid(lines):
     is_wide = all(NUMBER.fullmatch(line[1]) or line[1] == "n/a" for line in body) and len(head) > 1
     rows = []
     for line in body:
-        date, cells = line[0].replace(" ", "T"), list(zip(head, line, strict=False))
+        date = line[0].replace(" ", "T")
+        cells = list(zip(head, line, strict=False))
         if is_wide:
             rows += [(date, name, "", text) for name, text in cells[1:]]
         else:

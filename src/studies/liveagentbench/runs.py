@@ -39,7 +39,8 @@ TURN = make_schema(action={"enum": ["page", "file", "shell", "answer"]}, input={
 STATES = {"ok": "ok", "unparsable": "ok", "lacking": "lacking", "refusal": "ok"}
 """A verdict's status, and a run's of it; of any other "missing", as an accident of a request is no answer."""
 PROGRAMS = {"program of rules": answer_question, "lister": recite}
-WITH_TEXT, WITH_TOOLS = "model, with the text", "model, with tools"
+WITH_TEXT = "model, with the text"
+WITH_TOOLS = "model, with tools"
 COLUMNS = ["agent", "event_id", "repeat", "status", "reply", "reason"]
 
 
@@ -52,7 +53,8 @@ def run_taskset(agent, run_id=RUN_ID, n_repeats=0, tasks="", **settings):
     (`agents.tools.keep_printed`).
     """
     events, answers = read_tasks(tasks) if tasks else load_taskset()
-    fetch, rows = cache(Web(Portal(load_sources())).fetch), []
+    fetch = cache(Web(Portal(load_sources())).fetch)
+    rows = []
     attachments = dict(zip(events["event_id"], events["attachments"].map(parse_json), strict=True))
     with open_places(tasks, attachments) if tasks else open_files(events) as places:
         for name, reply in {} if tasks else PROGRAMS.items():
@@ -72,7 +74,8 @@ def run_model(consult, events, places, fetch, shells, n_repeats=0):
     Without tools the tasks are asked whose files all are text; another is "lacking". The status is "missing" where a
     reply is not recorded or the request met an accident, "failed" where the text of a file cannot be had.
     """
-    rows, tasks = [], [(event, places[event["event_id"]]) for event in events.to_dict("records")]
+    rows = []
+    tasks = [(event, places[event["event_id"]]) for event in events.to_dict("records")]
     for event, paths in tasks:
         rows.append((WITH_TEXT, event["event_id"], 0, *ask_with_text(consult, event, paths)))
     for event, paths in tasks:
@@ -107,13 +110,15 @@ def work_by_turns(consult, event, places, fetch, shells, repeat=0):
     files = {place.name: place for place in places if not isinstance(place, str)}
     if not all(path.exists() for path in files.values()):
         return "lacking", None, "a file of the task is not made"
-    starts, said = [place for place in places if isinstance(place, str)], []
+    starts = [place for place in places if isinstance(place, str)]
+    said = []
     attached = {name: path for name, path in files.items() if find_kind(path)}
     named = ", ".join(f"{name} (attached)" if name in attached else name for name in files)
     about = {"question": event["prompt"], "files": named or "none", "start": ", ".join(starts) or "none"}
     shown_with = {"attachments": list(attached.values())} if attached else {}
     with ExitStack() as stack:
-        scripts, n_run = [], 0
+        scripts = []
+        n_run = 0
 
         @cache
         def open_box():
@@ -142,7 +147,8 @@ def work_by_turns(consult, event, places, fetch, shells, repeat=0):
             if verdict.status != "ok":
                 status = STATES.get(verdict.status, "missing")
                 return status, None, "its turn cannot be read" if status == "ok" else verdict.reason
-            action, given = verdict.value["action"], verdict.value["input"]
+            action = verdict.value["action"]
+            given = verdict.value["input"]
             if action == "answer":
                 return "ok", given, None
             try:

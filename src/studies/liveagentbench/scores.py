@@ -25,7 +25,8 @@ def score_runs(runs, answers):
     replies = [reply if isinstance(reply, str) else None for reply in runs["reply"]]  # a table's blank is a NaN
     fits = [match_answer(reply, truth[name]) for reply, name in zip(replies, runs["event_id"], strict=True)]
     table = pd.concat([runs.reset_index(drop=True), pd.DataFrame(fits)], axis=1)
-    is_run, is_missing = table["status"].eq("ok"), table["status"].eq("missing")
+    is_run = table["status"].eq("ok")
+    is_missing = table["status"].eq("missing")
     for name, rule in (("score", "is_match"), ("strict", "is_strict")):
         table[name] = (table[rule] & is_run).astype(float).mask(is_missing)
     return table.assign(failed=table["status"].eq("failed").astype(float).mask(is_missing))
@@ -47,7 +48,8 @@ def tabulate_scores(scored, events, value="score"):
     taken = [key for key in CAPABILITIES if any(key in part for part in takes)]
     columns += [("capability", key, events.loc[[key in part for part in takes], "event_id"]) for key in taken]
     every = scored.pivot(index="event_id", columns="agent", values=value)[scored["agent"].unique()]
-    tables, clusters = [], find_clusters(events)[0]
+    tables = []
+    clusters = find_clusters(events)[0]
     for kind, name, members in columns:
         about = {"kind": kind, "column": name, "size": len(members), "right": (known := every.reindex(members)).sum()}
         found = summarize_clustered(known, clusters, ends=(0, 1)).rename(columns={"mean": "share"})

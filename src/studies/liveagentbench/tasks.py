@@ -69,7 +69,8 @@ class Portal(Replay):
             address = PORTAL + source.domain.lower().replace(" ", "-")
             links[PORTAL][address] = source.domain
             links.setdefault(address, {})[source.address] = source.name
-        names, self.menus = {PORTAL: "Contents"} | links[PORTAL], {}
+        names = {PORTAL: "Contents"} | links[PORTAL]
+        self.menus = {}
         for address, items in links.items():
             shown = "\n".join(f"<li><a href='{link}'>{name}</a></li>" for link, name in sorted(items.items()))
             body = f"<h1>{names[address]}</h1>\n<ul class='menu'>\n{shown}\n</ul>"

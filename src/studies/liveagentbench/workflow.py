@@ -88,9 +88,12 @@ def screen_questions(questions, cases, answers, consult, search, as_of):
     `answers` maps event_id to a task's answer; what is known to answer a question is its own answer, that of its
     `answer_task`, or its case's.
     """
-    rows, notes = [], {True: "", False: "no tool needed", None: "unknown"}
+    rows = []
+    notes = {True: "", False: "no tool needed", None: "unknown"}
     for question in questions.to_dict("records"):
-        name, kind, text = question["question_id"], question["kind"], question["text"]
+        name = question["question_id"]
+        kind = question["kind"]
+        text = question["text"]
         lacks = "a file did not come along" if question["lacks"] else ""
         rows += list_views(name, "attachment", (not lacks, lacks))
         verdict = consult(read_prompt("spdg_annotator").format(question=text), NEED)
@@ -134,9 +137,11 @@ def control_cases(questions, cases, consult, search, places, fetch, shells):
     program stands in for the paper's other annotator, of a task of a case's own the model with its tools; it takes its
     own way, so the labelled steps are not tried.
     """
-    rows, asked = [], questions.set_index("question_id").to_dict("index")
+    rows = []
+    asked = questions.set_index("question_id").to_dict("index")
     for name, case in cases.items():
-        event, question = case["event"], asked[name]
+        event = case["event"]
+        question = asked[name]
         first_status, first = list_steps(consult, question["text"])
         status, closed = list_steps(consult, event["prompt"])
         labels = {*(question["abilities"] or ()), *(question["environments"] or ())}
@@ -172,7 +177,8 @@ def read_blind(case, reply, consult, places, search):
     One reader made the `reply`, the other is the model, which sees the task and its files' text, or what one search
     found. A third, the model drawn again, is asked only where these differ, and settles it where it is with one.
     """
-    event, files = case["event"], [place for place in places if not isinstance(place, str)]
+    event = case["event"]
+    files = [place for place in places if not isinstance(place, str)]
 
     def ask(repeat):
         if not files:
@@ -185,7 +191,8 @@ def read_blind(case, reply, consult, places, search):
         return ask_answer(consult, "taskset_text", repeat, question=event["prompt"], text=text)
 
     status, second = ask(0)
-    settled, note = reply, "agreed"
+    settled = reply
+    note = "agreed"
     if status in ANSWERED and not is_same(reply, second):
         status, third = ask(1)
         settled = next((answer for answer in (reply, second) if is_same(answer, third)), None)

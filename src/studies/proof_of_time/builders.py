@@ -80,7 +80,9 @@ def draw_sets(items, rng, n, size, is_apart):
 
     `is_apart(values)` says whether a set's values can be told apart.
     """
-    seen, sets, n_tied = set(), [], 0
+    seen = set()
+    sets = []
+    n_tied = 0
     groups = [part for _, part in items.groupby("group", sort=True) if len(part) >= size]
     cells = [(part["item"].to_numpy(), part["value"].to_numpy()) for part in groups]
     for _ in range(MAX_PASSES if groups else 0):
@@ -126,7 +128,8 @@ def build_sets(pool, items, rng, n, kind):
     order any tie.
     """
     size = 2 if kind == "pairwise" else get_constant("proof_of_time", "n_candidates")
-    task, is_order = "frontier_bucket" if kind == "pairwise" else kind, kind == "full_order"
+    task = "frontier_bucket" if kind == "pairwise" else kind
+    is_order = kind == "full_order"
     sets, n_tied = draw_sets(items, rng, n, size, has_order if is_order else has_top)
     out = []
     for chosen in sets:
@@ -177,7 +180,8 @@ def build_buckets(pool, items, rng, n, task="bucket"):
 
     The paper's ranges: half-open, of citations (bucket) or of scores to 100 (frontier_bucket).
     """
-    at, choices = [find_range(value, task) for value in items["value"]], letter_choices(list_usual(task))
+    at = [find_range(value, task) for value in items["value"]]
+    choices = letter_choices(list_usual(task))
     out = []
     for place in draw_classes(at, rng, n):
         row = items.iloc[place]
@@ -191,7 +195,8 @@ def build_tiers(pool, items, rng, n_each, task):
 
     Items have `published_at`. Raises ValueError, naming the item, for one on the wrong side of the cutoff.
     """
-    tiers, limit = get_constant("proof_of_time", "award_tiers"), to_moment(pool.cutoff)
+    tiers = get_constant("proof_of_time", "award_tiers")
+    limit = to_moment(pool.cutoff)
     for row in items.itertuples():
         if (to_moment(row.published_at) < limit) != (task == "tier_pre"):
             raise ValueError(f"{row.item}: {row.published_at} is on the wrong side of {pool.cutoff} for {task}")
@@ -240,7 +245,8 @@ def build_articles(pool, persons, records, rng, n):
     record of the person's, but for one time in five, and others of its group. Two candidates of one text are a tie.
     """
     size = get_constant("proof_of_time", "n_candidates")
-    out, n_tied = [], 0
+    out = []
+    n_tied = 0
     for at in rng.permutation(len(persons)):
         if len(out) == n:
             break
@@ -254,9 +260,11 @@ def build_articles(pool, persons, records, rng, n):
         if len(others) < size - (not is_none):
             continue
         drawn = others.iloc[rng.permutation(len(others))[: size - (not is_none)]]
-        names, texts = list(drawn["record"]), list(drawn["text"])
+        names = list(drawn["record"])
+        texts = list(drawn["text"])
         if not is_none:
-            names, texts = [*names, own["record"]], [*texts, own["text"]]
+            names = [*names, own["record"]]
+            texts = [*texts, own["text"]]
         if len({*texts, own["text"]}) < len(texts) + is_none:
             n_tied += 1
             continue

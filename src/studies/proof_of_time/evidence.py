@@ -104,7 +104,8 @@ def check_instances(instances, folder):
 
 def check_file(entry, instance):
     """Raise LeakError for a file of the cutoff's day or later, and for columns that were counted later."""
-    where, cutoff = f"{instance.id}: {entry['path']}", instance.cutoff
+    where = f"{instance.id}: {entry['path']}"
+    cutoff = instance.cutoff
     if not to_moment(entry["as_of"]) < to_moment(cutoff):
         raise LeakError(f"{where} is of {entry['as_of']}, not before the cutoff {cutoff}")
     for column, day in entry["late"].items():

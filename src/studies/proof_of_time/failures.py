@@ -194,7 +194,9 @@ def is_tooling(run):
 
 def label_endless(run):
     """Return why a run did not come to an end."""
-    calls, turns, asked = run.calls, run.turns, [f"{call.tool} {call.asked}" for call in run.calls]
+    calls = run.calls
+    turns = run.turns
+    asked = [f"{call.tool} {call.asked}" for call in run.calls]
     if not calls and not turns:
         return UNLABELLED
     if is_tooling(run):
@@ -241,7 +243,8 @@ def label_run(steps, status, score, options=(), target=None):
     `options` are what may be answered, in words or letters, none for an open question; `target` the right answer, which
     only tells a wrong form from a wrong answer.
     """
-    run, stratum = read_run(steps), find_stratum(status, score)
+    run = read_run(steps)
+    stratum = find_stratum(status, score)
     if stratum in ("correct", "error"):
         return {"stratum": stratum, "label": None, "bottleneck": None}
     label = label_failure(run, options, target) if stratum == "wrong" else label_endless(run)

@@ -120,7 +120,9 @@ def find_misfits(record, kind=Record):
     said = [f"{name_field(place) or 'record'}: {words}" for place, words in find_faults(record, kind)]
     if said or kind is not Record:
         return said
-    letters, target, task = list(record["choices"]), record["target"], record["task"]
+    letters = list(record["choices"])
+    target = record["target"]
+    task = record["task"]
     if record["family"] != TASKS[task][0]:
         said.append(f"family: {task} belongs to {TASKS[task][0]}, not to {record['family']}")
     if record["variant"] == "next_year":
@@ -156,7 +158,8 @@ def read_public(path, *, task, cutoff, manifest=(), ranges=()):
     or for an order a list of either, or one text of letters such as "B, A, D, C". With a `manifest`, the authors'
     evidence files, they are `as_published`. Raises ValueError with file, line and field.
     """
-    found, stem = {}, re.sub(r"[^A-Za-z0-9]+", "_", Path(path).name.split(".")[0]).strip("_") or "set"
+    found = {}
+    stem = re.sub(r"[^A-Za-z0-9]+", "_", Path(path).name.split(".")[0]).strip("_") or "set"
     for where, record in read_lines(path, partial(find_misfits, kind=PublicRecord)):
         metadata = {"source": Path(path).name, "criteria": "as the file's answer says"} | (record.get("metadata") or {})
         kind = metadata.get("task", task)

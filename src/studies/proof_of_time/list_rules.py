@@ -69,7 +69,8 @@ def answer_citations(instances, counts):
     Means are of logarithms: counts are skewed. Only papers before the cutoff are read for their counts.
     """
     before = counts[counts["published_at"] < T0].assign(log=lambda table: np.log1p(table["citations"]))
-    means, usual = average_by_author(before, "log"), before["log"].mean()
+    means = average_by_author(before, "log")
+    usual = before["log"].mean()
     authors = dict(zip(counts["item"], counts["authors"], strict=True))
     names = sorted({item for one in instances for item in one.metadata["items"].values()})
     nearest = find_nearest(*fit_words(before["item"]), names)
@@ -96,7 +97,8 @@ def answer_awards(instances, papers):
     before = papers[is_before].assign(rank=lambda table: table["tier"].map(tiers.index))
     best = before.explode("authors").groupby("authors")["rank"].max().to_dict()
     usual = tiers.index(before["tier"].mode()[0])
-    ranks, shares = before["rank"].to_numpy(), before["rank"].value_counts(normalize=True)
+    ranks = before["rank"].to_numpy()
+    shares = before["rank"].value_counts(normalize=True)
     about = papers.set_index("item")
     nearest = find_nearest(
         *fit_words(before["text"]), [about.at[one.metadata["items"][""], "text"] for one in instances]
@@ -151,7 +153,8 @@ def answer_frontier(instances, results, convert):
     rows = []
     for one in (one for one in instances if one.target is not None):
         table = results[one.metadata["source"]]
-        before, later = table[table["date"] < one.cutoff], table[table["date"] >= one.cutoff]
+        before = table[table["date"] < one.cutoff]
+        later = table[table["date"] >= one.cutoff]
         figures = {"last value": {}, "trend": {}, "nearest history": {}}
         for letter, system in one.metadata["items"].items():
             place = later[later["system"] == system].iloc[-1]

@@ -138,7 +138,8 @@ def measure_changes(rows, before, after, n):
 def measure_gains():
     """Return each model's change of accuracy between two limits (Table 7, Figure 3), a family of tests a pair."""
     wide = list_limits().pivot(index=["provider", "model"], columns="limit", values="share").reset_index()
-    limits, n = get_constant(KEY, "message_limits"), count_tasks()
+    limits = get_constant(KEY, "message_limits")
+    n = count_tasks()
     pairs = [limits[:2], limits[1:], limits[::2]]
     parts = [measure_changes(wide, a, b, n).assign(step=f"{a} to {b}").drop(columns=list(limits)) for a, b in pairs]
     return pd.concat(parts, ignore_index=True)
@@ -287,7 +288,8 @@ def list_configurations():
     table = list_limits().merge(list_tokens(), on=["provider", "model", "limit"], validate="one_to_one")
     names = ("per_question", "share", "low", "high")
     costs, shares, lows, highs = (table[name].to_numpy()[:, None] for name in names)
-    is_as_cheap, is_cheaper = costs.T <= costs, costs.T < costs
+    is_as_cheap = costs.T <= costs
+    is_cheaper = costs.T < costs
     is_better = (shares.T > shares) | (shares.T >= shares) & is_cheaper
     beaten, surely = ((is_as_cheap & than).any(axis=1) for than in (is_better, lows.T > highs))
     return table.assign(is_frontier=~beaten, may_be=~surely)

@@ -41,7 +41,9 @@ def make_form(stratum):
 
 def write_case(lines, stratum, *, answer="not shown"):
     """Return a judge's prompt on a run: its steps as lines, at most N_STEPS, the middle left out, and its answer."""
-    labels, half, n_more = LABELS[stratum], N_STEPS // 2, len(lines) - N_STEPS
+    labels = LABELS[stratum]
+    half = N_STEPS // 2
+    n_more = len(lines) - N_STEPS
     if n_more > 0:
         lines = [*lines[:half], f"... {n_more} more ...", *lines[-half:]]
     choice = f"As label choose one of: {'; '.join(f'{name} ({text})' for name, text in labels.items())}; {UNLABELLED}."

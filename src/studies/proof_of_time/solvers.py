@@ -95,7 +95,8 @@ def ask_with_tools(transcript, event, evidence, *, prompt, limit, is_led=False):
         {"role": "user", "content": fill_prompt(event)},
     ]
     transcript.add("prompt", content="\n\n".join(message["content"] for message in messages))
-    status, replayed = "ok", []
+    status = "ok"
+    replayed = []
     with ExitStack() as stack:
         box = cache(lambda: stack.enter_context(open_sandbox(*evidence)))
         try:
@@ -137,7 +138,8 @@ def take_turn(transcript, event, messages, is_led):
     A provider's model calls tools in its own way; a local one writes one action a turn, held to a grammar. One that
     `is_led` looks first, and makes no call twice: at temperature 0 a small model would go on to the limit.
     """
-    is_continued, kept = len(messages) > 2, {"event": event, "reduce": keep_turn}
+    is_continued = len(messages) > 2
+    kept = {"event": event, "reduce": keep_turn}
     if not transcript.client.is_local:
         reply = transcript.ask(messages, tools=SCHEMAS, **kept)
         named = [(call["id"], call["function"]) for call in reply["tool_calls"] or []]

@@ -76,7 +76,8 @@ def run_trial(client, instance, folder, cell):
 
     `folder` holds the evidence files.
     """
-    event, evidence = to_event(instance), None
+    event = to_event(instance)
+    evidence = None
     client = client._replace(door=replace(client.door, **set_door(cell.method)))
     if cell.method != "zero_shot":
         event["prompt"] += "\n\n" + describe_evidence(instance, folder)

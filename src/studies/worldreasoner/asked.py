@@ -43,7 +43,8 @@ def list_pairs(metric, present):
     An agent is (model, name). Conditions that differ in one thing; by accuracy each with chance, by Brier scores those
     asked at the midpoint with the price of that moment.
     """
-    chance, price = ("", "chance"), ("", "price")
+    chance = ("", "chance")
+    price = ("", "price")
     pairs = [((model, a), (model, b)) for model in MODELS.values() for a, b in PAIRS]
     pairs += [((model, name), chance) for model in MODELS.values() for name in NAMES] * (metric == "accuracy")
     early = [(model, name) for model in MODELS.values() for name in NAMES[:4]] + [("", "base rate"), ("", "one half")]
@@ -58,10 +59,12 @@ def compare_agents(scores):
     (of Brier scores less is better; "not tested" below ten clusters), skill (of b against the price: 1 minus the
     quotient of their Brier scores).
     """
-    parts, clusters = [], scores.drop_duplicates("event_id").set_index("event_id")["cluster"]
+    parts = []
+    clusters = scores.drop_duplicates("event_id").set_index("event_id")["cluster"]
     for metric in ("accuracy", "brier", "recall"):
         wide = scores.astype({metric: float}).pivot_table(metric, "event_id", ["model", "agent"], aggfunc="mean")
-        pairs, names = list_pairs(metric, set(wide)), {key: " ".join(filter(None, key[::-1])) for key in wide}
+        pairs = list_pairs(metric, set(wide))
+        names = {key: " ".join(filter(None, key[::-1])) for key in wide}
         wide.columns = [names[key] for key in wide]
         if not pairs:
             continue
@@ -85,7 +88,8 @@ def compare_stages(predictions, answers, events):
     """
     timed = predictions[predictions["horizon"].isin(HORIZONS)]
     scores = score_horizons(timed, answers, events)
-    means, clusters = summarize_outcomes(scores, ["agent_id", "horizon"], ["accuracy"]), find_clusters(events)[0]
+    means = summarize_outcomes(scores, ["agent_id", "horizon"], ["accuracy"])
+    clusters = find_clusters(events)[0]
     rows = []
     for name, part in scores.groupby("agent_id"):
         wide = part.astype({"accuracy": float}).pivot_table("accuracy", "event_id", "horizon")
@@ -108,7 +112,8 @@ def count_submitted(graphs, left, about):
 
 def count_set(events, prices, questions):
     """Return the counts of the set: part, name, n; weighty events lie before or after their question's midpoint."""
-    told, places = [parse_json(cell) for cell in events["metadata"]], []
+    told = [parse_json(cell) for cell in events["metadata"]]
+    places = []
     for name, as_of in events[["event_id", "as_of"]].itertuples(index=False):
         days = pd.to_datetime([card["date"] or None for card in list_weighty(questions[name])])
         middle = number_days(pd.Series([as_of]))[0]

@@ -88,18 +88,21 @@ def take_condition(agent_id, entry, plan):
 
     Raises ValueError, one sentence, for an agent that cannot be asked so.
     """
-    name, method = plan.condition, entry["method"]
+    name = plan.condition
+    method = entry["method"]
     if name is None:
         return entry
     if entry["category"] == "baseline" or method not in (FUNCTION, *PROMPTED):
         raise ValueError(f"{agent_id} asks no model, so it has no condition; it stands beside any run")
     if sees_today(entry | {"params": entry}):
         raise ValueError(f"{agent_id} searches the web as it is today, so no condition as of a moment holds for it")
-    wanted, keeps = plan.method, method in (FUNCTION, *OWN_SEARCH)
+    wanted = plan.method
+    keeps = method in (FUNCTION, *OWN_SEARCH)
     if method in BY_TURNS and wanted != "zero_shot":
         entry = {"max_steps": STEPS[NAMES.index(name)]} | entry
         if wanted in GRAPH_METHODS:
-            wanted, keeps = f"{wanted}_turns", False
+            wanted = f"{wanted}_turns"
+            keeps = False
     if wanted == "search_prompt" and keeps:
         return entry
     own = "is a Python function" if method == FUNCTION else f"searches by a method of its own ({method})"

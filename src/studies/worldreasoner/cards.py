@@ -23,7 +23,8 @@ def read_question(question):
     'Negative'
     """
     turned = {"Positive": "Negative", "Negative": "Positive"}
-    nodes, impacts = [], []
+    nodes = []
+    impacts = []
     for card in question["events"]:
         source = [card["source_url"]] if card.get("source_url") else []
         node = {"node_id": card["id"], "title": card["title"], "occurred_at": card["date"] or None}
@@ -72,7 +73,8 @@ def list_sources(graphs: dict, addresses: dict | None = None) -> dict:
 
     `addresses` maps page_ids, and addresses of the replay web, to where what stands there stood first.
     """
-    known, sources = addresses or {}, {}
+    known = addresses or {}
+    sources = {}
     for key, graph in graphs.items():
         named = [known.get(one, one) for node in graph["nodes"] for one in node["source_ids"]]
         if named:

@@ -103,12 +103,16 @@ def describe_runs(runs, traces):
     reader's own has sources where it was shown a page; a baseline has no condition, and after the resolution nothing
     goes through a gateway. An agent that searched with another's question has that in its name.
     """
-    searched, rows = set(traces.loc[traces["page_ids"].notna(), "run_id"]), {}
+    searched = set(traces.loc[traces["page_ids"].notna(), "run_id"])
+    rows = {}
     for run in runs.to_dict("records"):
         text = run["condition"] if isinstance(run["condition"], str) else ""
-        method, is_own = (parse_json(run["params"]) or {}).get("method"), run["category"] != "baseline"
-        asked, named = fill_asked(run), text.split(",")[0]
-        horizon, is_another = asked.horizon, asked.query_of is not None
+        method = (parse_json(run["params"]) or {}).get("method")
+        is_own = run["category"] != "baseline"
+        asked = fill_asked(run)
+        named = text.split(",")[0]
+        horizon = asked.horizon
+        is_another = asked.query_of is not None
         like = "search_prompt" if method in OWN_SEARCH else (method or "").removesuffix("_turns")
         condition = named if named in NAMES else CONDITIONS.get((like, horizon))
         rows[run["run_id"]] = {
@@ -145,7 +149,8 @@ def score_horizons(predictions, answers, events):
 
     Columns run_id, event_id, agent_id, horizon, type, the metrics, cluster.
     """
-    table, clusters = score_table(predictions, answers, events), find_clusters(events)[0]
+    table = score_table(predictions, answers, events)
+    clusters = find_clusters(events)[0]
     horizons = predictions.drop_duplicates("run_id").set_index("run_id")["horizon"]
     return table.assign(horizon=table["run_id"].map(horizons), cluster=table["event_id"].map(clusters))
 
@@ -159,7 +164,8 @@ def compare_runs(scores, pairs, metric="accuracy"):
     table, and count.
     """
     wide = scores.astype({metric: float}).pivot_table(metric, "event_id", ["agent_id", "horizon"], aggfunc="mean")
-    wide.columns, clusters = wide.columns.map(" at ".join), take_clusters(scores)
+    wide.columns = wide.columns.map(" at ".join)
+    clusters = take_clusters(scores)
     named = [[" at ".join(run) for run in pair] for pair in pairs]
     wide = wide.reindex(columns=sorted({run for pair in named for run in pair}))
     table = compare_pairs(wide, clusters, [(first, [second]) for first, second in named]).query("n > 0")
@@ -179,7 +185,8 @@ def measure_lead(scores, reference, metric="brier"):
     """
     if reference not in set(scores["agent_id"]):
         raise LookupError(f"no scores of {reference!r}; there are {', '.join(sorted(scores['agent_id'].unique()))}")
-    known, parts = scores[scores[metric].notna()].astype({metric: float}), []
+    known = scores[scores[metric].notna()].astype({metric: float})
+    parts = []
     for horizon, part in known.groupby("horizon"):
         wide = part.pivot_table(metric, "event_id", "agent_id", aggfunc="mean")
         others = [name for name in wide if name != reference]

@@ -12,7 +12,8 @@ from helpers.means import logit_interval, summarize_clustered
 from helpers.paired import compare_pairs, judge_family
 from studies.worldreasoner.hindsight.matching import Rules, count_words, match_events
 
-OWN, OTHER = "another card of its question", "a card of another question"
+OWN = "another card of its question"
+OTHER = "a card of another question"
 EVENT_COLUMNS = {"share": "share", "low": "low_by_question", "high": "high_by_question"}
 GATES = {"7 days": {}, "no gate": {"days": None}}
 MATCHERS = {"BM25 over the largest": {}, "BM25 over the self score": {"scale": "self"}}
@@ -150,7 +151,10 @@ def judge_matchers(nodes, kept):
     `list_cosines` gave of the same cards.
     """
     owners = nodes["question_id"].reset_index(drop=True)
-    flags, faced, n_faced, events = {}, {}, {}, {}
+    flags = {}
+    faced = {}
+    n_faced = {}
+    events = {}
     for against, match in {OWN: match_own, OTHER: match_others}.items():
         for gate, limits in GATES.items():
             n_faced[against, gate] = match(nodes, Rules(threshold=-1.0, **limits), take="count")
@@ -172,7 +176,8 @@ def judge_matchers(nodes, kept):
         by_event = count_matches(events[key], owners)
         row |= {f"event_{end}": by_event[name] for end, name in EVENT_COLUMNS.items()}
         false.append(row | {"n_event_matches": int(events[key].sum()), "n_event_pairs": by_event["n"]})
-    against, parts = [(name, ["semantic"]) for name in MATCHERS], {}
+    against = [(name, ["semantic"]) for name in MATCHERS]
+    parts = {}
     for case in faced:
         wide = pd.DataFrame({name: events[*case, name] for name in [*MATCHERS, "semantic"]})
         parts[case] = compare_pairs(wide, take_owners(wide, owners), against)

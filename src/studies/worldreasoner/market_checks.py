@@ -30,7 +30,8 @@ def check_markets(moves, ends, prices, outcome):
     prices move towards the outcome.
     """
     dataset = papers.load_published("worldreasoner", "intext_dataset").set_index("quantity")["value"].astype(float)
-    usable, known = moves[moves["is_usable"]], ends["correlation"].dropna()
+    usable = moves[moves["is_usable"]]
+    known = ends["correlation"].dropna()
     ours = {
         "local move agrees": (usable["agrees"], "event_local_agree_pct", "event_local_n"),
         "final direction agrees": (
@@ -78,7 +79,9 @@ def list_pressure(questions, nodes, ends, prices):
     """Return pushes, pressure and price of four questions by day (Figures 3, 7): question, part, day, push, value."""
     titles = {row["id"]: row.get("title") or "" for row in questions}
     labels = {key: name for key in ends["question_id"] for word, name in DRAWN.items() if word in titles[key]}
-    pushed, end_of, parts = measure_pressure(nodes), ends.set_index("question_id"), []
+    pushed = measure_pressure(nodes)
+    end_of = ends.set_index("question_id")
+    parts = []
     for question in sorted(labels, key=lambda key: list(DRAWN.values()).index(labels[key])):
         about = {"question": labels[question]} | end_of.loc[question, ["agrees", "correlation"]].to_dict()
         for part, table in (("pressure", pushed), ("price", order_prices(prices))):

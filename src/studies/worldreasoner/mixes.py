@@ -81,7 +81,8 @@ def recalibrate(said, hit, clusters, n_folds=5, clip=CLIP):
     said, hit, clusters = (np.asarray(values) for values in (said, hit, clusters))
     if len(set(clusters.tolist())) < n_folds:
         raise ValueError(f"{n_folds} folds need as many clusters; use fewer folds, or leave probabilities as they are")
-    odds, recalibrated = logit(np.clip(said.astype(float), clip, 1 - clip))[:, None], said.astype(float).copy()
+    odds = logit(np.clip(said.astype(float), clip, 1 - clip))[:, None]
+    recalibrated = said.astype(float).copy()
     for known, new in GroupKFold(n_folds).split(odds, hit, clusters):
         if len(set(hit[known].tolist())) > 1:
             recalibrated[new] = LogisticRegression().fit(odds[known], hit[known]).predict_proba(odds[new])[:, 1]

@@ -47,9 +47,12 @@ def judge_runs(events, answers, runs, predictions, replies, traces, cutoffs, **r
         raise ValueError("no question of this run has an answer to score")
     whole = (2 * scores["brier"]).where(scores["type"] == "binary")  # one probability tells both options'
     scores["brier_full"] = scores["brier_full"].fillna(whole)
-    rows, facts, agents = [tabulate_outcomes(scores)], {}, runs.set_index("agent_id")["run_id"]
+    rows = [tabulate_outcomes(scores)]
+    facts = {}
+    agents = runs.set_index("agent_id")["run_id"]
     for agent in [name for name in cutoffs if name in agents.index]:
-        about, own = asked.loc[agents[agent]], scores[scores["agent_id"] == agent]
+        about = asked.loc[agents[agent]]
+        own = scores[scores["agent_id"] == agent]
         kept, cutoff = keep_questions(events, cutoffs[agent])
         out = left[left["part"].eq("events") & left["run_id"].eq(agents[agent])]
         facts[agent] = {
@@ -113,7 +116,8 @@ def tabulate_outcomes(scores, names=SHOWN):
     probabilities those with options), `n` those that the mean is over. A missing answer is wrong for accuracy, and
     `coverage` is there the share that was answered.
     """
-    parts, clusters = [], take_clusters(scores)
+    parts = []
+    clusters = take_clusters(scores)
     for name in names:
         rows = scores[scores["type"].isin(CATEGORICAL)] if name in OUTCOMES[1:] else scores
         rows = rows[rows[name].notna().groupby(rows["agent_id"]).transform("any")]
@@ -142,7 +146,9 @@ def judge_graphs(events, answers, tables, references, prices=None, embed=None) -
     n_clusters. Raises
     ValueError for words that are kept as digests, which have no meaning.
     """
-    runs, first, found = tables["runs"], {}, {}
+    runs = tables["runs"]
+    first = {}
+    found = {}
     about = describe_runs(runs, tables["traces"])
     for name in ("predictions", "replies", "traces"):
         rows = tables[name]
@@ -156,7 +162,8 @@ def judge_graphs(events, answers, tables, references, prices=None, embed=None) -
     graphs = read_submitted(replies[replies["has_graph"].astype(bool)], events)[0]
     if not any(graphs.values()) or not graphs_of:
         return found
-    clusters, parts = take_clusters(scores), []
+    clusters = take_clusters(scores)
+    parts = []
     for matcher, how in {"words": None, "meaning": embed}.items():
         if matcher == "meaning" and embed is None:
             continue
@@ -186,10 +193,12 @@ def align_graphs(graphs: dict, cards: dict, events: pd.DataFrame, prices: pd.Dat
         return pd.DataFrame(columns=columns)
     hindsight = tabulate_nodes([graph for name, graph in cards.items() if name in priced])
     said, pairs = match_hashed({key: graph for key, graph in graphs.items() if key[1] in priced}, hindsight)
-    moves, paths = measure_moves(hindsight, prices), prices.sort_values("day").groupby("question_id")
+    moves = measure_moves(hindsight, prices)
+    paths = prices.sort_values("day").groupby("question_id")
     turns = {name: find_turning_points(part["day"], part["price"]) for name, part in paths}
     keys = [key for key in graphs if key[1] in priced]
-    asked, rows = pd.DataFrame(keys, columns=["run_id", "question_id"]), []
+    asked = pd.DataFrame(keys, columns=["run_id", "question_id"])
+    rows = []
     for which, points in (("all aligned", None), ("near a change point", turns)):
         found = score_alignment(moves, pairs, said, asked, points).join(about, on="run_id")
         for (model, condition), part in found.groupby(["model", "condition"]):

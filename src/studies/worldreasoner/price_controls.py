@@ -34,12 +34,15 @@ def draw_days(nodes, prices, rng, n_draws=1000):
     ends = spans.loc[pushes["question_id"]].reset_index(drop=True)
     place = (pushes["day"].to_numpy() - ends["min"]) / (ends["max"] - ends["min"])
     inside = place.between(0, 1).to_numpy()
-    pushes, place = pushes[inside], place.to_numpy()[inside]
+    pushes = pushes[inside]
+    place = place.to_numpy()[inside]
     codes, names = pd.factorize(pushes["question_id"], sort=True)
     signs = _sign_grid(spans.loc[names], prices)
-    own, usable = pushes["sign"].to_numpy(), pushes["is_usable"].to_numpy()
+    own = pushes["sign"].to_numpy()
+    usable = pushes["is_usable"].to_numpy()
     points = np.minimum((place * N_POINTS).astype(int), N_POINTS - 1)
-    moving, rows = [np.flatnonzero(row) for row in signs], []
+    moving = [np.flatnonzero(row) for row in signs]
+    rows = []
     for _ in range(n_draws):
         chosen = {
             "each on a day by chance": rng.integers(N_POINTS, size=len(own)),
@@ -74,7 +77,9 @@ def score_strangers(cards, moves, matchers, gates, turns):
     matcher, gate, events, mean, low, high, n) and, by shift, how many cards stand within the gate's days of one that
     they face.
     """
-    questions, found, near = sorted(turns), [], []
+    questions = sorted(turns)
+    found = []
+    near = []
     asked = pd.DataFrame({"run_id": "another story", "question_id": questions})
     for shift in range(1, len(questions)):
         whose = dict(zip(questions, questions[shift:] + questions[:shift], strict=True))

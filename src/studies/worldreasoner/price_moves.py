@@ -68,7 +68,8 @@ def compare_direction(nodes, prices):
     >>> compare_direction(nodes, prices)[["agrees", "correlation"]].round(3).values.tolist()
     [[True, 0.756]]
     """
-    pushes, rows = measure_pressure(nodes), []
+    pushes = measure_pressure(nodes)
+    rows = []
     own = dict(list(order_prices(prices).groupby("question_id")))
     for question, part in pushes.groupby("question_id", sort=True):
         if question not in own:
@@ -78,7 +79,8 @@ def compare_direction(nodes, prices):
         pressure = np.concatenate([[0.0], part["pressure"]])[
             np.searchsorted(np.floor(part["day"].to_numpy()), daily.index.to_numpy(), side="right")
         ]
-        change, end = known["price"].iloc[-1] - known["price"].iloc[0], part["pressure"].iloc[-1]
+        change = known["price"].iloc[-1] - known["price"].iloc[0]
+        end = part["pressure"].iloc[-1]
         ok = abs(change) > SAME and abs(end) > SAME
         row = {"question_id": question, "n_events": len(part), "pressure": end, "change": change, "is_comparable": ok}
         row["agrees"] = bool(ok and np.sign(change) == np.sign(end))
@@ -95,8 +97,10 @@ def find_lead_changes(days, prices, cut=CUT):
     >>> find_lead_changes([1.0, 2.0, 3.0], [0.4, 0.5, 0.45])
     [(2.0, 'Yes'), (3.0, 'No')]
     """
-    days, values = np.asarray(days, dtype=float), np.asarray(prices, dtype=float)
-    days, values = days[~np.isnan(values)], values[~np.isnan(values)]
+    days = np.asarray(days, dtype=float)
+    values = np.asarray(prices, dtype=float)
+    days = days[~np.isnan(values)]
+    values = values[~np.isnan(values)]
     above = values >= cut
     return [(float(days[at]), "Yes" if above[at] else "No") for at in np.flatnonzero(above[1:] != above[:-1]) + 1]
 
@@ -120,7 +124,8 @@ def score_alignment(moves, pairs, said, submissions, turns=None):
         ]
         held = held & pd.Series(at_turn, moves.index, dtype=bool)
     aligned = moves.loc[held, ["question_id", "node_id"]].rename(columns={"node_id": "hindsight_id"})
-    hits, by = pairs[pairs["is_kept"].astype(bool)].merge(aligned), ["run_id", "question_id"]
+    hits = pairs[pairs["is_kept"].astype(bool)].merge(aligned)
+    by = ["run_id", "question_id"]
     table = submissions[by].copy()
     for name, rows, keys in (("aligned", aligned, by[1:]), ("said", said, by), ("matched", hits, by)):
         table = table.merge(rows.groupby(keys).size().rename(f"n_{name}"), how="left", left_on=keys, right_index=True)

@@ -37,7 +37,8 @@ def find_turning_points(days, prices):
     import ruptures  # here: there is no release for every Python that the kit runs on
 
     days, values = (np.asarray(part, dtype=float) for part in (days, prices))
-    days, values = days[~np.isnan(values)], values[~np.isnan(values)]
+    days = days[~np.isnan(values)]
+    values = values[~np.isnan(values)]
     if len(values) < 2 * N_SEGMENT or np.ptp(values) <= SAME:
         return []
     steps = np.diff(values)

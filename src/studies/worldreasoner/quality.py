@@ -34,7 +34,8 @@ def build_window(seed=SEED):
     `rated` is of what has an answer; `dropped` has event_id and reason of what could not be posed or has none.
     """
     posed, dropped = pose_questions(seed=seed)
-    answers, events = answer_questions(posed), place_moments(posed)
+    answers = answer_questions(posed)
+    events = place_moments(posed)
     silent = answers.loc[answers["value"].isna(), ["event_id"]].assign(reason="the series has a gap where it asks")
     events = events[~events["event_id"].isin(silent["event_id"])]
     rows = events.to_dict("records")
@@ -54,7 +55,8 @@ def rate_questions(questions, said, least):
     made at the opening from the past alone (distribution, and value for a quantity): how open the outcome looked is
     `interest`. `least` maps event_id to the smallest value that its series can have.
     """
-    rows, asked = [], {}
+    rows = []
+    asked = {}
     for event in questions.sort_values(["opens_at", "event_id"]).to_dict("records"):
         checks = rate_question(event, said[event["event_id"]], least[event["event_id"]], asked)
         scores = {name: float(np.mean(list(checks[name].values()))) for name in DIMENSIONS}
@@ -72,8 +74,10 @@ def rate_question(event, said, least, asked):
 
     `asked` remembers what was asked before, and is added to.
     """
-    variables, options = parse_json(event["variables"]) or {}, parse_json(event["options"]) or {}
-    first, last = pd.Timestamp(event["opens_at"]), pd.Timestamp(event["resolves_at"])
+    variables = parse_json(event["variables"]) or {}
+    options = parse_json(event["options"]) or {}
+    first = pd.Timestamp(event["opens_at"])
+    last = pd.Timestamp(event["resolves_at"])
     days = (last - first) / pd.Timedelta(days=1)
     question = event["prompt"].split("\n")[0]
     texts = {name: event[name] for name in ("resolution_criteria", "provenance")}

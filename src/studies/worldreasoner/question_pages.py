@@ -27,7 +27,8 @@ def tell_hindsight(event, cell, questions, prices=None):
     if prices is None or (own := prices[prices["question_id"] == event["event_id"]]).empty:
         return shown
     line = own.sort_values("day")[["day", "price"]].to_numpy(dtype=float)
-    first, last = float(line[0, 0]), float(max(line[-1, 0], line[0, 0] + 1))
+    first = float(line[0, 0])
+    last = float(max(line[-1, 0], line[0, 0] + 1))
     points = [f"{20 + 860 * (day - first) / (last - first):.1f} {240 - 230 * price:.1f}" for day, price in line]
     return shown | {"prices": line.tolist(), "first": first, "last": last, "path": f"M {' L '.join(points)}"}
 
@@ -44,24 +45,28 @@ def match_forecasts(graph, event, questions):
 
 def draw_graph(graph, matched):
     """Return the nodes of a graph with day, place and look, the edges that are kept with their ends, and its check."""
-    days, edges = date_nodes(graph), correct_edges(graph)["edges"]
+    days = date_nodes(graph)
+    edges = correct_edges(graph)["edges"]
     impacts = {row["node_id"]: row for row in graph["impacts"]}
     key_ids = set(pick_key_events(tabulate_nodes([graph]))["node_id"])
     lanes = place_nodes(days[days.index.isin([edge[end] for edge in edges for end in ("cause", "effect")])])
     dated = [day for day, _ in lanes.values()] or [0, 1]
-    first, last = min(dated), max(dated)
+    first = min(dated)
+    last = max(dated)
     scale = 860 / max(last - first, 1)
     places = {name: (round(20 + scale * (day - first), 1), 16 + 34 * lane) for name, (day, lane) in lanes.items()}
     nodes = []
     for node in graph["nodes"]:
-        name, impact = node["node_id"], impacts.get(node["node_id"])
+        name = node["node_id"]
+        impact = impacts.get(node["node_id"])
         x, y = places.get(name, (None, None))
         about = {"title": node["title"], "day": days[name], "impact": impact, "x": x, "y": y}
         about |= {"is_key": name in key_ids, "is_outcome": name == graph["outcome_id"]}
         about["side"] = SIDES.get(impact["direction"], "even") if impact else "even"
         nodes.append(about | {"matched": matched.get(name, [])})
     nodes.sort(key=lambda node: (math.isnan(node["day"]), node["day"], node["title"]))
-    titles, drawn = {node["node_id"]: node["title"] for node in graph["nodes"]}, []
+    titles = {node["node_id"]: node["title"] for node in graph["nodes"]}
+    drawn = []
     for edge in edges:
         ends = [places.get(edge[end]) for end in ("cause", "effect")]
         if all(ends):
@@ -79,7 +84,8 @@ def place_nodes(days):
     >>> place_nodes(pd.Series({"a": 1.0, "b": 2.0, "c": 8.0, "d": float("nan")}))
     {'a': (1.0, 0), 'b': (2.0, 1), 'c': (8.0, 0)}
     """
-    ends, places = [], {}
+    ends = []
+    places = {}
     for name, day in sorted(days.dropna().items(), key=lambda item: item[::-1]):
         lane = next((at for at, end in enumerate(ends) if day - end >= LANE_DAYS), len(ends))
         ends[lane : lane + 1] = [day]

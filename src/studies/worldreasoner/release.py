@@ -223,7 +223,8 @@ def tabulate_cutoffs(rows: pd.DataFrame) -> pd.DataFrame:
     vanilla = vanilla.assign(kept=mark_kept(vanilla))
     made = []
     for model, part in vanilla.groupby("model"):
-        kept, out = part.loc[part["kept"], "right"], part.loc[~part["kept"], "right"]
+        kept = part.loc[part["kept"], "right"]
+        out = part.loc[~part["kept"], "right"]
         row = {"model": model, "n": len(part), "n_kept": len(kept), "all": part["right"].mean()}
         row |= {"kept": kept.mean(), "left_out": out.mean(), "difference": out.mean() - kept.mean()}
         made.append(row | compare_groups(out, kept))
@@ -238,6 +239,7 @@ def compare_groups(first: pd.Series, second: pd.Series) -> dict[str, float]:
     if len(errors) < 2 or sum(errors) == 0:
         return {"low": np.nan, "high": np.nan, "p": np.nan}
     free = sum(errors) ** 2 / sum(error**2 / (n - 1) for error, (_, n) in zip(errors, shares, strict=True))
-    gap, error = first.mean() - second.mean(), np.sqrt(sum(errors))
+    gap = first.mean() - second.mean()
+    error = np.sqrt(sum(errors))
     half = stats.t.ppf(0.975, free) * error
     return {"low": gap - half, "high": gap + half, "p": float(2 * stats.t.sf(abs(gap) / error, free))}

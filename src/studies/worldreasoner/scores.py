@@ -77,7 +77,8 @@ def score_table(predictions, answers, events):
     """
     known = events[["event_id", "kind", "options"]].merge(answers[["event_id", "value"]], on="event_id")
     known = known.rename(columns={"value": "answer"})
-    joined, rows = predictions.merge(known[known["answer"].notna()], on="event_id"), []
+    joined = predictions.merge(known[known["answer"].notna()], on="event_id")
+    rows = []
     for row in joined.to_dict("records"):
         options = parse_json(row["options"])
         if name_type(row["kind"], options):
@@ -100,7 +101,8 @@ def summarize_outcomes(table, by="agent_id", metrics=METRICS):
     first. Intervals are by the table's `cluster` and end where a score can be no further (`LIMITS`); below ten clusters
     there is none. Metrics that nobody has are left out.
     """
-    by, parts = [by] if isinstance(by, str) else list(by), []
+    by = [by] if isinstance(by, str) else list(by)
+    parts = []
     columns = [*by, "metric", "mean", "low", "high", "n", "n_clusters"]
     for metric in [name for name in metrics if name in table and table[name].notna().any()]:
         wide = table.astype({metric: float}).pivot_table(metric, "event_id", by, aggfunc="mean", sort=False)

@@ -59,7 +59,10 @@ def read_graph(reply, event):
     said, problem = read_submission(dump_json(parse_object(reply) | {"sources": []}))  # stored as page_ids
     if said is None:
         return None, [("submission", "", problem)]
-    end, left, places, known = event["resolves_at"][:10], [], {0: 0}, set()
+    end = event["resolves_at"][:10]
+    left = []
+    places = {0: 0}
+    known = set()
     draft = Draft(event["event_id"], event["prompt"].splitlines()[0], end)
     for number, item in enumerate(said["events"], 1):
         key = (item["title"], item["date"])
@@ -86,7 +89,8 @@ def check_event(title, date, end):
     >>> [check_event(title, "2024-02-01", "2024-03-01") for title in ("rates cut", ">> 18 June 2023", "No, no")]
     ['', 'its title names no change', 'its title names no change']
     """
-    words, day = re.findall(r"[^\W\d_]{2,}", title.lower()), pd.to_datetime(date, format="%Y-%m-%d", errors="coerce")
+    words = re.findall(r"[^\W\d_]{2,}", title.lower())
+    day = pd.to_datetime(date, format="%Y-%m-%d", errors="coerce")
     if not set(words) - {*MONTHS, "yes", "no"} or title.lstrip()[:1] in "<>":
         return "its title names no change"
     if pd.isna(day):
@@ -101,7 +105,9 @@ def read_submitted(replies, events):
 
     Columns of the table: run_id, event_id, part, what, reason.
     """
-    known, graphs, left = {row["event_id"]: row for row in events.to_dict("records")}, {}, []
+    known = {row["event_id"]: row for row in events.to_dict("records")}
+    graphs = {}
+    left = []
     for run, event, reply in replies[["run_id", "event_id", "reply"]].itertuples(index=False):
         graphs[run, event], problems = read_graph(reply if isinstance(reply, str) else None, known[event])
         left += [(run, event, *problem) for problem in problems]  # an accident left no reply: no graph
@@ -172,11 +178,13 @@ def score_submissions(events, answers, predictions, replies, traces, cards=None,
     evidence = list_evidence(traces, replies)
     if cards is None:
         needed = {key[1] for key in graphs} | set(predictions.loc[predictions["has_sources"].astype(bool), "event_id"])
-        values, built = answers.set_index("event_id")["value"], {}
+        values = answers.set_index("event_id")["value"]
+        built = {}
         for event in events[events["event_id"].isin(needed)].to_dict("records"):
             if found := build_hindsight(event, word_answer(event, values[event["event_id"]])):
                 built[event["event_id"]] = found
-        cards, sources = {name: one.graph for name, one in built.items()}, list_settling(events, built, predictions)
+        cards = {name: one.graph for name, one in built.items()}
+        sources = list_settling(events, built, predictions)
     else:
         evidence = name_pages(evidence, addresses or {})
         sources = list_sources(cards, addresses)
@@ -201,7 +209,8 @@ def list_settling(events, built, predictions):
     As they stood when the question was asked: the page that settles it, and those of the series that its hindsight
     graph names (`built`: Hindsight by event_id).
     """
-    sources, references = load_series(), {}
+    sources = load_series()
+    references = {}
     own = events.set_index("event_id")["source_id"]
     for event_id, as_of in predictions[["event_id", "as_of"]].drop_duplicates().itertuples(index=False):
         names = {own[event_id], *(built[event_id].source_ids if event_id in built else ())}
@@ -217,7 +226,8 @@ def compare_conditions(scores):
     cluster), p_holm (over all rows), mde (minimum detectable effect), verdict (by p_holm; of Brier scores less is
     better).
     """
-    known, parts = scores.astype(dict.fromkeys(METRICS, float)), []
+    known = scores.astype(dict.fromkeys(METRICS, float))
+    parts = []
     for metric in METRICS:
         wide = known.pivot_table(metric, "event_id", "condition", aggfunc="mean")  # repeats averaged, blanks left out
         wide = wide.reindex(columns=sorted({name for pair in PAIRS for name in pair}))

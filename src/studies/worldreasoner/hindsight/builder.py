@@ -40,7 +40,8 @@ def find_changes(values, thresholds=None):
     rows = []
     for name in values:
         series = values[name].dropna()
-        steps, spread = series.diff(), series.diff().std()
+        steps = series.diff()
+        spread = series.diff().std()
         found = {"crossing": set(), "record": set(), "turning": set()}
         for cut in (thresholds or {}).get(name, ()):
             above = (series >= cut).to_numpy()
@@ -64,7 +65,8 @@ def judge_lags(values, pairs):
     with the sign of their sum; 0, with a p of 1, where the effect does not vary or there are too few days. Holm over
     all pairs.
     """
-    rows, steps = [], {name: column.to_numpy(float) for name, column in values.diff().items()}
+    rows = []
+    steps = {name: column.to_numpy(float) for name, column in values.diff().items()}
     for cause, effect in pairs:
         both = np.column_stack([steps[cause], steps[effect]])
         rows.append((cause, effect, *_judge_pair(both[np.isfinite(both).all(axis=1)])))
@@ -80,7 +82,9 @@ def _judge_pair(steps):
     if n_free < 1 or not np.ptp(steps[:, 1]) > 0:
         return 0.0, 1, 0.0
     lags = [lagmat(steps[:, side], N_LAGS)[N_LAGS:] for side in (0, 1)]
-    own, outcome, squares = np.column_stack([np.ones(len(lags[1])), lags[1]]), steps[N_LAGS:, 1], []
+    own = np.column_stack([np.ones(len(lags[1])), lags[1]])
+    outcome = steps[N_LAGS:, 1]
+    squares = []
     for design in (own, np.column_stack([own, lags[0]])):
         params = np.linalg.lstsq(design, outcome, rcond=None)[0]
         squares.append(float(((outcome - design @ params) ** 2).sum()))
@@ -109,9 +113,13 @@ def build_graph(question_id, values, tests, outcome, thresholds=None):
     places = {day: at for at, day in enumerate(values.index)}
     end = {"node_id": f"{question_id}_outcome", "title": outcome["title"], "description": ""}
     end |= {"occurred_at": str(outcome["day"].date()), "source_ids": [], "type": "Outcome"}
-    nodes, edges, impacts, last = [], [], [], None
+    nodes = []
+    edges = []
+    impacts = []
+    last = None
     for at, change in enumerate(changes):
-        node_id, test = f"{question_id}_{at}", known.get((change["series"], outcome["series"]), {"is_causal": False})
+        node_id = f"{question_id}_{at}"
+        test = known.get((change["series"], outcome["series"]), {"is_causal": False})
         nodes.append(_describe_change(node_id, change))
         if test["is_causal"]:
             side = "Positive" if change["sign"] * test["strength"] > 0 else "Negative"
@@ -119,7 +127,8 @@ def build_graph(question_id, values, tests, outcome, thresholds=None):
             about = {"magnitude": size, "confidence": 1 - test["p_holm"]}
             impacts.append({"node_id": node_id, "direction": side} | about)
         for to, other in enumerate(changes):
-            gap, test = places[other["day"]] - places[change["day"]], known.get((change["series"], other["series"]))
+            gap = places[other["day"]] - places[change["day"]]
+            test = known.get((change["series"], other["series"]))
             if 1 <= gap <= N_LAGS and test and other["series"] != change["series"]:
                 fits = test["is_causal"] and change["sign"] * other["sign"] * test["strength"] > 0
                 relation = ("Causes" if test["strength"] > 0 else "Inhibits") if fits else "Correlates"
@@ -135,7 +144,9 @@ def build_graph(question_id, values, tests, outcome, thresholds=None):
 
 def _describe_change(node_id, change):
     """A change of a series as a node, with its series' pages of the day and the day before."""
-    moved, name, day = "rises" if change["sign"] > 0 else "falls", change["series"], change["day"]
+    moved = "rises" if change["sign"] > 0 else "falls"
+    name = change["series"]
+    day = change["day"]
     text = f"On {day.date()} {name} {moved} by {abs(change['size']):.1f} standard deviations"
     sources = [f"{name} {(day - pd.Timedelta(days=back)).date()}" for back in (0, 1)]
     about = {"occurred_at": str(day.date()), "source_ids": sources, "type": "Indicator"}
@@ -148,7 +159,8 @@ def word_answer(event, cell):
     >>> word_answer({"options": '{"A": "Yes"}'}, '"A"'), word_answer({"options": None}, "12.0")
     ('Yes', '12')
     """
-    value, options = parse_json(cell), parse_json(event["options"]) or {}
+    value = parse_json(cell)
+    options = parse_json(event["options"]) or {}
     if isinstance(value, str):
         return options.get(value, value)
     return f"{value:.10g}" if isinstance(value, float) else str(value)
@@ -177,7 +189,8 @@ def build_hindsight(event, answer):
     asked = parse_json(event["variables"]) or {}
     if not asked.get("variable") or not asked.get("date"):
         return None
-    end, opens_at = pd.Timestamp(asked["date"]), pd.Timestamp(event["opens_at"][:10])
+    end = pd.Timestamp(asked["date"])
+    opens_at = pd.Timestamp(event["opens_at"][:10])
     name, values, sources = gather_weeks(event, asked, end, answer)
     if name not in values:
         return None
@@ -208,7 +221,8 @@ def name_pairs(values, name=None):
     >>> name_pairs(values, "a"), len(name_pairs(values))
     ([('b', 'a'), ('c', 'a')], 6)
     """
-    known, names = values.notna().to_numpy(int), list(values)
+    known = values.notna().to_numpy(int)
+    names = list(values)
     places = np.argwhere(known.T @ known > LEAST + N_LAGS)
     return [(names[a], names[b]) for a, b in places if a != b and name in (None, names[b])]
 
@@ -237,7 +251,8 @@ def gather_weeks(event, asked, end, answer):
         for variable in source.variables
         for entity, series in horizons.read_series(source_id, variable)[0].items()
     }
-    options, letters = parse_object(event["options"]), asked.get("letters", {})
+    options = parse_object(event["options"])
+    letters = asked.get("letters", {})
     winner = next((entity for entity, letter in letters.items() if options[letter] == answer), None)
     own = event["source_id"], asked["variable"], asked.get("entity") or winner
     days = parts[own].dropna().loc[: str(end.date())].index[-N_WEEKS:]

@@ -56,7 +56,9 @@ class Draft:
 
     def __init__(self, question_id, title, day, **about):
         self.graph = {"question_id": question_id, "outcome_id": OUTCOME, "nodes": [], "edges": [], "impacts": []}
-        self.nodes, self.joined, self.pushed = self.graph["nodes"], nx.DiGraph(), set()
+        self.nodes = self.graph["nodes"]
+        self.joined = nx.DiGraph()
+        self.pushed = set()
         self.add_node({"node_id": OUTCOME, "title": title, "occurred_at": day, "source_ids": []} | about)
 
     def add_node(self, node):
@@ -132,7 +134,10 @@ def draft_graph(question, articles, consult, n_rounds=ROUNDS):
         "edges": (ask_edges, draft.take_edge),
         "impacts": (ask_impacts, draft.take_impact),
     }
-    left, draft.n_requests, draft.seconds, draft.check = [], 0, 0.0, check_graph(draft.graph)
+    left = []
+    draft.n_requests = 0
+    draft.seconds = 0.0
+    draft.check = check_graph(draft.graph)
     for draft.n_rounds in range(1, n_rounds + 1):
         for part, (ask, take) in steps.items():
             verdict = consult(*ask(question, draft.graph, articles, draft.check), repeat=0)

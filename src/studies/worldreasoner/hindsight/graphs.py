@@ -28,7 +28,8 @@ EPOCH = pd.Timestamp(0, unit="s", tz="UTC")
 TYPES = ("Decision", "Outcome", "Indicator", "Milestone", "External Shock")
 SIGNS = {"Positive": 1, "Negative": -1, "Neutral": 0, "Mixed": 0}
 """Direction of an impact -> its sign in the causal pressure; Mixed has none (Appendix D)."""
-Words, Texts = allow(str, "a text"), allow(list[str], "a list of texts")
+Words = allow(str, "a text")
+Texts = allow(list[str], "a list of texts")
 Strength = allow(Annotated[float, Field(ge=-1, le=1)], "a number from -1 to 1")
 
 
@@ -81,7 +82,8 @@ def check_form(graph):
     twice, or one that is not there, or dates one by what is no date.
     """
     check_object("a graph is not of the form", graph, Graph)
-    ids, name = Counter(node["node_id"] for node in graph["nodes"]), f"graph of {graph['question_id']}"
+    ids = Counter(node["node_id"] for node in graph["nodes"])
+    name = f"graph of {graph['question_id']}"
     if twice := [one for one, n in ids.items() if n > 1]:
         raise ValueError(f"{name}: node {twice[0]!r} is there twice")
     named = [("the outcome", graph["outcome_id"])] if graph["outcome_id"] is not None else []
@@ -108,7 +110,8 @@ def check_graph(graph):
     cause is dated after its effect, or either is undated), depth, nodes, articles, edges (too few).
     """
     graph = correct_edges(check_form(graph))
-    days, outcome = date_nodes(graph), graph["outcome_id"]
+    days = date_nodes(graph)
+    outcome = graph["outcome_id"]
     joined = nx.DiGraph([(edge["cause"], edge["effect"]) for edge in graph["edges"]])
     has_circle = not nx.is_directed_acyclic_graph(joined)
     leads = nx.ancestors(joined, outcome) | {outcome} if outcome in joined and not has_circle else ()
@@ -172,7 +175,8 @@ def tabulate_nodes(graphs):
         weighed = sorted(graph["impacts"], key=lambda one: one["magnitude"] * one["confidence"])
         impacts = {one["node_id"]: (SIGNS[one["direction"]], one["magnitude"], one["confidence"]) for one in weighed}
         for node in graph["nodes"]:
-            name, text = node["node_id"], f"{node['title']}. {node.get('description', '')}"
+            name = node["node_id"]
+            text = f"{node['title']}. {node.get('description', '')}"
             about = graph["question_id"], name, text, days[name], name == graph["outcome_id"]
             rows.append((*about, *impacts.get(name, (None,) * 3)))
     columns = "question_id node_id text day is_outcome sign magnitude confidence".split()

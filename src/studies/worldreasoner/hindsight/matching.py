@@ -23,7 +23,8 @@ WEIGHT_F1 = get_constant("worldreasoner", "match_f1_weight")
 THRESHOLD = get_constant("worldreasoner", "match_threshold")
 SEMANTIC_THRESHOLD = get_constant("worldreasoner", "semantic_threshold")
 DAYS = get_constant("worldreasoner", "match_days")
-K1, B = get_constant("worldreasoner", "bm25_k1"), get_constant("worldreasoner", "bm25_b")
+K1 = get_constant("worldreasoner", "bm25_k1")
+B = get_constant("worldreasoner", "bm25_b")
 N_CANDIDATES = get_constant("worldreasoner", "bm25_candidates")
 MIN_LENGTH = get_constant("worldreasoner", "min_token_length")
 STOP_WORDS = frozenset(get_constant("worldreasoner", "stop_words"))
@@ -106,7 +107,8 @@ def match_events(hindsight, forecasts, rules=PRINTED, features=None):
     for question, at in forecasts.groupby("question_id").indices.items():
         if question not in own:
             continue
-        other, runs = own[question], pd.factorize(forecasts["run_id"].to_numpy()[at])[0]
+        other = own[question]
+        runs = pd.factorize(forecasts["run_id"].to_numpy()[at])[0]
         like = compare_texts(features[0][other], features[1][at], runs, rules)
         gap = np.abs(forecasts["day"].to_numpy()[at][:, None] - hindsight["day"].to_numpy()[other])
         passed = (like >= rules.threshold - EVEN) & ~is_outcome[other]
@@ -133,21 +135,26 @@ def compare_texts(hindsight, forecasts, runs, rules):
     lengths = [np.diff(part.indptr).astype(float) for part in (hindsight, forecasts)]  # different words of each
     known = np.unique(hindsight.indices)  # a word that hindsight does not use adds to nothing but a length
     one, two = (part[:, known].toarray() for part in (hindsight, forecasts))
-    shared, sizes = (two > 0).astype(float) @ (one > 0).T, lengths
+    shared = (two > 0).astype(float) @ (one > 0).T
+    sizes = lengths
     if rules.is_multiset:
         shared = np.stack([np.minimum(row, one).sum(axis=1) for row in two])
         sizes = [np.asarray(part.sum(axis=1)).ravel() for part in (hindsight, forecasts)]
     f1 = _divide(2 * shared, sizes[1][:, None] + sizes[0])
-    one, two = (one > 0).astype(float), (two > 0).astype(float)
-    bm25, goes_on = np.zeros_like(f1), np.ones_like(f1, dtype=bool)
+    one = (one > 0).astype(float)
+    two = (two > 0).astype(float)
+    bm25 = np.zeros_like(f1)
+    goes_on = np.ones_like(f1, dtype=bool)
     if rules.scale == "largest":
         bm25 = two @ _weigh_words(one, lengths[0]).T
         bm25 = _divide(bm25, bm25.max(axis=1, keepdims=True, initial=0.0))
     for rows in np.split(np.arange(len(two)), np.flatnonzero(np.diff(runs)) + 1):
-        docs, n_words = two[rows], lengths[1][rows]
+        docs = two[rows]
+        n_words = lengths[1][rows]
         if rules.scale == "self":
             weights = _weigh_words(np.vstack([one, docs]), np.concatenate([lengths[0], n_words]))
-            own, score = weights[: len(one)].sum(axis=1), weights[len(one) :] @ one.T
+            own = weights[: len(one)].sum(axis=1)
+            score = weights[len(one) :] @ one.T
             bm25[rows] = np.clip(_divide(score, np.broadcast_to(own, score.shape)), 0, 1)
         if rules.n_candidates is not None and len(rows) > rules.n_candidates:
             score = np.round(_weigh_words(docs, n_words) @ one.T, 12)
@@ -163,7 +170,8 @@ def _divide(values, by):
 
 def _weigh_words(docs, lengths):
     """BM25's weight of each word (columns) in each document that has it; a word counts once, `lengths` as given."""
-    n_with, mean = docs.sum(axis=0), lengths.mean() or 1.0
+    n_with = docs.sum(axis=0)
+    mean = lengths.mean() or 1.0
     idf = np.log1p((len(docs) - n_with + 0.5) / (n_with + 0.5))
     return docs * (idf * ((K1 + 1) / (1 + K1 * (1 - B + B * lengths / mean)))[:, None])
 
@@ -175,10 +183,12 @@ def choose_pairs(pairs):
     >>> choose_pairs(pairs.assign(similarity=[0.9, 0.6, 0.8], gap=0.0))["is_kept"].tolist()
     [True, False, False]
     """
-    keys, sides = ["run_id", "question_id"], ["hindsight_id", "forecast_id"]
+    keys = ["run_id", "question_id"]
+    sides = ["hindsight_id", "forecast_id"]
     table = pairs.assign(rank=-pairs["similarity"].astype(float).round(12))
     table = table.sort_values(["rank", "gap", *sides, *keys], kind="stable", ignore_index=True)
-    taken, kept = set(), []
+    taken = set()
+    kept = []
     for run, question, seen, said in table[[*keys, *sides]].itertuples(index=False):
         both = {(run, question, "seen", seen), (run, question, "said", said)}
         kept.append(taken.isdisjoint(both))
@@ -207,7 +217,8 @@ def score_recall(keys, pairs, submissions):
     n_key = keys.groupby("question_id").size().rename("n_key")
     table = submissions.merge(n_key, left_on="question_id", right_index=True).reset_index(drop=True)
     hit = pairs.merge(keys[["question_id", "node_id"]].rename(columns={"node_id": "hindsight_id"}))
-    by, has_graph = ["run_id", "question_id"], table["has_graph"].astype(bool)
+    by = ["run_id", "question_id"]
+    has_graph = table["has_graph"].astype(bool)
     for name, rows in (("recall", hit[hit["is_kept"].astype(bool)]), ("bound", hit)):
         found = rows.groupby(by)["hindsight_id"].nunique().rename(name)
         table = table.merge(found, how="left", left_on=by, right_index=True)

@@ -89,7 +89,8 @@ def read_references(path):
     The reviews are those of reviews.sqlite in the file's folder; a card that nobody has seen stays. With a card go its
     edges and its impact. Raises ValueError as `read_reviewed`.
     """
-    beside, rejected = Path(path).with_name("reviews.sqlite"), set()
+    beside = Path(path).with_name("reviews.sqlite")
+    rejected = set()
     if beside.exists():
         cards = decide_cards(read_reviews(beside)).query("label != @APPROVED")
         rejected = set(zip(cards["question_id"], cards["node_id"], strict=True))

@@ -406,8 +406,10 @@ def test_children_that_end_between_two_looks_count_where_a_control_group_can_be_
     with groups.open_cgroup() as cgroup:
         if not cgroup:
             pytest.skip("no control group can be made here")
+    base = cgroup[0].parent.parent
+    before = set(base.glob("daybefore-*"))  # of a kit that was killed an empty one may be left
     limits = SMALL._replace(cpu_s=2, seconds=20)
     with open_sandbox(limits=limits, backend=find_bubblewrap()) as box:
         assert box.exec(["python3", "-c", BRIEF]).limit == "cpu"
         assert box.exec(["python3", "-c", "print(1)"]) == (True, 0, "1\n", "", None)
-    assert not list(cgroup[0].parent.parent.glob("daybefore-*"))
+    assert set(base.glob("daybefore-*")) <= before

@@ -163,6 +163,15 @@ def test_a_ranking_is_over_the_events_that_all_drawn_agents_were_asked(store, tm
     assert "asked in all: wide 200, middle 60" in both[1]
 
 
+def test_questions_that_are_no_set_do_not_stop_the_figures(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+    monkeypatch.setattr(figures, "draw_set", lambda names, one, folder: names)
+    store_run(tmp_path / STORE, "mine-A-01234567", {"e1": {}}, category="base_model")
+    store_run(tmp_path / STORE, "mine-ask0123abcd-01234567", {"cup": {}}, category="base_model")
+    assert figures.main("mine")["sets"] == {"october-2016": ["mine"]}
+    assert "are no question set: ask0123abcd" in capsys.readouterr().err
+
+
 def test_agents_without_a_shared_event_are_not_ranked(out):
     ids = list(read_table("events", "A")["event_id"])
     store_run(out / STORE, "one-A-01234567", {ids[0]: {}}, category="base_model")

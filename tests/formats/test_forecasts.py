@@ -235,12 +235,13 @@ def test_a_strangers_file_stands_in_the_notebooks_of_real_agents(out, tmp_path):
             loaded.need("the figure", column)
 
 
-def test_a_strangers_log_has_no_probabilities_and_a_figure_of_them_says_so(out, tmp_path):
+def test_a_strangers_log_has_no_probabilities_and_a_figure_of_them_says_so(out, tmp_path, capsys):
     from test_inspect_logs import write_log
 
     found = carry_out(["add", str(write_log(tmp_path / "a.eval")), "--name", "logs"])
     loaded = load_set(found["folder"])
     assert found["n_agents"] == 1 and len(loaded.predictions) == len(loaded.replies) > 0
     assert loaded.rows()["correct"].tolist() == [0.0]
+    assert "its agents stand on a leaderboard, as figures need probabilities of yes" in capsys.readouterr().out
     with pytest.raises(ValueError, match="a comparison of forecasters needs brier; the set logs has none"):
         loaded.need("a comparison of forecasters", "brier")

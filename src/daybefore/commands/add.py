@@ -53,7 +53,10 @@ def main(
         show(f"{len(loaded.events)} questions: a mean of so few says little")
     for row in coverage[coverage["coverage"] < 1].to_dict("records"):
         show(f"{row['agent_id']} answered {row['n_forecasts']:.0f} of {row['n_asked']:.0f}")
-    show(f"the set {name} is there; its agents stand in the figures: make figures SET={name}")
+    where = (
+        "in the figures" if "p_yes" in loaded.predictions else "on a leaderboard, as figures need probabilities of yes"
+    )
+    show(f"the set {name} is there; its agents stand {where}: make figures SET={name}")
     counts = {"n_events": len(loaded.events), "n_agents": len(loaded.runs)}
     return {"name": name, "folder": str(folder), "notes": notes, **counts}
 

@@ -47,7 +47,7 @@ from helpers.figures import use_style
 from helpers.files import ROOT, STORE, locate_output, write_under
 from helpers.means import find_clusters, summarize_clustered
 from helpers.places import SETS, add_room, list_folders
-from helpers.question_sets import QuestionSet, find_set
+from helpers.question_sets import QuestionSet, find_set, is_day, list_sets
 from helpers.scores import score_predictions
 from helpers.sets import load_set
 
@@ -89,10 +89,19 @@ def main(agents="", question_set=None, out=None):
         find_run(every, name, window)
     known = [(run.window, name) for run in every for name in names if name in (run.agent_id, run.run_id)]
     found = {}
-    for one in [chosen] if chosen else [find_set(key) for key in sorted({key for key, _ in known})]:
+    for one in [chosen] if chosen else list_drawn(sorted({key for key, _ in known})):
         folder = report.open_folder(out, "results", names) / one.name
         found[one.name] = draw_set([name for name in names if (one.window, name) in known], one, folder)
     return {"agents": names, "sets": found}
+
+
+def list_drawn(windows: list[str]) -> list[QuestionSet]:
+    """Return the sets of some runs' windows; questions asked by `planted`, or from Python, are none, which is said."""
+    known = {one.window for one in list_sets()}
+    found = [find_set(window) for window in windows if window in known or is_day(window)]
+    if others := [window for window in windows if window not in {one.window for one in found}]:
+        tell(f"not drawn, as pages that lie and questions asked from Python are no question set: {', '.join(others)}")
+    return found
 
 
 def draw_set(names, one, folder):

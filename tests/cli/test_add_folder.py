@@ -73,6 +73,7 @@ def out(tmp_path, monkeypatch):
     """A folder that everything is written below."""
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
     monkeypatch.setenv("DAYBEFORE_SETS", "")
+    (tmp_path / "out").mkdir()
     return tmp_path / "out"
 
 

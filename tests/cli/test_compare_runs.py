@@ -174,3 +174,23 @@ def test_of_several_conditions_the_shared_one_is_compared_and_others_are_told_by
     labels = {"mine-L-Near", "mine-L-Early", "season-L-02"}  # an agent stands twice
     assert {row["agent_id"] for row in found["leaderboard"]} == labels
     assert {row["condition_a"] for row in found["pairs"]} == {"asked at Near", "asked at Early"}
+
+
+def test_runs_of_two_sets_are_refused_and_a_name_says_where_its_runs_are(world, plant):
+    said = "no run or agent on june-2026 is called 'good'; its runs are on october-2016: name one by SET="
+    with pytest.raises(SystemExit, match=said):
+        carry_out(["compare", "good", "poor", "--set", "june-2026"])
+    plant({"good-C1-01": [True] * N}, window="C1", day=20)
+    said = "these runs are of different question sets: poor-A-01 on october-2016, good-C1-01 on june-2026"
+    with pytest.raises(SystemExit, match=said):
+        carry_out(["compare", "poor", "good-C1-01"])
+    every = scored_runs.list_runs()
+    assert scored_runs.find_run(every, "good")[0].run_id == "good-A-01", "the default set's, though another is newer"
+    assert scored_runs.list_windows(every, "good") == ["C1", "A"]
+
+
+def test_a_leaderboard_stands_as_tex_too(world):
+    files = carry_out(["compare", "good", "poor"])["files"]
+    (path,) = [file for file in files if file.endswith("leaderboard.tex")]
+    text = Path(path).read_text()
+    assert text.startswith("\\begin{tabular}{l") and "\ngood & 0.83" in text

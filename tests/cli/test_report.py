@@ -85,15 +85,15 @@ def kept(out):
     events = events.assign(as_of="2016-10-10T00:00:00+08:00", options='{"A":"Yes","B":"No"}')
     write_table("answers", events[["event_id"]].assign(value='"A"', status="ok"), "A")
     reply = {"cost_usd": 0.25, "duration_s": 2.0, "n_input_tokens": 10, "n_output_tokens": 2}
-    for agent, model_s in (("mine", 0.5), ("last_value", None)):
+    for agent, model_s in (("mine", 0.5), ("last_value", None)):  # a step has its tools' seconds too
         said = {}
         for at, event_id in enumerate(events["event_id"]):
             stated = {"value": '"B"' if at % 5 else '"A"', "distribution": '{"A":0.25,"B":0.75}'}
             lost = agent == "mine" and at % 6 == 0
             said[event_id] = {"parser_version": "p1"} | ({"reason": "will not bet"} if lost else stated)
         about = {"code_version": "c0de", "packages": '["numpy==1"]'}
-        steps = [{"step_type": "model", "duration_s": model_s}]
-        store_run(out / STORE, f"{agent}-A-01", said, reply, steps, **about)
+        steps = [{"step_type": "model", "duration_s": 1.5}]
+        store_run(out / STORE, f"{agent}-A-01", said, reply | {"model_s": model_s}, steps, **about)
 
     def keep(explain=True):
         asked, runs = Asked("A", events, events, None, out / STORE), {"mine": "mine-A-01"}

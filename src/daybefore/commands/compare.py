@@ -10,7 +10,7 @@ from daybefore.agents.asked import fill_asked
 from daybefore.commands import report
 from daybefore.commands.graphs import compare_graphs
 from daybefore.commands.main import show
-from daybefore.scoring.runs import find_run, list_runs, read_predictions
+from daybefore.scoring.runs import find_run, list_runs, name_window, read_predictions
 from daybefore.scoring.two_way import compare_adjusted, fit_two_way, tabulate_adjusted
 from daybefore.windows import read_window
 from helpers.means import find_clusters
@@ -135,6 +135,9 @@ def main(names=(), window="A", out=None, adjust=False, explain=False):
     """
     every = list_runs()
     runs, notes, condition = select_runs(every, names, window)
+    if len({run.window for run in runs}) > 1:
+        told = ", ".join(f"{run.run_id} on {name_window(run.window)}" for run in runs)
+        raise ValueError(f"these runs are of different question sets: {told}; name runs of one")
     n_runs, kept = len(runs), runs + add_baselines(every, runs, condition)
     is_twice = len({run.agent_id for run in kept}) < len(kept)  # an agent that stands twice goes by its run_id
     kept = [run._replace(label=run.run_id if is_twice else run.agent_id) for run in kept]
@@ -180,7 +183,7 @@ def main(names=(), window="A", out=None, adjust=False, explain=False):
     notes = list(filter(None, [told, *notes, differing, *(f"{name} answered none of them" for name in silent)]))
     legend = [FAMILY.format(int(pairs["p"].notna().sum()), ALPHA), report.LEGEND]
     report.write_csv(pairs.round(6), folder / "pairs.csv")
-    files = ["leaderboard.md", "leaderboard.csv", "pairs.csv"]
+    files = ["leaderboard.md", "leaderboard.csv", "leaderboard.tex", "pairs.csv"]
     title = " and ".join(run.label for run in runs) if len(runs) < 4 else f"{len(runs)} runs"
     sections = {"Leaderboard": (notes, texts), "Pairs": (legend, tabulate_pairs(pairs))}
     sections |= compare_graphs(runs, events, answers)

@@ -154,7 +154,7 @@ def draw_set(names, one, folder):
     sections = {"Leaderboard": ([*notes, report.LEGEND], board)} | sections
     sections |= {"Not drawn": (refused, None)} if refused else {}
     shown = f"{len(names)} runs" if len(names) > MANY_NAMES else ("; " if "," in str(names[0]) else ", ").join(names)
-    title, page = f"{shown} on {one.name}", {"files": ["leaderboard.md", "leaderboard.csv"]}
+    title, page = f"{shown} on {one.name}", {"files": ["leaderboard.md", "leaderboard.csv", "leaderboard.tex"]}
     drawn, page, _ = report.write_page(folder, title, sections, markdown="leaderboard.md", **page)
     show(f"{title}: {len(drawn)} figure{'s' * (len(drawn) != 1)}; open in a browser:\n{page}")
     tell("\n".join(refused))

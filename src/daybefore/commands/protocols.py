@@ -13,7 +13,7 @@ from daybefore.commands.main import show
 from daybefore.commands.results import average_kept, count_missing, describe_mean, find_leaks
 from daybefore.models.costs import write_usd
 from daybefore.scoring.calibration import bin_chances, list_chances
-from daybefore.scoring.runs import find_run, list_runs, read_predictions, read_rows
+from daybefore.scoring.runs import find_run, list_runs, list_windows, name_window, read_predictions, read_rows
 from daybefore.windows import PRICED, read_window
 from helpers.means import MIN_CLUSTERS, find_clusters, measure_share, tabulate_groups
 from helpers.question_sets import find_set
@@ -43,6 +43,8 @@ def main(run, window=None, out=None, semantic=False):
     what = f"{len(events)} questions of {find_set(own.window).name}, {own.condition or 'asked as usual'}"
     about = [f"{own.run_id}: {what}", report.describe_intervals(events), INCONCLUSIVE]
     about += [f"of {1 + len(others)} runs the newest: a run_id names another"] if others else []
+    if window is None and (elsewhere := [one for one in list_windows(every, run) if one != own.window]):
+        about += [f"its runs on other sets, by SET=: {', '.join(map(name_window, elsewhere))}"]
     folder, title = report.open_folder(out, "results/report", [own.run_id]), f"{own.agent_id} by four protocols"
     _, page, text = report.write_page(folder, title, sections, about=about, markdown="report.md")
     show(f"{text}\nopen in a browser: {page}")

@@ -20,7 +20,7 @@ from helpers.paired import compare_pairs, list_pairs
 from helpers.scores import build_matrix, select_headline
 from studies.futurex.levels import bound_overall
 
-WIDTH, WIDEST = 119, 60
+WIDTH, WIDEST = 80, 60
 """Columns of a terminal that a printed table takes, and of one cell in it."""
 MANY = 12
 """Above so many agents each is compared with the best one only: so many pairs tell nothing apart after Holm."""
@@ -35,7 +35,7 @@ BRIER = "Brier: sum over options, 0 (best) to 2 for one choice, half of it is th
 LEGEND = f"levels: mean (answered/asked); lead: on events both answered; {BRIER}"
 EXPLAIN = "what the columns mean, and more of them: --explain (of make: ARGS=--explain)"
 """What stands in a table of scores' legend, and what is printed in its place."""
-DETAILS = ("level ", "s each", "model s", "by event", "coverage")
+DETAILS = ("level ", "best baseline", "s each", "model s", "by event", "coverage")
 """How columns begin that are printed with the legend alone."""
 
 
@@ -82,10 +82,13 @@ def tabulate_leads(scores, events, baselines):
 
 
 def write_board(folder, scores, events, baselines):
-    """Write a leaderboard's numbers as leaderboard.csv; return (every mean, a row an agent as text)."""
+    """Write a leaderboard's numbers as leaderboard.csv, a row an agent as leaderboard.tex; return both tables."""
     means = tabulate_scores(scores, events)
     write_csv(means.drop(columns="note").round(6), folder / "leaderboard.csv")
-    return means, summarize_agents(means, tabulate_leads(scores, events, baselines)).reset_index()
+    board = summarize_agents(means, tabulate_leads(scores, events, baselines)).reset_index()
+    text = board.to_latex(index=False, escape=True, column_format="l" * len(board.columns))
+    (folder / "leaderboard.tex").write_text(text, encoding="utf-8")
+    return means, board
 
 
 def choose_pairs(names):
@@ -177,7 +180,7 @@ def write_table(table, explain=True):
     """
     if not explain:
         table = table[[name for name in table if not name.startswith(DETAILS) and table[name].ne("-").any()]]
-    formats = {name: "{:.3f}".format for name in table.select_dtypes("number")}
+    formats = {name: "{:.3f}".format for name in table.select_dtypes("float")}
     options = {"line_width": WIDTH, "max_colwidth": WIDEST, "na_rep": "-", "formatters": formats, "index_names": False}
     return re.sub(r"(?m) +\\?$", "", table.rename_axis(columns=table.index.name).to_string(**options))
 

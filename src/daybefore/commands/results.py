@@ -81,7 +81,7 @@ def keep_results(asked, run_ids, baselines, beside, unanswered, explain=False):
             "cost_usd": spent.sum(min_count=not at_most) + at_most,
             "cost_unanswered_usd": at_most,
         }
-        found[agent] = one = clean_value(count_run(asked, run, *own) | about | facts)
+        found[agent] = one = clean_value(count_run(asked, run, *own[:2]) | about | facts)
         costs[agent] = tell_costs(one)
         save_results(one, rows[rows["run_id"] == run["run_id"]])
     for agent, row in [(agent, row) for agent, one in found.items() for row in one["missing"][:N_REASONS]]:
@@ -109,7 +109,7 @@ def judge_events(events, answers, predictions, baselines):
 # --- the files -------------------------------------------------------------------------------------------------------
 
 
-def count_run(asked, run, replies, predictions, traces):
+def count_run(asked, run, replies, predictions):
     """Return what results.json holds of one run (a row of the table runs) beside its scores: counts, versions, costs.
 
     What it holds in all: docs/results-schema.md.
@@ -133,7 +133,7 @@ def count_run(asked, run, replies, predictions, traces):
         "missing": count_missing(predictions, replies),
         **{f"n_{kind}_tokens": int(replies[f"n_{kind}_tokens"].sum()) for kind in ("input", "output", "cached")},
         "duration_s": round(float(replies["duration_s"].sum()), 3),
-        "model_s": round(traces["duration_s"].astype(float).sum(min_count=1), 3),
+        "model_s": round(pd.to_numeric(replies["model_s"]).sum(min_count=1), 3),
     }
 
 

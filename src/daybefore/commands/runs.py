@@ -6,10 +6,9 @@ import pandas as pd
 
 from daybefore.commands.main import show
 from daybefore.commands.report import write_table
-from daybefore.scoring.runs import Run, list_local
+from daybefore.scoring.runs import Run, list_local, name_window
 from daybefore.store import open_store
 from helpers.files import STORE, locate_output
-from helpers.question_sets import find_set
 
 COUNTS = "SELECT run_id, count(*), sum(status = 'ok'), sum(cost_usd), max(started_at) FROM replies GROUP BY run_id"
 
@@ -34,17 +33,9 @@ def describe_run(run: Run, n: int, n_ok: int, cost: float | None, last: str | No
     """Return a run's row: its id, question set, questions answered of those asked, US dollars, the last reply's day."""
     return {
         "run": run.run_id,
-        "set": name_set(run.window),
+        "set": name_window(run.window),
         "ok": n_ok,
         "asked": n,
         "USD": cost or 0.0,
         "last": (last or "-")[:10],
     }
-
-
-def name_set(window: str) -> str:
-    """Return the name of a window's question set, the window itself where that set is gone."""
-    try:
-        return find_set(window).name
-    except ValueError:
-        return window

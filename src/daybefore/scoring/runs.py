@@ -220,22 +220,39 @@ def make_run(row, window, place):
 
 
 def find_run(every, name, window=None):
-    """Return the run of a run_id, or all of an agent's in a window (None: that of the first of some runs).
+    """Return the run of a run_id, or all of an agent's in a window.
 
-    Those that were asked after the resolution come last, so that they stand for no forecast. Raises ValueError where
-    there is none.
+    Without a window it is the default set's, where the agent was asked that, else that of its newest run. Those that
+    were asked after the resolution come last, so that they stand for no forecast. Raises ValueError where there is
+    none, with the sets on which there is one.
     """
-    window = window or next(
-        (run.window for run in every if name in (run.run_id, run.agent_id)), find_set(DEFAULT).window
-    )
+    own = list_windows(every, name)
+    default = find_set(DEFAULT).window
+    if window is None:
+        window = default if default in own or not own else own[0]
     ours = [run for run in every if run.window == window]
     found = [run for run in every if run.run_id == name][:1] or [run for run in ours if run.agent_id == name]
     if not found:
         agents = {run.agent_id for run in ours}
         known = sorted(agents) + sorted({run.run_id for run in every} - agents)
         listed = list_nearest(name, known, "make view, or another SET")
+        if own:
+            listed = f"; its runs are on {', '.join(map(name_window, own))}: name one by SET="
         raise ValueError(f"no run or agent on {find_set(window).name} is called {name!r}{listed}")
     return sorted(found, key=lambda run: run.asked.days_after is not None)
+
+
+def list_windows(every: list[Run], name: str) -> list[str]:
+    """Return the windows on which a run_id or an agent has runs, that of the newest first."""
+    return list(dict.fromkeys(run.window for run in every if name in (run.run_id, run.agent_id)))
+
+
+def name_window(window: str) -> str:
+    """Return the name of a window's question set, the window itself where that set is gone."""
+    try:
+        return find_set(window).name
+    except ValueError:
+        return window
 
 
 def load_twice(agents, window, days_after):

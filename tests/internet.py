@@ -80,6 +80,7 @@ FAULTS = {
     "drip": drip,
     "closed": close,
     "charset": lie_about_charset,
+    "hang": lambda site, _, seconds: time.sleep(seconds),
     "bomb": lambda site, _: site.send_whole(200, {"content-encoding": "gzip"}, press_bomb()),
     "429": lambda site, _, retry_after=1: site.send_whole(429, {"retry-after": retry_after}, b"slow down"),
     "500": lambda site, _: site.send_whole(500, {}, b"oops"),

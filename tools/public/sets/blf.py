@@ -8,6 +8,7 @@ or `error` (its batch failed), and a row without trials is `missing`; what stood
 `p_filled`.
 """
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -121,8 +122,10 @@ def shorten(text: str) -> str:
     >>> shorten("Will it rain?"), shorten("one two three four five six seven eight nine ten eleven twelve")
     ('Will it rain?', 'one two three four five six seven eight nine ten eleven ...')
     """
-    words = text.split()
-    return " ".join(words[:TITLE_WORDS]) + " ..." * (len(words) > TITLE_WORDS)
+    words = list(re.finditer(r"\w+", text))
+    if len(words) <= TITLE_WORDS:
+        return text
+    return text[: words[TITLE_WORDS - 1].end()] + " ..."
 
 
 def find_key(row: dict[str, Any]) -> str:

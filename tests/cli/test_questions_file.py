@@ -77,7 +77,7 @@ def test_a_question_is_asked_as_of_its_own_moment(here, tmp_path):
     [
         ("id,words\nq1,Will it rain?\n", "no column holds the questions' words; there are id, words; name it question"),
         ("id,question\n", "holds no question"),
-        ("", "mine.csv cannot be read as .csv"),
+        ("", "mine.csv is empty; a question a row"),
         (
             "id,question,model,p,outcome\nq1,Will it?,x,0.3,1\n",
             "column model: it holds agents' answers: make add FILE=",

@@ -166,6 +166,8 @@ def read_rows(path, name):
     """Return a file's rows as dicts, blank cells left out. Raises ValueError with the file's name, of json its row."""
     if path.suffix not in (*READERS, ""):
         raise ValueError(f"{name}: a file of questions ends in {', '.join(READERS)}, not {path.suffix}")
+    if path.stat().st_size == 0:
+        raise ValueError(f"{name} is empty; a question a row, under a header with id and prompt")
     try:
         if path.suffix == ".csv":
             rows = pd.read_csv(path, dtype=str, keep_default_na=False).to_dict("records")

@@ -52,7 +52,9 @@ def checkout(tmp_path):
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
-def test_every_command_is_one_that_make_or_python_has(path):
+def test_every_command_is_one_that_make_or_python_has(path, out, tmp_path, monkeypatch):
+    (tmp_path / "my_questions.csv").write_text("question,outcome\nDoes it rain?,Yes\n")
+    monkeypatch.chdir(tmp_path)
     for words in list_commands(path):
         if words[0] == "make" and words[1] not in ("figures", "test", "lab"):
             done = run_make(ROOT, "-n", *words[1:], f"VENV={sys.prefix}")

@@ -3,9 +3,9 @@
 A row of a forecast file is a question at a date of resolution, forecast by the mean of up to five
 trials. Its steps, tokens and seconds are all trials'; its searches, reasoning and `submitted` are
 the first trial's alone: the probability that the reasoning of an unsubmitted row quotes is always
-that of the first trial. An unsubmitted row is `over_budget` (the agent ran out of steps or time)
-or `error` (its batch failed), and a row without trials is `missing`; what stood there is kept as
-`p_filled`.
+that of the first trial. A row that no model was asked for (`RULED`) is left out. An unsubmitted row
+is `over_budget` (the agent ran out of steps or time) or `error` (its batch failed), and a row
+without trials is `missing`; what stood there is kept as `p_filled`.
 """
 
 import re
@@ -27,6 +27,9 @@ EXTERNAL = "fb-"
 WHY = {"Agent timed out": "over_budget", "Batch agent failed": "error"}
 """How the reasoning of an unsubmitted row begins -> its status."""
 SEARCH = {"none": "none", "brave": "dated"}
+RULED = "dbnomics"
+"""With data tools the harness forecasts this source's questions (French temperatures) by a harmonic rule: no model is
+asked, no token is spent, and all runs say the same. Such a row is no agent's answer and does not stand in the set."""
 TITLE_WORDS = 11
 """Of a question's text the first words stand in the table; its `origin_id` finds the rest."""
 LONGEST = 24
@@ -99,6 +102,8 @@ def build_tables(
         run = read_run(given["config"], name)
         runs.setdefault(run["run_id"], run)
         for row in rows:
+            if run["uses_tools"] and row["source"] == RULED:
+                continue
             event_id = name_event(row)
             if event_id not in outcomes:
                 outcomes[event_id] = int(row["resolved_to"])

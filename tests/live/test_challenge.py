@@ -46,7 +46,7 @@ a row that is no object: ["q2"] -> row 2: wanted is an object with id and prompt
 FILES = [
     ("broken.jsonl", b'{"id": "q1", "prompt": "a"}\n{"id": "q2", ', "broken.jsonl, line 2: no JSON"),
     ("object.json", b'{"id": "q1"}', "object.json holds a dict; wanted is a list of questions"),
-    ("empty.csv", b"", "empty.csv cannot be read as .csv"),
+    ("empty.csv", b"", "empty.csv is empty; a question a row"),
     ("none.json", b"[]", "none.json holds no question"),
     ("fake.parquet", b"PAR1 no table", "fake.parquet cannot be read as .parquet"),
     ("questions.docx", b"x", "questions.docx: a file of questions ends in .parquet, .csv, .json, .jsonl, not .docx"),

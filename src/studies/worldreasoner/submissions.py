@@ -213,7 +213,8 @@ def list_settling(events, built, predictions):
     references = {}
     own = events.set_index("event_id")["source_id"]
     for event_id, as_of in predictions[["event_id", "as_of"]].drop_duplicates().itertuples(index=False):
-        names = {own[event_id], *(built[event_id].source_ids if event_id in built else ())}
+        named = {own[event_id], *(built[event_id].source_ids if event_id in built else ())}
+        names = named & set(sources)  # a set of one's own may name sources that have no page here
         pages = {open_series().fetch(sources[name].address, as_of).page_id for name in names}
         references[event_id] = references.get(event_id, set()) | pages
     return references

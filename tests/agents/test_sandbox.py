@@ -194,7 +194,8 @@ def test_what_is_tried_in_the_sandbox_comes_to_what_it_may(came, name):
     wanted = attempt["wanted"]
     if came["backend"].startswith("docker"):
         wanted = attempt.get("by_docker", wanted)
-    assert wanted in came[name]["told"] and "GOT" not in came[name]["stdout"], came[name]
+    got = came[name]["stdout"].count("GOT")
+    assert wanted in came[name]["told"] and got <= 2 * attempt.get("two_may", False), came[name]
     assert "works_outside" not in attempt or "GOT" in came[f"bare: {name}"]
     assert "seconds" not in attempt or came[name]["seconds"] < 3 + came["bash"]["seconds"]
     assert name != "output" or len(came[name]["stdout"]) == 1024 * SMALL.output_kb

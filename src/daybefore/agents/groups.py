@@ -70,6 +70,10 @@ def make_cgroup(name, usage, unit):
         own = Path("/proc/self/cgroup").read_text().rpartition("::/")[2].strip()
         base = Path("/sys/fs/cgroup", name or own)
         if (base / usage).exists():
+            for left in base.glob("daybefore-*"):  # of a kit that was killed an hour ago or more
+                if time.time() - left.stat().st_mtime > 3600:
+                    with suppress(OSError):
+                        left.rmdir()
             folder = Path(tempfile.mkdtemp(prefix="daybefore-", dir=base))
             return folder / "cgroup.procs", folder / usage, unit
     return None

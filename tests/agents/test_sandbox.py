@@ -195,7 +195,7 @@ def test_what_is_tried_in_the_sandbox_comes_to_what_it_may(came, name):
     if came["backend"].startswith("docker"):
         wanted = attempt.get("by_docker", wanted)
     got = came[name]["stdout"].count("GOT")
-    assert wanted in came[name]["told"] and got <= 2 * attempt.get("two_may", False), came[name]
+    assert wanted in came[name]["told"] and got <= attempt.get("held", 0), came[name]
     assert "works_outside" not in attempt or "GOT" in came[f"bare: {name}"]
     assert "seconds" not in attempt or came[name]["seconds"] < 3 + came["bash"]["seconds"]
     assert name != "output" or len(came[name]["stdout"]) == 1024 * SMALL.output_kb
@@ -402,15 +402,21 @@ while True:
 """
 
 
-def test_children_that_end_between_two_looks_count_where_a_control_group_can_be_had():
+def test_children_that_end_between_two_looks_count_where_a_control_group_can_be_had(monkeypatch):
     needs_backend("bubblewrap")
     with groups.open_cgroup() as cgroup:
         if not cgroup:
             pytest.skip("no control group can be made here")
-    base = cgroup[0].parent.parent
-    before = set(base.glob("daybefore-*"))  # of a kit that was killed an empty one may be left
+    made, make = [], groups.make_cgroup
+
+    def note(*way):
+        made.append(make(*way))
+        return made[-1]
+
+    monkeypatch.setattr(groups, "make_cgroup", note)
     limits = SMALL._replace(cpu_s=2, seconds=20)
     with open_sandbox(limits=limits, backend=find_bubblewrap()) as box:
         assert box.exec(["python3", "-c", BRIEF]).limit == "cpu"
         assert box.exec(["python3", "-c", "print(1)"]) == (True, 0, "1\n", "", None)
-    assert set(base.glob("daybefore-*")) <= before
+    left = [one for one in made if one and one[0].parent.exists()]
+    assert any(made) and not left

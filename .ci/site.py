@@ -94,7 +94,7 @@ def write_gallery():
 def list_notebooks():
     """Copy the executed notebooks; return them under the headings of the navigation."""
     (WORK / "notebooks").mkdir(parents=True, exist_ok=True)
-    copy_page(Path("notebooks/README.md"))
+    copy_file(Path("notebooks/README.md"))
     sections = {heading: [] for heading in SECTIONS.values()}
     for notebook in sorted((ROOT / "notebooks").glob("[0-9]*.ipynb")):
         shutil.copyfile(notebook, WORK / "notebooks" / notebook.name)
@@ -110,7 +110,7 @@ def main():
     top = [Path(name) for name in PAGES if (ROOT / name).exists()]
     docs = sorted(path.relative_to(ROOT) for path in (ROOT / "docs").glob("*.md"))
     for page in [*top, *docs]:
-        copy_page(page)
+        copy_file(page)
     for name in ("audit.html", "findings.html"):
         copy_file(Path("figures", name))
     write_gallery()

@@ -5,6 +5,7 @@ import signal
 import tempfile
 import time
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 
 CGROUPS = (("cpuacct", "cpuacct.usage", 1e9), ("", "cpu.stat", 1e6))
@@ -70,13 +71,19 @@ def make_cgroup(name, usage, unit):
         own = Path("/proc/self/cgroup").read_text().rpartition("::/")[2].strip()
         base = Path("/sys/fs/cgroup", name or own)
         if (base / usage).exists():
-            for left in base.glob("daybefore-*"):  # of a kit that was killed an hour ago or more
-                if time.time() - left.stat().st_mtime > 3600:
-                    with suppress(OSError):
-                        left.rmdir()
+            clear_left(base)
             folder = Path(tempfile.mkdtemp(prefix="daybefore-", dir=base))
             return folder / "cgroup.procs", folder / usage, unit
     return None
+
+
+@cache
+def clear_left(base):
+    """Remove the empty groups that kits left which were killed an hour ago or more; once a process."""
+    for left in base.glob("daybefore-*"):
+        with suppress(OSError):
+            if time.time() - left.stat().st_mtime > 3600:
+                left.rmdir()
 
 
 def read_usage(cgroup):

@@ -66,9 +66,10 @@ def keep_file(path: Path) -> str:
         raise ValueError(f"there is a set {name} already; give {path.name} another name")
     rows, known = read_questions(path)
     batch = Batch(check_rows([take_row(row) for row in rows], path.name), path.name, hash_file(path))
-    before = load_set(name).events.set_index("event_id") if there else pd.DataFrame()
-    if there and "agent_id" in load_set(name).runs and len(load_set(name).runs):
+    kept = load_set(name) if there else None
+    if kept and "agent_id" in kept.runs and len(kept.runs):
         raise ValueError(f"the set {name} holds agents' answers (make add); give {path.name} another name")
+    before = kept.events.set_index("event_id") if kept else pd.DataFrame()
     events = build_events(batch, stamp_moment(pd.Timestamp.now(ZONE))).assign(window=name)
     moments = read_moments(path.name, rows)
     for at, event in enumerate(events.to_dict("records")):
@@ -109,18 +110,30 @@ def read_questions(path: Path) -> tuple[list[dict[str, Any]], dict[str, str]]:
         known["outcome"] = known.pop("answer")
     known = {what: column for what, column in known.items() if what in (*TAKEN, "outcome")}
     made = [take_cells(row, known) for row in rows]
-    ends = [str(row["answer"]).strip().casefold() for row in made if "answer" in row]
-    is_yes_no = bool(ends) and all(end in YES | NO for end in ends)
+    ends = [tell_yes(row["answer"]) for row in made if "answer" in row]
+    is_yes_no = bool(ends) and None not in ends
     for row in made:
         row.setdefault("id", f"q{hash_text(str(row.get('prompt')), 8)}")
         kind = str(row.get("kind", "")).casefold()
         if kind == "binary" or (is_yes_no and "options" not in row and not kind):
             row |= {"kind": "single", "options": '["Yes","No"]'}
-            if "answer" in row and str(row["answer"]).strip().casefold() in YES | NO:
-                row["answer"] = "Yes" if str(row["answer"]).strip().casefold() in YES else "No"
+            if "answer" in row:
+                row["answer"] = tell_yes(row["answer"]) or row["answer"]
         elif kind not in KINDS:
             row.pop("kind", None)
     return made, known
+
+
+def tell_yes(answer: Any) -> str | None:
+    """Return "Yes" or "No" for an answer that says so in any of the words for it, None for another.
+
+    >>> tell_yes(" TRUE "), tell_yes("0"), tell_yes("maybe")
+    ('Yes', 'No', None)
+    """
+    word = str(answer).strip().casefold()
+    if word in YES:
+        return "Yes"
+    return "No" if word in NO else None
 
 
 def take_cells(row: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def test_a_ranks_deviation_is_the_binomial_bound():
 
 @pytest.mark.parametrize("n_weeks", [7, 20])
 def test_few_weeks_have_a_verdict_and_no_interval(n_weeks):
-    """Whether a verdict is right is played in a thousand worlds: tools/planted_verdicts.py."""
+    """Whether a verdict is right is played in a thousand worlds: tests/stats/test_planted_truths.py."""
     row = boards_findings.state_weekly("x", 3, "it helps", pd.Series(3.0 + np.arange(n_weeks)))
     assert row["verdict"] == "agrees" and np.isnan(row["low"]) == (n_weeks < 10)
 

@@ -26,7 +26,7 @@ def test_kappa_is_the_librarys():
 
 
 def test_a_judge_is_fit_by_enough_cases_and_labels_of_another_and_unfit_by_chance():
-    """Whether a verdict is right is played in a thousand worlds: tools/planted_verdicts.py."""
+    """Whether a verdict is right is played in a thousand worlds: tests/stats/test_planted_truths.py."""
     rng = np.random.default_rng(5)
     truth = rng.random(60) < 0.5
 

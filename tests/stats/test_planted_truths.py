@@ -1,0 +1,110 @@
+"""Worlds with a planted truth: verdicts err as seldom as is due, and are reached where they are true.
+
+Sources share luck, so that events of one source are correlated. An error is a verdict against what is planted, or any
+where nothing is.
+"""
+
+import numpy as np
+import pandas as pd
+import pytest
+from statsmodels.stats.proportion import proportion_confint
+
+from helpers.agreement import measure_judge
+from helpers.files import read_table
+from helpers.means import summarize_clustered
+from helpers.paired import judge_test, sign_flip_test
+from studies.futurex import levels
+from studies.futurex.gains import compare_moments
+from studies.futurex.reasons import measure_evidence
+
+N_WORLDS = 2000
+SIGNS = {"holds": 1, "fails": -1, "inconclusive": 0}
+WINDOW = read_table("events", "A")
+LEVEL = WINDOW.set_index("event_id")["level"].astype(int)
+DESIGNS = {
+    "10 sources": (np.repeat(np.arange(10), 8), None),
+    "49 sources": (np.repeat(np.arange(49), 8), None),
+    "window A": (pd.factorize(WINDOW["source_id"])[0], None),
+    "window A, by level": (
+        pd.factorize(WINDOW["source_id"])[0],
+        [(weight, LEVEL.index[LEVEL == at]) for at, weight in levels.FALL.items()],
+    ),
+}
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(7)
+
+
+def draw_luck(rng, source, n):
+    """Differences of mean 0, a column a world: luck shared by source, and noise."""
+    return rng.normal(0, 0.2, (source.max() + 1, n))[source] + rng.normal(0, 0.3, (len(source), n))
+
+
+def draw_hits(rng, source, n):
+    """Differences of two agents' 0 and 1, each by a chance that a source shares."""
+    chance = rng.beta(1.5, 1.5, (2, source.max() + 1, n))
+    first, second = (rng.random((len(source), n)) < part[source] for part in chance)
+    return first.astype(float) - second
+
+
+@pytest.mark.parametrize("draw", [draw_luck, draw_hits])
+@pytest.mark.parametrize("design", DESIGNS)
+def test_intervals_by_source_hold_the_truth_and_those_by_event_do_not(rng, design, draw):
+    source, strata = DESIGNS[design]
+    names = WINDOW["event_id"] if strata else pd.RangeIndex(len(source))
+    worlds = pd.DataFrame(draw(rng, source, N_WORLDS), names)
+    by_source, by_event = (
+        summarize_clustered(worlds, clusters, strata) for clusters in (pd.Series(source, names), None)
+    )
+    held, plain = (((found["low"] <= 0) & (found["high"] >= 0)).mean() for found in (by_source, by_event))
+    assert 0.93 <= held <= 0.97 and plain < 0.8
+
+
+def count_errors(said, truth):
+    """Check that verdicts reach what is planted in half of the worlds, and err as seldom as is due."""
+    wrong = {"holds": "fails", "fails": "holds"}.get(truth)
+    n_wrong = sum(one == wrong if wrong else one != truth for one in said)
+    assert proportion_confint(n_wrong, len(said), method="wilson")[0] <= (0.025 if wrong else 0.05)
+    assert sum(one == truth for one in said) >= 0.5 * len(said)
+
+
+@pytest.mark.parametrize("truth", SIGNS)
+def test_verdicts_err_as_seldom_as_is_due(rng, truth):
+    source, _ = DESIGNS["49 sources"]
+    worlds = pd.DataFrame(0.1 * SIGNS[truth] + draw_luck(rng, source, N_WORLDS))
+    found = summarize_clustered(worlds, pd.Series(source))
+    count_errors([judge_test(row.mean, row.p) for row in found.itertuples(index=False)], truth)
+    weeks = 6.0 * SIGNS[truth] + rng.normal(0, 4, (1000, 7))
+    count_errors([judge_test(week.mean(), sign_flip_test(pd.Series(week))) for week in weeks], truth)
+
+
+@pytest.mark.parametrize(("truth", "agreement"), [("fit", 0.85), ("unfit", 0.0), ("inconclusive", 0.4)])
+def test_a_judge_is_told_to_be_what_it_is(rng, truth, agreement):
+    words = {"fit": "holds", "unfit": "fails", "inconclusive": "inconclusive"}
+    said = []
+    for _ in range(150):
+        right = rng.random(60) < 0.5
+        flags = np.where(rng.random(60) < agreement, right, rng.random(60) < 0.5)
+        said.append(words[measure_judge(flags.tolist(), right, rng, 300, is_rule=True, is_fresh=True)["verdict"]])
+    count_errors(said, words[truth])
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_study_says_which_way_a_planted_difference_goes(rng, sign):
+    source = pd.Series(np.repeat(np.arange(25), 8), [f"e{at}" for at in range(200)])
+    before, after, control = (draw_luck(rng, source.to_numpy(), 3)[:, at] for at in range(3))
+    events = pd.DataFrame({"event_id": source.index, "kind": "single", "level": 1, "source_id": source.to_numpy()})
+    moments = [
+        pd.DataFrame({"event_id": source.index, "agent_id": "a", "score": marks, "score_imputed": marks}).assign(
+            run_id="a", sample=0, metric="accuracy", is_scored=True
+        )
+        for marks in (before, after + 0.4 * sign)
+    ]
+    (row,) = compare_moments(*moments, events).to_dict("records")
+    assert row["verdict"] == {1: "holds", -1: "fails"}[sign]
+    has = rng.random(200) < 0.5
+    table = events.assign(agent_id="a", evidence=np.where(has, "values", "none"), is_right=after + 0.4 * sign * has)
+    gap = measure_evidence(table, pd.Series(control, source.index), source).set_index("of")
+    assert gap.loc["agent minus control", "low" if sign > 0 else "high"] * sign > 0

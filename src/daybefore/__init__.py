@@ -29,7 +29,7 @@ INTERRUPTED = 130
 def events(question_set: str = "october-2016") -> "pd.DataFrame":
     """Return the questions of a set (its name, its folder, or a file of your questions) as a DataFrame."""
     from daybefore.commands.questions import open_set
-    from daybefore.windows import read_window
+    from daybefore.questions.sets import read_window
 
     return read_window("events", open_set(question_set).window)
 
@@ -67,7 +67,7 @@ def score(predictions: "pd.DataFrame", question_set: str = "october-2016") -> "p
     FutureX 3.4.3; a missing prediction (a blank value) is not dropped: its `score_imputed` is 0.
     """
     from daybefore.commands.questions import open_set
-    from daybefore.windows import read_window
+    from daybefore.questions.sets import read_window
     from helpers.scores import score_predictions
 
     window, given = open_set(question_set).window, {"agent_id": "mine", "sample": 0, "status": "ok"}

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from builders import ENTRY, make_past_row
 
-from daybefore import windows
 from daybefore.agents.prompted import Client, ask_directly, forecast, keep_values, read_reply
 from daybefore.agents.recorded_runs import load_recorded_runs, replay_recorded
 from daybefore.commands import record
@@ -31,7 +30,7 @@ def recorder(provider, monkeypatch, out):
     ]
     rows.append(make_past_row(3, event="Which harbours close?", options=OPTIONS, answer="A, B", choice_type="multi"))
     tables = *build_events(screen_rows(pd.DataFrame(rows))[0]), None
-    monkeypatch.setitem(windows.BUILDERS, "P", lambda: tables)
+    monkeypatch.setattr("daybefore.formats.public_sets.build_past", lambda: tables)
     entry = ENTRY | {"api_base": provider.address}
     monkeypatch.setattr(record, "load_entries", lambda wanted=(): {"mock": entry})
     monkeypatch.setattr(record, "load_recorded_runs", lambda: {"mock-P": ARM})

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from builders import make_entry, make_past_row
 
-from daybefore import windows
 from daybefore.agents.functions import make_agent
 from daybefore.agents.recorded_runs import SEED
 from daybefore.agents.registry import load_agents, load_entries
@@ -49,7 +48,7 @@ def find_harbour(event, world):
 def test_a_function_of_ones_own_runs_on_public_questions(tmp_path, monkeypatch, capsys):
     rows = [make_past_row(n, end_time=f"2026-01-{20 + n % 9}") for n in range(30)]
     tables = *build_events(screen_rows(pd.DataFrame(rows))[0]), None
-    monkeypatch.setitem(windows.BUILDERS, "P", lambda: tables)
+    monkeypatch.setattr("daybefore.formats.public_sets.build_past", lambda: tables)
     (tmp_path / "mine.jsonl").write_text(
         '{"id": "1", "published": "2026-01-05", "title": "Harbour 3", "text": "The invented harbour 3 opens."}'
     )

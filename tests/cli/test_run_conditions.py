@@ -10,9 +10,9 @@ from builders import make_entry
 
 from daybefore.commands import compare
 from daybefore.commands.main import carry_out
+from daybefore.formats.public_sets import build_priced
 from daybefore.scoring.runs import find_run, list_runs, load_twice
 from daybefore.store import read_runs
-from daybefore.windows import build_priced
 from helpers.files import STORE, locate_output, read_table
 from studies.worldreasoner.conditions import NAMES
 from studies.worldreasoner.hindsight.reviews import keep_review

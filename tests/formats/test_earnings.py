@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from builders import take_like
 
-from daybefore import windows
 from daybefore.commands.main import carry_out
+from daybefore.formats import public_sets
 from daybefore.formats.earnings import build_events, read_earnings
 
 GIVEN = json.loads(Path(__file__).with_name("earnings.json").read_text(encoding="utf-8"))
@@ -46,7 +46,7 @@ def test_a_csv_of_ones_own_runs_beside_the_consensus(provider, tmp_path, monkeyp
     head = "id,prompt,end_time,ground_truth,Std,additional values\n"
     lines = [f"q{n},What will be Firm {n}'s revenue?,2025-08-{n + 1:02},100,10,{110 if n else 90}" for n in range(12)]
     (tmp_path / "mine.csv").write_text(head + "\n".join(lines) + "\n")
-    monkeypatch.setenv(windows.OWN_EARNINGS, str(tmp_path / "mine.csv"))
+    monkeypatch.setenv(public_sets.OWN_EARNINGS, str(tmp_path / "mine.csv"))
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
     provider.answer = lambda asked: {"content": r"\boxed{102}"}
     entry = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}

@@ -7,8 +7,8 @@ import pytest
 from builders import make_past_row
 
 from daybefore.formats import futurex
+from daybefore.formats.public_sets import FILE
 from daybefore.replies.parse import parse_prediction
-from daybefore.windows import FILE
 from helpers.files import parse_json
 from helpers.public_files import locate_public
 

@@ -2,7 +2,7 @@ import pandas as pd
 import pytest
 from builders import store_run
 
-from daybefore import windows
+from daybefore.formats import public_sets
 from daybefore.scoring.runs import list_local, load_scores
 from helpers.files import STORE, read_table
 
@@ -27,7 +27,7 @@ def test_a_public_set_has_the_local_runs_that_are_there(tmp_path, monkeypatch):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
     events = pd.DataFrame({"event_id": ["x", "y"], "kind": "single", "options": '{"A":"Yes","B":"No"}', "level": 1})
     answers = pd.DataFrame({"event_id": ["x", "y"], "value": ['"A"', '"B"'], "status": "ok"})
-    monkeypatch.setattr(windows, "build_priced", lambda: (events, answers, pd.DataFrame()))
+    monkeypatch.setattr(public_sets, "build_priced", lambda: (events, answers, pd.DataFrame()))
     made = {"x": {"value": '"A"'}}
     store_run(tmp_path / STORE, "mine-M-01234567", made, category="base_model")
     store_run(tmp_path / STORE, "base_rate-M-01234567", made, category="baseline")

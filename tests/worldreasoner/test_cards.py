@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from daybefore import windows
 from daybefore.agents.submissions import hash_words
+from daybefore.formats import public_sets
 from daybefore.formats.worldreasoner import build_event, select_questions
 from daybefore.questions.moments import number_days
 from helpers.files import dump_json, hash_text, parse_json
@@ -39,7 +39,7 @@ def make_question(n, **changes):
 def built():
     """The set as it is built of the public files."""
     try:
-        return windows.build_cards()
+        return public_sets.build_cards()
     except FileNotFoundError as error:
         pytest.skip(str(error))
 
@@ -49,7 +49,7 @@ def test_the_set_has_the_counts_that_were_counted_by_hand(built):
     kinds = [parse_json(cell)["question_type"] for cell in events["metadata"]]
     assert pd.Series(kinds).value_counts().to_dict() == {"yes_no": 22, "mcq": 14, "quantity": 4}
     assert len(answers) == 40 and sum("estimated" in cell for cell in events["metadata"]) == 24
-    assert len(json.loads(locate_public(windows.CARDS).read_text(encoding="utf-8"))) == 82
+    assert len(json.loads(locate_public(public_sets.CARDS).read_text(encoding="utf-8"))) == 82
     assert (events["as_of"].str[:10].min(), events["as_of"].str[:10].max()) == find_set("worldreasoner")[2:4]
     counted = count_set(events, prices, questions).set_index("name")["n"]
     assert counted[["before", "after", "undated"]].tolist() == [150, 172, 2]

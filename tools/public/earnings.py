@@ -3,7 +3,7 @@
 import pandas as pd
 
 from daybefore.formats.earnings import build_events, read_earnings
-from daybefore.windows import EARNINGS
+from daybefore.formats.public_sets import EARNINGS
 from helpers.public_files import locate_public
 from studies.futurex.experts import describe_questions
 

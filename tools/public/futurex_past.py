@@ -10,9 +10,10 @@ from daybefore.agents.recorded_runs import list_recorded, load_recorded_runs, re
 from daybefore.agents.runs import run_agents
 from daybefore.agents.searching import N_FOUND
 from daybefore.formats.futurex import read_past
+from daybefore.formats.public_sets import FILE, build_past
+from daybefore.questions.sets import NEWS, list_articles
 from daybefore.web.news import describe_articles
 from daybefore.web.replay import open_world
-from daybefore.windows import FILE, NEWS, build_past, list_articles, name_arm
 from helpers import files
 from helpers.paired import fill_predictions
 from helpers.public_files import locate_public
@@ -23,6 +24,16 @@ from studies.futurex.past_set import YES, label_forms, list_facts, list_probes
 AGAIN = "futurex_past/futurex_past_2026_01_04.csv"
 """The same questions in a later version of the set."""
 SOURCES = {"futurex_past_events": [FILE, NEWS], "futurex_past_scores": [FILE, NEWS], "futurex_past_set": [FILE, AGAIN]}
+
+
+def name_arm(arm_id):
+    """Return how the agent of a public window's arm is called beside others.
+
+    >>> name_arm("qwen_search_prompt-P"), name_arm("qwen_search_prompt-P-another")
+    ('qwen_search_prompt', 'qwen_search_prompt, another')
+    """
+    agent, *more = arm_id.split("-P")
+    return ", ".join([agent, *(part.strip("-") for part in more if part)])
 
 
 def build():

@@ -9,10 +9,11 @@ import pandas as pd
 
 from daybefore.agents.past import load_past_agents
 from daybefore.formats.forecastbench import build_markets
+from daybefore.formats.public_sets import MARKETS, QUESTION_SETS, build_priced
 from daybefore.questions.moments import place_moments
+from daybefore.questions.sets import NEWS, list_articles
 from daybefore.web.news import describe_articles
 from daybefore.web.replay import open_world
-from daybefore.windows import MARKETS, NEWS, QUESTION_SETS, build_priced, list_articles
 from helpers.paired import ALPHA, correct_holm
 from helpers.public_files import locate_public
 from studies.worldreasoner.conditions import ask_horizons, load_asked

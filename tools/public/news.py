@@ -2,9 +2,10 @@
 
 import pandas as pd
 
+from daybefore.formats.public_sets import FILE, build_past
+from daybefore.questions.sets import NEWS
 from daybefore.web.news import read_feed
 from daybefore.web.replay import open_world
-from daybefore.windows import FILE, NEWS, build_past
 from helpers.public_files import locate_public
 from helpers.question_sets import list_days
 from studies.futurex import news_lines, past_news

@@ -7,9 +7,10 @@ was searched names no source's address, so that source precision cannot be measu
 
 import pandas as pd
 
+from daybefore.formats.public_sets import CARD_PRICES, CARDS, build_cards
+from daybefore.questions.sets import NEWS, list_articles
 from daybefore.web.news import describe_articles
 from daybefore.web.replay import open_world
-from daybefore.windows import CARD_PRICES, CARDS, NEWS, build_cards, list_articles
 from helpers.means import find_clusters
 from studies.worldreasoner.asked import MODELS, compare_agents, compare_stages, count_set, count_submitted, score_rules
 from studies.worldreasoner.cards import build_references

@@ -7,9 +7,10 @@ their words and stay on the machine where they were made: data/runs/23_hindsight
 import pandas as pd
 
 from daybefore.agents.registry import find_agent, open_consult
+from daybefore.formats.public_sets import CARDS, build_cards
 from daybefore.models.files import name_model
 from daybefore.models.recordings import Recordings
-from daybefore.windows import CARDS, NEWS, build_cards, list_articles, open_window, read_window
+from daybefore.questions.sets import NEWS, list_articles, open_window, read_window
 from helpers.files import dump_json, hash_text
 from studies.worldreasoner.cards import build_references
 from studies.worldreasoner.hindsight.drafts import draft_event

@@ -10,9 +10,9 @@ from daybefore.agents.asked import fill_asked
 from daybefore.commands import report
 from daybefore.commands.graphs import compare_graphs
 from daybefore.commands.main import show
+from daybefore.questions.sets import read_window
 from daybefore.scoring.runs import find_run, list_runs, name_window, read_predictions
 from daybefore.scoring.two_way import compare_adjusted, fit_two_way, tabulate_adjusted
-from daybefore.windows import read_window
 from helpers.means import find_clusters
 from helpers.paired import ALPHA, compare_pairs, judge_pair
 from helpers.question_sets import find_set

@@ -14,9 +14,10 @@ import pandas as pd
 from daybefore.agents.recorded_runs import SEED
 from daybefore.commands.report import write_difference, write_interval, write_table
 from daybefore.commands.results import read_sampled
+from daybefore.formats.public_sets import PRICED, build_cards, build_earnings
+from daybefore.questions.sets import read_window
 from daybefore.store import read_runs
 from daybefore.web.pages import read_kept
-from daybefore.windows import PRICED, build_cards, build_earnings, read_window
 from helpers.files import parse_json
 from studies.futurex.experts import TIES, compare_consensus
 from studies.worldreasoner.cards import build_references

@@ -28,13 +28,14 @@ from daybefore.commands.conditions import tell_prices
 from daybefore.commands.main import show, tell
 from daybefore.commands.questions import open_set
 from daybefore.commands.stated import draw_probabilities
+from daybefore.formats.public_sets import PRICED
+from daybefore.questions.sets import has_runs, read_window
 from daybefore.scoring.calibration import list_chances
 from daybefore.scoring.runs import (
     Run,
     Scored,
     choose_runs,
     find_run,
-    has_runs,
     keep_shared,
     list_names,
     list_runs,
@@ -42,7 +43,6 @@ from daybefore.scoring.runs import (
     read_predictions,
     read_rows,
 )
-from daybefore.windows import PRICED, read_window
 from helpers.figures import use_style
 from helpers.files import ROOT, STORE, locate_output, write_under
 from helpers.means import find_clusters, summarize_clustered

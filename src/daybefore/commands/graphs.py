@@ -6,9 +6,9 @@ import pandas as pd
 
 from daybefore.commands import report
 from daybefore.commands.conditions import KINDS, refer_to_cards
+from daybefore.formats.public_sets import PRICED
 from daybefore.models.embeddings import embed_texts, fetch_embedder
 from daybefore.scoring.runs import Run, read_rows
-from daybefore.windows import PRICED
 from studies.worldreasoner.own_runs import judge_graphs
 
 TABLES = ("runs", "predictions", "replies", "traces")

@@ -11,10 +11,11 @@ from daybefore.commands.conditions import KINDS, describe_facts, refer_to_cards,
 from daybefore.commands.graphs import TABLES, tell_graphs, write_mean
 from daybefore.commands.main import show
 from daybefore.commands.results import average_kept, count_missing, describe_mean, find_leaks
+from daybefore.formats.public_sets import PRICED
 from daybefore.models.costs import write_usd
+from daybefore.questions.sets import read_window
 from daybefore.scoring.calibration import bin_chances, list_chances
 from daybefore.scoring.runs import find_run, list_runs, list_windows, name_window, read_predictions, read_rows
-from daybefore.windows import PRICED, read_window
 from helpers.means import MIN_CLUSTERS, find_clusters, measure_share, tabulate_groups
 from helpers.question_sets import find_set
 from helpers.scores import score_predictions, select_headline

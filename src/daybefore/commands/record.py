@@ -16,8 +16,8 @@ from daybefore.limits import end_after
 from daybefore.models.llm import open_door
 from daybefore.models.local import describe_model, open_model
 from daybefore.models.recordings import pack_recordings
+from daybefore.questions.sets import list_articles, open_window, read_window
 from daybefore.web.news import describe_articles
-from daybefore.windows import list_articles, open_window, read_window
 from helpers.faults import list_nearest
 from helpers.files import hash_text
 from helpers.question_sets import PUBLIC_WINDOWS

@@ -15,10 +15,10 @@ import pandas as pd
 
 from daybefore.agents.recorded_runs import SEED
 from daybefore.commands import report
+from daybefore.questions.sets import read_window
 from daybefore.scoring.calibration import bin_chances, list_chances
 from daybefore.scoring.leaks import GATE_DAYS, OPEN_SEARCH, flag_rows, list_released
 from daybefore.store import read_runs
-from daybefore.windows import read_window
 from helpers.files import ROOT, clean_value, locate_output, parse_json
 from helpers.means import MIN_CLUSTERS, find_clusters
 from helpers.question_sets import find_set

@@ -26,6 +26,7 @@ from daybefore.agents.runs import (
     select_whole,
 )
 from daybefore.agents.workers import Stopped, handle_stops
+from daybefore.commands.baselines import choose_baselines, name_default
 from daybefore.commands.conditions import judge_run
 from daybefore.commands.main import PartWay, tell
 from daybefore.commands.preflight import announce_articles, list_left, locate_store, prepare_agent
@@ -33,9 +34,9 @@ from daybefore.commands.results import keep_results
 from daybefore.live.machines import hand_out, take_in
 from daybefore.models.costs import write_usd
 from daybefore.models.local import get_local_name
+from daybefore.questions.sets import list_articles, open_articles, open_window, read_window
 from daybefore.salvage import keep_copy
 from daybefore.store import ACCIDENTS, DOUBTFUL, count_stored, open_store, sum_costs
-from daybefore.windows import choose_baselines, list_articles, name_default, open_articles, open_window, read_window
 from helpers.question_sets import find_set
 from helpers.tables import HORIZONS
 from studies.worldreasoner.asking import Plan, plan_run, take_condition

@@ -21,12 +21,13 @@ from daybefore.agents.registry import load_entries
 from daybefore.commands.main import show, tell
 from daybefore.commands.report import open_templates, write_interval
 from daybefore.formats.export import write_value
+from daybefore.formats.public_sets import build_priced
 from daybefore.models.secrets import hide_secrets, list_secrets
+from daybefore.questions.sets import read_window
 from daybefore.scoring.runs import list_recorded
 from daybefore.store import KEPT, read_runs
 from daybefore.web.pages import GatewayError, read_kept
 from daybefore.web.replay import open_world
-from daybefore.windows import build_priced, read_window
 from helpers.files import ROOT, STORE, hash_text, locate_input, locate_output, read_table
 from helpers.means import find_clusters, summarize_clustered
 from helpers.question_sets import WINDOWS, find_set

@@ -26,8 +26,8 @@ from daybefore.models.llm import count_spent, open_door
 from daybefore.models.local import open_model
 from daybefore.models.recordings import claim_folder, leave_folder
 from daybefore.models.secrets import list_secrets
+from daybefore.questions.sets import open_window
 from daybefore.store import ACCIDENTS, KEPT, close_run, name_problem, open_store
-from daybefore.windows import open_window
 from helpers.files import write_under
 from helpers.tables import list_columns
 

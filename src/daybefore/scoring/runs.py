@@ -13,14 +13,15 @@ from typing import NamedTuple
 import pandas as pd
 
 from daybefore.agents.asked import Asked, fill_asked
+from daybefore.questions.sets import has_builder, has_runs, read_window
 from daybefore.store import open_store, read_runs
 from helpers.faults import list_nearest
 from helpers.files import ROOT, STORE, locate_output, read_table
 from helpers.places import EVENTS
-from helpers.question_sets import DEFAULT, QuestionSet, find_set, list_sets, read_about
+from helpers.question_sets import DEFAULT, QuestionSet, find_set, list_sets
 from helpers.scores import HEADLINE, score_predictions
 from helpers.sets import QuestionTables, load_set
-from helpers.tables import OPTIONAL, check_table, list_columns
+from helpers.tables import OPTIONAL, list_columns
 
 
 class Run(NamedTuple):
@@ -69,7 +70,7 @@ def load_scores(question_set: str | Path = DEFAULT, agents: str | list[str] = ""
     chosen = choose_runs(one, names)
     if not chosen:
         raise ValueError(f"no run on {one.name} is here; `make run SET={one.name} AGENT=name` makes one")
-    events, answers = read_question_tables(one)
+    events, answers = (read_window(name, one.window) for name in ("events", "answers"))
     predictions = read_predictions(chosen).query("event_id in @events.event_id")
     if names:
         predictions = keep_shared(predictions, [run for run in chosen if {run.run_id, run.agent_id} & set(names)])
@@ -121,24 +122,6 @@ def choose_runs(one: QuestionSet, names: list[str]) -> list[Run]:
         return own + [run for run in beside if run.run_id not in {chosen.run_id for chosen in own}]
     taken = {run.agent_id for run in own}
     return [run for run in recorded if not run.condition and run.agent_id not in taken] + own
-
-
-def has_builder(one: QuestionSet) -> bool:
-    """Tell whether a set's events are built from public files wherever they are needed."""
-    return bool(one.folder and read_about(one.folder).get("builder"))
-
-
-def has_runs(one: QuestionSet) -> bool:
-    """Tell whether a set's folder holds runs of its own, as those of other projects do."""
-    return bool(one.folder and not {"builder", "tables"} & set(read_about(one.folder)))
-
-
-def read_question_tables(one: QuestionSet) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return (events, answers) of any set."""
-    if has_builder(one) or has_runs(one):
-        loaded = load_set(one.folder)
-        return tuple(check_table(name, getattr(loaded, name)) for name in ("events", "answers"))
-    return read_table("events", one.window), read_table("answers", one.window)
 
 
 def fill_marks(scores: pd.DataFrame, predictions: pd.DataFrame, events: pd.DataFrame) -> pd.DataFrame:

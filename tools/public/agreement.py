@@ -125,7 +125,7 @@ def list_boards(known: pd.DataFrame) -> list[Standing]:
     baseline = tidy_board(pd.read_csv(locate_public(FORECASTBENCH)))
     baseline["model"] = names.reindex("forecastbench:" + baseline["model"].str.removesuffix("-scratchpad")).to_numpy()
     baseline = baseline.dropna(subset="model")
-    baseline["error"] = (baseline["high_overall"] - baseline["low_overall"]) / PRINTED
+    baseline["error"] = (baseline["high"] - baseline["low"]) / PRINTED
     by = baseline.groupby("model").agg(overall=("overall", "mean"), error=("error", "mean"))
     made.append(stand_by_board("ForecastBench, no search", "none", by["overall"], by["error"], 0, SEED + 70))
     return made

@@ -33,21 +33,17 @@ def load_board():
 
 
 def build():
-    """Return the tables of `SOURCES`: pooled scores, checks, effects, R2, findings, two weeks, backbones in pairs."""
+    """Return the tables of `SOURCES`: pooled scores, checks, findings, two weeks, backbones in pairs, gaps."""
     board, rng = load_board(), np.random.default_rng(SEED)
     whole = board[board["week"] == "overall"].drop(columns=["week", "organization", "test_type"])
-    ranks = boards.simulate_ranks(whole, rng, N_DRAWS).drop(columns=["category", "overall"])
     people = {name: tidy_board(pd.read_csv(locate_public(file))) for name, file in FORECASTBENCH.items()}
+    unmarked = pd.DataFrame(findings.judge_decline(board[board["test_type"] != TEST_ROWS]))
+    unmarked = unmarked[["id", "value", "low", "high", "n"]]
     found = findings.judge_boards(board, people)
-    unmarked = list(findings.judge_decline(board[board["test_type"] != TEST_ROWS]))
-    unmarked = pd.DataFrame(unmarked)[["id", "value", "low", "high", "n"]]
-    found = found.merge(unmarked, on="id", how="left", suffixes=("", "_unmarked"))
-    falls = findings.bound_falls(board, rng).query("length == 4").drop(columns="length")
-    falls = falls.rename(columns={"low": "low_by_block", "high": "high_by_block"})
     return {
-        "futurex_board": whole.merge(ranks, on=["model", "framework"], validate="1:1"),
+        "futurex_board": boards.simulate_ranks(whole, rng, N_DRAWS),
         "futurex_board_checks": pd.DataFrame(boards.list_checks(board), columns=["check", "n", "holds"]),
-        "futurex_findings": found.merge(falls, on="id", how="left"),
+        "futurex_findings": found.merge(unmarked, on="id", how="left", suffixes=("", "_unmarked")),
         "futurex_two_weeks": boards.rank_two_weeks(board, np.random.default_rng(SEED), N_DRAWS),
         "futurex_backbones": boards.pair_backbones(whole),
         "futurex_gaps": boards.list_gaps(board),

@@ -16,8 +16,7 @@ def build():
     rows = []
     for name, file in BOARDS.items():
         board = forecastbench.tidy_board(pd.read_csv(locate_public(file)))
-        checks = forecastbench.check_identities(board)
-        counts = {"n_rows": len(board), "n_identical": int((checks["is_overall"] & checks["is_mean_of_briers"]).sum())}
         for people in forecastbench.PEOPLE:
-            rows.append({"board": name, **forecastbench.compare_people(board, people), **counts})
+            row = {"board": name} | forecastbench.compare_people(board, people)
+            rows.append(row | {"n_rows": len(board)})
     return {"forecastbench_people": forecastbench.trace_people(history), "forecastbench_gaps": pd.DataFrame(rows)}

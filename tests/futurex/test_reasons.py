@@ -33,7 +33,7 @@ def build_trace(*steps):
             rows.append({"step_type": "tool", "tool": tool, "content": shown, "error": error})
     rows += [{"step_type": kind, "content": "Final answer: \\boxed{A}"} for kind in ("model", "answer")]
     columns = ["step", "actor", "step_type", "tool", "content", "error"]
-    return pd.DataFrame([{"step": at} | row for at, row in enumerate(rows)], columns=columns)
+    return [dict.fromkeys(columns) | {"step": at} | row for at, row in enumerate(rows)]
 
 
 def say(**arguments):
@@ -75,11 +75,11 @@ def test_an_agents_own_words_do_not_hold_its_claims():
     report = (say(task="the price"), "search_agent", "The price is 123.", None)
     claims = [(say(answer=f"{what} is 123."), None, None, None) for what in ("The price", "It")]
     told = build_trace(claims[0], report, claims[1])
-    assert list_unheld(told)["text"].tolist() == ["123", "123"], "a report of its search agent shows nothing"
+    assert [one["text"] for one in list_unheld(told)] == ["123", "123"], "a report of its search agent shows nothing"
     address = "http://made.up/777"
     opened = (say(address=address), "open", f"{address} cannot be opened", "outside")
     failed = build_trace(opened, (say(answer="777"), "", "", ""))
-    assert list_unheld(failed)[["kind", "text"]].to_numpy().tolist() == [["address", address], ["number", "777"]]
+    assert [(one["kind"], one["text"]) for one in list_unheld(failed)] == [("address", address), ("number", "777")]
 
 
 @pytest.mark.parametrize(

@@ -61,13 +61,13 @@ def read_shown(text):
 def list_writings(trace):
     """Return what an agent wrote before its final answer, as dicts of step, actor, part, text and `seen`.
 
-    `trace` is the steps of one run on one event in order. `part` is the key of the reply's JSON (thought, query, plan
+    `trace` is the steps of one run on one event in order, as dicts. `part` is the key of the reply's JSON (thought, query, plan
     ...), "reply" for plain text; `seen` the text shown by then. What a failed look-up says and a search agent reports
     shows nothing.
     """
     rows = []
     seen = []
-    for step in trace.sort_values("step").to_dict("records"):
+    for step in trace:
         is_page = step["tool"] in ("search", "open") and pd.isna(step["error"])
         content = step["content"] if isinstance(step["content"], str) else ""
         if step["step_type"] == "model":
@@ -163,7 +163,7 @@ def find_names(text):
 
 
 def list_unheld(trace, known=()):
-    """Return what one trace says and nothing shown holds: columns step, actor, part, kind, text.
+    """Return what one trace says and nothing shown holds, as dicts of step, actor, part, kind, text.
 
     An address counts where the agent tried to open it; one that it only writes down is no claim.
     """
@@ -178,7 +178,7 @@ def list_unheld(trace, known=()):
         else:
             unheld = find_unsupported(wrote["text"], shown, known)
         rows += [about | {"kind": kind, "text": text} for kind, text in unheld]
-    return pd.DataFrame(rows, columns=["step", "actor", "part", "kind", "text"])
+    return rows
 
 
 REASONS = ("hallucination", "insufficient data", "unreasonable assumption", "exhaustive evidence")
@@ -217,9 +217,17 @@ def show_evidence(trace, event):
 def list_passages(trace, event):
     """Return (whether it is of the page that settles the event, text) of each passage that an agent was shown."""
     address = re.search(r"\((https?://\S+)\)", event["resolution_criteria"])[1]
-    steps = trace[trace["tool"].isin(["search", "open"]) & trace["error"].isna()]
-    parts = [HIT.split(content) for content in dict.fromkeys(steps["content"].dropna())]
+    pages = [step["content"] for step in trace if step["tool"] in ("search", "open") and pd.isna(step["error"])]
+    parts = [HIT.split(content) for content in dict.fromkeys(pages) if pd.notna(content)]
     return [(part[i + 1] == address, part[i + 2].strip()) for part in parts for i in range(1, len(part), 3)]
+
+
+def list_traces(traces):
+    """Return the steps of each run on each event, in order, as {(run_id, event_id): list of dicts}."""
+    steps = {}
+    for step in traces.sort_values(["run_id", "event_id", "step"]).to_dict("records"):
+        steps.setdefault((step["run_id"], step["event_id"]), []).append(step)
+    return steps
 
 
 def apply_rule(traces, events, agent_ids):
@@ -234,15 +242,19 @@ def apply_rule(traces, events, agent_ids):
     known = sorted(name for name in names if re.fullmatch(r"[A-Z][^\W\d_]{2,}", name))
     rows = []
     facts = events.set_index("event_id").to_dict("index")
-    for (run_id, event_id), trace in traces.groupby(["run_id", "event_id"]):
-        if event_id not in facts or not trace["step_type"].eq("answer").any():
+    for (run_id, event_id), trace in list_traces(traces).items():
+        if event_id not in facts or not any(step["step_type"] == "answer" for step in trace):
             continue
         unheld = list_unheld(trace, known)
         evidence = show_evidence(trace, facts[event_id])
         row = {"event_id": event_id, "agent_id": agent_ids[run_id], "has_text": bool(list_writings(trace))}
-        row |= {"n_unheld": len(unheld), "unheld": "; ".join(dict.fromkeys(unheld["text"])), "evidence": evidence}
+        row |= {
+            "n_unheld": len(unheld),
+            "unheld": "; ".join(dict.fromkeys(found["text"] for found in unheld)),
+            "evidence": evidence,
+        }
         held = "exhaustive evidence" if evidence == "values" else "insufficient data"
-        rows.append(row | {"rule": held if unheld.empty else "hallucination"})
+        rows.append(row | {"rule": "hallucination" if unheld else held})
     return pd.DataFrame(rows).sort_values(["agent_id", "event_id"], ignore_index=True)
 
 
@@ -255,7 +267,7 @@ def write_case(trace, event):
     hits = sorted(list_passages(trace, event), key=lambda hit: not hit[0])
     passages = dict.fromkeys(text for _, text in hits)
     words = dict.fromkeys(wrote["text"] for wrote in list_writings(trace) if wrote["part"] not in DEMANDS)
-    answer = trace.loc[trace["step_type"] == "answer", "content"].iloc[-1]
+    answer = [step["content"] for step in trace if step["step_type"] == "answer"][-1]
     options = parse_json(event["options"])
     if box := BOX.search(answer):
         answer = re.search(r"\{([^}]*)", box[0])[1]

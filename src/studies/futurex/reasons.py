@@ -61,9 +61,9 @@ def read_shown(text):
 def list_writings(trace):
     """Return what an agent wrote before its final answer, as dicts of step, actor, part, text and `seen`.
 
-    `trace` is the steps of one run on one event in order, as dicts. `part` is the key of the reply's JSON (thought, query, plan
-    ...), "reply" for plain text; `seen` the text shown by then. What a failed look-up says and a search agent reports
-    shows nothing.
+    `trace` is the steps of one run on one event in order, as dicts. `part` is the key of the reply's JSON (thought,
+    query, plan ...), "reply" for plain text; `seen` the text shown by then. What a failed look-up says and a search
+    agent reports shows nothing.
     """
     rows = []
     seen = []

@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from daybefore.commands import main as cli
-from daybefore.commands.main import CODES, SETTINGS, PartWay, daybefore, main, show, tell
+from daybefore.commands.main import CODES, SETTINGS, daybefore, main
+from daybefore.commands.terminal import PartWay, show, tell
 from daybefore.formats.export import WRITERS
 from daybefore.live.venues import FORECASTBENCH, VENUES
 from helpers.tables import HORIZONS

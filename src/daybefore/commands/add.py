@@ -8,7 +8,7 @@ import re
 import shutil
 from pathlib import Path
 
-from daybefore.commands.main import show
+from daybefore.commands.terminal import show
 from daybefore.formats.forecasts import read_forecasts
 from helpers.faults import Problems, check_name
 from helpers.files import dump_json, locate_output, write_whole

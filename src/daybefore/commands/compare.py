@@ -9,7 +9,7 @@ import shlex
 from daybefore.agents.asked import fill_asked
 from daybefore.commands import report
 from daybefore.commands.graphs import compare_graphs
-from daybefore.commands.main import show
+from daybefore.commands.terminal import show
 from daybefore.questions.sets import read_window
 from daybefore.scoring.runs import find_run, list_runs, name_window, read_predictions
 from daybefore.scoring.two_way import compare_adjusted, fit_two_way, tabulate_adjusted

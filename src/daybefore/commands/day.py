@@ -5,7 +5,7 @@ from contextlib import ExitStack
 import pandas as pd
 
 from daybefore.commands import run
-from daybefore.commands.main import show, tell
+from daybefore.commands.terminal import show, tell
 from daybefore.commands.week import open_judge, read_now
 from daybefore.live.captures import look
 from daybefore.live.day import close_day, pose

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from daybefore.commands.main import show
+from daybefore.commands.terminal import show
 from daybefore.formats.export import WRITERS, gather_run
 from daybefore.questions.sets import read_window
 from daybefore.scoring.runs import find_run, list_runs

@@ -25,9 +25,9 @@ from daybefore.agents.asked import fill_asked
 from daybefore.commands import report
 from daybefore.commands.compare import ADJUSTED, add_baselines, fit_adjusted
 from daybefore.commands.conditions import tell_prices
-from daybefore.commands.main import show, tell
 from daybefore.commands.questions import open_set
 from daybefore.commands.stated import draw_probabilities
+from daybefore.commands.terminal import show, tell
 from daybefore.formats.public_sets import PRICED
 from daybefore.questions.sets import has_runs, read_window
 from daybefore.scoring.calibration import list_chances

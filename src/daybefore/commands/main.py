@@ -1,7 +1,7 @@
 """The command `daybefore`: its options, read by click, and what it ends with; the work stands in this room's modules.
 
 A module is imported only when its command was chosen, after the settings that results rest on. Its function returns
-what it found as a dict (for --json) or None, and raises what `EXPECTED` lists with a sentence, or `PartWay`.
+what it found as a dict (for --json) or None, and raises what `EXPECTED` lists with a sentence, or `terminal.PartWay`.
 """
 
 import contextlib
@@ -9,12 +9,13 @@ import errno
 import importlib
 import json
 import os
-import re
 import signal
 import sys
 import time
 
 import click
+
+from daybefore.commands.terminal import hide_controls, tell
 
 SETTINGS = {
     "OPENBLAS_NUM_THREADS": "1",
@@ -39,9 +40,6 @@ CODES = {
 EXPECTED = (ValueError, LookupError, OSError, RuntimeError)
 """What a command raises with a sentence for its reader; a KeyError or IndexError is a fault of ours."""
 
-CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
-"""Characters of an untrusted text that a terminal would obey: escapes, and marks that turn the direction of writing."""
-
 COUNT, AMOUNT = click.IntRange(min=1), click.FloatRange(min=0, min_open=True)
 MOMENT = click.DateTime(["%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M%z"])
 HORIZONS, FORMS = ("Early", "Mid", "Late", "Near"), ("inspect", "dataset", "forecastbench")
@@ -57,33 +55,6 @@ def name_sets():
     except FileNotFoundError:
         return ""
     return ", ".join(one.name for one in list_sets()) + "; "
-
-
-class PartWay(SystemExit):
-    """The end of a command that was stopped part-way, with what it found so far."""
-
-    def __init__(self, found):
-        super().__init__(3)
-        self.found = found
-
-
-def hide_controls(text):
-    r"""Return a text whose control characters are written out, so that a terminal shows and does not obey them.
-
-    >>> print(hide_controls("\x1b[2Jgone"))
-    \x1b[2Jgone
-    """
-    return CONTROLS.sub(lambda found: found[0].encode("unicode_escape").decode(), text)
-
-
-def show(text):
-    """Print a result on standard output."""
-    print(hide_controls(text), flush=True)
-
-
-def tell(text):
-    """Print what a command is doing now: on standard error, so that standard output is its result."""
-    print(hide_controls(text), file=sys.stderr, flush=True)
 
 
 def describe_problem(problem):

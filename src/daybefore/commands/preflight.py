@@ -15,7 +15,7 @@ from daybefore.agents.prompts import fill_prompt
 from daybefore.agents.recorded_runs import estimate_tokens, list_recorded
 from daybefore.agents.registry import check_entry, connect_agent, read_prices
 from daybefore.agents.runs import describe_run
-from daybefore.commands.main import show, tell
+from daybefore.commands.terminal import show, tell
 from daybefore.models.costs import bound_cost, describe_cut, describe_spent, get_prices, name_prices, write_usd
 from daybefore.models.llm import is_final, open_door
 from daybefore.models.local import get_local_name, open_model

@@ -9,8 +9,8 @@ from daybefore.commands import report
 from daybefore.commands.compare import add_baselines
 from daybefore.commands.conditions import KINDS, describe_facts, refer_to_cards, tell_prices
 from daybefore.commands.graphs import TABLES, tell_graphs, write_mean
-from daybefore.commands.main import show
 from daybefore.commands.results import average_kept, count_missing, describe_mean, find_leaks
+from daybefore.commands.terminal import show
 from daybefore.formats.public_sets import PRICED
 from daybefore.models.costs import write_usd
 from daybefore.questions.sets import read_window

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from daybefore.commands.add import name_set
-from daybefore.commands.main import show
+from daybefore.commands.terminal import show
 from daybefore.formats.answers import OPEN
 from daybefore.formats.columns import NAMES, NO, YES, describe_columns, match_columns
 from daybefore.live.challenge import READERS, Batch, build_events, check_rows, read_rows

@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from daybefore.agents.recorded_runs import list_recorded, load_recorded_runs, select_events
 from daybefore.agents.registry import check_entry, connect_agent, load_entries
-from daybefore.commands.main import show
+from daybefore.commands.terminal import show
 from daybefore.limits import end_after
 from daybefore.models.llm import open_door
 from daybefore.models.local import describe_model, open_model

@@ -1,6 +1,6 @@
 """`daybefore recover`: a damaged store is put together again, so that what was paid is not asked again."""
 
-from daybefore.commands.main import show
+from daybefore.commands.terminal import show
 from daybefore.salvage import recover_store
 from helpers.files import STORE, locate_output
 

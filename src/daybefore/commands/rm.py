@@ -5,7 +5,7 @@ from pathlib import Path
 
 import click
 
-from daybefore.commands.main import show
+from daybefore.commands.terminal import show
 from daybefore.salvage import COPY, keep_copy
 from daybefore.scoring.runs import list_local
 from daybefore.store import KEPT, open_store

@@ -28,9 +28,9 @@ from daybefore.agents.runs import (
 from daybefore.agents.workers import Stopped, handle_stops
 from daybefore.commands.baselines import choose_baselines, name_default
 from daybefore.commands.conditions import judge_run
-from daybefore.commands.main import PartWay, tell
 from daybefore.commands.preflight import announce_articles, list_left, locate_store, prepare_agent
 from daybefore.commands.results import keep_results
+from daybefore.commands.terminal import PartWay, tell
 from daybefore.live.machines import hand_out, take_in
 from daybefore.models.costs import write_usd
 from daybefore.models.local import get_local_name

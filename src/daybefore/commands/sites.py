@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from daybefore.commands.main import show, tell
+from daybefore.commands.terminal import show, tell
 from daybefore.commands.week import open_judge, read_now
 from daybefore.live.sites import (
     SITE_COLUMNS,

@@ -15,10 +15,10 @@ from daybefore.agents.asked import describe_condition
 from daybefore.agents.prompted import make_consult
 from daybefore.agents.workers import handle_stops
 from daybefore.commands import report
-from daybefore.commands.main import show, tell
 from daybefore.commands.preflight import check_model, locate_store
 from daybefore.commands.report import write_csv
 from daybefore.commands.service import Asked, Terms, ask_one, end_part_way, find_entry
+from daybefore.commands.terminal import show, tell
 from daybefore.formats.export import TASK
 from daybefore.live import settle as settling
 from daybefore.live import submission, venues

@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from daybefore.agents.recorded_runs import SEED, load_recorded_runs
 from daybefore.agents.registry import load_entries
-from daybefore.commands.main import show
+from daybefore.commands.terminal import show
 from daybefore.models.failures import LlmError
 from daybefore.models.llm import complete, open_door, open_recording
 from daybefore.models.local import open_model

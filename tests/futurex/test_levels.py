@@ -1,8 +1,7 @@
-"""The overall score and its rules, and the four findings on difficulty (FutureX 4.1, 4.2)."""
+"""The overall score and its rules, and the finding on difficulty (FutureX 4.1, 4.2)."""
 
 import math
 
-import pandas as pd
 import pytest
 from builders import make_scores
 
@@ -32,30 +31,19 @@ def test_agent_that_lacks_a_level_has_no_overall():
     assert table.index[0] == "a"
 
 
-# The four findings.
-
-
 def make_levels(*means):
     """Thirty events a level, half a tenth above and half a tenth below the mean."""
     return {level: [mean - 0.1, mean + 0.1] * 15 for level, mean in zip((1, 2, 3, 4), means, strict=True)}
 
 
-def test_findings_with_all_agents():
+def test_falls_are_above_chance():
     by_agent = {"base": make_levels(0.8, 0.7, 0.3, 0.1), "search": make_levels(0.7, 0.6, 0.5, 0.4)}
-    scores, events = make_scores(by_agent)
-    first = levels.test_level_drops(scores, events, list(by_agent))
-    assert first["verdict"].tolist() == ["holds"] * 6
-    drops = [0.375, 0.1, 0.25, 0.15, 0.55, 0.2]  # mean of both, its three steps; 0.75 - 0.2; 0.65 - 0.45
-    assert first["estimate"].tolist() == pytest.approx(drops)
-    runs = pd.DataFrame({"agent_id": list(by_agent), "category": ["base_model", "think_search"]})
-    table = levels.judge_models(scores, events, runs)
-    second = table[table["finding"] == 2].iloc[0]
-    assert second["estimate"] == pytest.approx(0.75) and second["verdict"] == "holds" and second["n"] == 60
-    third = table[table["finding"] == 3]
-    assert third["estimate"].tolist() == pytest.approx([-0.1, -0.1, 0.2, 0.3, 0.35])  # (0.2 + 0.3)/2 - (-0.1)
-    assert third["verdict"].tolist() == ["fails", "fails", "holds", "holds", "holds"]
-    fourth = table[table["finding"] == 4].iloc[0]
-    assert fourth["estimate"] == pytest.approx(0.25) and fourth["verdict"] == "holds"  # 0.45 - 0.2
+    chance = {"random": make_levels(0.2, 0.2, 0.2, 0.2)}
+    table = levels.test_level_drops(*make_scores(by_agent | chance), list(by_agent))
+    assert table["verdict"].tolist() == ["holds"] * 6 + ["inconclusive"]
+    drops = [0.375, 0.1, 0.25, 0.15, 0.55, 0.2, 0]  # mean of both, its three steps; 0.75 - 0.2; 0.65 - 0.45; random
+    assert table["estimate"].tolist() == pytest.approx(drops)
+    assert table["n"].tolist() == [120, 60, 60, 60, 120, 120, 120]
 
 
 def test_a_fall_that_guessing_shares_is_none():

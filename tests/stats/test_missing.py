@@ -1,6 +1,5 @@
 """Missing predictions: averages of prefixes, closed forms, refusals laid over known scores (FutureX 3.4.2, D)."""
 
-import itertools
 import math
 
 import numpy as np
@@ -20,25 +19,15 @@ def make_world(rng):
     return matrix, pd.DataFrame({"level": level, "kind": np.where(level < 3, "single", "number"), "domain": domain})
 
 
-def test_closed_forms_by_hand():
-    # values 0, 1, 2: variance 2/3 over three, 1 as a sample; two of them without replacement: 1 * (1/2 - 1/3) = 1/6
-    assert missing.derive_std([0, 1, 2], 2, replace=True) == pytest.approx(math.sqrt(2 / 3 / 2))
-    assert missing.derive_std([0, 1, 2], 2, replace=False) == pytest.approx(math.sqrt(1 / 6))
-    pairs = [np.mean(pair) for pair in itertools.combinations([0, 1, 2], 2)]
-    assert missing.derive_std([0, 1, 2], 2, replace=False) == pytest.approx(np.std(pairs))
-
-
-@pytest.mark.parametrize("replace", [True, False])
-def test_simulation_meets_the_closed_form_for_every_agent_and_rate(replace):
+def test_simulation_meets_the_closed_form_for_every_agent_and_rate():
     scores = pd.DataFrame(np.random.default_rng(5).random((640, 4)) ** [1, 2, 4, 8], columns=list("abcd"))
     scores.iloc[:30, 3] = np.nan  # another pool size has draws of its own
-    table = missing.simulate_std(scores, np.random.default_rng(2), range(1, 21), n_trials=20_000, replace=replace)
+    table = missing.simulate_std(scores, np.random.default_rng(2), range(1, 21), n_trials=20_000)
     assert len(table) == 4 * 21 and set(table["n_pool"]) == {640, 610}
-    assert (table["std"] / table["std_analytic"] - 1).abs().max() < 0.016
-    assert (table["growth"] - table["growth_analytic"]).abs().max() < 0.04
-    at_20 = table[table["percent"] == 20].set_index("agent_id")["growth_analytic"]
-    expected = missing.derive_growth(500, 400, None if replace else 640)
-    assert at_20["a"] == pytest.approx(expected)
+    exact = [missing.derive_growth(500, row.n_kept, row.n_pool) for row in table.itertuples()]
+    assert (table["growth"] - exact).abs().max() < 0.04
+    spread = scores.std()[table["agent_id"]].to_numpy() * np.sqrt(1 / table["n_kept"] - 1 / table["n_pool"])
+    assert (table["std"] / spread - 1).abs().max() < 0.016
 
 
 def test_refusal_chances_average_to_the_share_and_stay_below_one():
@@ -85,11 +74,9 @@ def test_planted_refusals_bias_as_they_must():
 
 def test_a_pool_smaller_than_the_papers_draw_is_drawn_whole():
     matrix = pd.DataFrame({"a": np.random.default_rng(3).random(300)})
-    found = missing.simulate_std(matrix, np.random.default_rng(1), [20], 400, replace=True).set_index("percent")
+    found = missing.simulate_std(matrix, np.random.default_rng(1), [20], 400).set_index("percent")
     assert found["n_kept"].tolist() == [300, 240]
-    assert found["std"].to_numpy() == pytest.approx(found["std_analytic"].to_numpy(), rel=0.1)
-    whole = missing.simulate_std(matrix, np.random.default_rng(1), [20], 400, replace=False).set_index("percent")
-    assert whole.loc[0, "std"] == pytest.approx(0, abs=1e-9) and np.isnan(whole.loc[20, "growth"])
+    assert found.loc[0, "std"] == pytest.approx(0, abs=1e-9) and np.isnan(found.loc[20, "growth"])
 
 
 def test_scores_of_a_set_without_levels_are_aligned():

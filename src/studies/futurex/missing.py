@@ -1,6 +1,6 @@
 """What missing predictions do to an average score (FutureX 3.4.2, Figures 7 and 16, appendix D).
 
-At random: the standard deviation of the average over the predictions that are left, by simulation and in closed form.
+At random: the standard deviation of the average over the predictions that are left, by simulation.
 Not at random: an agent that refuses events by a rule (their level, how hard they are to others, how wrong it would be)
 and three ways to treat the gaps. There the gaps are made up: a mask is laid over predictions that were made, so the
 average without gaps is known.
@@ -8,6 +8,7 @@ average without gaps is known.
 
 import numpy as np
 import pandas as pd
+from scipy.optimize import brentq
 
 from helpers.means import divide, draw_counts, percentile_interval
 from helpers.papers import get_constant
@@ -24,7 +25,6 @@ N_TRIALS = get_constant("futurex", "missing_trials")
 """Events that a trial of the simulation draws, and trials (FutureX 3.4.2)."""
 LEAST = 25
 """Scored events with which an agent is drawn."""
-WHOLE = "of so few each trial draws all, so nothing varies at 0 percent that could grow"
 CHUNK = 500
 """Trials drawn at once."""
 
@@ -43,67 +43,43 @@ def align_scores(scores, events):
     return matrix, facts.fillna({"level": 0}).astype({"level": int})
 
 
-def count_kept(n_drawn, percents):
-    """Return how many of `n_drawn` events are left when so many percent are missing, rounded."""
-    return np.rint(n_drawn * (1 - np.asarray(percents, dtype=float) / 100)).astype(int)
+def derive_growth(n_drawn, n_kept, n_pool):
+    """Return (Std(S^) - Std(S)) / Std(S) in closed form (FutureX appendix D), of draws without putting back.
 
-
-def derive_std(values, n_kept, replace):
-    """Return the exact standard deviation of the average of `n_kept` of the values, drawn at random."""
-    values = np.asarray(values, dtype=float)
-    if replace:
-        return float(values.std() / np.sqrt(n_kept))
-    return float(values.std(ddof=1) * np.sqrt(1 / n_kept - 1 / len(values)))
-
-
-def derive_growth(n_drawn, n_kept, n_pool=None):
-    """Return (Std(S^) - Std(S)) / Std(S) in closed form (FutureX appendix D); without `n_pool`, with replacement.
-
-    >>> round(derive_growth(500, 400), 3), round(derive_growth(500, 400, 1272), 3)
-    (0.118, 0.188)
+    >>> round(derive_growth(500, 400, 1272), 3)
+    0.188
     """
-    rest = 0.0 if n_pool is None else 1 / n_pool
-    return float(np.sqrt((1 / n_kept - rest) / (1 / n_drawn - rest)) - 1)
+    return float(np.sqrt((1 / n_kept - 1 / n_pool) / (1 / n_drawn - 1 / n_pool)) - 1)
 
 
-def average_trials(values, rng, sizes, n_trials, replace):
+def average_trials(values, rng, sizes, n_trials):
     """Return averages of the first `sizes` (descending) draws of each trial: columns of `values` x trials x sizes."""
-    n_pool = len(values)
+    places = np.arange(len(values), dtype=np.int32)
     parts = []
     for start in range(0, n_trials, CHUNK):
-        shape = min(CHUNK, n_trials - start), sizes[0]
-        if replace:
-            draws = rng.integers(n_pool, size=shape, dtype=np.int32)
-        else:
-            draws = rng.permuted(np.tile(np.arange(n_pool, dtype=np.int32), (shape[0], 1)), axis=1)[:, : sizes[0]]
+        draws = rng.permuted(np.tile(places, (min(CHUNK, n_trials - start), 1)), axis=1)[:, : sizes[0]]
         parts.append(values.T[:, draws].cumsum(axis=-1)[..., sizes - 1] / sizes)
     return np.concatenate(parts, axis=1)
 
 
-def simulate_std(matrix, rng, percents, n_trials=N_TRIALS, *, replace):
+def simulate_std(matrix, rng, percents=PERCENTS, n_trials=N_TRIALS):
     """Return by agent and percent missing the standard deviation of the average score over trials (FutureX 3.4.2).
 
-    A trial draws N_DRAWN of an agent's scored predictions, of fewer as many as there are, with or without putting each
-    back, and keeps the share that is not missing. Columns: agent_id, percent, n_pool, n_kept, std, growth (relative to
-    0 percent), std_analytic, growth_analytic, note. Where all of a pool are drawn without putting back nothing varies
-    at 0 percent, so growth is blank and the note says so (`WHOLE`).
+    A trial draws N_DRAWN of an agent's scored predictions, of fewer as many as there are, none twice, and keeps the
+    share that is not missing. Columns: agent_id, percent, n_pool, n_kept, std, growth (relative to 0 percent). Where
+    all of a pool are drawn nothing varies at 0 percent, so growth is blank.
     """
-    percents = sorted({0, *percents})
-    pools = {agent: matrix[agent].dropna().to_numpy(dtype=float) for agent in matrix.columns}
+    percents = np.array([0, *percents])
+    sizes_of = matrix.count()
     parts = []
-    for n_pool in sorted({len(pool) for pool in pools.values()}):
-        agents = [agent for agent, pool in pools.items() if len(pool) == n_pool]
-        values = np.column_stack([pools[agent] for agent in agents])
-        sizes = count_kept(min(N_DRAWN, n_pool), percents)
-        spread = average_trials(values, rng, sizes, n_trials, replace).std(axis=1, ddof=1)
-        limit = None if replace else n_pool
-        told = {"percent": percents, "n_pool": n_pool, "n_kept": sizes}
-        grown = [derive_growth(sizes[0], size, limit) if sizes[0] != limit else np.nan for size in sizes]
-        for agent, std in zip(agents, spread, strict=True):
-            about = {"std": std, "growth": std / std[0] - 1 if std[0] > 1e-12 else np.nan}
-            about["std_analytic"] = [derive_std(pools[agent], size, replace) for size in sizes]
-            about["note"] = WHOLE if sizes[0] == limit else None
-            parts.append(pd.DataFrame({"agent_id": agent, **told, **about, "growth_analytic": grown}))
+    for n_pool, agents in sizes_of.groupby(sizes_of):
+        values = np.column_stack([matrix[agent].dropna() for agent in agents.index]).astype(float)
+        sizes = np.rint(min(N_DRAWN, n_pool) * (1 - percents / 100)).astype(int)
+        spread = average_trials(values, rng, sizes, n_trials).std(axis=1, ddof=1)
+        for agent, std in zip(agents.index, spread, strict=True):
+            growth = std / std[0] - 1 if n_pool > N_DRAWN else np.nan
+            told = {"agent_id": agent, "percent": percents, "n_pool": n_pool, "n_kept": sizes}
+            parts.append(pd.DataFrame(told | {"std": std, "growth": growth}))
     return pd.concat(parts, ignore_index=True).sort_values(["agent_id", "percent"], ignore_index=True)
 
 
@@ -115,15 +91,9 @@ def weigh_refusals(hardness, share):
     hardness = np.asarray(hardness, dtype=float)
     if not 0 <= share <= np.mean(hardness > 0):
         raise ValueError(f"a share of {share} cannot be refused: {np.mean(hardness > 0):.3f} of events can be")
-    chance = np.zeros(len(hardness))
-    full = np.zeros(len(hardness), dtype=bool)
-    while share > 0:
-        left = share * len(hardness) - full.sum()
-        chance = np.where(full, 1.0, hardness * (left / max(hardness[~full].sum(), 1e-300)))
-        if (chance <= 1 + 1e-12).all():
-            break
-        full |= chance >= 1
-    return np.minimum(chance, 1.0)
+    most = 2 / hardness[hardness > 0].min()
+    scale = brentq(lambda scale: np.minimum(scale * hardness, 1).mean() - share, 0, most)
+    return np.minimum(scale * hardness, 1)
 
 
 def treat_refusals(own, counts, is_kept, design, groups):

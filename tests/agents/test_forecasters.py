@@ -17,6 +17,7 @@ from daybefore.agents.past import METHODS, load_past_agents, name_likely
 from daybefore.agents.registry import load_agents
 from daybefore.formats.futurex import build_events, screen_rows
 from daybefore.questions import horizons
+from daybefore.questions.pose import step_dates
 from helpers.files import parse_json
 from helpers.scores import score_multi
 
@@ -206,7 +207,7 @@ def test_every_drawn_future_is_answered_as_the_question_will_be(events):
         names = tuple(sorted(variables["reference"])) if variables["ask"] == "leader" else (variables["entity"],)
         table = horizons.cut_series(event["source_id"], variables["variable"], event["as_of"])[list(names)].dropna()
         known, values = tuple(table.index), table.to_numpy()
-        ahead = horizons.step_dates("weekly", known[-1], variables["date"])
+        ahead = step_dates("weekly", known[-1], variables["date"])
         drawn = simulate.draw_paths("walk", values, np.array(known, dtype="datetime64[D]"), len(ahead))[::7]
         if variables["ask"] == "band":
             drawn[0, -1, 0] = variables["cuts"][0]  # a value on the cut belongs above it

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from daybefore.agents.forecasters import QUANTILES, list_baselines, seed_draws, state_number
-from daybefore.questions.horizons import cut_series, load_series, step_dates
+from daybefore.questions.horizons import cut_series, load_series
+from daybefore.questions.pose import step_dates
 from daybefore.questions.types import resolve_draws
 from helpers.files import dump_json, hash_text, parse_json
 

@@ -12,7 +12,15 @@ import pandas as pd
 
 from daybefore.questions.filters import JUDGES, draw_kept, screen_event
 from daybefore.questions.levels import assign_level, classify_volatility
-from daybefore.questions.pose import HORIZON_DAYS, Deck, Unanswerable, letter_options, pose_event, seed_by_name
+from daybefore.questions.pose import (
+    HORIZON_DAYS,
+    Deck,
+    Unanswerable,
+    letter_options,
+    pose_event,
+    seed_by_name,
+    tell_origin,
+)
 from daybefore.web.extract import ExtractionError
 from daybefore.web.pages import GatewayError
 from helpers.calendar import ZONE, stamp_moment
@@ -88,8 +96,7 @@ def collect_day(source, crawler, window, day, decks, seed, horizon_days):
         try:
             observations, page_id = crawler.observe(source.id, as_of)
             posed = pose_within(template, source, observations, as_of, deck, horizon_days, select)
-            given = posed, template["id"], template["period"], source, as_of, page_id
-            candidates.append(describe_event(event_id, *given))
+            candidates.append(describe_event(event_id, posed, template["period"], source, source, as_of, page_id))
         except Unanswerable as error:
             name = "frozen" if str(error).startswith("frozen") else "unanswerable"
             screenings.append(make_screening(event_id, name, str(error)))
@@ -133,32 +140,17 @@ def make_screening(event_id, name, reason, is_dropped=True):
     return row | {"reason": reason, "rule": ""}
 
 
-def describe_event(event_id, posed, template_id, period, source, as_of, page_id, about=None):
-    """Return an event's row (JSON columns still open) from what was posed and where it comes from.
-
-    Its cluster, `cluster_id`, is the source that settles it: a market's question is `about` another's.
-    """
-    about = about or source
+def describe_event(event_id, posed, period, source, about, as_of, page_id):
+    """Return an event's row (JSON columns still open) from what was posed and where it comes from."""
     due = posed["resolves_at"].tz_convert(ZONE).normalize() + pd.Timedelta(days=CARRY_DAYS, hours=max(CRAWL_HOURS))
-    return posed | {
+    return tell_origin(posed, source, about) | {
         "event_id": event_id,
         "paper": "futurex",
-        "family": posed["variables"]["ask"],
-        "task": "forecast",
-        "cluster_id": about.id,
         "variant": period,
-        "source_id": source.id,
-        "template_id": template_id,
-        "domain": about.domain,
-        "subdomain": about.subdomain,
-        "site_type": source.site_type,
         "opens_at": as_of,
         "as_of": as_of,
-        "resolves_at": stamp_moment(posed["resolves_at"]),
         "answer_due_at": stamp_moment(due),
-        "contamination_group": about.contamination_group,
         "provenance": f"replay of real rows; posed from page {page_id}",
-        "is_synthetic": False,
         "metadata": {"is_nowcast": posed["variables"]["date"] < as_of[:10]},
     }
 
@@ -180,8 +172,7 @@ def pose_market_events(source, crawler, window, as_of, seed, horizon_days):
         about = crawler.sources[terms["about"]]
         related = set(crawler.observe(about.id, as_of)[0]["entity"])
         posed = read_market_page(row, pages, related, seed_by_name(seed, event_id))
-        template_id = f"market_{row['market_id'].split('-')[0]}"
-        events.append(describe_event(event_id, posed, template_id, "market", source, as_of, page_id, about))
+        events.append(describe_event(event_id, posed, "market", source, about, as_of, page_id))
     return events
 
 
@@ -215,6 +206,7 @@ def read_market_page(row, pages, related, rng):
         "resolves_at": pd.Timestamp(row["closes_at"]) + pd.Timedelta(minutes=30),
         "resolution_criteria": row["rules"],
         "volatility": None,
+        "template_id": f"market_{row['market_id'].split('-')[0]}",
     }
 
 
@@ -223,13 +215,14 @@ def screen_candidates(candidates, seed, keep_binary):
     kept = []
     screenings = []
     for event in candidates:
-        rows = [screen_event(event, name, views, rule) for name, (views, rule) in JUDGES.items()]
-        dropped = [row for row in rows if row["is_dropped"]]
-        screenings += dropped[:1]
-        kept += [] if dropped else [event]
-    binary = [event for event in kept if len(event["options"]) == 2]
-    stay = draw_kept(len(binary), keep_binary, np.random.default_rng([seed, 2]))
-    gone = {event["event_id"] for event, stays in zip(binary, stay, strict=True) if not stays}
+        rows = (screen_event(event, name, views, rule) for name, (views, rule) in JUDGES.items())
+        dropped = next((row for row in rows if row["is_dropped"]), None)
+        if dropped:
+            screenings.append(dropped)
+        else:
+            kept.append(event)
+    binary = np.array([event["event_id"] for event in kept if len(event["options"]) == 2])
+    gone = set(binary[~draw_kept(len(binary), keep_binary, np.random.default_rng([seed, 2]))].tolist())
     reason = f"yes/no event, kept at a share of {keep_binary:.4f}"
     screenings += [make_screening(event_id, "binary", reason) for event_id in sorted(gone)]
     kept = [event for event in kept if event["event_id"] not in gone]
@@ -242,12 +235,8 @@ def finish_events(kept, window):
     events = pd.DataFrame(kept).sort_values(["as_of", "event_id"], ignore_index=True)
     events["window"] = window
     events["volatility_class"], cut = classify_volatility(events)
-    events["level"] = [
-        assign_level(kind, len(options), label)
-        for kind, options, label in zip(events["kind"], events["options"], events["volatility_class"], strict=True)
-    ]
+    events["level"] = list(map(assign_level, events["kind"], events["options"].map(len), events["volatility_class"]))
     events["metadata"] = [note | {"ranking_volatility_cut": round(cut, 6)} for note in events["metadata"]]
     events["volatility"] = events["volatility"].astype(float).round(6)
-    for column in ("variables", "options", "metadata"):
-        events[column] = [dump_json(value) for value in events[column]]
-    return check_table("events", events)
+    closed = {name: events[name].map(dump_json) for name in ("variables", "options", "metadata")}
+    return check_table("events", events.assign(**closed))

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from daybefore.questions.levels import VOLATILITY_CUT, assign_level, measure_number_volatility
-from daybefore.questions.pose import ADDERS, Deck, Unanswerable, seed_by_name, word_event
+from daybefore.questions.pose import ADDERS, Deck, Unanswerable, list_due, seed_by_name, tell_origin, word_event
 from daybefore.questions.types import resolve_event
 from daybefore.web.render import format_period
 from daybefore.web.sources import Source, compute_published_at, name_source, read_rows
@@ -69,31 +69,6 @@ def cut_series(source_id, variable, as_of):
     return values.iloc[: moments.searchsorted(pd.Timestamp(as_of))]
 
 
-def list_dates(source, last_date, end):
-    """Return [(date, moment of publication)] of the values that follow a date and are public by a moment.
-
-    >>> source = load_series()["cpi_months"]
-    >>> [date for date, _ in list_dates(source, "2024-01-01", pd.Timestamp("2024-06-01", tz="UTC"))]
-    ['2024-02-01', '2024-03-01', '2024-04-01']
-    """
-    dates = step_dates(source.update_frequency, last_date, str(end)[:10])
-    if not dates:
-        return []
-    moments = pd.DatetimeIndex(compute_published_at(source.publication, pd.Series(dates)))
-    return list(zip(dates, moments[: moments.searchsorted(end, side="right")], strict=False))
-
-
-@lru_cache(maxsize=4096)
-def step_dates(frequency, last_date, date):
-    """Return the dates of a weekly or monthly series after one date, up to another.
-
-    >>> step_dates("weekly", "2024-01-07", "2024-01-21")
-    ('2024-01-14', '2024-01-21')
-    """
-    days = pd.date_range(last_date, date, freq="MS" if frequency == "monthly" else "7D")[1:]
-    return tuple(days.strftime("%Y-%m-%d"))
-
-
 def list_starts():
     """Return the days on which window L's questions open: one a quarter, in its first week.
 
@@ -139,7 +114,8 @@ def pose_question(source, template, start, deck, rng):
     end = opens_at + pd.Timedelta(days=int(rng.integers(least, MAX_DAYS + 1)))
     if end > read_series(source.id, template["variable"])[1][-1]:
         raise Unanswerable("the series ends before it would be resolved")
-    ahead = [(date, moment) for date, moment in list_dates(source, series.index[-1], end) if date >= start]
+    due = list_due(source, series.index[-1], None, end)
+    ahead = [(date, moment) for date, moment in due if date >= start and moment <= end]
     if not ahead or ahead[-1][1] < opens_at + pd.Timedelta(days=MIN_DAYS):
         raise Unanswerable("no value is due 30 to 180 days ahead")
     variables = {"ask": template["ask"], "variable": template["variable"], "hour": None, "date": ahead[-1][0]}
@@ -152,8 +128,20 @@ def pose_question(source, template, start, deck, rng):
     volatility = None if entity is None else measure_number_volatility(series[entity].dropna())
     label = "" if options else "high" if volatility > VOLATILITY_CUT else "low"
     level = assign_level(worded["kind"], len(options), label)
-    worded |= describe_question(source, template, worded, opens_at, ahead[-1][1])
-    return worded | {"volatility": volatility and round(volatility, 6), "volatility_class": label, "level": level}
+    is_yes_no = set(options.values()) == {"Yes", "No"}
+    days = round((worded["resolves_at"] - opens_at) / pd.Timedelta(days=1))
+    return tell_origin(worded, source, source) | {
+        "paper": "worldreasoner",
+        "window": "L",
+        "opens_at": stamp_moment(opens_at),
+        "variables": dump_json(worded["variables"]),
+        "options": dump_json(options),
+        "provenance": f"rows of data/replay/long/{source.id}.csv",
+        "metadata": dump_json({"question_type": "yes_no" if is_yes_no else "", "days": days}),
+        "volatility": volatility and round(volatility, 6),
+        "volatility_class": label,
+        "level": level,
+    }
 
 
 def word_question(template, source, variables, series, entities, ahead, deck):
@@ -171,32 +159,6 @@ def word_question(template, source, variables, series, entities, ahead, deck):
     text = template["text"].replace("{start}", format_period(ahead[0][0]))
     worded = word_event(template | {"ask": "value", "text": text}, source, variables, {}, ahead[-1][1])
     return worded | {"kind": "date", "unit": ""}
-
-
-def describe_question(source, template, worded, opens_at, resolves_at):
-    """Return the columns of a question that say where it comes from and when it opens and ends, JSON columns closed."""
-    is_yes_no = set((worded["options"] or {}).values()) == {"Yes", "No"}
-    days = (resolves_at - opens_at) / pd.Timedelta(days=1)
-    return {
-        "paper": "worldreasoner",
-        "family": worded["variables"]["ask"],
-        "task": "forecast",
-        "cluster_id": source.id,
-        "window": "L",
-        "source_id": source.id,
-        "template_id": template["id"],
-        "domain": source.domain,
-        "subdomain": source.subdomain,
-        "site_type": source.site_type,
-        "contamination_group": source.contamination_group,
-        "opens_at": stamp_moment(opens_at),
-        "resolves_at": stamp_moment(resolves_at),
-        "variables": dump_json(worded["variables"]),
-        "options": dump_json(worded["options"]),
-        "provenance": f"rows of data/replay/long/{source.id}.csv",
-        "is_synthetic": False,
-        "metadata": dump_json({"question_type": "yes_no" if is_yes_no else "", "days": round(days)}),
-    }
 
 
 def resolve_question(variables, path):

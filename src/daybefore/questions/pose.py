@@ -13,12 +13,14 @@ from daybefore.questions.types import GAIN_DAYS, KINDS, NONE_LABEL, build_histor
 from daybefore.web.extract import select_series
 from daybefore.web.render import format_period
 from daybefore.web.sources import compute_published_at
+from helpers.calendar import stamp_moment
 from helpers.papers import get_constant
 
 HORIZON_DAYS = get_constant("futurex", "prediction_window_days")
 """Longest time from start to resolution (FutureX 3.4.1, the one-week window)."""
 N_BAND_VALUES = 28
-STEP_DAYS = {"daily": 1, "hourly": 1, "weekdays": 1, "weekly": 7}
+STEPS = {"daily": "D", "hourly": "D", "weekdays": "B", "weekly": "7D", "monthly": "MS"}
+"""How a source is updated -> from a date to the next, as pandas names it."""
 
 
 class Unanswerable(Exception):
@@ -102,31 +104,43 @@ def find_due_date(source, last_date, hour, as_of, horizon_days):
 
     Raises Unanswerable when that is no later than what is known already.
     """
-    rule = tuple(sorted(source.publication.items()))
-    end = pd.Timestamp(as_of) + pd.Timedelta(days=horizon_days)
-    ahead = list_due(rule, source.update_frequency, last_date, hour, as_of, max(horizon_days, 2 * HORIZON_DAYS))
-    due = [(date[:10], moment) for date, moment in ahead if moment <= end]
+    start = pd.Timestamp(as_of)
+    end = start + pd.Timedelta(days=horizon_days)
+    until = max(end, start + pd.Timedelta(days=2 * HORIZON_DAYS))  # so that horizons share what is found
+    due = [(date, moment) for date, moment in list_due(source, last_date, hour, until) if moment <= end]
     if not due:
         raise Unanswerable("no value is due within the horizon")
     return due[-1]
 
 
-@lru_cache(maxsize=2000)
-def list_due(publication, frequency, last_date, hour, as_of, horizon_days):
-    """Return [(date, moment of publication, UTC)] of the values that follow the last one, to a day past the horizon.
+def list_due(source, last_date, hour, end):
+    """Return [(date, moment of publication, UTC)] of the values that follow the last one, to a day past `end`.
 
-    `publication` is a source's rule as sorted pairs, so that templates of one source and day share what is found.
+    >>> from daybefore.web.sources import load_sources
+    >>> [date for date, _ in list_due(load_sources()["us_cpi"], "2016-08-01", None, pd.Timestamp("2016-10-15"))]
+    ['2016-09-01', '2016-10-01']
     """
-    last = pd.Timestamp(last_date)
-    end = pd.Timestamp(as_of) + pd.Timedelta(days=horizon_days)
-    if frequency == "monthly":
-        days = pd.date_range(last, periods=3, freq="MS")[1:]
-    else:
-        days = pd.date_range(last, end.tz_localize(None) + pd.Timedelta(days=1), freq=f"{STEP_DAYS[frequency]}D")[1:]
-    if frequency == "weekdays":
-        days = days[days.day_of_week < 5]
-    dates = [f"{day}T{hour}" if hour else day for day in days.strftime("%Y-%m-%d")]
-    return list(zip(dates, compute_published_at(dict(publication), pd.Series(dates, dtype=str)), strict=True))
+    rule = tuple(sorted(source.publication.items()))
+    return _list_due(rule, source.update_frequency, last_date, hour, str(end + pd.Timedelta(days=1))[:10])
+
+
+@lru_cache(maxsize=4096)
+def _list_due(rule, frequency, last_date, hour, until):
+    """What `list_due` returns, found once for templates of one source and day."""
+    dates = step_dates(frequency, last_date, until)
+    timed = pd.Series([f"{date}T{hour}" if hour else date for date in dates], dtype=str)
+    return list(zip(dates, compute_published_at(dict(rule), timed), strict=True))
+
+
+@lru_cache(maxsize=4096)
+def step_dates(frequency, last_date, date):
+    """Return the dates of a source after one date, up to another.
+
+    >>> step_dates("weekly", "2024-01-07", "2024-01-21"), step_dates("weekdays", "2024-01-05", "2024-01-09")
+    (('2024-01-14', '2024-01-21'), ('2024-01-08', '2024-01-09'))
+    """
+    days = pd.date_range(last_date, date, freq=STEPS[frequency])
+    return tuple(days[days > last_date].strftime("%Y-%m-%d"))
 
 
 def measure_volatility(variables, series):
@@ -251,13 +265,11 @@ ADDERS |= {ask: add_ranking for ask in ("top", "rank")}
 
 def pose_fixture(template, source, observations, series, as_of, deck, horizon_days):
     """Pose an event about a match to be played within the horizon, its name and date known from the fixture list."""
-    end = pd.Timestamp(as_of) + pd.Timedelta(days=horizon_days)
+    start = pd.Timestamp(as_of)
     coming = observations[observations["value"].isna() & (observations["variable"] == template["variable"])]
-    if coming.empty:
-        raise Unanswerable("no match is listed within the horizon")
     moments = compute_published_at(source.publication, coming["occurred_at"])
-    is_ahead = coming["occurred_at"] >= str(pd.Timestamp(as_of).date())
-    coming = coming[(moments <= end) & (moments > pd.Timestamp(as_of)) & is_ahead]
+    is_due = (moments > start) & (moments <= start + pd.Timedelta(days=horizon_days))
+    coming = coming[is_due & (coming["occurred_at"] >= str(start.date()))]
     dates = dict(zip(coming["entity"], coming["occurred_at"], strict=True))
     if not dates:
         raise Unanswerable("no match is listed within the horizon")
@@ -278,19 +290,19 @@ def pool_matches(series):
 
 
 def word_event(template, source, variables, options, resolves_at):
-    """Return the event's fields: wording, lettered options and resolution rule."""
+    """Return the event's fields: wording, lettered options, resolution rule and origin."""
     variable = source.variables[template["variable"]]
-    blanks = {key: variables.get(key) for key in ("entity", "hour", "k", "rank")}
+    rank = variables.get("rank", 0)
+    ending = "th" if rank % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
+    date = format_period(variables["date"])
+    blanks = {key: variables.get(key) for key in ("entity", "hour", "k")} | {"rank": f"{rank}{ending}", "date": date}
     for key in ("reference", "threshold"):
         if isinstance(variables.get(key), float):
             blanks[key] = f"{variables[key]:,.{variable['decimals']}f}"
-    rank = variables.get("rank", 0)
-    ending = "th" if rank % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
-    blanks["rank"] = f"{rank}{ending}"
-    question = template["text"].format(date=format_period(variables["date"]), **blanks)
-    letters, wording = letter_options(question, options)
+    letters, wording = letter_options(template["text"].format(**blanks), options)
     if options:
         variables["letters"] = letters
+    hour = f", {variables['hour']} local time" if variables["hour"] else ""
     return wording | {
         "kind": KINDS[template["ask"]],
         "k": variables.get("k"),
@@ -298,9 +310,28 @@ def word_event(template, source, variables, options, resolves_at):
         "entity_id": variables.get("entity"),
         "variables": variables,
         "resolves_at": resolves_at,
-        "resolution_criteria": f"What {source.name} ({source.address}) shows for {format_period(variables['date'])}"
-        + (f", {variables['hour']} local time" if variables["hour"] else "")
-        + "; equal values rank by name.",
+        "resolution_criteria": f"What {source.name} ({source.address}) shows for {date}{hour}; "
+        "equal values rank by name.",
+        "template_id": template["id"],
+    }
+
+
+def tell_origin(posed, source, about):
+    """Return an event's fields as posed, with those of its source, and of the source that it is `about` and settles it.
+
+    For a market's question these are two; its cluster is the second.
+    """
+    return posed | {
+        "family": posed["variables"]["ask"],
+        "task": "forecast",
+        "cluster_id": about.id,
+        "source_id": source.id,
+        "domain": about.domain,
+        "subdomain": about.subdomain,
+        "site_type": source.site_type,
+        "resolves_at": stamp_moment(posed["resolves_at"]),
+        "contamination_group": about.contamination_group,
+        "is_synthetic": False,
     }
 
 

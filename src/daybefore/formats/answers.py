@@ -12,9 +12,13 @@ import pandas as pd
 from daybefore.formats.columns import FACTS, NO, YES
 from helpers.faults import describe_problem, raise_all
 from helpers.files import dump_json
+from helpers.tables import LEVELS
 
 OPEN = {"", "open", "unresolved", "pending", "nan", "none", "null", "n/a", "na"}
 """Outcomes of a question that is not settled."""
+
+LETTERS = {True: dump_json("A"), False: dump_json("B")}
+"""Whether it is yes -> the option's letter (JSON)."""
 
 HALF_SHARE, HALF_LEAST = 0.5, 10
 """Share of an agent's probabilities that are exactly 0.5, of so many or more, above which they are asked about."""
@@ -31,7 +35,7 @@ def build_set(rows: pd.DataFrame, notes: list[str], filled: float | None, keeps_
     """Return the set of some rows. Raises Problems with all that is wrong with them."""
     raise_all(describe_rows(rows[rows["id"].eq("")], "id", "the cell is blank"))
     outcomes = read_outcomes(rows)
-    is_binary = all(one in (0, 1) for one in outcomes.dropna())
+    is_binary = bool(outcomes.dropna().isin((0, 1)).all())
     given = rows[rows["given"].ne("")].copy()
     raise_all(find_repeats(given))
     if is_binary and is_numeric(given):
@@ -80,22 +84,20 @@ def read_outcomes(rows: pd.DataFrame) -> pd.Series:
     """
     first = rows.drop_duplicates(["file", "row"])
     words = first["outcome"].str.casefold()
-    is_open, is_yes = words.isin(OPEN), words.isin(YES)
-    is_odd = ~is_open & ~words.isin(YES | NO)
-    if is_open.all():
+    known = first.assign(value=words.isin(YES).astype(float))[~words.isin(OPEN)]
+    if known.empty:
         raise_all(describe_rows(first.head(1), "outcome", "no question of the file has an outcome; fill it in"))
-    value = is_yes.astype(float).astype(object)
-    if is_odd.sum() > 0.5 * (~is_open).sum():
-        value = first["outcome"].astype(object)
+    is_odd = ~words[known.index].isin(YES | NO)
+    if is_odd.mean() > 0.5:
+        known["value"] = known["outcome"]
     else:
         text = "{outcome!r} is neither yes nor no; write 1 or 0, and leave the cell blank while the question is open"
-        raise_all(describe_rows(first[is_odd], "outcome", text))
-    known = first.assign(value=value)[~is_open]
-    known["first"] = known.groupby("id")["row"].transform("first") + 2
-    found = known.drop_duplicates("id").set_index("id")
-    other = known[known["value"].ne(known["id"].map(found["value"]))].drop_duplicates("id")
+        raise_all(describe_rows(known[is_odd], "outcome", text))
+    firsts = known.groupby("id")[["row", "value"]].transform("first")
+    other = known.assign(first=firsts["row"] + 2)[known["value"].ne(firsts["value"])].drop_duplicates("id")
     raise_all(describe_rows(other, "outcome", "question {id} has another outcome in row {first}; keep one"))
-    return found["value"].reindex(pd.Index(dict.fromkeys(rows["id"]), name="event_id"))
+    found = known.drop_duplicates("id").set_index("id")["value"]
+    return found.reindex(pd.Index(rows["id"].unique(), name="event_id"))
 
 
 def find_repeats(given: pd.DataFrame) -> list[str]:
@@ -185,7 +187,7 @@ def read_words(given: pd.DataFrame) -> pd.Series:
     words = given["given"].str.strip().str.casefold()
     text = "{given!r} is neither yes nor no, as the outcomes are"
     raise_all(describe_rows(given[~words.isin(YES | NO)], "given", text))
-    return words.isin(YES).map({True: dump_json("A"), False: dump_json("B")})
+    return words.isin(YES).map(LETTERS)
 
 
 def find_unresolved(rows: pd.DataFrame, given: pd.DataFrame, outcomes: pd.Series) -> list[str]:
@@ -206,29 +208,27 @@ def describe_events(rows: pd.DataFrame, given: pd.DataFrame, is_binary: bool) ->
         if column in first:
             made[name] = first[column].mask(first[column].eq(""))
     if "level" in first:
-        made["level"] = pd.to_numeric(first["level"], errors="coerce").where(lambda levels: levels.isin((1, 2, 3, 4)))
+        made["level"] = pd.to_numeric(first["level"], errors="coerce").where(lambda levels: levels.isin(LEVELS))
+    values = pd.concat([given["given"], rows["outcome"]])
+    values = values[values.ne("")].str.upper()
     if is_binary:
         made = made.assign(kind="single", options=dump_json({"A": "Yes", "B": "No"}), guess=0.5)
+    elif values.str.fullmatch("[A-Z]").all():
+        made = made.assign(kind="single", options=dump_json({letter: letter for letter in values.unique()}))
     else:
-        letters = given["given"].str.fullmatch(r"[A-Za-z]").all() and rows["outcome"].str.fullmatch(r"[A-Za-z]?").all()
-        made = made.assign(kind="single" if letters else "text")
-        if letters:
-            every = sorted({*given["given"].str.upper(), *rows.loc[rows["outcome"].ne(""), "outcome"].str.upper()})
-            made["options"] = dump_json({letter: letter for letter in every})
+        made["kind"] = "text"
     return made.reset_index(drop=True)
 
 
 def describe_answers(outcomes: pd.Series, is_binary: bool) -> pd.DataFrame:
     """Return the answers; a question that is open has none."""
-    known = outcomes.notna()
+    known = outcomes.dropna()
+    values = known.eq(1).map(LETTERS) if is_binary else known.map(dump_json)
+    made = pd.DataFrame({"value": values}, outcomes.index)
     if is_binary:
-        values = outcomes.map({1.0: dump_json("A"), 0.0: dump_json("B")})
-        made = pd.DataFrame({"event_id": outcomes.index, "value": values.to_numpy(), "outcome": outcomes.to_numpy()})
-        made["outcome"] = made["outcome"].astype("Float64").astype("Int64")
-    else:
-        values = [dump_json(str(value)) if is_there else None for value, is_there in zip(outcomes, known, strict=True)]
-        made = pd.DataFrame({"event_id": outcomes.index, "value": values})
-    return made.assign(status=["ok" if is_there else "not_published" for is_there in known])
+        made["outcome"] = outcomes.astype("Float64").astype("Int64")
+    status = outcomes.notna().map({True: "ok", False: "not_published"})
+    return made.assign(status=status).reset_index()
 
 
 def name_run(agent: str) -> str:
@@ -255,23 +255,23 @@ def describe_runs(rows: pd.DataFrame) -> pd.DataFrame:
 
 def describe_predictions(rows: pd.DataFrame, given: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
     """Return a prediction for each cell: ok, or missing where it is blank or filled in."""
-    columns = [name for name in ("p_yes", "p_filled", "value") if name in given]
-    stated = [name for name in columns if name != "p_filled"]
-    made = rows.reindex(columns=["id", "agent", "sample"]).join(given[columns])
+    columns = [name for name in ("p_yes", "value", "p_filled") if name in given]
+    made = rows.reindex(columns=["id", "agent", "sample"]).join(given[columns]).rename(columns={"id": "event_id"})
     made["sample"] = pd.to_numeric(made["sample"], errors="coerce")
     if "sample" not in rows:
         made["sample"] = 0
     elif made["sample"].isna().any():
-        made["sample"] = made.groupby(["id", "agent"]).cumcount()
+        made["sample"] = made.groupby(["event_id", "agent"]).cumcount()
     made["run_id"] = made["agent"].map(runs.set_index("agent_id")["run_id"])
-    is_ok = made[stated].notna().any(axis=1)
+    is_ok = made[columns[0]].notna()
     made["status"] = is_ok.map({True: "ok", False: "missing"})
-    made["reason"] = (~is_ok).map({True: "no answer is in the file", False: None})
+    made["reason"] = is_ok.map({True: None, False: "no answer is in the file"})
     if "p_filled" in made:
         made["reason"] = made["reason"].mask(made["p_filled"].notna(), "filled in by its harness")
-    made = made.rename(columns={"id": "event_id"}).astype({"sample": int})
-    made = made[["run_id", "event_id", "sample", "status", "reason", *columns]]
-    return made.drop_duplicates(["run_id", "event_id", "sample"]).reset_index(drop=True)
+    key = ["run_id", "event_id", "sample"]
+    return (
+        made.astype({"sample": int}).drop_duplicates(key)[[*key, "status", "reason", *columns]].reset_index(drop=True)
+    )
 
 
 def describe_prices(rows: pd.DataFrame) -> pd.DataFrame:

@@ -36,8 +36,6 @@ ATTACHED = re.compile(r"attachment://([0-9a-f]{8,64})")
 LIMITS = {"message": "message_limit", "time": "timeout", "working": "timeout"}
 """What ended a sample -> a reply's status; any other limit is over_budget."""
 
-USED = ("n_input_tokens", "n_output_tokens")
-
 FAULTS = (zipfile.BadZipFile, zlib.error, ZstdError, OSError, EOFError, RuntimeError, ValueError)
 FAULTS += (LookupError, TypeError, AttributeError)
 
@@ -66,10 +64,11 @@ def read_log(path):
     """Return the tables of a log. Raises ValueError, in one sentence with the file's name, for any that is none."""
     try:
         header, samples = open_log(path)
-        run, about, n_left = describe_run(header), header["eval"], MAX_TOTAL
+        run = describe_run(header)
+        n_left = MAX_TOTAL
         made = {name: [] for name in Log._fields[1:]} | {"runs": [run]}
         for sample in samples:
-            rows = read_sample(sample, run, about, n_left)
+            rows = read_sample(sample, run, n_left)
             n_left -= measure(rows["traces"])
             for name, part in rows.items():
                 made[name] += part
@@ -126,39 +125,38 @@ def describe_run(header):
         "model_family": about["model"].rpartition("/")[2],
         "framework": "inspect_ai",
         "condition": about["task"],
-        "message_limit": (about.get("config") or {}).get("message_limit"),
-        "code_version": (about.get("revision") or {}).get("commit"),
-        "packages": dump_json([f"{name}=={version}" for name, version in (about.get("packages") or {}).items()]),
         "status": "complete" if header.get("status") == "success" else "partial",
     }
 
 
-def read_sample(sample, run, about, n_left):
+def read_sample(sample, run, n_left):
     """Return a sample's rows by table: replies, traces, predictions, scores and answers (lists).
 
     The prediction is the answer that the first scorer read of the reply. Raises ValueError where the traces have more
     than `n_left` characters.
     """
-    event_id = f"{about['task'].rpartition('/')[2]}-{sample['id']}"
+    event_id = f"{run['condition'].rpartition('/')[2]}-{sample['id']}"
     key = {"run_id": run["run_id"], "event_id": event_id, "sample": sample["epoch"] - 1}
+    own = key | {"agent_id": run["agent_id"]}
     status, reason = find_end(sample)
     choices = (sample.get("output") or {}).get("choices") or [{}]
-    reply, scores = read_text(sample, choices[0].get("message", {}).get("content")), sample.get("scores") or {}
+    reply = read_text(sample, choices[0].get("message", {}).get("content"))
     used = [read_usage(usage) for usage in (sample.get("model_usage") or {}).values()]
-    total = {name: sum(one[name] or 0 for one in used) if used else None for name in (*USED, "n_cached_tokens")}
+    total = {name: sum(one[name] or 0 for one in used) for name in used[0]} if used else {}
+    n_tokens = total["n_input_tokens"] + total["n_output_tokens"] if used else None
     row = key | {"status": status, "reason": reason, "reply": reply or None, "duration_s": sample.get("working_time")}
     steps = list_steps(sample, n_left)
     steps.append({"step_type": "answer", "content": reply} if status == "ok" else {"step_type": "end", "error": reason})
-    box, agent = {"sandbox_backend": (about.get("sandbox") or {}).get("type")}, {"agent_id": run["agent_id"]}
+    scores = sample.get("scores") or {}
     answer = next((score.get("answer") for score in scores.values()), None)
     said = {"status": status, "reason": reason, "value": dump_json(answer) if status == "ok" else None}
     if status == "ok" and answer in (None, ""):
         said = {"status": "unparsable", "reason": "no scorer read an answer", "value": None}
     return {
-        "replies": [row | total | {"n_tokens": sum(total[name] for name in USED) if used else None}],
-        "traces": [key | {"step": at} | box | step for at, step in enumerate(steps)],
-        "predictions": [key | said | agent | {"reply_sha256": hash_text(reply) if reply else None}],
-        "scores": [key | {"metric": name} | agent | read_score(score["value"]) for name, score in scores.items()],
+        "replies": [row | total | {"n_tokens": n_tokens}],
+        "traces": [key | {"step": at} | step for at, step in enumerate(steps)],
+        "predictions": [own | said | {"reply_sha256": hash_text(reply) if reply else None}],
+        "scores": [own | {"metric": name, "score": read_score(score["value"])} for name, score in scores.items()],
         "answers": [{"event_id": event_id, "value": dump_json(sample["target"])}],
     }
 
@@ -177,15 +175,13 @@ def find_end(sample):
 
 
 def read_score(value):
-    """Return what a row of scores says of a scorer's value: C, P, I or N (right, partly, wrong, none) or 0 to 1.
+    """Return a scorer's value as a number, C, P, I or N (right, partly, wrong, none) or 0 to 1; None for another.
 
-    >>> [read_score(value)["score"] for value in ("C", "I", 0.5, True, 7, float("nan"), {"a": 1})]
+    >>> [read_score(value) for value in ("C", "I", 0.5, True, 7, float("nan"), {"a": 1})]
     [1.0, 0.0, 0.5, 1.0, None, None, None]
     """
     value = {"C": 1, "P": 0.5, "I": 0, "N": 0}.get(value) if isinstance(value, str) else value
-    if isinstance(value, int | float) and 0 <= value <= 1:
-        return {"score": float(value), "is_scored": True, "reason": None}
-    return {"score": None, "is_scored": False, "reason": "the scorer's value is none from 0 to 1"}
+    return float(value) if isinstance(value, int | float) and 0 <= value <= 1 else None
 
 
 def read_usage(usage):
@@ -194,14 +190,14 @@ def read_usage(usage):
     Logs of some providers (Anthropic) count these apart, in the total alone.
 
     >>> read_usage({"input_tokens": 3, "output_tokens": 2, "input_tokens_cache_read": 95, "total_tokens": 100})
-    {'n_input_tokens': 98, 'n_output_tokens': 2, 'n_cached_tokens': 95, 'n_think_tokens': None}
+    {'n_input_tokens': 98, 'n_output_tokens': 2, 'n_cached_tokens': 95}
     """
-    names = ("input_tokens", "output_tokens", "input_tokens_cache_read", "reasoning_tokens", "total_tokens")
-    n_input, n_output, n_cached, n_think, n_all = map(usage.get, names)
+    names = ("input_tokens", "output_tokens", "total_tokens")
+    n_input, n_output, n_all = map(usage.get, names)
     if None not in (n_input, n_output, n_all):
         n_input = max(n_input, n_all - n_output)
-    counts = {"n_input_tokens": n_input, "n_output_tokens": n_output}
-    return counts | {"n_cached_tokens": n_cached, "n_think_tokens": n_think}
+    n_cached = usage.get("input_tokens_cache_read")
+    return {"n_input_tokens": n_input, "n_output_tokens": n_output, "n_cached_tokens": n_cached}
 
 
 def read_text(sample, content):
@@ -227,35 +223,33 @@ def list_steps(sample, n_left):
 
     Raises ValueError where they have more than `n_left` characters.
     """
-    messages, calls, steps = sample["messages"], {}, []
-    turns = [message for message in messages if message["role"] == "assistant"]
-    events = [event for event in sample.get("events") or [] if event["event"] == "model"]
-    usages = [(event.get("output") or {}).get("usage") for event in events]
-    usage = dict(zip(map(id, turns), usages, strict=True)) if len(usages) == len(turns) else {}
+    messages = sample["messages"]
+    calls = {}
+    steps = []
     for message in messages:  # of the calls under one id the latest before a result is its call
         calls |= {call["id"]: call for call in message.get("tool_calls") or []}
-        steps.append(write_step(sample, message, calls, usage.get(id(message)) or {}))
+        steps.append(write_step(sample, message, calls))
         n_left -= measure(steps[-1:])
         if n_left < 0:
             raise ValueError(f"its messages with their attachments are larger than {MAX_TOTAL >> 20} MB")
-    told = {"limit": (sample.get("limit") or {}).get("limit"), "count": "messages", "status": find_end(sample)[0]}
-    told |= {"n_messages": len(messages), "n_turns": len(turns)}
+    told = {"limit": (sample.get("limit") or {}).get("limit"), "n_messages": len(messages)}
+    told["n_turns"] = sum(message["role"] == "assistant" for message in messages)
     return [*steps, {"step_type": "count", "content": dump_json(told)}]
 
 
-def write_step(sample, message, calls, usage):
+def write_step(sample, message, calls):
     """Return a message as a step of our traces."""
     text = read_text(sample, message.get("content"))
     if message["role"] == "assistant":
         asked = [f"{call['function']}({dump_json(call['arguments'])})" for call in message.get("tool_calls") or []]
-        used = read_usage(usage)
-        del used["n_cached_tokens"]  # a step has no column for it
-        return {"step_type": "model", "content": text or "; ".join(asked)} | used
-    if message["role"] == "tool":
-        call = calls.get(message.get("tool_call_id")) or {}
-        asked = {
-            "tool": message.get("function") or call.get("function"),
-            "error": (message.get("error") or {}).get("type"),
-        }
-        return {"step_type": "tool", "content": text, "arguments": dump_json(call.get("arguments") or {})} | asked
-    return {"step_type": "prompt", "actor": message["role"], "content": text}
+        return {"step_type": "model", "content": text or "; ".join(asked)}
+    if message["role"] != "tool":
+        return {"step_type": "prompt", "content": text}
+    call = calls.get(message.get("tool_call_id")) or {}
+    return {
+        "step_type": "tool",
+        "content": text,
+        "arguments": dump_json(call.get("arguments") or {}),
+        "tool": message.get("function") or call.get("function"),
+        "error": (message.get("error") or {}).get("type"),
+    }

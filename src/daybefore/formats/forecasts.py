@@ -73,30 +73,30 @@ def read_three(folder: Path) -> Understood:
     runs = predictions.drop_duplicates("run_id")[["run_id", "agent_id"]]
     runs = runs.assign(model=runs["agent_id"], origin="imported", status="complete")
     every = runs[["run_id"]].merge(events[["event_id"]], how="cross")
-    keys = pd.MultiIndex.from_frame(predictions[["run_id", "event_id"]])
-    absent = every[~pd.MultiIndex.from_frame(every).isin(keys)]
-    absent = absent.assign(sample=0, reason="no row in predictions.csv")
-    predictions = pd.concat([predictions.drop(columns="agent_id"), absent], ignore_index=True)
+    predictions = every.merge(predictions.drop(columns="agent_id"), "left", ["run_id", "event_id"], indicator="source")
+    is_absent = predictions.pop("source").eq("left_only")
+    predictions["sample"] = predictions["sample"].fillna(0).astype(int)
+    blank = pd.Series(None, predictions.index, dtype=object)
+    predictions["reason"] = predictions.get("reason", blank).mask(is_absent, "no row in predictions.csv")
     status = predictions["value"].notna().map({True: "ok", False: "missing"})
     predictions["status"] = predictions.get("status", status).fillna(status)
-    answers = answers.assign(status=answers["value"].notna().map({True: "ok", False: "not_published"}))
-    yes = events["options"].map(find_yes)
-    yes = yes.set_axis(events["event_id"])
+    is_settled = answers["value"].notna()
+    answers["status"] = is_settled.map({True: "ok", False: "not_published"})
+    yes = events.set_index("event_id")["options"].map(find_yes)
     known = answers["event_id"].map(yes)
-    is_known = known.notna() & answers["value"].notna()
-    answers["outcome"] = answers["value"].eq(known.map(dump_json)).astype(int).where(is_known).astype("Int64")
+    is_yes = answers["value"].eq(known.map(dump_json))
+    answers["outcome"] = is_yes.astype("Int64").where(known.notna() & is_settled)
+    stated = predictions.get("distribution", blank).map(parse_json)
     letters = predictions["event_id"].map(yes)
-    stated = predictions.reindex(columns=["distribution"])["distribution"]
-    predictions["p_yes"] = [take_chance(cell, letter) for cell, letter in zip(stated, letters, strict=True)]
-    if predictions["p_yes"].isna().all():
-        predictions = predictions.drop(columns="p_yes")
+    predictions["p_yes"] = [(told or {}).get(letter) for told, letter in zip(stated, letters, strict=True)]
     tables = {"events": events, "answers": answers, "runs": runs.reset_index(drop=True), "predictions": predictions}
     names = ", ".join(dict.fromkeys(runs["agent_id"]))
     notes = [f"{folder.name}: three files, {len(events)} questions, {len(runs)} agents: {names}"]
-    is_bare = events["kind"].eq("number") & events["event_id"].isin(answers.loc[is_unspread(answers), "event_id"])
-    if is_bare.any():
+    numbers = answers[answers["event_id"].isin(events.loc[events["kind"].eq("number"), "event_id"])]
+    n_bare = numbers["spread"].isna().sum() if "spread" in answers else len(numbers)
+    if n_bare:
         told = "a number is scored by its distance in spreads, the outcome's recent standard deviation"
-        notes.append(f"{is_bare.sum()} numbers have no spread in answers.csv and no score: {told}")
+        notes.append(f"{n_bare} numbers have no spread in answers.csv and no score: {told}")
     return Understood(tables, notes)
 
 
@@ -111,18 +111,6 @@ def find_yes(options: str | None) -> str | None:
     return letters["yes"] if set(letters) == {"yes", "no"} else None
 
 
-def take_chance(cell: str | None, letter: str | None) -> float | None:
-    """Return a distribution's probability of an option; None where there is none."""
-    if not isinstance(letter, str) or not isinstance(cell, str):
-        return None
-    return parse_json(cell).get(letter)
-
-
-def is_unspread(answers: pd.DataFrame) -> pd.Series:
-    """Tell which answers have no spread."""
-    return answers["spread"].isna() if "spread" in answers else pd.Series(True, answers.index)
-
-
 # --- logs of inspect_ai ----------------------------------------------------------------------------------------------
 
 
@@ -130,29 +118,29 @@ def read_logs(paths: list[Path]) -> Understood:
     """Return the set of some logs of inspect_ai: a run each, scored by equality of letters, else by its own scorer."""
     log = inspect_logs.read_logs(paths)
     raise_all(find_unanswered(log))
-    targets = log.answers.drop_duplicates("event_id").set_index("event_id")["value"]
-    is_letter = targets.astype(str).str.fullmatch(r'"[A-Z]"').all()
-    ids = list(targets.index)
-    events = pd.DataFrame({"event_id": ids, "cluster_id": ids, "kind": "single" if is_letter else "text"})
-    if is_letter:
-        every = sorted({value.strip('"') for value in targets} | set("ABCD"))
-        events["options"] = dump_json({letter: letter for letter in every})
-    answers = pd.DataFrame({"event_id": ids, "status": "ok" if is_letter else "none"})
-    if is_letter:
-        answers["value"] = targets.to_numpy()
+    answers = log.answers.drop_duplicates("event_id").reset_index(drop=True)
+    events = answers[["event_id"]].assign(cluster_id=answers["event_id"], kind="text")
+    letters = answers["value"].astype(str).str.extract('^"([A-Z])"$')[0]
+    rule = "a sample's score is that of its first scorer"
+    if letters.notna().all():
+        events["kind"] = "single"
+        events["options"] = dump_json({letter: letter for letter in {*"ABCD", *letters}})
+        answers["status"] = "ok"
+        rule = "letters are compared with the target"
+    else:
+        answers = answers.assign(value=None, status="none")
     key = ["run_id", "event_id", "sample"]
-    marks = (
-        log.scores.dropna(subset="score")
-        .drop_duplicates(key)[[*key, "score"]]
-        .rename(columns={"score": "score_source"})
-    )
-    predictions = log.predictions.merge(marks, on=key, how="left")
-    runs = log.runs.assign(origin="imported")
-    tables = {"events": events, "answers": answers, "runs": runs, "predictions": predictions, "replies": log.replies}
-    tables["replies"] = log.replies.drop(columns=["reply", "started_at", "n_tokens"], errors="ignore")
-    rule = "letters are compared with the target" if is_letter else "a sample's score is that of its first scorer"
-    names = ", ".join(dict.fromkeys(runs["agent_id"]))
-    notes = [f"{len(paths)} logs of inspect_ai: {len(ids)} samples, {len(runs)} runs: {names}; {rule}"]
+    marks = log.scores.dropna(subset="score").drop_duplicates(key)
+    marks = marks[[*key, "score"]].rename(columns={"score": "score_source"})
+    tables = {
+        "events": events,
+        "answers": answers,
+        "runs": log.runs.assign(origin="imported"),
+        "predictions": log.predictions.merge(marks, on=key, how="left"),
+        "replies": log.replies.drop(columns=["reply", "started_at"]),
+    }
+    names = ", ".join(log.runs["agent_id"].unique())
+    notes = [f"{len(paths)} logs of inspect_ai: {len(events)} samples, {len(log.runs)} runs: {names}; {rule}"]
     return Understood(tables, notes)
 
 

@@ -8,7 +8,7 @@ the case; which was taken for what, and which was not read, is said.
 import re
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pandas as pd
 
@@ -62,8 +62,16 @@ def read_file(path: Path) -> tuple[pd.DataFrame, list[str]]:
     known = find_columns(table, path)
     agents = list_agents(table, known)
     if "agent" in known or path.suffix != ".csv" or not agents:
-        return read_long(path, table, known)
-    return read_wide(path, table, known, agents)
+        made, said, more = read_long(path, table, known)
+        used = [column for what, column in known.items() if what not in FACTS or what in made]
+    else:
+        known = {what: column for what, column in known.items() if what not in FACTS}
+        made, said, more = read_wide(path, table, known, agents)
+        used = [*known.values(), *made["column"]]
+    rest = [str(column) for column in table.columns if column not in used]
+    unread = [f"{path.name}: not read: {', '.join(rest)}"] if rest else []
+    notes = [f"{path.name}: {said}; {describe_columns(known)}", *more, *unread]
+    return made.assign(file=path.name), notes
 
 
 def read_table(path: Path) -> pd.DataFrame:
@@ -111,15 +119,18 @@ def find_columns(table: pd.DataFrame, path: Path) -> dict[str, str]:
     is_answered = "probability" in found or ("agent" not in found and list_agents(table, found))
     if "outcome" not in found and "answer" in found and is_answered:
         found["outcome"] = found.pop("answer")
-    listed = ", ".join(map(str, table.columns))
-    wanted = {
-        "id": "no column names the question",
-        "outcome": "no column says how a question ended (outcome, resolution, result, target)",
-    }
-    for what, said in wanted.items():
-        if what not in found:
-            raise Problems([describe_problem(path.name, None, what, f"{said}; there are {listed}")])
+    if "id" not in found:
+        refuse_columns(path, table, "id", "no column names the question")
+    if "outcome" not in found:
+        said = "no column says how a question ended (outcome, resolution, result, target)"
+        refuse_columns(path, table, "outcome", said)
     return found
+
+
+def refuse_columns(path: Path, table: pd.DataFrame, what: str, said: str) -> NoReturn:
+    """Raise Problems that say what no column of a file is, and which there are."""
+    listed = ", ".join(map(str, table.columns))
+    raise Problems([describe_problem(path.name, None, what, f"{said}; there are {listed}")])
 
 
 def match_columns(columns: Iterable[str], names: dict[str, str]) -> dict[str, str]:
@@ -145,20 +156,21 @@ def list_agents(table: pd.DataFrame, known: dict[str, str]) -> list[str]:
 
 def read_wide(
     path: Path, table: pd.DataFrame, known: dict[str, str], agents: list[str]
-) -> tuple[pd.DataFrame, list[str]]:
-    """Return (rows, sentences) of a file with a column an agent; a column without answers is no agent's."""
-    listed = ", ".join(map(str, agents))
+) -> tuple[pd.DataFrame, str, list[str]]:
+    """Return (rows, what the file is, no more sentences) of a file with a column an agent.
+
+    A column without answers is no agent's.
+    """
     is_yes_no = table[known["outcome"]].str.casefold().isin(YES | NO).any()
-    agents = [column for column in agents if holds_answers(table[column], is_yes_no)]
-    if not agents:
+    given = [column for column in agents if holds_answers(table[column], is_yes_no)]
+    if not given:
+        listed = ", ".join(map(str, agents))
         raise Problems([describe_problem(path.name, None, "probability", f"no answer stands in {listed}")])
-    known = {what: column for what, column in known.items() if what not in FACTS}
     about = take_about(table, known)
-    parts = [about.assign(agent=str(name), given=table[name], column=str(name)) for name in agents]
-    made = pd.concat(parts, ignore_index=True).assign(file=path.name, is_stated=False)
-    names = ", ".join(map(str, agents))
-    said = f"{path.name}: wide, {len(table)} rows, an agent in each of {len(agents)} columns: {names}"
-    return made, [f"{said}; {describe_columns(known)}", *describe_unread(path, table, [*known.values(), *agents])]
+    parts = [about.assign(agent=str(name), given=table[name], column=name) for name in given]
+    names = ", ".join(map(str, given))
+    said = f"wide, {len(table)} rows, an agent in each of {len(given)} columns: {names}"
+    return pd.concat(parts, ignore_index=True).assign(is_stated=False), said, []
 
 
 def holds_answers(cells: pd.Series, is_yes_no: bool) -> bool:
@@ -173,27 +185,22 @@ def holds_answers(cells: pd.Series, is_yes_no: bool) -> bool:
     return bool(given.str.match(r"(?i)[-+]?[.,]?\d|(yes|no|true|false|y|n)$").mean() >= 0.5)
 
 
-def read_long(path: Path, table: pd.DataFrame, known: dict[str, str]) -> tuple[pd.DataFrame, list[str]]:
-    """Return (rows, sentences) of a file with a row an answer; without a column of agents its name is the agent's.
+def read_long(path: Path, table: pd.DataFrame, known: dict[str, str]) -> tuple[pd.DataFrame, str, list[str]]:
+    """Return (rows, what the file is, more sentences) of a file with a row an answer.
 
-    Rows of one agent that differ in `FACTS`, as with search and without, are runs with names that say so.
+    Without a column of agents its name is the agent's. Rows of one agent that differ in `FACTS`, as with search and
+    without, are runs with names that say so.
     """
     what = "probability" if "probability" in known else "answer"
     if what not in known:
-        listed = ", ".join(map(str, table.columns))
-        said = f"no column holds an agent's probability or answer; there are {listed}"
-        raise Problems([describe_problem(path.name, None, "probability", said)])
+        refuse_columns(path, table, "probability", "no column holds an agent's probability or answer")
     agent = table[known["agent"]] if "agent" in known else path.stem
-    made = take_about(table, known).assign(agent=agent, given=table[known[what]], column=str(known[what]))
-    blank = made["agent"].eq("")
-    raise_all(
-        describe_problem(path.name, row, str(known["agent"]), "the cell is blank") for row in made.loc[blank, "row"]
-    )
+    made = take_about(table, known).assign(agent=agent, given=table[known[what]], column=known[what])
+    blank = made.loc[made["agent"].eq(""), "row"]
+    raise_all(describe_problem(path.name, row, known["agent"], "the cell is blank") for row in blank)
     made, more = read_facts(path, made, known)
-    used = [column for name, column in known.items() if name not in FACTS or name in made]
-    said = f"{path.name}: long, {len(table)} rows, {made['agent'].nunique()} agents"
-    notes = [f"{said}; {describe_columns(known)}", *more, *describe_unread(path, table, used)]
-    return made.assign(file=path.name, is_stated=what == "probability"), notes
+    said = f"long, {len(table)} rows, {made['agent'].nunique()} agents"
+    return made.assign(is_stated=what == "probability"), said, more
 
 
 def read_facts(path: Path, rows: pd.DataFrame, known: dict[str, str]) -> tuple[pd.DataFrame, list[str]]:
@@ -229,12 +236,6 @@ def read_facts(path: Path, rows: pd.DataFrame, known: dict[str, str]) -> tuple[p
 def describe_columns(known: dict[str, str]) -> str:
     """Return which column was taken for what."""
     return "columns: " + ", ".join(f"{what} = {column}" for what, column in known.items())
-
-
-def describe_unread(path: Path, table: pd.DataFrame, used: list[str]) -> list[str]:
-    """Return a sentence on the columns of a file that were not read."""
-    rest = [str(column) for column in table.columns if column not in used]
-    return [f"{path.name}: not read: {', '.join(rest)}"] if rest else []
 
 
 def take_about(table: pd.DataFrame, known: dict[str, str]) -> pd.DataFrame:

@@ -1,11 +1,11 @@
 """Nothing is early: every page of every source, hour by hour, against a reading of the files that is this test's own.
 
 The checker takes the committed rows and registry files (csv, toml), works out by itself when each row becomes public,
-and asks the adapter that answers for all pages. It imports nothing of the package but that.
+and asks the adapter that answers for all pages. What a source's rule reads of a page must be the rows published by
+then, no more and no less; no later date may stand anywhere in its text.
 """
 
 import bisect
-import itertools
 import json
 import re
 import tomllib
@@ -17,8 +17,10 @@ import pandas as pd
 import pytest
 from lxml import html
 
+from daybefore.web.extract import COLUMNS, extract_page
 from daybefore.web.replay import Replay
 from daybefore.web.session import Web
+from daybefore.web.sources import load_sources
 
 ROOT = Path(__file__).parents[2]
 REGISTRY = {
@@ -27,6 +29,7 @@ REGISTRY = {
     if (entry := tomllib.loads(path.read_text(encoding="utf-8")))["licence"] == "commit"
 }
 BEIJING = ZoneInfo("Asia/Shanghai")
+SOURCES = load_sources()
 SPANS = {
     "A": (datetime(2016, 10, 10, tzinfo=BEIJING), datetime(2016, 11, 8, tzinfo=BEIJING)),
     "C1": (datetime(2026, 5, 26, tzinfo=BEIJING), datetime(2026, 5, 29, tzinfo=BEIJING)),
@@ -90,50 +93,10 @@ def read_date(text):
     return text.strip().replace(" ", "T")
 
 
-def read_cells(entry, text):
-    """Yield (occurred_at, entity, variable, printed value) for all that a page shows, by the toml's extraction rule."""
-    rule = entry["extract"]
-    if rule["kind"] == "json":
-        for row in json.loads(text)[rule["rows"]]:
-            for variable, key in rule["values"].items():
-                yield read_date(row[rule["date"]]), row[rule["entity"]], variable, row[key]
-        return
-    tree = html.fromstring(text)
-    if rule["kind"] == "css":
-        for issue in tree.cssselect(rule["issue"]):
-            date = read_date(issue.cssselect(rule["date"])[0].text_content())
-            for item in issue.cssselect(rule["item"]):
-                name, value = (item.cssselect(rule[part])[0].text_content() for part in ("name", "value"))
-                yield date, name, rule["variable"], value
-    elif rule["kind"] == "regex":
-        only = entry["entities"].get("only", [None])[0]
-        for found in re.finditer(rule["pattern"], "\n".join(p.text_content() for p in tree.iter("p"))):
-            groups = found.groupdict()
-            date, entity = read_date(groups.pop("date")), groups.pop("entity", None) or only
-            yield from ((date, entity, variable, value) for variable, value in groups.items())
-    else:
-        (table,) = tree.cssselect(rule["selector"])
-        head, *lines = ([cell.text_content() for cell in row] for row in table.iter("tr"))
-        for first, *cells in lines:
-            line = dict(zip(head[1:], cells, strict=True))
-            if rule["layout"] == "wide":
-                yield from ((read_date(first), name, rule["variable"], cell) for name, cell in line.items())
-            else:
-                for variable, title in rule["columns"].items():
-                    yield read_date(first), line[rule["entity"]], variable, line[title]
-
-
 def find_latest_date(text):
     """Return the latest date or time that stands anywhere in a page's source, as the csv writes it."""
     written = {read_date(found.group(0)) for found in WRITTEN.finditer(text)}
     return max(written | {f"{date}T{time}" if time else date for date, time in ISO.findall(text)}, default="")
-
-
-def is_same(printed, value, decimals):
-    """Tell whether a printed value is the csv's, at the decimals of the page; a missing one is n/a or null."""
-    if printed in ("n/a", None):
-        return value != value
-    return float(str(printed).replace(",", "")) == float(f"{value:.{decimals}f}")
 
 
 # --- The check --------------------------------------------------------------------------------------------------------
@@ -143,7 +106,7 @@ def find_leaks(source_id, facts, web, clocks):
     """Return (what is wrong, number of different pages read) of a source over all clocks, by its committed facts."""
     entry, found, n_pages, seen = REGISTRY[source_id], [], 0, None
     moments = sorted(facts["moment"])
-    check = MarketCheck(facts) if entry["form"] == "market" else RowCheck(entry, facts)
+    check = MarketCheck(facts) if entry["form"] == "market" else RowCheck(source_id, facts)
     for clock in clocks:
         answer = web.adapter.answer(entry["address"], int(clock.timestamp()))
         n_published = bisect.bisect_right(moments, clock)
@@ -157,60 +120,34 @@ def find_leaks(source_id, facts, web, clocks):
         if answer.body != seen:
             seen, n_pages = answer.body, n_pages + 1
             found += [f"{clock}: {fault}" for fault in check(answer.body, clock)]
-    return found + list(check.finish(clocks)), n_pages
+    return found, n_pages
 
 
 class RowCheck:
-    """Checks pages of dated rows; a line of a page that was found published once is not read again."""
+    """Checks pages of dated rows: what the source's rule reads of them is what was published by then."""
 
-    def __init__(self, entry, facts):
-        self.entry, self.dates, self.frames, self.shown = entry, {}, set(), set()
-        published = sorted(zip(facts["moment"], facts["occurred_at"], strict=True))
-        self.moments = [moment for moment, _ in published]
-        self.latest = list(itertools.accumulate((occurred for _, occurred in published), max))
-        self.rows = {(row["occurred_at"], row["entity"]): row for row in facts.to_dict("records")}
+    def __init__(self, source_id, facts):
+        self.source, self.dates = SOURCES[source_id], {}
+        self.rows = facts.sort_values("moment", kind="stable").to_dict("records")
+        self.moments = [row["moment"] for row in self.rows]
+        for row in self.rows:
+            shown = {name: float(f"{row[name]:.{about['decimals']}f}") for name, about in self.source.variables.items()}
+            row["cells"] = {(row["occurred_at"], row["entity"], *cell) for cell in shown.items() if cell[1] == cell[1]}
 
     def __call__(self, text, clock):
-        if self.entry.get("page", {}).get("fixtures_days"):  # matches to be played
-            for line in COMING.findall(text):
-                _, name, *cells = (cell.text_content() for cell in html.fromstring(f"<table>{line}</table>").iter("td"))
-                if set(cells) != {"to be played"} or len(cells) != len(self.entry["variables"]):
-                    yield f"the coming match {name} shows {cells}"
-            text = COMING.sub("", text)
-        lines = text.split("\n")
-        unread = {line for line in lines if line not in self.dates}
-        self.frames |= {line for line in unread if re.search("<table|<th>|</table>", line)}
-        frame = [line for line in lines if line in unread or line in self.frames]
-        is_json = self.entry["extract"]["kind"] == "json"
-        cells = set(read_cells(self.entry, text if is_json else "\n".join(frame)))
-        yield from filter(None, (self.check_cell(cell, clock) for cell in sorted(cells - self.shown, key=str)))
-        self.shown |= cells
-        self.dates |= {line: find_latest_date(line) for line in unread}
+        first = bisect.bisect_left(self.moments, clock - timedelta(days=500))  # seasons years apart: never on one page
+        rows = self.rows[first : bisect.bisect_right(self.moments, clock)]
+        periods = sorted({row["occurred_at"] for row in rows})[-self.source.history :]
+        wanted = set().union(*(row["cells"] for row in rows if row["occurred_at"] >= periods[0]))
+        cells = extract_page(self.source, text)[COLUMNS].dropna().to_numpy(dtype=object)
+        found = set(map(tuple, cells.tolist()))
+        yield from (f"{cell[0]} {cell[1]} is early, or no committed row: {cell}" for cell in sorted(found - wanted))
+        yield from (f"{cell[0]} {cell[1]} is published and not shown: {cell}" for cell in sorted(wanted - found))
+        lines = COMING.sub("", text).split("\n")  # of a match to be played the day may stand there
+        self.dates |= {line: find_latest_date(line) for line in lines if line not in self.dates}
         last_date = max(map(self.dates.get, lines))
-        latest = self.latest[bisect.bisect_right(self.moments, clock) - 1]
-        if last_date != latest:
-            yield f"the latest date on the page is {last_date}, the newest published occurrence {latest}"
-
-    def finish(self, clocks):
-        """Yield each row published while the walk looked that was on no page."""
-        seen = {cell[:2] for cell in self.shown}
-        inside = [span for span in SPANS.values() if span[0] in clocks]
-        for key, row in self.rows.items():
-            is_blank = all(row[variable] != row[variable] for variable in self.entry["variables"])
-            if key not in seen and not is_blank and any(a <= row["moment"] <= b for a, b in inside):
-                yield f"{key} was published at {row['moment']} and never shown"
-
-    def check_cell(self, cell, clock):
-        occurred, entity, variable, printed = cell
-        row = self.rows.get((occurred, entity))
-        if row is None:
-            is_gap = printed == "n/a" and self.entry["page"].get("layout") == "wide"
-            return None if is_gap else f"{occurred} {entity} is in no committed row"
-        if row["moment"] > clock:
-            return f"{occurred} {entity} is early: it is published at {row['moment']}"
-        if not is_same(printed, row[variable], self.entry["variables"][variable]["decimals"]):
-            return f"{occurred} {entity}: {variable} is {printed!r}, the committed value {row[variable]}"
-        return None
+        if last_date != periods[-1]:
+            yield f"the latest date on the page is {last_date}, the newest published occurrence {periods[-1]}"
 
 
 class MarketCheck:
@@ -235,9 +172,6 @@ class MarketCheck:
             moment, words = self.settled.get(key, (None, None))
             if said != ([words] if moment and moment <= clock else []):
                 yield f"{key} shows {said}, but settles as {words!r} at {moment}"
-
-    def finish(self, clocks):
-        return []
 
 
 @pytest.mark.parametrize("source_id", REGISTRY)

@@ -28,8 +28,10 @@ LAYOUT = {
 
 
 def count_tokens(text):
-    """Return the tokens of some code as a reader meets it.
+    """Return the tokens of some code as a reader meets it; an f-string is one, as it is to Python before 3.12.
 
+    >>> count_tokens("x = f'{a:{b}} c'" + chr(10))
+    3
     >>> count_tokens("x = 1  # one" + chr(10))
     3
     """
@@ -40,9 +42,12 @@ def count_tokens(text):
         if isinstance(node.value.value, str):
             docs |= set(range(node.lineno, node.end_lineno + 1))
     count = 0
+    depth = 0
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         is_doc = token.type == tokenize.STRING and token.start[0] in docs
-        count += token.type not in LAYOUT and not is_doc
+        count += depth == 0 and token.type not in LAYOUT and not is_doc
+        name = tokenize.tok_name[token.type]
+        depth += (name == "FSTRING_START") - (name == "FSTRING_END")
     return count
 
 

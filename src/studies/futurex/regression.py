@@ -5,14 +5,12 @@ one event, or of one source, are not independent of each other, so every coeffic
 with the usual factor G/(G-1) * (N-1)/(N-K) for G clusters, N rows, K coefficients; t with G-1 degrees of freedom).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import statsmodels.api as sm
-from scipy import stats
-from scipy.linalg import block_diag, solve
-from scipy.sparse import csr_matrix, hstack
+from scipy.linalg import block_diag
 
 from helpers.means import MIN_CLUSTERS, find_clusters
 from helpers.papers import get_constant
@@ -24,16 +22,13 @@ STARRED_BELOW = get_constant("futurex", "significance_level")
 
 
 class Fit(NamedTuple):
-    """A fitted regression: one effect for the intercept and every category, with covariances and what they rest on."""
+    """A fitted regression: `coded` turns its coefficients into one effect for the intercept and every category."""
 
     terms: pd.DataFrame
-    effects: np.ndarray
-    plain: np.ndarray
-    clustered: np.ndarray
+    coded: np.ndarray
+    plain: Any
+    clustered: Any
     r2: float
-    n: int
-    n_clusters: int
-    n_free: int
 
 
 def select_rows(scores, events):
@@ -93,24 +88,13 @@ def fit_factors(rows, factors=FACTORS, coding="base", bases=None, cluster="event
     if groups.max() < 1:
         raise ValueError("clustered errors need two events or more; a single event says nothing about others")
     fit = sm.OLS(values, design).fit(method="qr")
-    clustered = fit.get_robustcov_results("cluster", groups=groups).cov_params()
-    plain, clustered = (coded @ covariance @ coded.T for covariance in (fit.cov_params(), clustered))
-    r2 = float(fit.rsquared) if np.ptp(values) > 0 else np.nan
-    return Fit(terms, coded @ fit.params, plain, clustered, r2, n, groups.max() + 1, n - n_coefs)
+    clustered = fit.get_robustcov_results("cluster", groups=groups)
+    return Fit(terms, coded, fit, clustered, float(fit.rsquared))
 
 
-def measure_r2(rows, factors=FACTORS):
-    """Return R2 of the regression of `fit_factors`, by normal equations of sparse dummies, of which there may be many.
-
-    Raises LinAlgError when categories are collinear, ValueError as `encode_factor`.
-    """
-    codes = [encode_factor(rows[factor], factor)[0] for factor in factors]
-    full = [csr_matrix((np.ones(len(rows)), (np.arange(len(rows)), code))) for code in codes]
-    dummies = hstack([full[0], *(each[:, 1:] for each in full[1:])])  # the first factor's hold the intercept
-    centred = rows["score"].to_numpy(float) - rows["score"].mean()
-    effects = solve((dummies.T @ dummies).toarray(), dummies.T @ centred, assume_a="pos")
-    residual = centred - dummies @ effects
-    return float(1 - residual @ residual / (centred @ centred))
+def measure_r2(rows, factor):
+    """Return the share of the score's variance that the means of one factor's categories explain."""
+    return rows.groupby(factor)["score"].transform("mean").var() / rows["score"].var()
 
 
 def _check_rank(gram, coding_matrix, terms):
@@ -130,34 +114,29 @@ def tabulate_effects(fit):
     Two-sided t-tests: plain errors with N - K degrees of freedom, clustered ones with G - 1. `stars` is *** at
     p < `STARRED_BELOW` (FutureX 4.4). A base category has effect 0 and blanks.
     """
-    table = fit.terms.assign(effect=fit.effects)
-    for name, covariance, free in (("plain", fit.plain, fit.n_free), ("clustered", fit.clustered, fit.n_clusters - 1)):
-        error = np.sqrt(np.maximum(np.diag(covariance), 0))
-        error[error == 0] = np.nan
-        p = 2 * stats.t.sf(np.abs(fit.effects) / error, free)
-        half = stats.t.ppf(0.975, free) * error
-        ends = {"low": fit.effects - half, "high": fit.effects + half, "stars": np.where(p < STARRED_BELOW, "***", "")}
-        table = table.join(pd.DataFrame({"se": error, "p": p, **ends}).add_prefix(f"{name}_"))
+    table = fit.terms.copy()
+    for name, found in (("plain", fit.plain), ("clustered", fit.clustered)):
+        test = found.t_test(fit.coded)
+        ends = test.conf_int()
+        stars = np.where(test.pvalue < STARRED_BELOW, "***", "")
+        part = pd.DataFrame({"se": test.sd, "p": test.pvalue, "low": ends[:, 0], "high": ends[:, 1], "stars": stars})
+        part.loc[test.sd == 0, ["se", "p", "low", "high"]] = np.nan
+        table = table.assign(effect=test.effect).join(part.add_prefix(f"{name}_"))
     return table
 
 
 def judge_factors(fit):
     """Return for each factor an F-test, with clustered covariance, that all its categories are equal.
 
-    Columns: factor, range (largest minus smallest effect), f, df, df_rest, p. Any coding gives the same.
+    Columns: factor, range (largest minus smallest effect), f, df, p. Any coding gives the same.
     """
     rows = []
     for factor in fit.terms["factor"].unique()[1:]:
-        at = np.flatnonzero(fit.terms["factor"] == factor)
-        centre = np.eye(len(at)) - 1 / len(at)
-        df = len(at) - 1
-        df_rest = fit.n_clusters - 1
-        effects = centre @ fit.effects[at]
-        covariance = centre @ fit.clustered[np.ix_(at, at)] @ centre
-        f = float(effects @ np.linalg.pinv(covariance, rcond=1e-10, hermitian=True) @ effects / df)
-        test = {"f": f, "df": df, "df_rest": df_rest, "p": float(stats.f.sf(f, df, df_rest))}
-        rows.append({"factor": factor, "range": float(np.ptp(fit.effects[at])), **test})
-    return pd.DataFrame(rows)
+        own = fit.coded[fit.terms["factor"] == factor]
+        test = fit.clustered.f_test(own[1:] - own[0])
+        spread = np.ptp(own @ fit.plain.params)
+        rows.append((factor, spread, float(test.fvalue), len(own) - 1, float(test.pvalue)))
+    return pd.DataFrame(rows, columns=["factor", "range", "f", "df", "p"])
 
 
 def tabulate_sources(fit, rows):
@@ -176,10 +155,10 @@ def tabulate_sources(fit, rows):
 
 
 def permute_factor(rows, factor, rng, n_draws=5000):
-    """Test whether a factor of the sources, such as the domain, matters: permute its categories over the sources.
+    """Return the p of a test whether a factor of the sources, such as the domain, matters.
 
-    The statistic is what the factor takes off the residual sum of squares beside agent and level. Returns factor,
-    r2_added, n_clusters, n_draws and p. Raises ValueError when a source (column cluster) has several categories.
+    Its categories are permuted over the sources; the statistic is what the factor takes off the residual sum of squares
+    beside agent and level. Raises ValueError when a source (column cluster) has several categories.
     """
     by_source = rows.groupby("cluster")[factor]
     if (by_source.nunique() > 1).any():
@@ -199,10 +178,9 @@ def permute_factor(rows, factor, rng, n_draws=5000):
     def explain(codes):
         member = np.eye(len(names))[codes]
         gram = member.T @ (sizes[:, None] * member) - member.T @ shared @ member
-        return (moment := member.T @ sums) @ np.linalg.pinv(gram, rcond=1e-9, hermitian=True) @ moment
+        moment = member.T @ sums
+        return moment @ np.linalg.pinv(gram, rcond=1e-9, hermitian=True) @ moment
 
     seen = explain(codes)
     n_above = sum(explain(rng.permutation(codes)) >= seen * (1 - 1e-9) for _ in range(n_draws))
-    p = (1 + n_above) / (1 + n_draws)
-    r2 = seen / ((score - score.mean()) ** 2).sum()
-    return {"factor": factor, "r2_added": float(r2), "n_clusters": len(codes), "n_draws": n_draws, "p": float(p)}
+    return (1 + n_above) / (1 + n_draws)

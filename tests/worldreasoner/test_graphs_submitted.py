@@ -94,5 +94,5 @@ def test_a_search_is_scored_by_the_addresses_of_the_series_that_its_hindsight_gr
     assert found.loc["Search-Enabled Graph"].tolist()[:2] == [1.0, 0.5] and len(references) == 1
     assert found.loc["Search-Enabled"].isna().tolist() == [True, False, True], "who is not asked cannot cite"
     assert found.loc["Search-Enabled", "srcp_accessed"] == 0.5
-    named = {event["event_id"]: Hindsight({}, "", None, {}, 1, ["cpi_months"])}
+    named = {event["event_id"]: Hindsight({}, {}, ["cpi_months"])}
     assert list_settling(events, named, pd.DataFrame(rows)) == {event["event_id"]: {own, other}}

@@ -6,6 +6,8 @@ that never looks again after the question's opening: what a later look adds is m
 answer's form alone.
 """
 
+from functools import lru_cache
+
 import numpy as np
 import pandas as pd
 
@@ -38,9 +40,7 @@ def forecast_from_paths(method, event, world=None):
     options = parse_json(event["options"])
     names = tuple(sorted(variables["reference"])) if variables["ask"] == "leader" else (variables["entity"],)
     as_of = event["opens_at"] if method == "opening" else event["as_of"]
-    table = cut_series(event["source_id"], variables["variable"], as_of)[list(names)].dropna()
-    known = tuple(table.index)
-    values = table.to_numpy(dtype=float)
+    known, values = cut_values(event["source_id"], variables["variable"], names, as_of)
     source = load_series()[event["source_id"]]
     ahead = step_dates(source.update_frequency, known[-1], variables["date"])
     if not ahead:
@@ -64,6 +64,13 @@ def forecast_from_paths(method, event, world=None):
         prediction = {"value": value, "probability": distribution[value], "distribution": distribution}
     note = f"{method}: {len(paths)} futures from {len(known)} past values, the last of {known[-1]}"
     return {"prediction": prediction | {"source_ids": []}, "trace": [{"step_type": "answer", "content": note}]}
+
+
+@lru_cache(maxsize=4096)
+def cut_values(source_id, variable, names, as_of):
+    """Return (dates, values) of some entities of a series that were public before a moment, where all have one."""
+    table = cut_series(source_id, variable, as_of)[list(names)].dropna()
+    return tuple(table.index), table.to_numpy(dtype=float)
 
 
 def draw_paths(method, values, days, n_steps):

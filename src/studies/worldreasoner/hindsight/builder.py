@@ -6,12 +6,13 @@ tests of all named pairs are one family (Holm). Where a test says nothing, two c
 be a cause), in rounds, as B.3 asks.
 """
 
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
+from numpy.lib.stride_tricks import sliding_window_view
 from scipy import signal, stats
-from statsmodels.tsa.tsatools import lagmat
 
 from daybefore.questions import horizons
 from helpers.files import parse_json, parse_object
@@ -31,30 +32,29 @@ LEAST = 20
 
 
 def find_changes(values, thresholds=None):
-    """Return the dated changes of series: day, series, rule (crossing, record, turning), size, sign.
+    """Return the dated changes of series, in order: dicts of row (of `values`), day, series, rule, size.
 
     `values` has a column a series, a row a day (or week). A crossing passes one of a series' `thresholds`; a record
     lies beyond the 60 rows before, the first of its run; a turning point is a local extreme that stands out by three
     standard deviations of the changes (it shows only afterwards). `size` is the day's change in such deviations.
     """
-    rows = []
+    changes = []
     for name in values:
         series = values[name].dropna()
-        steps = series.diff()
-        spread = series.diff().std()
-        found = {"crossing": set(), "record": set(), "turning": set()}
-        for cut in (thresholds or {}).get(name, ()):
-            above = (series >= cut).to_numpy()
-            found["crossing"] |= set(np.flatnonzero(above[1:] != above[:-1]) + 1)
+        level = series.to_numpy()
+        steps = np.diff(level, prepend=np.nan)
+        spread = np.std(steps[1:], ddof=1)
         before = series.shift().rolling(N_RECORD)
-        is_record = ((series > before.max()) | (series < before.min())).to_numpy()
-        found["record"] |= set(np.flatnonzero(is_record[1:] & ~is_record[:-1]) + 1)
-        for side in (series, -series):
-            found["turning"] |= set(signal.find_peaks(side, prominence=LARGE * spread)[0].tolist())
-        for rule, places in found.items():
-            rows += [(series.index[at], name, rule, steps.iloc[at] / spread) for at in sorted(places) if at]
-    table = pd.DataFrame(rows, columns=["day", "series", "rule", "size"]).assign(sign=lambda t: np.sign(t["size"]))
-    return table.sort_values(["day", "series", "rule"], kind="stable", ignore_index=True)
+        is_record = (level > before.max().to_numpy()) | (level < before.min().to_numpy())
+        crossings = [np.diff(level >= cut).nonzero()[0] + 1 for cut in (thresholds or {}).get(name, ())]
+        peaks = [signal.find_peaks(side, prominence=LARGE * spread)[0] for side in (level, -level)]
+        begins = (np.diff(is_record) & is_record[1:]).nonzero()[0] + 1
+        rows = values[name].notna().to_numpy().nonzero()[0]
+        for rule, found in {"crossing": crossings, "record": [begins], "turning": peaks}.items():
+            for at in {at for places in found for at in places.tolist()}:
+                about = {"row": int(rows[at]), "day": series.index[at], "series": name}
+                changes.append(about | {"rule": rule, "size": float(steps[at] / spread)})
+    return sorted(changes, key=itemgetter("row", "series", "rule"))
 
 
 def judge_lags(values, pairs):
@@ -65,34 +65,32 @@ def judge_lags(values, pairs):
     with the sign of their sum; 0, with a p of 1, where the effect does not vary or there are too few days. Holm over
     all pairs.
     """
-    rows = []
-    steps = {name: column.to_numpy(float) for name, column in values.diff().items()}
-    for cause, effect in pairs:
-        both = np.column_stack([steps[cause], steps[effect]])
-        rows.append((cause, effect, *_judge_pair(both[np.isfinite(both).all(axis=1)])))
-    table = pd.DataFrame(rows, columns=["cause", "effect", "ratio", "n_free", "strength"])
-    table.insert(2, "p", stats.f.sf(table.pop("ratio").astype(float), N_LAGS, table.pop("n_free").astype(float)))
-    table.insert(3, "p_holm", correct_holm(table["p"]))
-    return table.assign(is_causal=table["p_holm"] < ALPHA)
+    steps = {name: np.diff(column.to_numpy(float)) for name, column in values.items()}
+    found = np.array([_judge_pair(steps[cause], steps[effect]) for cause, effect in pairs]).reshape(-1, 3)
+    p = pd.Series(stats.f.sf(found[:, 0], N_LAGS, found[:, 1]))
+    p_holm = correct_holm(p)
+    told = {"cause": [cause for cause, _ in pairs], "effect": [effect for _, effect in pairs]}
+    return pd.DataFrame(told | {"p": p, "p_holm": p_holm, "strength": found[:, 2], "is_causal": p_holm < ALPHA})
 
 
-def _judge_pair(steps):
-    """(F ratio, its free rows, strength) of a cause's and an effect's changes (two columns); a ratio of 0 has p 1."""
-    n_free = len(steps) - N_LAGS - 1 - 2 * N_LAGS
-    if n_free < 1 or not np.ptp(steps[:, 1]) > 0:
+def _judge_pair(cause, effect):
+    """(F ratio, its free rows, strength) of the daily changes of a cause and an effect; a ratio of 0 has p 1."""
+    is_known = np.isfinite(cause) & np.isfinite(effect)
+    n_free = is_known.sum() - N_LAGS - 1 - 2 * N_LAGS
+    if n_free < 1 or not np.ptp(effect[is_known]) > 0:
         return 0.0, 1, 0.0
-    lags = [lagmat(steps[:, side], N_LAGS)[N_LAGS:] for side in (0, 1)]
-    own = np.column_stack([np.ones(len(lags[1])), lags[1]])
-    outcome = steps[N_LAGS:, 1]
+    lags = [sliding_window_view(steps[is_known], N_LAGS + 1) for steps in (effect, cause)]
+    outcome = lags[0][:, -1]
+    whole = np.column_stack([np.ones(len(outcome)), lags[0][:, :-1], lags[1][:, :-1]])
     squares = []
-    for design in (own, np.column_stack([own, lags[0]])):
+    for design in (whole[:, : N_LAGS + 1], whole):
         params = np.linalg.lstsq(design, outcome, rcond=None)[0]
         squares.append(float(((outcome - design @ params) ** 2).sum()))
-    left, whole = squares
-    if not left > 0:
+    alone, both = squares
+    if not alone > 0:
         return 0.0, 1, 0.0
-    ratio = (left - whole) / N_LAGS / (whole / n_free) if whole > 0 else np.inf
-    strength = np.sqrt(max(0.0, 1 - whole / left)) * np.sign(params[own.shape[1] :].sum())
+    ratio = (alone - both) / N_LAGS / (both / n_free) if both > 0 else np.inf
+    strength = np.sqrt(max(0.0, 1 - both / alone)) * np.sign(params[N_LAGS + 1 :].sum())
     return ratio, n_free, float(strength)
 
 
@@ -106,45 +104,41 @@ def build_graph(question_id, values, tests, outcome, thresholds=None):
     the outcome's series, or in one tested to cause it. A change is documented by its series' pages of the day and the
     day before.
     """
-    known = tests.set_index(["cause", "effect"]).to_dict("index")
-    known[outcome["series"], outcome["series"]] = {"strength": 1.0, "p_holm": 0.0, "is_causal": True}
+    asked = outcome["series"]
+    known = {(test["cause"], test["effect"]): test for test in tests.to_dict("records")}
+    known[asked, asked] = {"strength": 1.0, "p_holm": 0.0, "is_causal": True}
     changes = find_changes(values[values.index < outcome["day"]], thresholds)
-    changes = changes[changes["day"] >= outcome["opens_at"]].to_dict("records")
-    places = {day: at for at, day in enumerate(values.index)}
-    end = {"node_id": f"{question_id}_outcome", "title": outcome["title"], "description": ""}
-    end |= {"occurred_at": str(outcome["day"].date()), "source_ids": [], "type": "Outcome"}
-    nodes = []
+    changes = [change for change in changes if change["day"] >= outcome["opens_at"]]
+    nodes = [_describe_change(f"{question_id}_{at}", change) for at, change in enumerate(changes)]
     edges = []
     impacts = []
-    last = None
-    for at, change in enumerate(changes):
-        node_id = f"{question_id}_{at}"
-        test = known.get((change["series"], outcome["series"]), {"is_causal": False})
-        nodes.append(_describe_change(node_id, change))
-        if test["is_causal"]:
-            side = "Positive" if change["sign"] * test["strength"] > 0 else "Negative"
+    for node, change in zip(nodes, changes, strict=True):
+        test = known.get((change["series"], asked))
+        if test and test["is_causal"]:
+            side = "Positive" if change["size"] * test["strength"] > 0 else "Negative"
             size = float(min(1.0, abs(change["size"]) / LARGE) * abs(test["strength"]))
             about = {"magnitude": size, "confidence": 1 - test["p_holm"]}
-            impacts.append({"node_id": node_id, "direction": side} | about)
-        for to, other in enumerate(changes):
-            gap = places[other["day"]] - places[change["day"]]
+            impacts.append({"node_id": node["node_id"], "direction": side} | about)
+        for later, other in zip(nodes, changes, strict=True):
             test = known.get((change["series"], other["series"]))
-            if 1 <= gap <= N_LAGS and test and other["series"] != change["series"]:
-                fits = test["is_causal"] and change["sign"] * other["sign"] * test["strength"] > 0
-                relation = ("Causes" if test["strength"] > 0 else "Inhibits") if fits else "Correlates"
-                about = {"relation": relation, "strength": test["strength"], "confidence": 1 - test["p_holm"]}
-                edges.append({"cause": node_id, "effect": f"{question_id}_{to}"} | about)
-        last = node_id if change["series"] == outcome["series"] else last
-    if last:
-        about = {"relation": "Correlates", "strength": 1.0, "confidence": 1.0}
-        edges.append({"cause": last, "effect": end["node_id"]} | about)
+            if 1 <= other["row"] - change["row"] <= N_LAGS and test and other["series"] != change["series"]:
+                relation = "Correlates"
+                if test["is_causal"] and change["size"] * other["size"] * test["strength"] > 0:
+                    relation = "Causes" if test["strength"] > 0 else "Inhibits"
+                ends = {"cause": node["node_id"], "effect": later["node_id"], "relation": relation}
+                edges.append(ends | {"strength": test["strength"], "confidence": 1 - test["p_holm"]})
+    end = {"node_id": f"{question_id}_outcome", "title": outcome["title"], "description": ""}
+    end |= {"occurred_at": str(outcome["day"].date()), "source_ids": [], "type": "Outcome"}
+    last = [node["node_id"] for node, change in zip(nodes, changes, strict=True) if change["series"] == asked][-1:]
+    about = {"effect": end["node_id"], "relation": "Correlates", "strength": 1.0, "confidence": 1.0}
+    edges += [{"cause": node_id} | about for node_id in last]
     parts = {"nodes": [*nodes, end], "edges": edges, "impacts": impacts}
     return {"question_id": question_id, "outcome_id": end["node_id"]} | parts
 
 
 def _describe_change(node_id, change):
     """A change of a series as a node, with its series' pages of the day and the day before."""
-    moved = "rises" if change["sign"] > 0 else "falls"
+    moved = "rises" if change["size"] > 0 else "falls"
     name = change["series"]
     day = change["day"]
     text = f"On {day.date()} {name} {moved} by {abs(change['size']):.1f} standard deviations"
@@ -167,13 +161,10 @@ def word_answer(event, cell):
 
 
 class Hindsight(NamedTuple):
-    """A graph by rule, its outcome's series, the tests behind it, what `check_graph` says, its rounds, its sources."""
+    """A graph by rule, what `check_graph` says of it, and the sources of the series that it names."""
 
     graph: dict
-    series: str
-    tests: pd.DataFrame
     check: dict
-    n_rounds: int
     source_ids: list
 
 
@@ -182,36 +173,42 @@ def build_hindsight(event, answer):
 
     `event` is a row of the events table, `answer` the words of its outcome (`word_answer`). Where several entities
     compete, the graph is of the one that these name. A round that misses a published threshold is followed by the next
-    (B.3): first what may push the outcome's own series, since the opening; then what may push that, a step farther
-    away; then changes before the opening, too. All pairs tested by then are one family. Where no round passes, the
-    first stands, and its check says what it lacks.
+    (B.3, `list_rounds`). Where no round passes, the first stands, and its check says what it lacks.
     """
     asked = parse_json(event["variables"]) or {}
     if not asked.get("variable") or not asked.get("date"):
         return None
     end = pd.Timestamp(asked["date"])
-    opens_at = pd.Timestamp(event["opens_at"][:10])
     name, values, sources = gather_weeks(event, asked, end, answer)
     if name not in values:
         return None
     outcome = {"series": name, "title": f"{event['prompt'].splitlines()[0]} {answer}", "day": end}
     bars = [*(asked.get("cuts") or []), asked.get("threshold"), asked.get("reference")]
     bars = {name: [float(bar) for bar in bars if isinstance(bar, int | float)]}  # where the answer changes
-
-    def build(number, tests, since):
-        graph = build_graph(event["event_id"], values, tests, outcome | {"opens_at": since}, bars)
+    made = []
+    for tests, opens_at in list_rounds(values, name, pd.Timestamp(event["opens_at"][:10])):
+        graph = build_graph(event["event_id"], values, tests, outcome | {"opens_at": opens_at}, bars)
         named = {page.rpartition(" ")[0] for node in graph["nodes"] for page in node["source_ids"]}
-        own = sorted({sources[series] for series in named})
-        return Hindsight(graph, name, tests, check_graph(graph), number, own)
+        made.append(Hindsight(graph, check_graph(graph), sorted({sources[series] for series in named})))
+        if made[-1].check["is_valid"]:
+            return made[-1]
+    return made[0]
 
-    first = made = build(1, judge_lags(values, name_pairs(values, name)), opens_at)
-    if not made.check["is_valid"]:
+
+def list_rounds(values, name, opens_at):
+    """Yield the tests and the first day of each round of building a graph about a series (B.3).
+
+    First what may push the series itself, since the opening; then what may push that, a step farther away; then changes
+    before the opening, too. All pairs tested by then are one family. More tests make none of them surer, so without a
+    cause in the first round there is no second.
+    """
+    tests = judge_lags(values, name_pairs(values, name))
+    yield tests, opens_at
+    if find_causes(tests, name):
         tests = judge_lags(values, name_pairs(values))
-        for number, since in enumerate((opens_at, values.index[0]), 2) if can_chain(tests, name) else ():
-            made = build(number, tests, since)
-            if made.check["is_valid"]:
-                break
-    return made if made.check["is_valid"] else first._replace(n_rounds=made.n_rounds)
+        if any(find_causes(tests, cause) for cause in find_causes(tests, name)):
+            yield tests, opens_at
+            yield tests, values.index[0]
 
 
 def name_pairs(values, name=None):
@@ -227,15 +224,15 @@ def name_pairs(values, name=None):
     return [(names[a], names[b]) for a, b in places if a != b and name in (None, names[b])]
 
 
-def can_chain(tests, name):
-    """Return whether a series has a cause that has a cause, by tests strong and sure enough for an edge to count (B.3).
+def find_causes(tests, name):
+    """Return the causes of a series by tests that are strong and sure enough for an edge to count (B.3).
 
     >>> tests = {"cause": ["a", "b"], "effect": ["b", "c"], "strength": [0.5, -0.4], "p_holm": [0.01, 0.3]}
-    >>> can_chain(pd.DataFrame(tests), "c"), can_chain(pd.DataFrame(tests), "b")
-    (True, False)
+    >>> find_causes(pd.DataFrame(tests), "b"), find_causes(pd.DataFrame(tests), "c")
+    (['a'], ['b'])
     """
-    counts = tests[(tests["strength"].abs() >= MIN_STRENGTH) & (1 - tests["p_holm"] >= MIN_CONFIDENCE)]
-    return bool(counts["effect"].isin(counts.loc[counts["effect"] == name, "cause"]).any())
+    is_sure = (tests["strength"].abs() >= MIN_STRENGTH) & (1 - tests["p_holm"] >= MIN_CONFIDENCE)
+    return tests.loc[is_sure & (tests["effect"] == name), "cause"].tolist()
 
 
 def gather_weeks(event, asked, end, answer):

@@ -21,6 +21,8 @@ MIN_CLUSTERS = 10
 CLUSTER_COLUMNS = {"cluster_id": "cluster", "source_id": "source"}
 """Columns of the events that say which events are correlated, the first choice first, and what they are called.
 """
+GATHERED = "futurex_live"
+"""The `source_id` of questions of a week's list or of a file that name no source: they depend on none in common."""
 
 
 Strata = Iterable[tuple[float, Any]] | None
@@ -35,14 +37,17 @@ def divide(top: Any, bottom: Any) -> np.ndarray:
 def find_clusters(events: pd.DataFrame) -> tuple[pd.Series, str]:
     """Return the cluster of each event, by event_id, and what that is called: cluster, source or event.
 
-    The first of `CLUSTER_COLUMNS` that is there counts; where its cell is blank, an event is its own. A `cluster_id`
-    that is the `source_id` throughout is called a source.
+    The first of `CLUSTER_COLUMNS` that is there counts; where its cell is blank or `GATHERED`, an event is its own. A
+    `cluster_id` that is the `source_id` throughout is called a source.
     """
     ids = events.set_index("event_id", drop=False)
     for column, name in CLUSTER_COLUMNS.items():
-        if column in ids and ids[column].notna().any():
-            is_source = "source_id" in ids and (ids[column] == ids["source_id"]).mean() > 0.5
-            return ids[column].fillna(ids["event_id"]), "source" if is_source else name
+        if column not in ids:
+            continue
+        labels = ids[column].mask(ids[column] == GATHERED)
+        if labels.notna().any():
+            is_source = "source_id" in ids and (labels == ids["source_id"]).mean() > 0.5
+            return labels.fillna(ids["event_id"]), "source" if is_source else name
     return ids["event_id"], "event"
 
 

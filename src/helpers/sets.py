@@ -390,10 +390,12 @@ def write_set(folder: Path, tables: dict[str, pd.DataFrame]) -> list[Path]:
 def keep_questions(name: str, title: str, events: pd.DataFrame, answers: pd.DataFrame | None = None) -> Path:
     """Write questions that were asked here as a set below .cache/sets, so that every command knows it.
 
-    Returns its folder. Questions and answers that stand there and are not given stay.
+    Returns its folder. Questions and answers that stand there and are not given stay. A question without a cluster is
+    one by itself.
     """
     path = files.locate_output(f"{SETS[1]}/{name}/{ABOUT}")
     files.write_whole(path, f'title = {files.dump_json(title)}\nsource = "asked here"\nhas = ["words", "levels"]\n')
+    events = events.assign(cluster_id=events["cluster_id"].astype(object).fillna(events["event_id"]))
     given = {"events": events} | ({} if answers is None else {"answers": answers})
     kept = QuestionTables(name, path.parent, read_about(path))
     if (path.parent / EVENTS).exists():

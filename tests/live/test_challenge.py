@@ -13,6 +13,7 @@ from daybefore.live.shapes import read_shape
 from daybefore.live.submission import write_prediction
 from helpers import files
 from helpers.files import parse_json
+from helpers.means import find_clusters
 from helpers.public_files import MIRROR
 
 WHOLE = '"prompt": "Will it rain?", "options": ["Yes", "No"]'
@@ -156,3 +157,13 @@ def test_labels_beyond_z_are_read_in_prompts_and_in_options():
             assert read_truth(cell, event) == (["C", "[", "`", "a"], "")
         assert read_truth("[, \\", event) == (["[", "\\"], "")
         assert write_prediction(["C", "[", "`", "a"], event) == "C, [, `, a"
+
+
+def test_a_question_without_a_cluster_is_asked_as_before_and_counts_as_one_by_itself():
+    rows = check_rows([GOOD, GOOD | {"id": "q2"}, GOOD | {"id": "q3", "cluster": "rain"}], "mine.json")
+    events = build_events(Batch(rows, "mine.json", "5" * 40), "2026-03-02T10:00:00+08:00")
+    assert events["cluster_id"].isna().tolist() == [True, True, False], "a run's id rests on the events' cells"
+    assert find_clusters(events)[0].tolist() == ["q1", "q2", "rain"]
+    alone = events[:2]
+    clusters, by = find_clusters(alone)
+    assert clusters.tolist() == ["q1", "q2"] and by == "event", "one list is no source that its questions share"

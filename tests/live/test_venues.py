@@ -209,3 +209,22 @@ def test_a_market_that_moved_to_its_venues_archive_is_settled_there(web):
     web.exchange.markets = []
     _, told = venues.fetch_answers(events, NOW)
     assert "its archive: kalshi" in told[0][1] and "/historical/markets/" in told[0][1]
+
+
+@pytest.mark.parametrize(("untraded", "price"), [(False, 0.3), (True, 0.31)])
+def test_an_old_kalshi_market_is_asked_settled_and_priced_from_the_archive(ask, untraded, price):
+    exchange = ask.web.exchange
+    lost = dict.fromkeys(("yes_bid_dollars", "yes_ask_dollars", "last_price_dollars"), "0.0000")
+    exchange.changes["kalshi"] = lambda row: row | lost
+    exchange.untraded = untraded
+    ask.model.answer = lambda asked: say(0.6)
+    told = ask("--agent", "my_model", "--from", "kalshi", "--limit", "12", "--out", "old", "--ceiling", "1")
+    assert "my_model: 12 of 12 questions answered" in told
+    for one in exchange.markets:
+        one.outcome = "no"
+    exchange.archived = True
+    told = ask("--settle", "venue", "--out", "old", now=NOW + pd.Timedelta(days=200))
+    assert "not settled yet: none" in told
+    assert f"12 questions of 7 events: agent 0.360,\nprice when asked {price**2:.3f}; " in told
+    asked = [one.path for one in ask.web.asked if "/historical/markets/" in one.path]
+    assert len(asked) == 24 and sum(path.endswith("/candlesticks") for path in asked) == 12

@@ -37,7 +37,8 @@ class Exchange:
     """All venues over the same markets; `changes` maps a venue to what is done to each row before it goes out."""
 
     def __init__(self, markets):
-        self.markets, self.changes, self.retired, self.archived = markets, {}, (), False
+        self.markets, self.changes, self.retired = markets, {}, ()
+        self.archived = self.untraded = False
         self.hosts = {
             "gamma-api.polymarket.com": self.answer_gamma,
             "clob.polymarket.com": self.answer_clob,
@@ -83,7 +84,10 @@ class Exchange:
         if self.archived and not asked.path.endswith("/markets") and "/historical/" not in asked.path:
             return 404, {}, {"error": "not found"}
         if asked.path.endswith("/candlesticks"):
-            candle = {"end_period_ts": read_ms("2026-02-20") // 1000, "price": {"close_dollars": "0.3000"}}
+            name = "close" if "/historical/" in asked.path else "close_dollars"
+            candle = {"end_period_ts": read_ms("2026-02-20") // 1000, "price": {name: "0.3000"}}
+            candle |= {side: {name: cents} for side, cents in (("yes_bid", "0.2000"), ("yes_ask", "0.4200"))}
+            candle["price"] = {name: None} if self.untraded else candle["price"]
             return 200, {}, {"ticker": asked.path.split("/")[-2], "candlesticks": [candle]}
         if asked.path.endswith("/markets"):
             shown, goes_on = self.list_open(asked, "cursor")

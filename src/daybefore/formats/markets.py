@@ -39,11 +39,12 @@ HISTORIES = {
         "candlesticks",
         "end_period_ts",
         "s",
-        "price.close_dollars || [yes_bid.close_dollars, yes_ask.close_dollars]",
+        "price.close_dollars || price.close || [yes_bid.close_dollars || yes_bid.close,"
+        " yes_ask.close_dollars || yes_ask.close]",
     ),
 }
 """Market -> where its answer has the list of prices, in each row the moment, that one's unit, and the price: of Kalshi
-where nothing was traded [bid, ask], whose middle it is."""
+where nothing was traded [bid, ask], whose middle it is; its archive leaves out `_dollars`."""
 
 
 class Unread(ValueError):

@@ -21,13 +21,13 @@ from daybefore.questions.levels import assign_level
 from helpers.calendar import ZONE, stamp_moment
 from helpers.faults import find_faults, name_field, parse_text, raise_all, read_lines, read_text
 from helpers.files import dump_json, hash_text
+from helpers.means import GATHERED
 from helpers.public_files import hash_file
 from helpers.tables import KINDS, LEVELS, Amount, Moment, Share, Text, allow, check_table, form, one_of
 
 DATASET, ANSWERS = "futurex-ai/Futurex-Online", "futurex-ai/Futurex-Past"
 """The hub's data sets of this week's questions, and of those that have an answer."""
 
-SOURCE_ID = "futurex_live"
 MAX_PROMPT = 30_000
 """Characters of a prompt."""
 
@@ -278,11 +278,7 @@ def build_events(batch, as_of):
         if "criteria" in row:
             told = f"{row['criteria']} The question closes at {end}." if end else row["criteria"]
         event = {"event_id": row["id"], "paper": "futurex", "window": name_window(batch), "as_of": as_of}
-        event |= {
-            "cluster_id": row.get("cluster") or row["id"],
-            "source_id": row.get("venue") or SOURCE_ID,
-            "resolves_at": end,
-        }
+        event |= {"cluster_id": row.get("cluster"), "source_id": row.get("venue") or GATHERED, "resolves_at": end}
         event |= {"prompt": row["prompt"].strip(), "options": dump_json(shape.options)}
         event |= {"kind": shape.kind, "k": shape.k, "unit": shape.unit, "is_synthetic": False}
         event["level"] = row.get("level") or assign_level(shape.kind, len(shape.options or ()), "low")

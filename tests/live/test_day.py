@@ -150,7 +150,7 @@ def test_the_command_asks_an_agent_and_tells_what_is_open(web, monkeypatch, caps
         found = command.main(["last_value"], sources=list(SOURCES), now=web.now.isoformat())
     said = capsys.readouterr().out
     assert found["sets"][0]["n"] > 5 and found["sets"][0]["open"] == found["sets"][0]["n"]
-    assert "no scores" in said and "day-2026-11-22" in said
+    assert "no scores: no question of the day has an answer yet" in said and "day-2026-11-22" in said
     web.move(hours=8 * 24)
     look(web)
     found = command.main(sources=["tsa"], now=web.now.isoformat())

@@ -76,6 +76,14 @@ def test_a_site_is_screened_its_templates_checked_and_asked_once_confirmed(call,
     assert row["prompt"] == "How many ships will be in port on 2026-07-03?" and row["end_time"] == "2026-07-03"
 
 
+def test_a_site_whose_templates_did_not_come_is_looked_at_again(call, provider, monkeypatch):
+    provider.answer = lambda asked: {"content": "no"} if "Propose" in asked["messages"][0]["content"] else answer(asked)
+    assert call(*MODELS)["sites"] == {"unwritten": 2, "unsuitable": 1, "down": 1}
+    provider.answer = answer
+    monkeypatch.setitem(PAGES, "/ships", "Ships in port: 41 today")
+    assert call(*MODELS)["sites"] == {"kept": 1, "duplicate": 1, "unsuitable": 1, "down": 1}
+
+
 def test_a_list_with_a_wrong_address_is_refused(call, provider, tmp_path):
     (tmp_path / "new.csv").write_text("url\nhttp://port.example.org/ships\n")
     with pytest.raises(SystemExit, match="new.csv, row 2, column url: .* does not begin with https://"):

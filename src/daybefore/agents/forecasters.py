@@ -44,7 +44,7 @@ def forecast_event(method, event, crawler):
     """Answer one event by a method: returns the outcome that `runs.run_agents` stores, with what was read as trace."""
     variables = parse_json(event["variables"])
     if not variables:
-        reason = f"{method} reads a source's series, and a market's question has none"
+        reason = f"{method} reads a source's series, and this question has none"
         return {"prediction": {"value": None, "status": "missing", "reason": reason}, "trace": []}
     source_id = variables.get("about", event["source_id"])
     history, page_id = read_history(crawler, source_id, event["as_of"], variables)

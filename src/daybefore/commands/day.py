@@ -1,6 +1,7 @@
 """`daybefore day` (make day): what is due today of a benchmark of one's own on the open web."""
 
 from contextlib import ExitStack
+from pathlib import Path
 
 import pandas as pd
 
@@ -9,27 +10,50 @@ from daybefore.commands.terminal import show, tell
 from daybefore.commands.week import open_judge, read_now
 from daybefore.live.captures import look
 from daybefore.live.day import close_day, pose
+from daybefore.live.day_news import describe_proposals, propose, read_proposals
+from daybefore.live.sites import read_sites
 from daybefore.web.sources import LIVE_SOURCES, load_sources
 from helpers.faults import list_nearest
 from helpers.question_sets import find_set
 
 
-def main(names=(), sources=(), now=None, panel=(), reader=None, venues=(), distract=None, **how):
+def main(
+    names=(),
+    sources=(),
+    now=None,
+    panel=(),
+    reader=None,
+    venues=(),
+    distract=None,
+    *,
+    news=None,
+    writer=None,
+    **how,
+):
     """Look at the sources, pose today's questions, put the agents to them, settle what is due; return what was done.
 
     `now` (a moment with its zone) stands in place of the clock, for a try on pages of another day. Agents of a `panel`
     screen the questions, a `reader` reads answers that no rule finds. Open questions of `venues` are asked too, and
-    the agent `distract` adds wrong options to them. `how` are options of `run`.
+    the agent `distract` adds wrong options to them. On the articles of `news`, a csv of feeds, the agent `writer`
+    proposes questions for a person to confirm, which the `reader` checks. `how` are options of `run`.
     Raises ValueError for an unknown source or agent.
     """
     now, known = read_now(now), load_sources(LIVE_SOURCES)
     for name in sorted(set(sources) - set(known)):
         raise ValueError(f"there is no live source {name!r}{list_nearest(name, known, 'data/live/sources')}")
+    if news and not (writer and reader):
+        raise ValueError("--news wants who proposes questions and who checks them: --writer NAME and --reader NAME")
+    feeds = read_sites(Path(news)) if news else []
+    read_proposals()  # what a person wrote there is wrong before anything is asked, or not at all
     chosen = {name: source for name, source in known.items() if not sources or name in sources}
     tell(f"looking at {len(chosen)} sources, a second between two requests to a host ...")
     looks, told, asked = look(chosen, now, tell=tell), [], None
     show(f"{len(looks)} sources looked at, {sum(row['kind'] != 'ok' for row in looks)} of them in vain")
     ceiling = how.get("ceiling_usd")
+    if feeds:
+        with open_judge(writer, ceiling) as write, open_judge(reader, ceiling) as read:
+            table = propose(feeds, now, write, read, lambda text: told.append(text) or tell(text))
+        show(describe_proposals(table))
     try:
         with ExitStack() as stack:
             judges = {who: stack.enter_context(open_judge(who, ceiling)) for who in panel}

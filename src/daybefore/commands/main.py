@@ -284,6 +284,8 @@ def view():
     "--market", "venues", type=click.Choice(VENUES[:3]), multiple=True, help="Its open questions too; several times."
 )
 @option("--distractors", "distract", metavar="AGENT", help="With --market: a model that adds unrelated wrong options.")
+@option("--news", metavar="LIST", help="Feeds (csv, column url) on which questions are proposed, for you to confirm.")
+@option("--writer", metavar="NAME", help="With --news: an agent that proposes the questions.")
 @option("--panel", multiple=True, help="An agent that screens questions as harmful or subjective; several times.")
 @option("--reader", metavar="NAME", help="An agent that reads an answer from a page where no rule finds it.")
 @option("--limit", type=COUNT, help="Number of questions (default: all of the day).")

@@ -21,7 +21,7 @@ from daybefore.scoring.leaks import GATE_DAYS, OPEN_SEARCH, flag_rows, list_rele
 from daybefore.store import read_runs
 from helpers.files import ROOT, clean_value, locate_output, parse_json
 from helpers.means import MIN_CLUSTERS, find_clusters
-from helpers.question_sets import find_set
+from helpers.question_sets import find_set, is_day
 from helpers.scores import score_predictions, select_headline
 
 KEY = ["run_id", "event_id", "sample"]
@@ -54,6 +54,8 @@ def keep_results(asked, run_ids, baselines, beside, unanswered, explain=False):
         judged = judge_events(events, answers, tables["predictions"], baselines)
     except (FileNotFoundError, ValueError) as error:
         problem = str(error)
+        if is_day(asked.window) and isinstance(error, FileNotFoundError):
+            problem = "no question of the day has an answer yet; a later `make day` looks for them"
     rows, table, leads, bins = judged
     shown = pd.DataFrame(index=pd.Index(run_ids, name="agent")) if problem else report.summarize_agents(table, leads)
     table = pd.concat([table, beside.rows.reindex(columns=table.columns)], ignore_index=True).fillna({"note": ""})
@@ -86,7 +88,7 @@ def keep_results(asked, run_ids, baselines, beside, unanswered, explain=False):
         save_results(one, rows[rows["run_id"] == run["run_id"]])
     for agent, row in [(agent, row) for agent, one in found.items() for row in one["missing"][:N_REASONS]]:
         told = f"{agent}, {row['n']} {row['status']}: {row['reason'] or 'no reason given'}; {row['event_id']}"
-        words.append(told + (f": ...{row['reply']!r}" if row["reply"] else ""))
+        words.append(told + (f": ...{row['reply']!r}" if row["reply"] and agent not in baselines else ""))
     words += [FILES, report.LEGEND if explain else report.EXPLAIN]
     shown = shown.join(pd.DataFrame(costs).T)
     shown = shown.loc[sorted(shown.index, key=lambda agent: agent in baselines)]  # the agents asked for come first

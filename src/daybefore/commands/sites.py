@@ -16,18 +16,19 @@ from daybefore.live.sites import (
     SITE_COLUMNS,
     TEMPLATE_COLUMNS,
     fetch_text,
+    keep_table,
     propose_templates,
     read_sites,
+    read_table,
     screen_site,
     write_questions,
 )
 from daybefore.web.guest import Guest
 from daybefore.web.pages import GatewayError
 from helpers.calendar import stamp_moment
-from helpers.faults import escape_cells
 from helpers.files import dump_json, locate_output, write_whole
 
-AGAIN = ("down", "unjudged")
+AGAIN = ("down", "unjudged", "unwritten")
 """What became of a site that is looked at again."""
 
 
@@ -60,6 +61,8 @@ def main(path, screens=(), writer=None, reader=None, *, now=None, out=None, ceil
                     made = propose_templates(url, text, write, read, stamp_moment(now))
             except GatewayError as error:
                 row |= {"status": "down", "reasons": str(error)}
+            except ValueError as error:
+                row |= {"status": "unwritten", "reasons": str(error)}
             row["fetched_at"] = stamp_moment(now)
             tell(f"{url}: {row['status']}, {len(made)} templates")
             sites = pd.concat([sites[sites["url"] != url], pd.DataFrame([row])], ignore_index=True)
@@ -78,18 +81,3 @@ def main(path, screens=(), writer=None, reader=None, *, now=None, out=None, ceil
         show(f"{len(rows)} questions of today: make week AGENT=name QUESTIONS={os.path.relpath(place)}")
         found["questions"] = str(place)
     return found
-
-
-def read_table(path, columns):
-    """Return a table that an earlier call kept, all cells as text; an empty one before the first."""
-    if not path.exists():
-        return pd.DataFrame(columns=list(columns))
-    table = pd.read_csv(path, dtype=str, keep_default_na=False)
-    if absent := sorted(set(columns) - set(table)):
-        raise ValueError(f"{path.name} has no column {absent[0]}; move it away, or put the column back")
-    return table[list(columns)]
-
-
-def keep_table(path, table):
-    """Write a table as csv, whole or not at all, safe for a spreadsheet."""
-    write_whole(path, escape_cells(table).to_csv(index=False, lineterminator="\n"))

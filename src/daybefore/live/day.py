@@ -4,8 +4,7 @@
 question set, `day-2026-11-25`, whose questions start at 00:00 UTC+8 and whose web is what was known by then.
 
 A panel of models screens the questions, and a reader finds answers that no rule read; both are judges as
-`models.judges.build_consult` makes them. A page is data: what it says reaches the reader inside a prompt, and of the
-reader's reply only what stands on the page counts.
+`models.judges.build_consult` makes them.
 """
 
 import gzip
@@ -16,15 +15,13 @@ from contextlib import closing, suppress
 import pandas as pd
 
 from daybefore.live.captures import CAPTURES, list_addresses, open_captures, read_looks
-from daybefore.live.day_markets import name_market, pose_markets, settle_markets
+from daybefore.live.day_markets import pose_markets, settle_markets
+from daybefore.live.day_news import NEWS, pose_news, settle_news
+from daybefore.live.readings import READ, read_twice
 from daybefore.live.venues import VENUES
-from daybefore.models.grammars import make_schema
-from daybefore.prompts import read_prompt
 from daybefore.questions.collect import collect_events, make_screening
 from daybefore.questions.filters import screen_event
-from daybefore.replies.parse import parse_prediction
 from daybefore.scoring.answers import acquire_answers
-from daybefore.web.markup import read_number
 from daybefore.web.pages import decode_body
 from daybefore.web.replay import open_world
 from helpers.calendar import ZONE, stamp_moment
@@ -35,6 +32,8 @@ from helpers.tables import check_table
 from studies.futurex.collection import build_judge
 
 KEYS = {"events": ["event_id"], "screenings": ["event_id", "filter"]}
+LASTING = re.compile(r"-(?:market|news)-(.+)")
+"""What an event_id says of a question that is the same on later days: a market's, or one of the news."""
 N_IN_A_ROW = 3
 """Failures in a row after which a report asks for a person."""
 
@@ -53,20 +52,23 @@ def pose(now, panel=None, venues=(), distract=None, tell=print):
 
     What the last seven days' sets asked in the same words is not asked again (FutureX 3.2.2). Judges of a `panel`
     (`screen_by_panel`) screen beside the rules. Open questions of `venues` stand beside the sources', with options that
-    a judge adds (`day_markets`); a venue that does not answer is told, and left out. Raises ValueError where no source
-    has values enough yet.
+    a judge adds (`day_markets`); a venue that does not answer is told, and left out. So do questions on news that a
+    person confirmed (`day_news`). Raises ValueError where no source has values enough yet.
     """
     day = pd.Timestamp(now).tz_convert(ZONE).normalize().tz_localize(None)
     one = find_set(name_day(day))
     if one.name in (posed := list_days_posed()):
         return one.name, *(read_table(name, one.window) for name in ("events", "screenings"))
+    news = pose_news(pd.Timestamp(now).tz_convert(ZONE), one.window)
     drawn = {"seed": day.toordinal(), "keep_binary": get_constant("futurex", "keep_binary"), "days": [day]}
     try:
         with open_world(day=one.window) as opener:
             crawler = opener()
+            if not crawler.sources:
+                raise ValueError("no live source could be read yet")
             events, screenings = collect_events(crawler.sources, crawler, one.window, **drawn)
     except ValueError as problem:
-        if not venues:
+        if not venues and news.empty:
             raise
         tell(f"the sources: {problem}")
         events, screenings = (check_table(name, pd.DataFrame(columns=KEYS[name])) for name in KEYS)
@@ -78,11 +80,15 @@ def pose(now, panel=None, venues=(), distract=None, tell=print):
             continue
         events = check_table("events", pd.concat([events, more], ignore_index=True))
         screenings = pd.concat([screenings, pd.DataFrame(told)], ignore_index=True)
+    if len(news):
+        events = check_table("events", pd.concat([events, news], ignore_index=True))
+        passed = [make_screening(event_id, "none", "", is_dropped=False) for event_id in news["event_id"]]
+        screenings = pd.concat([screenings, pd.DataFrame(passed)], ignore_index=True)
     last = [find_set(name).window for name in posed if name >= name_day(day - pd.Timedelta(days=7))]
     asked = [read_table("events", window) for window in last]
     before = {prompt for table in asked for prompt in table["prompt"]}
-    markets = {name_market(event_id) for table in asked for event_id in table["event_id"]} - {""}
-    is_again = events["prompt"].isin(before) | events["event_id"].map(name_market).isin(markets)
+    lasting = {name_lasting(event_id) for table in asked for event_id in table["event_id"]} - {""}
+    is_again = events["prompt"].isin(before) | events["event_id"].map(name_lasting).isin(lasting)
     again = events.loc[is_again, "event_id"]
     rows = [make_screening(event_id, "asked before", "in the last seven days") for event_id in again]
     events, screenings = drop_events(events, screenings, rows)
@@ -95,12 +101,22 @@ def pose(now, panel=None, venues=(), distract=None, tell=print):
     return one.name, events, screenings
 
 
+def name_lasting(event_id):
+    """Return the venue and question of a market's event_id, the question of a news one's, "" of another's.
+
+    >>> name_lasting("D260328-0328-market-polymarket-0x001e"), name_lasting("D260328-0328-oil_top")
+    ('polymarket-0x001e', '')
+    """
+    found = LASTING.search(event_id)
+    return found[1] if found else ""
+
+
 def settle(name, now, reader=None):
     """Look for the answers of a day's questions that are due; returns (answers, number that are still open).
 
     An event is looked for at four crawls a day, carried for a week, then given up (3.2.4). What no rule finds a
-    `reader` (`read_missing`) may find on a captured page; what it found stays. Answers and acquisitions are written to
-    the set's tables.
+    `reader` (`read_missing`) may find on a captured page; what it found stays. Venues settle markets, a person or the
+    reader the news. Answers and acquisitions are written to the set's tables.
     """
     window, now = find_set(name).window, pd.Timestamp(now)
     events, before = read_table("events", window), check_table("answers", pd.DataFrame(columns=["event_id"]))
@@ -109,8 +125,8 @@ def settle(name, now, reader=None):
     due = events[pd.to_datetime(events["resolves_at"], utc=True) <= now]
     if due.empty or len(before) == len(events):  # none is due; or each has its answer, or was given up
         return before, len(events) - len(before)
-    is_market = due["source_id"].isin(VENUES)
-    own, markets = due[~is_market], due[is_market]
+    is_market, is_news = due["source_id"].isin(VENUES), due["source_id"] == NEWS
+    own, markets, news = due[~is_market & ~is_news], due[is_market], due[is_news]
     answers, acquisitions = (check_table(name, pd.DataFrame(columns=key)) for name, key in FOUND.items())
     if len(own):
         with open_world(day=window) as opener:
@@ -120,8 +136,9 @@ def settle(name, now, reader=None):
     if len(markets):
         known = before[before["event_id"].isin(markets["event_id"]) & (before["status"] == "ok")]
         found = settle_markets(markets[~markets["event_id"].isin(known["event_id"])], now)
-        rows = [part for part in (answers, known, found) if len(part)]
-        answers = check_table("answers", pd.concat(rows, ignore_index=True))
+        answers = join_answers(answers, known, found)
+    if len(news):
+        answers = join_answers(answers, settle_news(news, before, now, reader))
     ends = due.set_index("event_id")["answer_due_at"].map(pd.Timestamp)
     is_open = (answers["status"] != "ok") & (answers["event_id"].map(ends) > now).to_numpy()
     answers = answers[~is_open].reset_index(drop=True)
@@ -130,6 +147,12 @@ def settle(name, now, reader=None):
     if len(answers):
         write_table("answers", answers, window)
     return answers, len(events) - len(answers)
+
+
+def join_answers(*parts):
+    """Return several answers tables as one."""
+    rows = [part for part in parts if len(part)]
+    return check_table("answers", pd.concat(rows, ignore_index=True))
 
 
 def add_readings(answers, due, before, sources, now, reader):
@@ -194,20 +217,7 @@ def close_day(now, told=(), reader=None):
 
 # --- what models judge -----------------------------------------------------------------------------------------------
 
-READ = "read by a model"
-"""The method of an answer that a model read."""
-MAX_SHOWN, MARGIN = 12_000, 400
-"""Characters of a page that a reader sees; those kept on each side of where the question's words stand."""
 RULES = {"harmful": get_constant("futurex", "harmful_rule"), "subjective": get_constant("futurex", "subjective_rule")}
-NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
-READING = make_schema(answer={"type": "string"}, quote={"type": "string"})
-FORMS = {
-    "single": "the letter of the right option",
-    "multi": "the letters of all right options, with commas",
-    "number": "a number in the question's unit",
-    "ranking": "the names in order, with commas",
-    "text": "the name or words asked for",
-}
 
 
 def screen_by_panel(events, screenings, panel):
@@ -245,9 +255,9 @@ def read_missing(consult, sources, events, path, now):
     with closing(open_captures(path)) as store:
         for event in events.to_dict("records"):
             if found := find_page(store, sources[event["source_id"]], event, now):
-                reads = [read_answer(consult, event, *found, repeat=repeat) for repeat in (0, 1)]
-                if reads[0] is not None and reads[0] == reads[1]:
-                    rows.append((event["event_id"], dump_json(reads[0]), "ok", now, READ))
+                value = read_twice(consult, event, *found)
+                if value is not None:
+                    rows.append((event["event_id"], dump_json(value), "ok", now, READ))
     return pd.DataFrame(rows, columns=["event_id", "value", "status", "acquired_at", "method"])
 
 
@@ -264,36 +274,3 @@ def find_page(store, source, event, now):
         if whose.get(url) in ("", entity):
             return decode_body(gzip.decompress(body), json.loads(headers).get("content-type", "")), at
     return None
-
-
-def read_answer(consult, event, text, fetched_at, repeat=0):
-    """Return the value that one reading gives, as `parse_prediction` has it; None for none, and one not on the page."""
-    terms, options = parse_json(event["variables"]), parse_json(event["options"]) or None
-    words = [str(word) for word in (terms.get("entity"), terms.get("date"), *(terms.get("reference") or {})) if word]
-    asked = {"question": event["prompt"], "form": FORMS[event["kind"]], "fetched_at": fetched_at}
-    verdict = consult(read_prompt("read_answer").format(page=cut_page(text, words), **asked), READING, repeat)
-    if verdict.value is None or not verdict.value["quote"].strip():
-        return None
-    if " ".join(verdict.value["quote"].split()) not in " ".join(text.split()):
-        return None
-    value = parse_prediction(f"\\boxed{{{verdict.value['answer']}}}", event["kind"], options, event["unit"])
-    if event["kind"] == "number" and value not in map(read_number, NUMBER.findall(verdict.value["quote"])):
-        return None
-    return value
-
-
-def cut_page(text, words, most=MAX_SHOWN, margin=MARGIN):
-    """Return a page, of a long one the pieces around some words, else its beginning.
-
-    >>> cut_page("a" * 50 + "Oslo" + "b" * 50, ["Oslo"], most=40, margin=5)
-    'aaaaaOslobbbbb'
-    """
-    if len(text) <= most:
-        return text
-    ends, pieces = 0, []
-    for match in re.finditer("|".join(map(re.escape, words)) or r"(?!)", text):
-        start, stop = max(match.start() - margin, ends), min(match.end() + margin, len(text))
-        if stop > start and sum(map(len, pieces)) < most:
-            pieces.append(text[start:stop])
-            ends = stop
-    return "\n...\n".join(pieces)[:most] or text[:most]

@@ -117,15 +117,6 @@ def name_question(window: str, now: pd.Timestamp, venue: str, one: dict) -> str:
     return f"{window}-{now:%m%d}-market-{venue}-{one['key']}"
 
 
-def name_market(event_id: str) -> str:
-    """Return the venue and question of a market's event_id, "" of another's.
-
-    >>> name_market("D260328-0328-market-polymarket-0x001e"), name_market("D260328-0328-oil_top")
-    ('polymarket-0x001e', '')
-    """
-    return event_id.partition("-market-")[2]
-
-
 def write_event(window: str, now: pd.Timestamp, venue: str, one: dict, distract: Any) -> dict:
     """Return a question as a row of the events table; its metadata has the venue's ids and their names."""
     names, event_id = list(one["names"]), name_question(window, now, venue, one)

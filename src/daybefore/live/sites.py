@@ -10,14 +10,15 @@ from typing import Any
 
 import pandas as pd
 
-from daybefore.live.day import MAX_SHOWN, cut_page, read_answer
+from daybefore.live.readings import MAX_SHOWN, cut_page, read_twice
 from daybefore.models.grammars import make_schema
+from daybefore.models.judges import LONG
 from daybefore.prompts import read_prompt
 from daybefore.replies.parse import parse_prediction
 from daybefore.web.guest import Guest
 from daybefore.web.pages import GatewayError, decode_body
-from helpers.faults import describe_problem, raise_all, read_sheet
-from helpers.files import dump_json, hash_text
+from helpers.faults import describe_problem, escape_cells, raise_all, read_sheet
+from helpers.files import dump_json, hash_text, write_whole
 from helpers.tables import SITE_TYPES
 
 FREQUENCIES = ("daily", "weekly", "monthly", "rarely", "unknown")
@@ -96,11 +97,14 @@ def screen_site(url: str, text: str, judges: dict[str, Any], kept: list[str]) ->
 def propose_templates(url: str, text: str, writer: Any, reader: Any, fetched_at: str) -> list[dict]:
     """Return the templates (rows of `TEMPLATE_COLUMNS`) that a model proposes, each with what its check came to.
 
-    `check` is "passed", or why a person should not rely on it; without a reply there is none.
+    `check` is "passed", or why a person should not rely on it. Raises ValueError where the writer gives no reply.
     """
-    verdict = writer(read_prompt("site_templates").format(url=url, page=text[:MAX_SHOWN], n=N_TEMPLATES), TEMPLATES)
+    prompt = read_prompt("site_templates").format(url=url, page=text[:MAX_SHOWN], n=N_TEMPLATES)
+    verdict = writer(prompt, TEMPLATES, max_tokens=LONG)
+    if verdict.value is None:
+        raise ValueError(f"the writer gave no templates ({verdict.status}: {verdict.reason})")
     rows = []
-    for one in verdict.value["templates"] if verdict.value else ():
+    for one in verdict.value["templates"]:
         row = one | {"id": f"t{hash_text(url + one['question'], 8)}", "url": url, "confirmed": ""}
         rows.append(row | {"check": check_template(one, text, reader, fetched_at)})
     return rows
@@ -117,11 +121,11 @@ def check_template(one: dict, text: str, reader: Any, fetched_at: str) -> str:
         return f"its answer is no {one['kind']}"
     event = {"prompt": one["question"].replace("{date}", fetched_at[:10]), "kind": one["kind"], "options": "null"}
     event |= {"unit": one["unit"] or None, "variables": "{}"}
-    reads = [read_answer(reader, event, text, fetched_at, repeat=repeat) for repeat in (0, 1)]
-    if reads[0] is None or reads[0] != reads[1]:
+    value = read_twice(reader, event, text, fetched_at)
+    if value is None:
         return "a reader finds no answer, or not the same one twice"
-    if dump_json(reads[0]) != dump_json(claimed):
-        return f"a reader reads {dump_json(reads[0])}"
+    if dump_json(value) != dump_json(claimed):
+        return f"a reader reads {dump_json(value)}"
     return "passed"
 
 
@@ -137,3 +141,18 @@ def write_questions(templates: pd.DataFrame, day: pd.Timestamp) -> list[dict]:
         row |= {"unit": one["unit"]} if one["unit"] else {}
         rows.append(row | {"end_time": end, "criteria": f"Settled by what {one['url']} shows.", "url": one["url"]})
     return rows
+
+
+def read_table(path, columns):
+    """Return a table that an earlier call kept, all cells as text; an empty one before the first."""
+    if not path.exists():
+        return pd.DataFrame(columns=list(columns))
+    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    if absent := sorted(set(columns) - set(table)):
+        raise ValueError(f"{path.name} has no column {absent[0]}; move it away, or put the column back")
+    return table[list(columns)]
+
+
+def keep_table(path, table):
+    """Write a table as csv, whole or not at all, safe for a spreadsheet."""
+    write_whole(path, escape_cells(table).to_csv(index=False, lineterminator="\n"))

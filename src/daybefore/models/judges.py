@@ -17,8 +17,9 @@ from daybefore.models.failures import LlmError
 from daybefore.models.grammars import demand_json
 from daybefore.models.llm import ask
 
-MAX_TOKENS, WARMTH = 400, 0.7
-"""Longest reply, in tokens, and the temperature of repeated judgements (repeat > 0); the first is drawn at 0."""
+MAX_TOKENS, LONG, WARMTH = 400, 1500, 0.7
+"""Longest reply, in tokens, and that of one who writes; the temperature of repeated judgements (repeat > 0); the first
+is drawn at 0."""
 
 
 class Verdict(NamedTuple):
@@ -35,7 +36,7 @@ class Verdict(NamedTuple):
 
 
 def build_consult(door, model, is_local, own=None, reduce=None) -> Callable[..., Verdict]:
-    """Return a judge on a door: `consult(prompt, schema, repeat=0, is_continued=False, attachments=())`.
+    """Return a judge on a door: `consult(prompt, schema, repeat=0, is_continued=False, attachments=(), max_tokens)`.
 
     `own`: an agent's options, which go before the judge's (temperature 0, MAX_TOKENS). An option that the model refuses
     is left out from then on, which is printed once. `is_continued`: a local model's prompt cache may serve what it
@@ -59,7 +60,7 @@ def build_consult(door, model, is_local, own=None, reduce=None) -> Callable[...,
                 dropped.add(name)
                 print(f"{model} refuses {name}; it is asked without: {error.reason}", file=sys.stderr)
 
-    def consult(prompt, schema, repeat=0, is_continued=False, attachments=()):
+    def consult(prompt, schema, repeat=0, is_continued=False, attachments=(), max_tokens=MAX_TOKENS):
         if lacks := sorted({find_kind(path) for path in attachments} - set(door.takes)):
             return Verdict("lacking", reason=f"the model takes no {' and no '.join(lacks)}")
         try:
@@ -67,7 +68,7 @@ def build_consult(door, model, is_local, own=None, reduce=None) -> Callable[...,
         except OSError:
             return Verdict("lacking", reason=f"cannot be read: one of {', '.join(path.name for path in attachments)}")
         messages = [{"role": "user", "content": content}]
-        options = demand_json("verdict", schema) | {"max_tokens": MAX_TOKENS}
+        options = demand_json("verdict", schema) | {"max_tokens": max_tokens}
         options |= {"temperature": WARMTH, "seed": repeat} if repeat else {"temperature": 0}
         options |= {"extra_body": {"cache_prompt": is_continued}} if is_local else {}
         options |= own or {}

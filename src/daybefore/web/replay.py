@@ -139,9 +139,8 @@ def open_world(*, day=None, misbehaviour=Misbehaviour(), keeps_pages=False, arti
 
     With `day`, the window of a day's own question set, it is of the live sources, by what was known then. `articles`
     are paths of dated articles that it publishes too (`news.read_feed`). Raises ValueError naming file, line and field
-    of what is wrong in the registry or an article, and where no live source has been looked at.
+    of what is wrong in the registry or an article.
     """
-    if not (sources := load_live(day) if day else load_sources()):
-        raise ValueError("no live source has been looked at yet; `daybefore day` looks")
+    sources = load_live(day) if day else load_sources()
     replay = Replay(sources, misbehaviour, [str(Path(path).resolve()) for path in articles])
     yield partial(Web, replay, sources, replay.feeds, keeps_pages=keeps_pages)

@@ -63,7 +63,7 @@ def test_papers_asked_about_are_taken_out_of_the_evidence(rng, tmp_path, papers)
 
 
 def test_people_are_asked_about_with_their_own_papers_as_evidence(rng, tmp_path, papers):
-    made, _ = public.build_people(papers, FIELDS, rng, tmp_path, 9)
+    made = public.build_people(papers, FIELDS, rng, tmp_path, 9)
     assert {one.task for one in check(made, tmp_path)} == {"person_article", "person_field", "field_focus"}
     told = public.write_papers(papers.assign(published_at="2023-12-31"), "told.csv", tmp_path)
     for one in made:
@@ -97,7 +97,7 @@ def make_results():
 
 def test_a_board_is_asked_for_systems_that_the_evidence_does_not_show(rng, tmp_path):
     results = make_results()
-    made, _ = public.build_board("bench", results, "2025-01-01", rng, tmp_path, measure="percentage", n=20, n_pairs=3)
+    made = public.build_board("bench", results, "2025-01-01", rng, tmp_path, measure="percentage", n=20, n_pairs=3)
     check(made, tmp_path)
     kinds = [one.variant for one in made]
     assert (kinds.count("plain"), kinds.count("pairwise"), kinds.count("next_year")) == (8, 3, 1)

@@ -127,7 +127,7 @@ def tidy_counts(counts):
 
 
 def build_citations(table, rng, folder, n):
-    """Return (instances, sets rejected as tied): which of four NAACL 2024 papers is cited most, their order, the range.
+    """Return instances: which of four NAACL 2024 papers is cited most, their order, the range.
 
     `table` is that of `tidy_counts`. Candidates share venue, year and track. Evidence: the list's papers before T0,
     with their counts of the same later day.
@@ -137,11 +137,11 @@ def build_citations(table, rng, folder, n):
     file = write_papers(table[is_before], "papers_cited.csv", folder, late={"citations": day})
     words = {"name": "Papers of NAACL 2024", "one": "paper", "measure": "number of citations", "span": f"by {day}"}
     words["criteria"] = f"A public list of citation counts of {day}."
-    pool = Pool("naacl_2024", T0, [file], words, {}, "counts_as_of_t1")
+    pool = Pool("naacl_2024", T0, [file], words, "counts_as_of_t1")
     later = drop_tellers(table[~is_before])
-    most, n_tied = build_sets(pool, later, rng, n, "most_of_four")
-    orders, n_more = build_sets(pool, later, rng, n, "full_order")
-    return most + orders + build_buckets(pool, later, rng, n), n_tied + n_more
+    most = build_sets(pool, later, rng, n, "most_of_four")
+    orders = build_sets(pool, later, rng, n, "full_order")
+    return most + orders + build_buckets(pool, later, rng, n)
 
 
 def build_awards(papers, rng, folder, n_each):
@@ -176,7 +176,7 @@ def list_later(papers):
 
 
 def build_people(papers, fields, rng, folder, n):
-    """Return (instances about people: their article, their field, the field of their papers; people rejected as tied).
+    """Return instances about people: their article, their field, the field of their papers.
 
     People have MIN_PAPERS papers before T0 and publish in 2024. Instances are clustered by person.
     """
@@ -191,12 +191,12 @@ def build_people(papers, fields, rng, folder, n):
     persons["field"] = [find_field(later.loc[later["person"] == name, "field"]) for name in names]
     persons["asked"] = [list(later.loc[later["person"] == name, "item"]) for name in names]
     pool = Pool("people", T0, [file], words)
-    articles, n_tied = build_articles(pool, persons, records, rng, n)
-    made = articles + build_fields(pool._replace(words=words | {"span": "in 2024"}), persons, list(fields), rng, n)
+    made = build_articles(pool, persons, records, rng, n)
+    made += build_fields(pool._replace(words=words | {"span": "in 2024"}), persons, list(fields), rng, n)
     sets = persons.assign(text=persons["asked"].str.join("\n")).drop(columns="asked")
     sets = sets[sets["text"].str.count("\n") >= 2]
     made += build_fields(pool, sets, list(fields), rng, n, "field_focus")
-    return [name_source(one) for one in made], n_tied
+    return [name_source(one) for one in made]
 
 
 def name_source(instance):
@@ -270,15 +270,15 @@ def list_forecastbench(history):
 
 
 def build_board(name, results, cutoff, rng, folder, *, measure, n, n_pairs, convert=None):
-    """Return (instances from a board's results, pairs rejected as tied): ranges, pairs and the next year's best.
+    """Return instances from a board's results: ranges, pairs and the next year's best.
 
     Asked are systems that first appear at or after the cutoff, by their last result there; candidates of a pair share
     their board. `convert(later, before)` gives the values asked for, by default the scores.
     """
-    before, later = results[results["date"] < cutoff], results[results["date"] >= cutoff]
-    later = later[~later["system"].isin(before["system"]) & later["board"].isin(before["board"])]
-    if name.startswith("futurex"):
-        later = results[(results["date"] >= cutoff) & ~results["system"].isin(before["system"])]
+    before = results[results["date"] < cutoff]
+    later = results[(results["date"] >= cutoff) & ~results["system"].isin(before["system"])]
+    if not name.startswith("futurex"):  # each of its weeks is a board
+        later = later[later["board"].isin(before["board"])]
     later = later.sort_values("date").drop_duplicates(["board", "system"], keep="last").reset_index(drop=True)
     file = write_evidence(folder, f"{name}.csv", before, as_of=before["date"].max(), dates="date")
     words = {"name": name.replace("_", " "), "one": "system", "measure": measure, "criteria": "The board's own result."}
@@ -287,13 +287,15 @@ def build_board(name, results, cutoff, rng, folder, *, measure, n, n_pairs, conv
     items = pd.DataFrame({"item": later["system"], "group": later["board"], "value": values, "raw": later["score"]})
     items["text"] = later["board"] + ": " + later["system"] + ", " + later["date"]
     made = build_buckets(pool, drop_tellers(items), rng, n, "frontier_bucket")
-    pairs, n_tied = build_sets(pool, drop_tellers(items), rng, n_pairs, "pairwise")
+    made += build_sets(pool, drop_tellers(items), rng, n_pairs, "pairwise")
+    if name.startswith("futurex"):
+        return made
     year = words | {"span": f"in the year after {later['date'].max()}"}
-    return [*made, *pairs, build_next_year(pool._replace(words=year))], n_tied
+    return [*made, build_next_year(pool._replace(words=year))]
 
 
 def build_frontier(arena, swe_bench, aider, futurex, forecastbench, rng, folder):
-    """Return (instances from the five boards, pairs rejected as tied); arguments are results (`list_arena` ...).
+    """Return instances from the five boards; arguments are results (`list_arena` ...).
 
     A FutureX week is a source of its own: its events are its own.
     """
@@ -304,15 +306,12 @@ def build_frontier(arena, swe_bench, aider, futurex, forecastbench, rng, folder)
         ("aider_polyglot", aider, PAPERS, {"measure": "percentage right at the second try", "n": 60, "n_pairs": 20}),
         ("forecastbench", forecastbench, LATE, {"measure": "overall Brier index", "n": 40, "n_pairs": 20}),
     ]
-    weeks = sorted(set(futurex.loc[futurex["date"] >= LATE, "board"]))
     past = futurex[futurex["date"] < LATE]
-    for week in weeks:
-        part = pd.concat([past, futurex[futurex["board"] == week]])
+    for week, part in futurex[futurex["date"] >= LATE].groupby("board"):
         settings = {"measure": "overall score, of a hundred,", "n": N_WEEK, "n_pairs": 2}
-        plans.append((week.casefold().replace(" ", "_").replace("-", "_"), part, LATE, settings))
-    out, n_tied = [], 0
+        name = week.casefold().replace(" ", "_").replace("-", "_")
+        plans.append((name, pd.concat([past, part]), LATE, settings))
+    out = []
     for name, results, cutoff, settings in plans:
-        made, tied = build_board(name, results, cutoff, rng, folder, **settings)
-        is_week = name.startswith("futurex")
-        out, n_tied = out + [one for one in made if not (is_week and one.variant == "next_year")], n_tied + tied
-    return out, n_tied
+        out += build_board(name, results, cutoff, rng, folder, **settings)
+    return out

@@ -69,10 +69,10 @@ def read_lists():
 def build_instances(accepted, counts, results, folder, seed=SEED):
     """Return the instances as {part: list}, their evidence below `folder`; raises LeakError where any of it leaks."""
     rng, fields = np.random.default_rng(seed), lists.load_fields()
-    parts = {"cited": lists.build_citations(counts, rng, folder, N_CITED)[0]}
+    parts = {"cited": lists.build_citations(counts, rng, folder, N_CITED)}
     parts["tiered"] = lists.build_awards(accepted, rng, folder, N_TIER)
-    parts["people"] = lists.build_people(accepted, fields, rng, folder, N_PEOPLE)[0]
-    parts["boards"] = lists.build_frontier(**results, rng=rng, folder=folder)[0]
+    parts["people"] = lists.build_people(accepted, fields, rng, folder, N_PEOPLE)
+    parts["boards"] = lists.build_frontier(**results, rng=rng, folder=folder)
     check_instances(sum(parts.values(), []), folder)
     return {name: [mark_public(one) for one in part] for name, part in parts.items()}
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from helpers.files import dump_json, hash_text
 from helpers.papers import get_constant
-from studies.proof_of_time.evidence import tells, to_moment
+from studies.proof_of_time.evidence import tells
 from studies.proof_of_time.instances import NONE, TASKS, Instance, letter_choices, list_usual
 
 QUESTIONS = {
@@ -35,16 +35,12 @@ MAX_PASSES = 20
 
 
 class Pool(NamedTuple):
-    """Where instances come from: `source`, their cluster; `words` are name, one, measure, span, criteria.
-
-    `metadata` is added to that of each instance; `variant` is theirs.
-    """
+    """Where instances come from: `source`, their cluster; `words` are name, one, measure, span, criteria."""
 
     source: str
     cutoff: str
     manifest: list
     words: dict
-    metadata: dict = {}
     variant: str = "plain"
 
 
@@ -54,10 +50,9 @@ def make_instance(pool, task, choices, target, *, kind=None, text="", **metadata
     variant = kind if kind in ("pairwise", "next_year") else pool.variant
     prompt = QUESTIONS[kind].format(**pool.words, text=text)
     digest = hash_text(dump_json([prompt, choices, pool.cutoff]), 8)
-    metadata = {"source": pool.source, "criteria": pool.words["criteria"]} | pool.metadata | metadata
     name = f"{pool.source}-{kind}-{digest}"
-    given = (prompt, choices, target, pool.cutoff, pool.manifest, metadata)
-    return Instance(name, TASKS[task][0], task, variant, *given)
+    metadata = {"source": pool.source, "criteria": pool.words["criteria"]} | metadata
+    return Instance(name, TASKS[task][0], task, variant, prompt, choices, target, pool.cutoff, pool.manifest, metadata)
 
 
 def drop_tellers(items):
@@ -75,34 +70,6 @@ def list_asked(row):
     return [[row["item"], value] for value in dict.fromkeys(map(float, values))]
 
 
-def draw_sets(items, rng, n, size, is_apart):
-    """Return (up to `n` sets of `size` items of one group, how many were rejected as tied); no set is drawn twice.
-
-    `is_apart(values)` says whether a set's values can be told apart.
-    """
-    seen = set()
-    sets = []
-    n_tied = 0
-    groups = [part for _, part in items.groupby("group", sort=True) if len(part) >= size]
-    cells = [(part["item"].to_numpy(), part["value"].to_numpy()) for part in groups]
-    for _ in range(MAX_PASSES if groups else 0):
-        cuts = [np.split(rng.permutation(len(part)), range(size, len(part), size)) for part in groups]
-        drawn = [(place, at) for place, cut in enumerate(cuts) for at in cut if len(at) == size]
-        for place, at in (drawn[turn] for turn in rng.permutation(len(drawn))):
-            names, values = cells[place]
-            key = frozenset(names[at])
-            if key in seen:
-                continue
-            seen.add(key)
-            if not is_apart(values[at]):
-                n_tied += 1
-            elif len(sets) < n:
-                sets.append(groups[place].iloc[at])
-        if len(sets) == n:
-            break
-    return sets, n_tied
-
-
 def has_top(values):
     """Say whether one value is the highest alone.
 
@@ -112,55 +79,60 @@ def has_top(values):
     return (np.asarray(values) == max(values)).sum() == 1
 
 
-def has_order(values):
-    """Say whether no two values are the same.
+def draw_sets(items, rng, n, size, is_order):
+    """Return up to `n` sets of `size` items of one group whose values can be told apart; no set is drawn twice.
 
-    >>> has_order([3, 1, 2]), has_order([3, 1, 1])
-    (True, False)
+    A tied top is rejected, and where `is_order` any tie.
     """
-    return len(set(values)) == len(values)
+    seen = set()
+    sets = []
+    groups = [part for _, part in items.groupby("group", sort=True) if len(part) >= size]
+    for _ in range(MAX_PASSES if groups else 0):
+        cuts = [np.split(rng.permutation(len(part)), range(size, len(part), size)) for part in groups]
+        drawn = [part.iloc[at] for part, cut in zip(groups, cuts, strict=True) for at in cut if len(at) == size]
+        for turn in rng.permutation(len(drawn)):
+            values = drawn[turn]["value"]
+            key = frozenset(drawn[turn]["item"])
+            is_apart = values.is_unique if is_order else has_top(values)
+            if key not in seen and is_apart:
+                sets.append(drawn[turn])
+            seen.add(key)
+        if len(sets) >= n:
+            break
+    return sets[:n]
 
 
 def build_sets(pool, items, rng, n, kind):
-    """Return (instances that compare `n` sets of items, sets rejected as tied); `kind` says what is asked.
+    """Return instances that compare `n` sets of items (`draw_sets`); `kind` says what is asked.
 
-    most_of_four: which has the most; pairwise: which of two; full_order: their order. A tied top is rejected, and of an
-    order any tie.
+    most_of_four: which has the most; pairwise: which of two; full_order: their order.
     """
     size = 2 if kind == "pairwise" else get_constant("proof_of_time", "n_candidates")
     task = "frontier_bucket" if kind == "pairwise" else kind
-    is_order = kind == "full_order"
-    sets, n_tied = draw_sets(items, rng, n, size, has_order if is_order else has_top)
     out = []
-    for chosen in sets:
-        choices, values, items = (letter_choices(chosen[name]) for name in ("text", "value", "item"))
-        metadata = {"items": items, "asked": [pair for _, row in chosen.iterrows() for pair in list_asked(row)]}
+    for chosen in draw_sets(items, rng, n, size, kind == "full_order"):
+        choices, values, names = (letter_choices(chosen[name]) for name in ("text", "value", "item"))
         ranked = sorted(values, key=values.get, reverse=True)
-        out.append(make_instance(pool, task, choices, ranked if is_order else ranked[0], kind=kind, **metadata))
-    return out, n_tied
-
-
-def find_bucket(value, edges, *, is_closed=False):
-    """Return the position of the half-open bucket a value lies in; with `is_closed` the last holds its upper edge.
-
-    >>> [find_bucket(value, [0, 10, 50]) for value in (0, 10, 50)], find_bucket(100, [0, 80, 100], is_closed=True)
-    ([0, 1, 2], 1)
-    """
-    if value < edges[0] or (is_closed and value > edges[-1]):
-        raise ValueError(f"{value} lies in no bucket of {list(edges)}")
-    at = int(np.searchsorted(edges, value, side="right")) - 1
-    return min(at, len(edges) - 2) if is_closed else at
+        target = ranked if kind == "full_order" else ranked[0]
+        asked = [pair for _, row in chosen.iterrows() for pair in list_asked(row)]
+        out.append(make_instance(pool, task, choices, target, kind=kind, items=names, asked=asked))
+    return out
 
 
 def find_range(value, task):
     """Return the position of the paper's range that a value lies in, of scores to 100 (frontier_bucket) or citations.
 
+    Ranges are half-open; the last of the scores holds 100, the last of the citations has no end.
+
     >>> find_range(100, "frontier_bucket"), find_range(12, "bucket")
     (4, 1)
     """
-    if task == "frontier_bucket":
-        return find_bucket(value, get_constant("proof_of_time", "sota_buckets"), is_closed=True)
-    return find_bucket(value, get_constant("proof_of_time", "citation_buckets"))
+    is_score = task == "frontier_bucket"
+    edges = get_constant("proof_of_time", "sota_buckets" if is_score else "citation_buckets")
+    if value < edges[0] or (is_score and value > edges[-1]):
+        raise ValueError(f"{value} lies in no bucket of {list(edges)}")
+    at = int(np.searchsorted(edges, value, side="right")) - 1
+    return min(at, len(list_usual(task)) - 1)
 
 
 def draw_classes(labels, rng, n):
@@ -176,10 +148,7 @@ def draw_classes(labels, rng, n):
 
 
 def build_buckets(pool, items, rng, n, task="bucket"):
-    """Return instances of "into which range", spread over the ranges as far as each has items.
-
-    The paper's ranges: half-open, of citations (bucket) or of scores to 100 (frontier_bucket).
-    """
+    """Return instances of "into which range" (`find_range`), spread over the ranges as far as each has items."""
     at = [find_range(value, task) for value in items["value"]]
     choices = letter_choices(list_usual(task))
     out = []
@@ -191,16 +160,8 @@ def build_buckets(pool, items, rng, n, task="bucket"):
 
 
 def build_tiers(pool, items, rng, n_each, task):
-    """Return instances of a paper's tier, up to `n_each` a tier, before (tier_pre) or after (tier_post) the cutoff.
-
-    Items have `published_at`. Raises ValueError, naming the item, for one on the wrong side of the cutoff.
-    """
-    tiers = get_constant("proof_of_time", "award_tiers")
-    limit = to_moment(pool.cutoff)
-    for row in items.itertuples():
-        if (to_moment(row.published_at) < limit) != (task == "tier_pre"):
-            raise ValueError(f"{row.item}: {row.published_at} is on the wrong side of {pool.cutoff} for {task}")
-    choices = letter_choices(tiers)
+    """Return instances of a paper's tier, up to `n_each` a tier."""
+    choices = letter_choices(get_constant("proof_of_time", "award_tiers"))
     out = []
     for letter, tier in choices.items():
         part = items[items["tier"] == tier]
@@ -239,14 +200,13 @@ def find_field(fields):
 
 
 def build_articles(pool, persons, records, rng, n):
-    """Return (instances of "which of four records, or none, is this person's", n tied persons).
+    """Return instances of "which of four records, or none, is this person's".
 
     `persons` are items; `records` have `record` (its name), `owners` (a set of items), `text` and `group`. Drawn are a
     record of the person's, but for one time in five, and others of its group. Two candidates of one text are a tie.
     """
     size = get_constant("proof_of_time", "n_candidates")
     out = []
-    n_tied = 0
     for at in rng.permutation(len(persons)):
         if len(out) == n:
             break
@@ -257,27 +217,23 @@ def build_articles(pool, persons, records, rng, n):
         own = records[is_own].iloc[rng.integers(is_own.sum())]
         others = records[~is_own & (records["group"] == own["group"]).to_numpy()]
         is_none = rng.random() < 1 / (size + 1)
-        if len(others) < size - (not is_none):
+        n_others = size if is_none else size - 1
+        if len(others) < n_others:
             continue
-        drawn = others.iloc[rng.permutation(len(others))[: size - (not is_none)]]
-        names = list(drawn["record"])
-        texts = list(drawn["text"])
-        if not is_none:
-            names = [*names, own["record"]]
-            texts = [*texts, own["text"]]
-        if len({*texts, own["text"]}) < len(texts) + is_none:
-            n_tied += 1
+        drawn = others.iloc[rng.permutation(len(others))[:n_others]]
+        if drawn["text"].duplicated().any() or own["text"] in set(drawn["text"]):
             continue
+        shown = [*zip(drawn["record"], drawn["text"], strict=True), (own["record"], own["text"])][:size]
         order = rng.permutation(size)
-        choices = letter_choices([*(texts[at] for at in order), NONE])
-        items = letter_choices([names[at] for at in order])
+        choices = letter_choices([*(shown[at][1] for at in order), NONE])
+        items = letter_choices([shown[at][0] for at in order])
         target = chr(65 + size) if is_none else chr(65 + int(np.flatnonzero(order == size - 1)[0]))
         asked = [[person["item"], record] for record in records.loc[is_own, "record"]]
         metadata = {"items": {"": person["item"]} | items, "asked": asked}
         out.append(make_instance(pool, "person_article", choices, target, text=person["text"], **metadata))
-    return out, n_tied
+    return out
 
 
 def build_next_year(pool):
     """Return the instance of the variant "the best in the time to come", which cannot be scored yet (3.3)."""
-    return make_instance(pool, "frontier_bucket", {}, None, kind="next_year", items={}, unit=pool.metadata.get("unit"))
+    return make_instance(pool, "frontier_bucket", {}, None, kind="next_year", items={})

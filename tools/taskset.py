@@ -10,6 +10,7 @@ writes data/sets/taskset (events, answers) and data/taskset/files.tar.xz; the sa
 import subprocess
 import tarfile
 import tempfile
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 
@@ -32,8 +33,6 @@ from studies.liveagentbench.tasks import ARCHIVE, AS_OF, CAPABILITIES, FORMS, GR
 
 SEED = 31
 """Draws the split."""
-SIMPLE = ("value",)
-"""Asks that take one step once the row is found."""
 TASK_COLUMNS = "scenario parts variables first last shown ask at of arg question".split()
 
 
@@ -67,18 +66,11 @@ def list_parts(task, source_id):
 # --- rows and answers -------------------------------------------------------------------------------------------------
 
 
-def split_list(text):
-    """Return the parts of a cell that lists several.
-
-    >>> split_list("Ohio;Iowa"), split_list("")
-    (['Ohio', 'Iowa'], [])
-    """
-    return text.split(";") if text else []
-
-
 def pick_rows(rows, first, last, entities, variables):
-    """Return rows (occurred_at, entity, the variables) of some dates and entities, none given meaning all, in order."""
-    chosen = rows[rows["occurred_at"].between(first, last) & (rows["entity"].isin(entities) | (not entities))]
+    """Return rows (occurred_at, entity, the variables) of some dates and entities ("A;B"; "" for all), in order."""
+    chosen = rows[rows["occurred_at"].between(first, last)]
+    if entities:
+        chosen = chosen[chosen["entity"].isin(entities.split(";"))]
     columns = ["occurred_at", "entity", *variables]
     return chosen[columns].sort_values(["occurred_at", "entity"], kind="stable", ignore_index=True)
 
@@ -86,10 +78,13 @@ def pick_rows(rows, first, last, entities, variables):
 def read_shown(sources):
     """Return {source_id: rows} of the sources that tasks use: the rows published before they are asked."""
     tasks, scenarios = load_tasks()
-    pairs = zip(tasks.to_dict("records"), tasks["scenario"].map(scenarios["source_id"]), strict=True)
-    used = sorted({source_id for task, own in pairs for source_id, _ in list_parts(task, own)})
-    tables = {source_id: read_rows(sources[source_id]) for source_id in used}
-    return {source_id: rows[rows["published_at"] < pd.Timestamp(AS_OF)] for source_id, rows in tables.items()}
+    shown = {}
+    for task in tasks.to_dict("records"):
+        for source_id, _ in list_parts(task, scenarios["source_id"][task["scenario"]]):
+            if source_id not in shown:
+                rows = read_rows(sources[source_id])
+                shown[source_id] = rows[rows["published_at"] < pd.Timestamp(AS_OF)]
+    return shown
 
 
 def collect_rows(task, parts, shown):
@@ -98,17 +93,16 @@ def collect_rows(task, parts, shown):
     Raises ValueError when a row that is asked about was not published by then, or when an entity has none.
     """
     first, _, last = task["at"].partition("..")
-    variable, wanted, limits = task["variables"].split()[0], split_list(task["of"]), split_list(task["shown"])
+    variable = task["variables"].split()[0]
     source_ids = dict.fromkeys(source_id for source_id, _ in parts)
-    tables = [pick_rows(shown[source_id], first, last or first, wanted, [variable]) for source_id in source_ids]
+    tables = [pick_rows(shown[source_id], first, last or first, task["of"], [variable]) for source_id in source_ids]
+    if len(tables) == 1:
+        tables = [pick_rows(tables[0], first, last or first, task["shown"], [variable])]
     rows = pd.concat(tables, ignore_index=True).rename(columns={variable: "value"})
-    if len(source_ids) == 1 and limits:
-        rows = rows[rows["entity"].isin(limits)]
-    lacking = set(wanted) - set(rows["entity"])
+    lacking = set(filter(None, task["of"].split(";"))) - set(rows["entity"])
     if rows.empty or lacking or rows["value"].isna().any():
-        raise ValueError(
-            f"{task['task_id']}: no row for {', '.join(sorted(lacking)) or task['at']}, or no value in one"
-        )
+        said = ", ".join(sorted(lacking)) or task["at"]
+        raise ValueError(f"{task['task_id']}: no row for {said}, or no value in one")
     return rows
 
 
@@ -119,7 +113,7 @@ def count_steps(task, parts):
     >>> count_steps({"ask": "mean"}, [("a", "csv"), ("b", "page")])
     6
     """
-    return sum(3 if form == "page" else 1 for _, form in parts) + (1 if task["ask"] in SIMPLE else 2)
+    return sum(3 if form == "page" else 1 for _, form in parts) + (1 if task["ask"] == "value" else 2)
 
 
 def compute_answer(task, rows, decimals):
@@ -148,7 +142,8 @@ def build_taskset(sources, shown, rng):
     The share of the validation split, which is drawn, is the paper's. Raises ValueError for a wrong task.
     """
     tasks, scenarios = load_tasks()
-    rows, truths = [], []
+    rows = []
+    truths = []
     share = papers.get_constant("liveagentbench", "n_validation") / papers.get_constant("liveagentbench", "n_tasks")
     n_first = round(share * len(tasks))
     splits = rng.permutation(["validation"] * n_first + ["test"] * (len(tasks) - n_first))
@@ -158,13 +153,13 @@ def build_taskset(sources, shown, rng):
         source = sources[parts[0][0]]
         decimals = source.variables[task["variables"].split()[0]]["decimals"]
         truths.append(write_truth(compute_answer(task, collect_rows(task, parts, shown), decimals)))
-        rows.append(describe_task(task, scenario, source, parts, str(split)))
-    events = check_table("events", pd.DataFrame(rows))
+        rows.append(describe_task(task, scenario, source, parts) | {"split": str(split)})
+    events = pd.DataFrame(rows)
     answers = pd.DataFrame({"event_id": events["event_id"], "value": truths, "status": "ok"})
-    return events, check_table("answers", answers)
+    return check_table("events", events), check_table("answers", answers)
 
 
-def describe_task(task, scenario, source, parts, split):
+def describe_task(task, scenario, source, parts):
     """Return a task's row of the events table."""
     forms = [form for _, form in parts]
     names = [PORTAL if form == "page" else f"{task['task_id']}_{n}.{form}" for n, form in enumerate(forms, 1)]
@@ -183,7 +178,6 @@ def describe_task(task, scenario, source, parts, split):
         "as_of": AS_OF,
         "n_steps": count_steps(task, parts),
         "capabilities": dump_json(capabilities),
-        "split": split,
         "is_synthetic": False,
         "scenario": scenario["name"],
         "scenario_group": scenario["scenario_group"],
@@ -196,27 +190,19 @@ def describe_task(task, scenario, source, parts, split):
 
 
 def build_files(events, sources, shown, folder, others=()):
-    """Write the files of tasks, and return {event_id: [path or address]} in the order of the parts.
+    """Write the files of tasks into a folder; a page has none.
 
-    `shown` is what `read_shown` returns, `others` are writers beside `WRITERS`. A form without a writer has the path at
-    which it would stand.
+    `shown` is what `read_shown` returns, `others` are writers beside `WRITERS`; a form without a writer is left out.
     """
     writers = WRITERS | dict(others)
     folder.mkdir(parents=True, exist_ok=True)
-    places = {}
     for event in events.to_dict("records"):
-        spec, names = parse_json(event["variables"]), parse_json(event["attachments"])
+        spec = parse_json(event["variables"])
         parts = list_parts(spec | {"task_id": event["event_id"]}, event["source_id"])
         tables = share_rows(spec, parts, shown)
-        places[event["event_id"]] = []
-        for (source_id, form), name, rows in zip(parts, names, tables, strict=True):
-            if form == "page":
-                places[event["event_id"]].append(name)
-                continue
+        for (source_id, form), name, rows in zip(parts, parse_json(event["attachments"]), tables, strict=True):
             if form in writers:
                 (folder / name).write_bytes(writers[form](sources[source_id], rows))
-            places[event["event_id"]].append(folder / name)
-    return places
 
 
 def share_rows(spec, parts, shown):
@@ -227,7 +213,7 @@ def share_rows(spec, parts, shown):
         if not places:
             continue
         variables = spec["variables"].split()
-        rows = pick_rows(shown[source_id], spec["first"], spec["last"], split_list(spec["shown"]), variables)
+        rows = pick_rows(shown[source_id], spec["first"], spec["last"], spec["shown"], variables)
         for place, dates in zip(places, np.array_split(sorted(rows["occurred_at"].unique()), len(places)), strict=True):
             tables[place] = rows[rows["occurred_at"].isin(dates)].reset_index(drop=True)
     return tables
@@ -257,12 +243,19 @@ def write_html(source, rows):
     return wrap_page(source, build_table("data", *lay_out(source, rows))).encode()
 
 
+@contextmanager
+def plain_style(settings):
+    """Draw in one style whatever the caller has set."""
+    with mpl.rc_context():
+        mpl.rcdefaults()
+        mpl.rcParams.update({"font.family": ["DejaVu Sans"]} | settings)
+        yield
+
+
 def write_pdf(source, rows):
     """Return a page with a table of real text, without a date, in one style whatever the caller has set."""
     head, lines = lay_out(source, rows)
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.rcParams.update({"font.family": ["DejaVu Sans"], "font.size": 9, "pdf.fonttype": 3})
+    with plain_style({"font.size": 9, "pdf.fonttype": 3}):
         figure = Figure(figsize=(8.3, 1.2 + 0.3 * len(lines)))
         ax = figure.add_axes((0.02, 0.02, 0.96, 0.9))
         ax.axis("off")
@@ -286,9 +279,7 @@ def draw_frame(source, rows, nth=None):
     spec, labels = source.variables[name], [moment.replace("T", " ") for moment in moments]
     shown = rows if nth is None else rows[rows["occurred_at"] == moments[nth]]
     texts = [format_number(value, spec["decimals"], True) for value in shown[name]]
-    with mpl.rc_context():
-        mpl.rcdefaults()
-        mpl.rcParams.update({"font.family": ["DejaVu Sans"], "font.size": 10, "axes.titlesize": 10})
+    with plain_style({"font.size": 10, "axes.titlesize": 10}):
         figure = Figure(figsize=(7.2, 4), dpi=80, layout="constrained")
         ax = figure.add_subplot()
         if len(moments) == 1:

@@ -5,9 +5,8 @@ import os
 
 import pandas as pd
 import pytest
-from builders import write_lines
+from builders import read_cases, write_lines
 
-from helpers import papers
 from helpers.files import ROOT
 from studies.proof_of_time.evidence import LeakError, check_instances, open_evidence, read_evidence, write_evidence
 from studies.proof_of_time.instances import Instance, find_misfits, read_instances, read_public, to_event
@@ -48,91 +47,19 @@ def test_a_wrong_field_is_named_with_file_and_line(tmp_path, wrong, field):
     assert f"line 2: {field}" in str(said.value)
 
 
-def test_the_public_layout_is_read(tmp_path):
-    lines = [
-        {"question": "Which tier?", "choices": ["Findings", "Main"], "answer": "main", "context": "A paper."},
-        {"question": "Which tier?", "answer": "Best"},
-        {"question": "Which?", "choices": {"A": "x", "B": "y"}, "answer": "A", "prompt": "Whole.", "metadata": {}},
-        {"question": "Order?", "choices": ["x", "y"], "answer": ["y", "A"], "metadata": {"task": "full_order"}},
-    ]
-    read = read_public(write_lines(tmp_path / "pot.jsonl", *lines), task="tier_post", cutoff=CUTOFF)
-    assert [instance.target for instance in read] == ["B", "D", "A", ["B", "A"]]
-    assert [instance.prompt for instance in read[:3]] == ["A paper.\n\nWhich tier?", "Which tier?", "Which?\n\nWhole."]
-    assert read[1].choices == dict(zip("ABCD", papers.get_constant("proof_of_time", "award_tiers"), strict=True))
-    assert [instance.task for instance in read[2:]] == ["tier_post", "full_order"]
-    assert not any(find_misfits(instance._asdict()) for instance in read)
-    whole = lines[0] | {"prompt": "Judge. A paper.\nWhich tier? Answer by a letter."}
-    twice = read_public(write_lines(tmp_path / "x.jsonl", whole), task="tier_post", cutoff=CUTOFF)
-    assert twice[0].prompt == whole["prompt"], "nothing is said twice"
-
-
-@pytest.mark.parametrize(
-    ("choices", "answer", "texts", "target"),
-    [
-        (["A. Smith", "C. Jones"], "A. Smith", ["A. Smith", "C. Jones"], "A"),
-        (["C. Jones", "B. Smith"], "b", ["C. Jones", "B. Smith"], "B"),
-        (["a: 0-20", "b: 20-40"], "20-40", ["0-20", "20-40"], "B"),
-        (["a: 0-20", "b: 20-40"], "b: 20-40", ["0-20", "20-40"], "B"),
-    ],
-)
-def test_a_letter_before_a_choice_is_left_out_where_all_have_their_own(tmp_path, choices, answer, texts, target):
-    path = write_lines(tmp_path / "x.jsonl", {"question": "Who?", "choices": choices, "answer": answer})
-    (read,) = read_public(path, task="person_field", cutoff=CUTOFF)
-    assert list(read.choices.values()) == texts and read.target == target
-
-
-@pytest.mark.parametrize("answer", ["B, A, D, C", "B,A,D,C", "B > A > D > C", "['B', 'A', 'D', 'C']", "badc"])
-def test_an_order_in_one_text_is_read_as_a_list_would_be(tmp_path, answer):
-    """The authors' generator writes a ranking as one text."""
-    line = {"question": "Order?", "choices": ["w", "x", "y", "z"], "answer": answer}
-    (read,) = read_public(write_lines(tmp_path / "x.jsonl", line), task="full_order", cutoff=CUTOFF)
-    assert read.target == ["B", "A", "D", "C"] and read.choices == {"A": "w", "B": "x", "C": "y", "D": "z"}
-
-
-@pytest.mark.parametrize("answer", ["B, A, D", "B, A, D, D", "B, A, D, E"])
-def test_an_order_that_lacks_a_letter_or_repeats_one_is_refused(tmp_path, answer):
-    line = {"question": "Order?", "choices": ["w", "x", "y", "z"], "answer": answer}
-    path = write_lines(tmp_path / "x.jsonl", line)
-    with pytest.raises(ValueError, match="line 1: (answer|target)"):
-        read_public(path, task="full_order", cutoff=CUTOFF)
-
-
-LETTERS = list("ABCDE")
-
-
-@pytest.mark.parametrize(
-    ("fields", "ranges", "texts"),
-    [
-        (
-            {"choices": LETTERS},
-            ["0-10", "10-25", "25-60", "60-150", "150+"],
-            ["0-10", "10-25", "25-60", "60-150", "150+"],
-        ),
-        ({"choices": {name: name for name in LETTERS}}, list("vwxyz"), list("vwxyz")),
-        ({"choices": ["A", "B"], "prompt": "Ranges\nA: below 5\nB: 5 or more"}, (), ["below 5", "5 or more"]),
-        ({"choices": ["A", "B"], "context": "A) below 5, B) 5 or more"}, (), ["below 5", "5 or more"]),
-        ({"choices": ["A", "B"], "prompt": "A: below 5\nB: 5 or more"}, ["x", "y"], ["below 5", "5 or more"]),
-    ],
-)
-def test_choices_that_are_bare_letters_get_their_ranges(tmp_path, fields, ranges, texts):
-    """Else a model reads "A. A"."""
-    path = write_lines(tmp_path / "x.jsonl", {"question": "How many citations?", "answer": "B"} | fields)
-    (read,) = read_public(path, task="bucket", cutoff=CUTOFF, ranges=ranges)
-    assert list(read.choices.values()) == texts and read.target == "B"
-
-
-def test_bare_letters_that_nothing_explains_are_refused(tmp_path):
-    path = write_lines(tmp_path / "x.jsonl", {"question": "How many?", "choices": LETTERS, "answer": "B"})
-    with pytest.raises(ValueError, match="line 1: choices: A, B, C, D, E are letters without a text"):
-        read_public(path, task="bucket", cutoff=CUTOFF)
-
-
-def test_what_is_wrong_in_the_public_layout_is_named(tmp_path):
-    wrong = {"choices": {"(a": "x"}, "answer": "x"}, {"answer": "Best", "metadata": {"task": ["tier_post"]}}
-    for change, said in zip(wrong, ("choices.*capital letter", "metadata.task: no task"), strict=True):
-        path = write_lines(tmp_path / "x.jsonl", {"question": "Who?"} | change)
-        with pytest.raises(ValueError, match=f"line 1: {said}"):
-            read_public(path, task="tier_post", cutoff=CUTOFF)
+@pytest.mark.parametrize("case", read_cases(__file__, "public_lines"), ids=lambda case: case["why"])
+def test_a_line_of_the_public_layout_is_read_or_refused_with_what_is_wrong(tmp_path, case):
+    path = write_lines(tmp_path / "x.jsonl", case["line"])
+    given = {"task": case.get("task", "tier_post"), "cutoff": CUTOFF, "ranges": case.get("ranges", ())}
+    if "said" in case:
+        with pytest.raises(ValueError, match=f"line 1: {case['said']}"):
+            read_public(path, **given)
+        return
+    (read,) = read_public(path, **given)
+    assert read.target == case["target"] and not find_misfits(read._asdict())
+    assert case.get("texts") in (None, list(read.choices.values())) and case.get("prompt") in (None, read.prompt)
+    assert list(read.choices) == list("ABCDE")[: len(read.choices)]
+    assert read.task == case["line"].get("metadata", {}).get("task", given["task"])
 
 
 def test_an_event_does_not_carry_the_label():

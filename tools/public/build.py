@@ -56,51 +56,52 @@ def index_tables():
 
     Several sources of one table stand with "; " between them.
     """
-    parts = {}
+    rows = []
     for builder in list_builders():
         for name, sources in importlib.import_module(f"public.{builder}").SOURCES.items():
-            path, entries = locate_output(f"data/public/{name}.csv"), [find_entry(source) for source in sources]
+            path = locate_output(f"data/public/{name}.csv")
             if path.exists():
+                entries = [find_entry(source) for source in sources]
                 row = {"name": name, "rows": len(pd.read_csv(path)), "sources": "; ".join(sources)}
                 row["sha256"] = "; ".join(entry["sha256"] for entry in entries)
                 for field in ("retrieved_date", "licence"):
                     row[field] = "; ".join(dict.fromkeys(entry[field] for entry in entries))
-                parts[name] = row
-    return pd.DataFrame([parts[name] for name in sorted(parts)])
+                rows.append(row)
+    return pd.DataFrame(sorted(rows, key=lambda row: row["name"]))
+
+
+def write_tables(builder):
+    """Run a builder and write its tables; returns 1, with a sentence, where a file cannot be had, else 0."""
+    try:
+        tables = build_tables(builder)
+    except (FileNotFoundError, ValueError) as problem:
+        print(f"{builder}: {problem}", file=sys.stderr)
+        return 1
+    for name, (table, _) in tables.items():
+        print(f"{write_public(name, table).name}: {len(table)} rows")
+    return 0
 
 
 def main(builders):
     """Build the tables of some builders, or of all ("index": the index alone); a file that cannot be had is named.
 
     "sets", or a module of public.sets by its name, builds question sets of other projects' files. Returns the number
-    of builders that failed for want of a file. One that needs replies which only the machine that asked for them holds
-    leaves its tables as they are.
+    of builders that failed for want of a file.
     """
-    alone, sets = list_builders(), build_sets.list_builders()
-    builders, release = [name for name in builders if name != RELEASE], RELEASE in builders
-    if release and not builders:
-        return importlib.import_module(f"public.{RELEASE}").main()
-    if unknown := set(builders) - {"index", "sets", *alone, *sets}:
+    alone = list_builders()
+    sets = build_sets.list_builders()
+    if unknown := set(builders) - {"index", "sets", RELEASE, *alone, *sets}:
         raise SystemExit(f"no builder {min(unknown)}; there are {', '.join(alone)}, sets, {', '.join(sets)}")
-    n_failed = importlib.import_module(f"public.{RELEASE}").main() if release else 0
-    if not builders or "sets" in builders:
-        n_failed += build_sets.main(sets)
-    elif named := [name for name in builders if name in sets]:
-        n_failed += build_sets.main(named)
-    for builder in [name for name in builders if name in alone] if builders else alone:
-        needs = getattr(importlib.import_module(f"public.{builder}"), "NEEDS", None)
-        if needs and not locate_output(needs).exists():
-            print(f"{builder}: its tables stay as they are, as {needs} is not on this machine")
-            continue
-        try:
-            tables = build_tables(builder)
-        except (FileNotFoundError, ValueError) as problem:
-            print(f"{builder}: {problem}", file=sys.stderr)
-            n_failed += 1
-            continue
-        for name, (table, _) in tables.items():
-            print(f"{write_public(name, table).name}: {len(table)} rows")
-    index_tables().to_csv(locate_output(INDEX), index=False, lineterminator="\n")
+    n_failed = 0
+    for name in builders or ["sets", *alone]:
+        if name == "sets" or name in sets:
+            n_failed += build_sets.main(sets if name == "sets" else [name])
+        elif name == RELEASE:
+            n_failed += importlib.import_module(f"public.{RELEASE}").main()
+        elif name != "index":
+            n_failed += write_tables(name)
+    if builders != [RELEASE]:
+        index_tables().to_csv(locate_output(INDEX), index=False, lineterminator="\n")
     return n_failed
 
 

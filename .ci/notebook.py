@@ -70,15 +70,18 @@ def check_notebook(source):
         sys.exit(f"{source} cannot be read as a notebook ({said}); restore it, by `git checkout {source}` for one")
 
 
-def execute(source, partial, **environment):
-    """Run a notebook by papermill with some environment variables, watched; what came is written to `partial`."""
+def execute(source, partial, parameters=None, shows=False, **environment):
+    """Run a notebook by papermill with some environment variables, watched; what came is written to `partial`.
+
+    With `shows` the cells' output is shown as it comes.
+    """
     os.environ.update(environment, PYTHONPATH=os.pathsep.join([str(WATCH.resolve()), os.environ.get("PYTHONPATH", "")]))
     with tempfile.TemporaryDirectory() as sockets:
         # A kernel of its own socket files: two kernels that start together can take each other's port.
         config = Config({"KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"}})
         options = {"kernel_name": "python3", "cwd": "notebooks", "progress_bar": False, "config": config}
         options["coalesce_streams"] = True  # where a slow cell's text is cut differs from run to run
-        execute_notebook(source, partial, **options)
+        execute_notebook(source, partial, parameters, log_output=shows, **options)
 
 
 def describe_failure(source, partial):

@@ -9,15 +9,13 @@ import argparse
 import ast
 import difflib
 import math
-import os
 import shutil
 import sys
 from contextlib import suppress
 from pathlib import Path
 
 import nbformat
-from notebook import check_notebook, describe_failure, list_outputs, move
-from papermill import execute_notebook
+from notebook import check_notebook, describe_failure, execute, list_outputs, move
 from papermill.exceptions import PapermillExecutionError
 
 from daybefore.agents.registry import check_entry, find_agent
@@ -94,9 +92,8 @@ def choose_folder(name, settings, defaults):
 def run_study(name, settings, folder, is_own):
     """Run a study's notebook, its writes sent to a folder; what `is_own` is put in place when every cell passed."""
     source, partial = Path("notebooks", f"{name}.ipynb"), WORK / "study.ipynb"
-    os.environ["DAYBEFORE_OUT"] = str(folder.resolve())
     try:
-        execute_notebook(source, partial, settings, cwd="notebooks", log_output=True, progress_bar=False)
+        execute(source, partial, settings, shows=True, DAYBEFORE_OUT=str(folder.resolve()))
     except PapermillExecutionError:
         sys.exit(f"{describe_failure(source, partial)}; what was recorded is kept")
     except KeyboardInterrupt:

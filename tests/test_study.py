@@ -23,14 +23,13 @@ def study(monkeypatch, tmp_path):
         (tmp_path / "notebooks").mkdir(exist_ok=True)
         nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / f"notebooks/{name}.ipynb")
 
-    def write(source, partial, settings, **options):
+    def write(source, partial, settings, shows, DAYBEFORE_OUT):
         for path in ("data/runs/26_own/requests.jsonl.gz", "figures/own.png"):
-            path = Path(study.os.environ["DAYBEFORE_OUT"], path)
+            path = Path(DAYBEFORE_OUT, path)
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(json.dumps(settings))
 
-    monkeypatch.setattr(study, "execute_notebook", write)
-    monkeypatch.setenv("DAYBEFORE_OUT", "")
+    monkeypatch.setattr(study, "execute", write)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary")
     monkeypatch.chdir(tmp_path)
     return study

@@ -11,7 +11,7 @@ import pandas as pd
 from pydantic import BaseModel
 
 from helpers import papers
-from helpers.faults import find_faults, name_field, read_lines
+from helpers.faults import check_object, read_lines
 from helpers.files import ROOT, dump_json
 from helpers.tables import Setting, Text, one_of, some
 from studies.liveagentbench.asks import list_truths
@@ -29,8 +29,8 @@ MAX_MISMATCH = papers.get_constant("liveagentbench", "mismatch_limit")
 MIN_STEPS = papers.get_constant("liveagentbench", "min_steps")
 MIN_TOOLS = papers.get_constant("liveagentbench", "min_tools")
 """Share of tags not in common above which a task is built anew; fewest steps and tools of a task (3.2.4, 3.2.2)."""
-LEVELS = tuple(zip(papers.get_constant("liveagentbench", "level_steps"), (1, None), strict=True))
-"""Most steps and tools of levels 1 and 2; the paper prints none, so these are GAIA's."""
+LEVEL_STEPS = papers.get_constant("liveagentbench", "level_steps")
+"""Most steps of levels 1 (which takes one tool at most) and 2; the paper prints none, so these are GAIA's."""
 
 
 class Question(BaseModel):
@@ -79,12 +79,11 @@ def read_models(path, model):
     Raises ValueError with file, line and reason; for a question that stands twice, and for a file without one.
     """
     rows = {}
-    for place, row in read_lines(
-        path, lambda row: [f"{name_field(at)} {said}".strip() for at, said in find_faults(row, model)]
-    ):
-        if row["question_id"] in rows:
-            raise ValueError(f"{place}: question_id {row['question_id']!r} is there already")
-        rows[row["question_id"]] = model(**row)
+    for place, row in read_lines(path):
+        made = model(**check_object(place, row, model))
+        if made.question_id in rows:
+            raise ValueError(f"{place}: question_id {made.question_id!r} is there already")
+        rows[made.question_id] = made
     if not rows:
         raise ValueError(f"{path.name} holds no question")
     return rows
@@ -106,22 +105,25 @@ def load_cases(questions, tasks, answers, path=ROOT / "data/spdg/cases.jsonl"):
     events = tasks.set_index("event_id", drop=False)
     cases = {}
     for name, case in read_models(path, Case).items():
-        answer = case.answer or truths.get(case.event_id)
-        places = None
         if name not in known or not case.task and case.event_id not in events.index:
             raise ValueError(f"{path.name}, {name}: no such question, or no task {case.event_id!r}")
+        answer = case.answer or truths.get(case.event_id)
+        addresses = [case.address] if case.address else []
+        places = None
         if case.task:
             takes = [capability for capability, environment in FORMS.values() if environment == case.tool]
             event = {"event_id": name, "prompt": case.task, "as_of": case.as_of, "capabilities": dump_json(takes)}
-            places = [path.parent / file for file in case.files] + [case.address] * bool(case.address)
-            lost = [file for file in case.files if not (path.parent / file).exists()]
-            if answer is None or lost:
-                raise ValueError(f"{path.name}, {name}: {f'no file {lost[0]}' if lost else 'no answer'}")
+            if lost := [file for file in case.files if not (path.parent / file).exists()]:
+                raise ValueError(f"{path.name}, {name}: no file {lost[0]}")
+            if answer is None:
+                raise ValueError(f"{path.name}, {name}: no answer")
+            places = [*(path.parent / file for file in case.files), *addresses]
         else:
             event = events.loc[case.event_id].to_dict()
-            event |= {"attachments": dump_json([case.address])} if case.address else {}
-        facts = {"event": event, "steps": case.steps, "planted": case.planted or ""}
-        cases[name] = facts | {"answer": answer, "places": places}
+            if addresses:
+                event["attachments"] = dump_json(addresses)
+        about = {"steps": case.steps, "planted": case.planted or "", "answer": answer, "places": places}
+        cases[name] = {"event": event} | about
     return cases
 
 
@@ -153,12 +155,11 @@ def rate_complexity(steps):
 
 
 def rate_level(steps):
-    """Return a task's level, 1 to 3, by its steps and tools (LEVELS).
+    """Return a task's level, 1 to 3, by its steps and tools (LEVEL_STEPS).
 
     >>> rate_level([Step(ability="read", environment="document"), Step(ability="calculate", environment="document")])
     1
     """
-    n_steps = len(steps)
-    n_tools = count_tools(steps)
-    fits = (n_steps <= most and (tools is None or n_tools <= tools) for most, tools in LEVELS)
-    return next((level for level, is_fit in enumerate(fits, 1) if is_fit), len(LEVELS) + 1)
+    if len(steps) <= LEVEL_STEPS[0] and count_tools(steps) <= 1:
+        return 1
+    return 2 if len(steps) <= LEVEL_STEPS[1] else 3

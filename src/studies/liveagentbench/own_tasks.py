@@ -17,7 +17,7 @@ from daybefore.web.guest import check_outside
 from daybefore.web.open_web import OpenWeb
 from daybefore.web.pages import GatewayError
 from daybefore.web.providers import tell
-from helpers.faults import find_faults, name_field, read_lines
+from helpers.faults import check_object, read_lines
 from helpers.files import dump_json
 from helpers.tables import Text
 from studies.liveagentbench.asks import write_truth
@@ -53,11 +53,6 @@ def is_address(name: str) -> bool:
     return name.startswith(("http://", "https://"))
 
 
-def find_misfits(row: dict) -> list[str]:
-    """Return what is wrong with a line of a task file, as sentences."""
-    return [f"{name_field(place)} {said}".strip() for place, said in find_faults(row, Task)]
-
-
 def read_tasks(path: str | Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return (events, answers) of a task file: tables with the columns that the task set's have.
 
@@ -67,20 +62,20 @@ def read_tasks(path: str | Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     path = Path(path)
     events = []
     answers = []
-    for number, (place, row) in enumerate(read_lines(path, find_misfits), 1):
-        task = Task(**row)
+    for number, (place, row) in enumerate(read_lines(path), 1):
+        task = Task(**check_object(place, row, Task))
         key = task.task_id or f"task_{number}"
         if key in [event["event_id"] for event in events]:
             raise ValueError(f"{place}: task_id {key!r} is there already")
-        names = [Path(name).name for name in task.attachments if not is_address(name)]
-        if lost := [name for name in task.attachments if not is_address(name) and not (path.parent / name).is_file()]:
+        files = [Path(name) for name in task.attachments if not is_address(name)]
+        if lost := [file for file in files if not (path.parent / file).is_file()]:
             raise ValueError(f"{place}: attachments: there is no file {lost[0]} beside {path.name}")
-        if len(set(names)) < len(names):
+        if len({file.name for file in files}) < len(files):
             raise ValueError(f"{place}: attachments: two files have the same name; rename one")
         if not any(letter.isalnum() for letter in str(task.answer)):
             raise ValueError(f"{place}: answer: {task.answer!r} holds nothing to match")
-        takes = [CAPABILITY.get(Path(name).suffix[1:].lower(), "text_file") for name in names]
-        takes += ["browser"] if len(names) < len(task.attachments) else []
+        takes = [CAPABILITY.get(file.suffix[1:].lower(), "text_file") for file in files]
+        takes += ["browser"] if len(files) < len(task.attachments) else []
         events.append(
             {
                 "event_id": key,
@@ -109,12 +104,9 @@ def open_places(path: str | Path, attachments: dict) -> Iterator[dict]:
         for number, (key, names) in enumerate(attachments.items()):
             folder = Path(room, str(number))
             folder.mkdir()
-            places[key] = []
-            for name in names:
-                if is_address(name):
-                    places[key].append(name)
-                else:
-                    places[key].append(Path(shutil.copy(Path(path).parent / name, folder)))
+            places[key] = [
+                name if is_address(name) else Path(shutil.copy(Path(path).parent / name, folder)) for name in names
+            ]
         yield places
 
 

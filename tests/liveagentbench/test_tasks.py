@@ -14,21 +14,19 @@ from builders import needs_sandbox
 from lxml import html
 from taskset import (
     SEED,
-    WRITERS,
     build_files,
     build_taskset,
     collect_rows,
     compute_answer,
     list_parts,
     read_shown,
-    share_rows,
 )
 
 from daybefore.models.judges import Verdict, build_consult
 from daybefore.web.pages import GatewayError, Page
 from daybefore.web.session import Web
 from helpers.figures import use_style
-from helpers.files import ROOT, parse_json
+from helpers.files import ROOT
 from studies.liveagentbench import runs as running
 from studies.liveagentbench import scores as study
 from studies.liveagentbench.asks import list_truths
@@ -157,18 +155,6 @@ def test_the_committed_set_is_what_its_rows_and_tasks_make_whatever_style_is_set
                 assert extract_text([old]) == extract_text([own]), old.name
 
 
-@pytest.mark.parametrize("name", ["groceries_4", "fuel_2", "state_polls_2"])
-def test_a_file_says_what_its_rows_say(name, made, sources, shown):
-    event = made[0].set_index("event_id").loc[name]
-    spec = parse_json(event["variables"])
-    parts = list_parts(spec | {"task_id": name}, event["source_id"])
-    rows = share_rows(spec, parts, shown)[0]
-    read = read_table(WRITERS[parts[0][1]](sources[parts[0][0]], rows), parts[0][1])
-    said = read["text"].str.replace(",", "").astype(float)
-    assert said.tolist() == pytest.approx(rows.iloc[:, 2:].to_numpy().ravel())
-    assert set(read["entity"]) == set(rows["entity"])
-
-
 def test_every_source_is_two_menus_away(sources):
     menus = Portal(sources).menus
     links = {link for page in menus for link in html.fromstring(menus[page]).xpath("//a/@href")}
@@ -212,28 +198,18 @@ def test_an_unreadable_file_is_a_task_that_did_not_execute(tmp_path, form):
     assert status == "failed" and f"the {form} cannot be read" in reason
     with pytest.raises(Unread):
         extract_text([path])
-
-
-def test_a_sheet_of_one_column_holds_no_values():
     with pytest.raises(Unread, match="the csv cannot be read"):
-        read_table(b"Name\nOhio\nIowa\n", "csv")
+        read_table(b"Name\nOhio\nIowa\n", "csv")  # a sheet of one column holds no values
 
 
-HOSTILE = {
-    "attributes": f"<p class='menu' {' '.join(f'a{n}' for n in range(9000))}>",
-    "deep": "<table class='menu'><tr><td>" * 90,
-    "large": "<p class='menu'>" + "x " * 1_200_000,
-}
-
-
-@pytest.mark.parametrize("name", [*HOSTILE, "empty"])
-def test_a_hostile_page_is_a_task_that_did_not_execute(name):
+@pytest.mark.parametrize("text", ["<table class='menu'><tr><td>" * 90, ""])
+def test_a_page_beyond_the_limits_is_a_task_that_did_not_execute(text):
     event = {"capabilities": '["browser"]', "prompt": "What?", "as_of": AS_OF}
-    page = Page("p1", PORTAL, AS_OF, "text/html", HOSTILE.get(name, ""))
+    page = Page("p1", PORTAL, AS_OF, "text/html", text)
     status, _, reason = solve_task(event, [PORTAL], lambda address, as_of: page)
     assert status == "failed" and "the menu cannot be read" in reason
     with pytest.raises(Unread, match="the html cannot be read"):
-        read_table(page.text.encode(), "html")
+        read_table(text.encode(), "html")
 
 
 TABLE = [["Date", "State", "Lead", "Share"], ["2016-10-05", "Ohio", "1.5", "40"], ["2016-10-06", "Ohio", "-2.5", "41"]]

@@ -5,7 +5,8 @@ import math
 import pandas as pd
 
 from helpers.means import measure_share, summarize_clustered
-from helpers.paired import compute_mde, judge_family
+from helpers.paired import compare_pairs, judge_family
+from studies.proof_of_time.instances import UNSCORED
 
 DESCRIBED = ["id", "family", "task", "source", "cutoff", "target", "n_choices"]
 
@@ -13,11 +14,10 @@ DESCRIBED = ["id", "family", "task", "source", "cutoff", "target", "n_choices"]
 def describe_instances(instances):
     """Return instances as a table of DESCRIBED; the task of a variant is the variant."""
     rows = []
-    for instance in instances:
-        kind = instance.variant if instance.variant in ("pairwise", "next_year") else instance.task
-        target = "".join(instance.target) if instance.target is not None else None
-        rows.append((instance.id, instance.family, kind, instance.metadata["source"], instance.cutoff, target))
-        rows[-1] += (len(instance.choices),)
+    for one in instances:
+        kind = one.variant if one.variant in UNSCORED else one.task
+        target = None if one.target is None else "".join(one.target)
+        rows.append((one.id, one.family, kind, one.metadata["source"], one.cutoff, target, len(one.choices)))
     return pd.DataFrame(rows, columns=DESCRIBED)
 
 
@@ -54,17 +54,21 @@ def tabulate_chance(described, by=()):
     return parts.agg(mean=("chance", "mean"), n=("id", "size"), n_clusters=("source", "nunique")).reset_index()
 
 
+def measure_accuracy(part):
+    """Return a solver's accuracy on some instances: mean, low, high clustered by source (blank below ten sources), n,
+    n_clusters; low_by_event, high_by_event (Wilson)."""
+    part = part.reset_index(drop=True)
+    row = summarize_clustered(part[["is_right"]], part["source"], ends=(0, 1)).iloc[0]
+    plain = measure_share(part["is_right"])
+    row = row[["mean", "low", "high", "n", "n_clusters"]].to_dict()
+    return row | {"low_by_event": plain["low"], "high_by_event": plain["high"]}
+
+
 def tabulate_accuracy(scored, by=("task", "solver")):
-    """Return accuracy by some columns: mean, low, high clustered by source (blank below ten sources), n, n_clusters;
-    low_by_event, high_by_event (Wilson)."""
-    rows = []
-    for names, part in scored.groupby(list(by), sort=False):
-        part = part.reset_index(drop=True)
-        row = summarize_clustered(part[["is_right"]].astype(float), part["source"], ends=(0, 1)).iloc[0]
-        ends = {f"{end}_by_event": measure_share(part["is_right"])[end] for end in ("low", "high")}
-        rows.append(dict(zip(by, names, strict=True)) | row.to_dict() | ends)
-    columns = [*by, "mean", "low", "high", "n", "n_clusters", "low_by_event", "high_by_event"]
-    return pd.DataFrame(rows, columns=columns).astype({"n": int, "n_clusters": int})
+    """Return `measure_accuracy` by some columns, a row a group in the order in which they come."""
+    groups = scored.groupby(list(by), sort=False)
+    rows = [dict(zip(by, names, strict=True)) | measure_accuracy(part) for names, part in groups]
+    return pd.DataFrame(rows).astype({"n": int, "n_clusters": int})
 
 
 def tabulate_parts(scored: pd.DataFrame, tasks: dict) -> pd.DataFrame:
@@ -80,27 +84,23 @@ def tabulate_parts(scored: pd.DataFrame, tasks: dict) -> pd.DataFrame:
     ['+0.250', '+0.250', '+0.250']
     """
     own = scored.assign(chance=list_chances(scored))
-    own["above"] = own["is_right"].astype(float) - own["chance"]
-    kinds = {"all": own}
-    kinds |= {family: part for family, part in own.groupby("family", sort=False)}
-    parts = {(family, "all"): part for family, part in kinds.items()}
-    for kind, part in own.groupby("task", sort=False):
-        parts[part["family"].iloc[0], tasks.get(kind, (None, kind))[1]] = part
-    order = ["all", *dict.fromkeys(family for family, _ in tasks.values())]
+    own["above"] = own["is_right"] - own["chance"]
+    names = {kind: name for kind, (_, name) in tasks.items()}
+    named = own.assign(task=own["task"].map(lambda kind: names.get(kind, kind)))
+    parts = pd.concat([own.assign(family="all", task="all"), own.assign(task="all"), named])
     rows = []
-    for family, task in sorted(parts, key=lambda key: (order.index(key[0]), key[1] != "all")):
-        part = parts[family, task]
-        table = tabulate_accuracy(part, by=("solver",))
-        for row in table.to_dict("records"):
-            mine = part[part["solver"] == row["solver"]].reset_index(drop=True)
-            above = summarize_clustered(mine[["above"]], mine["source"]).iloc[0]
-            told = f"{above['mean']:+.3f}"
-            if math.isfinite(above["low"]):
-                told += f" ({above['low']:.3f} to {above['high']:.3f})"
-            about = {"family": family, "task": task, "chance": mine["chance"].mean(), "above_chance": told}
-            rows.append(row | about)
-    columns = ["family", "task", *table.columns, "chance", "above_chance"]
-    return pd.DataFrame(rows)[columns]
+    for (family, task, solver), part in parts.groupby(["family", "task", "solver"], sort=False):
+        row = {"family": family, "task": task, "solver": solver} | measure_accuracy(part)
+        mine = part.reset_index(drop=True)
+        above = summarize_clustered(mine[["above"]], mine["source"]).iloc[0]
+        told = f"{above['mean']:+.3f}"
+        if math.isfinite(above["low"]):
+            told += f" ({above['low']:.3f} to {above['high']:.3f})"
+        rows.append(row | {"chance": part["chance"].mean(), "above_chance": told})
+    families = ["all", *dict.fromkeys(family for family, _ in tasks.values())]
+    table = pd.DataFrame(rows).astype({"n": int, "n_clusters": int})
+    order = {name: at for at, name in enumerate(dict.fromkeys([*families, *parts["task"]]))}
+    return table.sort_values(["family", "task"], key=lambda names: names.map(order), kind="stable", ignore_index=True)
 
 
 def compare_with_floor(scored):
@@ -113,9 +113,8 @@ def compare_with_floor(scored):
     about = scored.drop_duplicates("id").set_index("id").reindex(wide.index)
     rows = []
     for task, ids in about.groupby("task", sort=False).groups.items():
-        part = wide.loc[ids].drop(columns="majority").dropna(axis=1, how="all")
-        above = summarize_clustered(part.sub(wide.loc[ids, "majority"], axis=0), about.loc[ids, "source"])
-        rows.append(above.rename_axis("solver").reset_index().assign(task=task))
-    table = pd.concat(rows, ignore_index=True).rename(columns={"mean": "difference"})
-    table = judge_family(table.assign(mde=compute_mde(table["se"], table["n_clusters"])))
+        part = wide.loc[ids].dropna(axis=1, how="all")
+        pairs = [(solver, ["majority"]) for solver in part.columns.drop("majority")]
+        rows.append(compare_pairs(part, about["source"], pairs).assign(task=task))
+    table = judge_family(pd.concat(rows, ignore_index=True).rename(columns={"agent_a": "solver"}))
     return table.assign(p=table["p_holm"])["task solver difference low high n n_clusters mde p verdict".split()]

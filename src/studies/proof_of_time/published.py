@@ -4,6 +4,7 @@ It prints shares without intervals. Two limits, or two prompts, answer the same 
 is not printed: intervals of their difference are the widest that the two shares allow.
 """
 
+import itertools
 import math
 import re
 
@@ -39,22 +40,26 @@ def load_table(name):
     return known.merge(table, on="key")
 
 
-def size_tasks():
-    """Return the number of each task's instances (Table 6)."""
-    return papers.load_published(KEY, "table6_task_counts").set_index("task")["n_samples"]
+def load_tasks():
+    """Return Table 6 with `guess`, the share a blind guess gets right: blank for two tasks whose options are not
+    counted.
 
-
-def cell_sample_sizes(table, tasks):
-    """Return the instances that a model (`key`) was asked of a task: Table 6's, of the awards after the cutoff fewer
-    for the models that the authors' public report leaves fewer."""
-    fewer = table["key"].map(get_constant(KEY, "award_post_sizes"))
-    return fewer.where(tasks == "Award (Post-cutoff)").fillna(tasks.map(size_tasks())).astype(int)
-
-
-def bound_shares(rows):
-    """Return rows of share and n with the share's 95% interval (Wilson): low, high."""
-    low, high = proportion_confint(rows["share"] * rows["n"], rows["n"], method="wilson")
-    return rows.assign(low=low, high=high)
+    >>> load_tasks().set_index("task")["guess"].round(3)[["Citation Rank", "SOTA Bucket"]].tolist()
+    [0.042, 0.2]
+    """
+    n_candidates = get_constant(KEY, "n_candidates")
+    n_tiers = len(get_constant(KEY, "award_tiers"))
+    n_options = {
+        "Citation MCQ": n_candidates,
+        "Citation Rank": math.factorial(n_candidates),
+        "Citation Bucket": len(get_constant(KEY, "citation_buckets")),
+        "Award (Pre-cutoff)": n_tiers,
+        "Award (Post-cutoff)": n_tiers,
+        "Prof. Article": n_candidates + 1,
+        "SOTA Bucket": len(get_constant(KEY, "sota_buckets")) - 1,
+    }
+    tasks = papers.load_published(KEY, "table6_task_counts")
+    return tasks.assign(guess=1 / tasks["task"].map(n_options))
 
 
 def count_tasks(*, with_pre=False):
@@ -63,31 +68,8 @@ def count_tasks(*, with_pre=False):
     >>> count_tasks(), count_tasks(with_pre=True)
     (925, 1122)
     """
-    tasks = papers.load_published(KEY, "table6_task_counts")
+    tasks = load_tasks()
     return int(tasks.loc[with_pre | (tasks["temporal_status"] == "Post-cutoff"), "n_samples"].sum())
-
-
-def guess_tasks():
-    """Return Table 6 with the share a blind guess gets right; 0 for the two tasks whose options are not counted.
-
-    >>> guess_tasks().set_index("task")["guess"].round(3)[["Citation Rank", "SOTA Bucket"]].tolist()
-    [0.042, 0.2]
-    """
-    four = get_constant(KEY, "n_candidates")
-    tiers = len(get_constant(KEY, "award_tiers"))
-    chances = {
-        "Citation MCQ": 1 / four,
-        "Citation Rank": 1 / math.factorial(four),
-        "Citation Bucket": 1 / len(get_constant(KEY, "citation_buckets")),
-        "Award (Pre-cutoff)": 1 / tiers,
-        "Award (Post-cutoff)": 1 / tiers,
-        "Prof. Field": 0.0,
-        "Prof. Article": 1 / (four + 1),
-        "Field Focus": 0.0,
-        "SOTA Bucket": 1 / (len(get_constant(KEY, "sota_buckets")) - 1),
-    }
-    tasks = papers.load_published(KEY, "table6_task_counts")
-    return tasks.assign(guess=tasks["task"].map(chances))
 
 
 def guess_all():
@@ -96,9 +78,22 @@ def guess_all():
     >>> round(guess_all(), 3)
     0.176
     """
-    tasks = guess_tasks()
-    tasks = tasks[tasks["temporal_status"] == "Post-cutoff"]
+    tasks = load_tasks().query("temporal_status == 'Post-cutoff'")
     return float((tasks["guess"] * tasks["n_samples"]).sum() / tasks["n_samples"].sum())
+
+
+def cell_sample_sizes(table, tasks):
+    """Return the instances that a model (`key`) was asked of a task: Table 6's, of the awards after the cutoff fewer
+    for the models that the authors' public report leaves fewer."""
+    fewer = table["key"].map(get_constant(KEY, "award_post_sizes"))
+    sizes = load_tasks().set_index("task")["n_samples"]
+    return fewer.where(tasks == "Award (Post-cutoff)").fillna(tasks.map(sizes)).astype(int)
+
+
+def bound_shares(rows):
+    """Return rows of share and n with the share's 95% interval (Wilson): low, high."""
+    low, high = proportion_confint(rows["share"] * rows["n"], rows["n"], method="wilson")
+    return rows.assign(low=low, high=high)
 
 
 def melt_limits(name, prefix, value):
@@ -159,10 +154,9 @@ def measure_periods():
     rows = table[["provider", "model"]].copy()
     for period in ("pre", "post"):
         n = cell_sample_sizes(table, pd.Series(f"Award ({period.capitalize()}-cutoff)", table.index))
-        hits = (table[f"{period}_cutoff_acc_pct"] / 100 * n).round()
-        low, high = proportion_confint(hits, n, method="wilson")
-        cells = {"n": n, "hits": hits.astype(int), "share": hits / n, "low": low, "high": high}
-        rows = rows.assign(**{f"{period}_{name}": cell for name, cell in cells.items()})
+        hits = (table[f"{period}_cutoff_acc_pct"] / 100 * n).round().astype(int)
+        cells = bound_shares(pd.DataFrame({"n": n, "hits": hits, "share": hits / n}))
+        rows = rows.join(cells.add_prefix(f"{period}_"))
     cells = rows[["post_hits", "post_n", "pre_hits", "pre_n"]].to_numpy()
     low, high = np.transpose([confint_proportions_2indep(*row, method="newcomb") for row in cells])
     p = [stats.fisher_exact([[a, n - a], [b, m - b]]).pvalue for a, n, b, m in cells]
@@ -223,9 +217,8 @@ def measure_tasks():
     """
     told = papers.load_published(KEY, "code_task_means").set_index("task")["mean_at_50_pct"] / 100
     cells = list_cells().groupby("task")["share"].mean()
-    rows = guess_tasks().rename(columns={"n_samples": "n"})
+    rows = load_tasks().rename(columns={"n_samples": "n"})
     rows = bound_shares(rows.assign(share=rows["task"].map(told).fillna(rows["task"].map(cells))))
-    rows["guess"] = rows["guess"].where(rows["guess"] > 0)
     return rows[["task", "n", "share", "low", "high", "guess"]].sort_values("share", ignore_index=True)
 
 
@@ -256,8 +249,7 @@ def list_categories():
     rows = pd.concat(parts)[["table", "category", "count"]]
     rows["n"] = rows.groupby("table")["count"].transform("sum")
     rows = pd.concat([rows, flags[["category"]].assign(table="table11", count=counts, n=n_right)], ignore_index=True)
-    low, high = proportion_confint(rows["count"], rows["n"], method="wilson")
-    return rows.assign(share=rows["count"] / rows["n"], low=low, high=high)
+    return bound_shares(rows.assign(share=rows["count"] / rows["n"]))
 
 
 # --- tokens (7, D) ---------------------------------------------------------------------------------------------------
@@ -269,17 +261,18 @@ def list_tokens():
     `per_question` divides by Table 6's mean questions a task, as the paper does not say which logs are averaged.
     """
     table = melt_limits("table9_tokens", "tokens_at_{}", "n_tokens")
-    return table.assign(per_question=table["n_tokens"] * len(size_tasks()) / count_tasks(with_pre=True))
+    return table.assign(per_question=table["n_tokens"] * len(load_tasks()) / count_tasks(with_pre=True))
 
 
 def measure_growth(tokens):
-    """Return how each model's tokens grow between neighbouring limits: step, growth, least (that of the limit itself),
-    is_faster."""
+    """Return how each model's tokens grow between neighbouring limits: step, growth, is_faster (than the limit)."""
     wide = tokens.pivot(index=["provider", "model"], columns="limit", values="n_tokens")
-    steps = list(zip(wide.columns[:-1], wide.columns[1:], strict=True))
-    rows = [(*who, f"{a} to {b}", row[b] / row[a], b / a) for a, b in steps for who, row in wide.iterrows()]
-    table = pd.DataFrame(rows, columns=["provider", "model", "step", "growth", "least"])
-    return table.assign(is_faster=table["growth"] > table["least"])
+    parts = []
+    for first, last in itertools.pairwise(wide.columns):
+        growth = wide[last] / wide[first]
+        about = {"step": f"{first} to {last}", "growth": growth, "is_faster": growth > last / first}
+        parts.append(pd.DataFrame(about).reset_index())
+    return pd.concat(parts, ignore_index=True)
 
 
 def list_configurations():

@@ -127,9 +127,12 @@ def find_range(value, task):
     >>> find_range(100, "frontier_bucket"), find_range(12, "bucket")
     (4, 1)
     """
-    is_score = task == "frontier_bucket"
-    edges = get_constant("proof_of_time", "sota_buckets" if is_score else "citation_buckets")
-    if value < edges[0] or (is_score and value > edges[-1]):
+    edges = get_constant("proof_of_time", "citation_buckets")
+    last = np.inf
+    if task == "frontier_bucket":
+        edges = get_constant("proof_of_time", "sota_buckets")
+        last = edges[-1]
+    if not edges[0] <= value <= last:
         raise ValueError(f"{value} lies in no bucket of {list(edges)}")
     at = int(np.searchsorted(edges, value, side="right")) - 1
     return min(at, len(list_usual(task)) - 1)

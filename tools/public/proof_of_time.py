@@ -82,17 +82,15 @@ def mark_public(instance):
     return instance._replace(metadata=instance.metadata | {"keeps": "values"})
 
 
-def answer_instances(parts, accepted, counts, results):
-    """Return the solvers' answers: id, and a column each of `pot_rules.SOLVERS`, orders as one text."""
-    rows = rules.answer_citations(parts["cited"], counts) + rules.answer_awards(parts["tiered"], accepted)
-    rows += rules.answer_people(parts["people"], accepted)
+def answer_instances(parts, accepted, results):
+    """Return the solvers' answers on people and boards: id, and a column each of `list_rules.SOLVERS`."""
+    rows = rules.answer_people(parts["people"], accepted)
     names = {one.metadata["source"] for one in parts["boards"]}
     tables = {name: results["futurex"] for name in names if name.startswith("futurex")}
     tables |= {"lmarena": results["arena"], "aider_polyglot": results["aider"]}
     tables |= {name: results[name] for name in ("swe_bench", "forecastbench")}
     rows += rules.answer_frontier(parts["boards"], tables, {"lmarena": lists.win_games})
-    table = pd.DataFrame(rows, columns=["id", "solver", "answer"])
-    table["answer"] = ["".join(answer) if answer else "none" for answer in table["answer"]]
+    table = pd.DataFrame(rows, columns=["id", "solver", "answer"]).fillna({"answer": "none"})
     return table.pivot(index="id", columns="solver", values="answer").reindex(columns=rules.SOLVERS)
 
 
@@ -119,7 +117,7 @@ def build():
     accepted, counts, results = read_lists()
     with tempfile.TemporaryDirectory() as folder:
         parts = build_instances(accepted, counts, results, folder)
-        answers = answer_instances(parts, accepted, counts, results)
+        answers = answer_instances(parts, accepted, results)
         instances = sum(parts.values(), [])
         asked = replay_asked(instances, folder)
     table = describe_instances(instances).assign(variant=[one.variant for one in instances])

@@ -115,6 +115,7 @@ def compare_with_floor(scored):
     for task, ids in about.groupby("task", sort=False).groups.items():
         part = wide.loc[ids].dropna(axis=1, how="all")
         pairs = [(solver, ["majority"]) for solver in part.columns.drop("majority")]
-        rows.append(compare_pairs(part, about["source"], pairs).assign(task=task))
+        if pairs:
+            rows.append(compare_pairs(part, about["source"], pairs).assign(task=task))
     table = judge_family(pd.concat(rows, ignore_index=True).rename(columns={"agent_a": "solver"}))
     return table.assign(p=table["p_holm"])["task solver difference low high n n_clusters mde p verdict".split()]

@@ -1,9 +1,9 @@
 """Statistical solvers of instances from public lists: they have no model and learn nothing.
 
-"last value" takes what was last: what a paper's authors had earned, a person's usual field, a board's best so far;
-"trend" the line through a board's best by date; "nearest history" what is most alike: earlier papers by their words
-(tf-idf), a person's own papers for their next, a board's last results for the next one. A solver has no answer where a
-task gives it nothing to read. Each function returns rows (id, solver, answer).
+"last value" takes what was last: a person's usual field, a board's best so far; "trend" the line through a board's best
+by date; "nearest history" what is most alike: earlier papers by their words (tf-idf), a person's own papers for their
+next, a board's last results for the next one. Citations and awards are of one or two venue-years, too few sources for
+an interval, and are not tried. Each function returns rows (id, solver, answer).
 """
 
 from collections import Counter, defaultdict
@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 from sklearn.feature_extraction.text import TfidfVectorizer
 
-from helpers.papers import get_constant
 from studies.proof_of_time.builders import find_field, find_range
 
 T0 = "2024-01-01"
@@ -27,12 +26,9 @@ N_LAST = 10
 
 def answer_figures(instance, figures):
     """Return the answer to an instance's question that forecasts of its items (letter -> value) lead to."""
-    if instance.task == "full_order":
-        return sorted(figures, key=figures.get, reverse=True)
     if "" not in figures:
         return max(figures, key=figures.get)
-    top = 100 if instance.task == "frontier_bucket" else None
-    return chr(65 + find_range(np.clip(figures[""], 0, top), instance.task))
+    return chr(65 + find_range(np.clip(figures[""], 0, 100), instance.task))
 
 
 def fit_words(texts):
@@ -43,73 +39,10 @@ def fit_words(texts):
     return vectorizer, vectorizer.fit_transform(texts)
 
 
-def average_by_author(papers, value):
-    """Return {author: mean of a column over the author's papers}."""
-    return papers.explode("authors").groupby("authors")[value].mean().to_dict()
-
-
-def forecast_by_authors(authors, means, usual):
-    """Return the highest mean among a paper's authors, the usual value where none has one.
-
-    >>> forecast_by_authors(["a", "b"], {"b": 3.0}, 1.0), forecast_by_authors(["a"], {}, 1.0)
-    (3.0, 1.0)
-    """
-    return max([means[name] for name in authors if name in means], default=usual)
-
-
 def find_nearest(vectorizer, matrix, texts, n=N_NEAREST):
     """Return for each text the positions of the `n` nearest rows of a matrix (cosine)."""
     likes = (vectorizer.transform(texts) @ matrix.T).toarray()
     return np.argsort(-likes, axis=1, kind="stable")[:, :n]
-
-
-def answer_citations(instances, counts):
-    """Return answers about citations; `counts` has item, authors (lists), citations and published_at of all papers.
-
-    Means are of logarithms: counts are skewed. Only papers before the cutoff are read for their counts.
-    """
-    before = counts[counts["published_at"] < T0].assign(log=lambda table: np.log1p(table["citations"]))
-    means = average_by_author(before, "log")
-    usual = before["log"].mean()
-    authors = dict(zip(counts["item"], counts["authors"], strict=True))
-    names = sorted({item for one in instances for item in one.metadata["items"].values()})
-    nearest = find_nearest(*fit_words(before["item"]), names)
-    logs = before["log"].to_numpy()
-    likely = {name: logs[at].mean() for name, at in zip(names, nearest, strict=True)}
-    rows = []
-    for one in instances:
-        items = one.metadata["items"]
-        by_authors = {k: np.expm1(forecast_by_authors(authors[name], means, usual)) for k, name in items.items()}
-        by_words = {letter: np.expm1(likely[name]) for letter, name in items.items()}
-        rows += [(one.id, "last value", answer_figures(one, by_authors))]
-        rows += [(one.id, "nearest history", answer_figures(one, by_words))]
-    return rows
-
-
-def answer_awards(instances, papers):
-    """Return answers about tiers: the authors' best tier before; the tier that is most over-represented among the like.
-
-    Papers that are asked about are read for nothing but their text and authors.
-    """
-    tiers = list(get_constant("proof_of_time", "award_tiers"))
-    asked = {one.metadata["items"][""] for one in instances}
-    is_before = (papers["published_at"] < T0) & papers["tier"].notna() & ~papers["item"].isin(asked)
-    before = papers[is_before].assign(rank=lambda table: table["tier"].map(tiers.index))
-    best = before.explode("authors").groupby("authors")["rank"].max().to_dict()
-    usual = tiers.index(before["tier"].mode()[0])
-    ranks = before["rank"].to_numpy()
-    shares = before["rank"].value_counts(normalize=True)
-    about = papers.set_index("item")
-    nearest = find_nearest(
-        *fit_words(before["text"]), [about.at[one.metadata["items"][""], "text"] for one in instances]
-    )
-    rows = []
-    for one, at in zip(instances, nearest, strict=True):
-        names = about.at[one.metadata["items"][""], "authors"]
-        rows.append((one.id, "last value", chr(65 + int(forecast_by_authors(names, best, usual)))))
-        over = {rank: (ranks[at] == rank).mean() / share for rank, share in shares.items()}
-        rows.append((one.id, "nearest history", chr(65 + max(over, key=over.get))))
-    return rows
 
 
 def answer_people(instances, papers):

@@ -1,3 +1,4 @@
+import re
 from io import BytesIO
 
 import matplotlib.pyplot as plt
@@ -86,3 +87,15 @@ def test_thin_series_in_like_colours_stay_apart_in_the_image(room):
         found = np.array([colour for _, colour in picture.convert("RGB").getcolors()])
     for colour in thin:
         assert (np.abs(found - np.round(np.array(colour) * 255)).max(axis=1) <= 1).any()
+
+
+def test_a_legend_outside_stays_above_the_line(room):
+    figures.use_style()
+    fig, ax = plt.subplots(figsize=(5, 3))
+    ax.plot([1, 2], label="a series")
+    fig.legend(loc="outside lower left")
+    figures.save_figure(fig, "a_fig3", SHOWN, **FACTS)
+    svg = (room / "a_fig3.svg").read_text(encoding="utf-8")
+    heights = {text: float(y) for y, text in re.findall(r' y="([\d.]+)"[^>]*>([^<]+)</text>', svg)}
+    (line,) = (y for text, y in heights.items() if text.startswith("n = 800"))
+    assert max(y for text, y in heights.items() if text in ("1", "2", "1.0")) < heights["a series"] < line - 8

@@ -185,7 +185,9 @@ def draw_caption(fig: Figure, text: str) -> None:
     if engine := fig.get_layout_engine():
         engine.execute(fig)
     with mpl.rc_context({"figure.constrained_layout.use": False}):
-        fig.set_layout_engine(None)
+        fig.set_layout_engine("none" if fig.legends else None)
+    for legend in fig.legends:  # fixed, else it moves with the edge of what is saved, onto this line
+        legend.set_bbox_to_anchor((0, 0, 1, 1), fig.transFigure)
     drawn = fig.get_tightbbox()
     width, height = fig.get_size_inches()
     fig.text(drawn.x0 / width, (drawn.y0 - 0.08) / height, text, ha="left", va="top", fontsize=8, color="0.35")

@@ -96,6 +96,9 @@ def draw_counts(verdicts, reasons):
         for name, bars in zip(table, ax.containers, strict=True):
             labels = [str(n) if n > least else "" for n in table[name]]
             ax.bar_label(bars, labels, label_type="center", fontsize=9, color=pick_ink(colours[name]))
+            for bar, n in zip(bars, table[name], strict=True):
+                if 0 < n <= least:  # too narrow to hold its number
+                    ax.text(bar.get_x() + n / 2, bar.get_y() + bar.get_height(), n, ha="center", fontsize=7)
         held = [f"holds: {name}" if name in BASES else name for name in table]
         ax.legend(held, loc="upper left", bbox_to_anchor=(0, -0.16), ncols=3, fontsize=8)
         ax.set(xlabel="claims", ylabel="", title=title)

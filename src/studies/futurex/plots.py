@@ -1,4 +1,4 @@
-"""Drawings that one notebook of FutureX each has: factors, agreement of benchmarks, a funnel, two rings, usage."""
+"""Drawings that one notebook of FutureX each has: factors, agreement, gaps, a funnel, two rings, usage."""
 
 import numpy as np
 import seaborn as sns
@@ -153,4 +153,26 @@ def draw_usage(usage, axes):
         draw_intervals(named, ax, label="label", value=column, colour=shades, digits=1)
         ax.set_xlabel(f"{unit}, mean a question")
     axes[0].invert_yaxis()
+    return axes
+
+
+def draw_growth(drawn, exact, fig, n_events):
+    """Draw the deviation of an average and its growth as predictions go missing, a line an agent (Figures 7, 16).
+
+    `drawn` are rows of `missing.simulate_std` (agent_id, n_pool, percent, std, growth), `exact` the growth
+    by formula (percent -> growth), dashed; `n_events` are averaged. Returns the two Axes.
+    """
+    axes = fig.subplots(1, 2)
+    for place, (agent, part) in enumerate(drawn.groupby("agent_id")):
+        look = {"color": COLOURS[place % len(COLOURS)]}
+        axes[0].plot(part["percent"], part["std"], **look)
+        axes[1].plot(part["percent"], part["growth"], label=f"{agent} ({part['n_pool'].iloc[0]} events)", **look)
+    axes[1].plot(exact.keys(), exact.values(), "--", color="0.3", label="formula, the paper's 1,272 events")
+    axes[0].set(ylabel="standard deviation of the average score", title=f"Figure 7: {n_events} events or all")
+    axes[0].set_ylim(0, None)
+    axes[1].set(ylabel="growth of the standard deviation", title="Figure 16")
+    axes[1].yaxis.set_major_formatter("{x:.0%}")
+    fig.legend(fontsize=8, loc="outside right upper")
+    for ax in axes:
+        ax.set_xlabel("predictions missing at random, %")
     return axes

@@ -31,7 +31,7 @@ def build_avocado(raw: bytes) -> pd.DataFrame:
     region = sales["region"].str.replace(r"(?<=[a-z])(?=[A-Z])", " ", regex=True)
     rows = pd.DataFrame({"occurred_at": sales["date"].astype(str).str[:10], "entity": region})
     rows["price"], rows["volume"] = sales["average_price"].round(2), sales["total_volume"].round().astype(int)
-    return cut_windows(rows, ["A"], warmup="weekly")
+    return cut_windows(rows, warmup="weekly")
 
 
 def read_petroleum(raw: bytes) -> pd.DataFrame:
@@ -47,7 +47,7 @@ def build_petroleum(raw: bytes) -> pd.DataFrame:
     rows = weeks[list(series.values())].set_axis(list(series), axis=1).round(1).reset_index()
     rows.insert(1, "entity", "United States")
     whole = [name for name in series if name != "utilization"]
-    rows = cut_windows(rows, ["A"], warmup="weekly").astype(dict.fromkeys(whole, int))
+    rows = cut_windows(rows, warmup="weekly").astype(dict.fromkeys(whole, int))
     return rows.assign(known_at=rows["occurred_at"].map(HOLIDAY_WEEKS))
 
 
@@ -56,7 +56,7 @@ def build_gasoline(raw: bytes) -> pd.DataFrame:
     weeks = read_petroleum(raw)
     rows = weeks.filter(like="Minnesota Midgrade").set_axis(["price"], axis=1).round(3).reset_index()
     rows.insert(1, "entity", "Minnesota")
-    return cut_windows(rows, ["A"], warmup="weekly")
+    return cut_windows(rows, warmup="weekly")
 
 
 BUILDS = {"avocado": build_avocado, "eia_weekly": build_petroleum, "eia_gasoline": build_gasoline}

@@ -16,14 +16,14 @@ def build_bwi(raw):
     """Return daily extremes (°C) and precipitation (mm) at Baltimore-Washington airport, without the bike counts."""
     table = read_csv(raw, usecols=["date", "tmin", "tmax", "pn"]).drop_duplicates("date").reset_index(drop=True)
     columns = {"tmax": ("tmax", 1), "tmin": ("tmin", 1), "precipitation": ("pn", 1)}
-    return cut_windows(shape_rows(table, table["date"], "Baltimore-Washington airport", columns), ["A"])
+    return cut_windows(shape_rows(table, table["date"], "Baltimore-Washington airport", columns))
 
 
 def build_lincoln(raw):
     """Return daily extremes (°F) at the station Lincoln 11 SW, Nebraska."""
     table = read_csv(raw)
     columns = {"tmax": ("TMAX", 0), "tmin": ("TMIN", 0)}
-    return cut_windows(shape_rows(table, table["DATE"], "Lincoln", columns), ["A"])
+    return cut_windows(shape_rows(table, table["DATE"], "Lincoln", columns))
 
 
 def build_minneapolis(raw):
@@ -31,14 +31,14 @@ def build_minneapolis(raw):
     table = read_csv(raw).drop_duplicates("date_time").reset_index(drop=True)
     table["celsius"] = table["temp"] - 273.15
     columns = {"temperature": ("celsius", 1), "clouds": ("clouds_all", 0)}
-    return cut_windows(shape_rows(table, table["date_time"], "Minneapolis", columns), ["A"])
+    return cut_windows(shape_rows(table, table["date_time"], "Minneapolis", columns))
 
 
 def build_clemson(raw):
     """Return daily extremes at Clemson in whole °F, as the station reads them (the file has tenths of °C put in °F)."""
     table = read_pickle(raw)
     columns = {"tmax": ("tmax", 0), "tmin": ("tmin", 0)}
-    return cut_windows(shape_rows(table, table["date"], "Clemson", columns), ["A"])
+    return cut_windows(shape_rows(table, table["date"], "Clemson", columns))
 
 
 def build_sst_buoy(raw):
@@ -46,14 +46,14 @@ def build_sst_buoy(raw):
     table = read_csv(raw).set_axis(["time", "celsius"], axis=1)
     table = table[table["time"].str.endswith(":00:00Z")].reset_index(drop=True)
     time = pd.to_datetime(table["time"]).dt.tz_localize(None)
-    return cut_windows(shape_rows(table, time, "Buoy B01", {"temperature": ("celsius", 2)}), ["A"])
+    return cut_windows(shape_rows(table, time, "Buoy B01", {"temperature": ("celsius", 2)}))
 
 
 def build_keywest(raw):
     """Return hourly water temperature (°F) at Key West; the file's clock is read as UTC."""
     table = read_pickle(raw)
     time = pd.to_datetime(table["DateTime"], format="%m/%d/%Y %H:%M")
-    return cut_windows(shape_rows(table, time, "Key West", {"temperature": ("WaterTemp", 1)}), ["A"])
+    return cut_windows(shape_rows(table, time, "Key West", {"temperature": ("WaterTemp", 1)}))
 
 
 def read_space_weather(*files):
@@ -94,14 +94,14 @@ def build_earth_rotation(raw):
 def build_i94(raw):
     """Return hourly westbound vehicles on Interstate 94 at station 301; a repeated hour counts once."""
     table = read_csv(raw).drop_duplicates("date_time").reset_index(drop=True)
-    return cut_windows(shape_rows(table, table["date_time"], "I-94", {"volume": ("traffic_volume", 0)}), ["A"])
+    return cut_windows(shape_rows(table, table["date_time"], "I-94", {"volume": ("traffic_volume", 0)}))
 
 
 def build_sf(raw):
     """Return hourly occupancy of a San Francisco Bay Area freeway sensor, in percent."""
     table = read_csv(raw)
     table["percent"] = table["y"] * 100
-    return cut_windows(shape_rows(table, table["ts"], "Bay Area freeway", {"occupancy": ("percent", 2)}), ["A"])
+    return cut_windows(shape_rows(table, table["ts"], "Bay Area freeway", {"occupancy": ("percent", 2)}))
 
 
 def list_hours(rows):
@@ -127,7 +127,7 @@ def build_parking(raw):
     table = table.drop_duplicates(["SystemCodeNumber", "time"], keep="last").reset_index(drop=True)
     table["share"] = 100 * table["Occupancy"] / table["Capacity"]
     columns = {"occupancy": ("Occupancy", 0), "share": ("share", 1)}
-    rows = cut_windows(shape_rows(table, table["time"], table["SystemCodeNumber"], columns), ["A"])
+    rows = cut_windows(shape_rows(table, table["time"], table["SystemCodeNumber"], columns))
     day = rows["occurred_at"].str[:10]
     n_days = day.groupby(rows["entity"]).transform("nunique")
     return rows[n_days >= MINIMUM_SHARE * day.nunique()].reset_index(drop=True)

@@ -6,6 +6,7 @@ import io
 import lzma
 import pickle
 import zipfile
+from collections.abc import Iterable
 
 import pandas as pd
 
@@ -16,8 +17,6 @@ WINDOWS = {
     "weekly": {"A": ("2016-07-18", LAST_A), "C1": ("2026-03-02", "2026-06-23"), "C2": ("2026-07-13", "2026-11-02")},
     "monthly": {"A": ("2015-09-01", LAST_A), "C1": ("2025-04-01", "2026-06-23"), "C2": ("2025-09-01", "2026-11-02")},
 }
-# A window of the registry ("A" or "C") covers these spans of rows.
-SPANS = {"A": ("A",), "C": ("C1", "C2"), "C1": ("C1",), "C2": ("C2",)}
 
 
 def read_pickle(raw: bytes) -> pd.DataFrame:
@@ -70,22 +69,20 @@ def shape_rows(
 
 
 def cut_windows(
-    rows: pd.DataFrame, windows: tuple[str, ...] | list[str], warmup: str = "daily", first: str | None = None
+    rows: pd.DataFrame, windows: Iterable[str] = ("A",), warmup: str = "daily", first: str | None = None
 ) -> pd.DataFrame:
-    """Return the rows whose local date lies in one of `windows` ("A", "C", "C1", "C2"), sorted and tidy.
+    """Return the rows whose local date lies in one of `windows` ("A", "C1", "C2"), sorted and tidy.
 
     `warmup` is the spacing of the source (daily, weekly or monthly) and decides how long before the benchmark days
     the rows begin; `first` (a date) replaces the first day of window A. `occurred_at` may be a date, a moment or text.
 
     >>> rows = pd.DataFrame({"occurred_at": ["2016-09-11", "2016-09-12"], "entity": "x", "n": [1, 2]})
-    >>> cut_windows(rows, ["A"])["n"].tolist()
+    >>> cut_windows(rows)["n"].tolist()
     [2]
     """
-    spans = dict(WINDOWS[warmup])
-    if first:
-        spans["A"] = (first, LAST_A)
+    spans = WINDOWS[warmup] | ({"A": (first, LAST_A)} if first else {})
     day = rows["occurred_at"].astype(str).str[:10]
     kept = pd.Series(False, index=rows.index)
-    for span in [spans[name] for window in windows for name in SPANS[window]]:
-        kept |= day.between(*span)
+    for window in windows:
+        kept |= day.between(*spans[window])
     return rows[kept].sort_values(["occurred_at", "entity"], kind="stable").reset_index(drop=True)

@@ -65,7 +65,7 @@ def count_trailing(dates: pd.Series, entities: pd.Series, kept: list[str], days:
     counts = pd.crosstab(dates, entities).reindex(index=list_calendar(days - 1), columns=kept, fill_value=0)
     trailing = counts.rolling(days).sum().dropna().astype(int)
     rows = trailing.rename_axis(index="occurred_at", columns="entity").stack().rename(variable).reset_index()
-    return cut_windows(rows, ["A"])
+    return cut_windows(rows)
 
 
 def rank_names(names: pd.Series, n: int) -> list[str]:
@@ -83,7 +83,7 @@ def build_wikipedia(raw: bytes) -> pd.DataFrame:
     views = read_csv(raw)
     views = views[views["Page"].isin(WIKIPEDIA_PAGES)]
     rows = pd.DataFrame({"occurred_at": views["date"], "entity": views["Page"].map(WIKIPEDIA_PAGES)})
-    return cut_windows(rows.assign(views=views["value"].astype(int)), ["A"])
+    return cut_windows(rows.assign(views=views["value"].astype(int)))
 
 
 def build_hotel(raw: bytes) -> pd.DataFrame:
@@ -91,7 +91,7 @@ def build_hotel(raw: bytes) -> pd.DataFrame:
     bookings = read_pickle(raw).groupby("arrival_date")["avg_price_per_room"].agg(rate="mean", arrivals="size")
     rows = bookings.round({"rate": 2}).reset_index(names="occurred_at")
     rows.insert(1, "entity", "Algarve resort hotel")
-    return cut_windows(rows, ["A"])
+    return cut_windows(rows)
 
 
 def build_hotel_countries(raw: bytes) -> pd.DataFrame:
@@ -105,7 +105,7 @@ def build_hotel_countries(raw: bytes) -> pd.DataFrame:
 def build_puerto_rico(raw: bytes) -> pd.DataFrame:
     """Return deaths a day in Puerto Rico."""
     rows = read_pickle(raw).rename(columns={"date": "occurred_at"}).assign(entity="Puerto Rico")
-    return cut_windows(rows[["occurred_at", "entity", "deaths"]], ["A"])
+    return cut_windows(rows[["occurred_at", "entity", "deaths"]])
 
 
 def build_taiwan(raw: bytes) -> pd.DataFrame:
@@ -128,7 +128,7 @@ def average_polls(polls: pd.DataFrame) -> pd.DataFrame:
         means["lead"] = means["clinton"] - means["trump"]
         tables.append(means.assign(n_polls=recent.size(), occurred_at=day).reset_index())
     rows = pd.concat(tables).round({"lead": 2})
-    return cut_windows(rows[["occurred_at", "entity", "clinton", "trump", "lead", "n_polls"]], ["A"])
+    return cut_windows(rows[["occurred_at", "entity", "clinton", "trump", "lead", "n_polls"]])
 
 
 def read_polls(raw: bytes) -> pd.DataFrame:
@@ -160,7 +160,7 @@ def build_tweets(raw: bytes) -> pd.DataFrame:
     )
     rows = days.round(1).reset_index()
     rows.insert(1, "entity", "realDonaldTrump")
-    return cut_windows(rows, ["A"])
+    return cut_windows(rows)
 
 
 def read_force(raw: bytes) -> pd.DataFrame:
@@ -189,7 +189,7 @@ def build_force_total(raw: bytes) -> pd.DataFrame:
     days = read_force(raw).groupby("date").agg(reports=("incident", "size"), incidents=("incident", "nunique"))
     rows = days.reindex(list_calendar(), fill_value=0).reset_index(names="occurred_at")
     rows.insert(1, "entity", "Minneapolis")
-    return cut_windows(rows, ["A"])
+    return cut_windows(rows)
 
 
 def build_pet_breeds(raw: bytes) -> pd.DataFrame:

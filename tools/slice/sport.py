@@ -45,7 +45,7 @@ def build_matches(raw: bytes, division: str) -> pd.DataFrame:
     rows = pd.DataFrame({"occurred_at": matches["date"], "entity": matches["home"] + " v " + matches["away"]})
     rows["home_goals"], rows["away_goals"] = matches["home_goals"], matches["away_goals"]
     rows["margin"] = matches["home_goals"] - matches["away_goals"]
-    return cut_windows(rows, ["A"], first=SEASON[0])
+    return cut_windows(rows, first=SEASON[0])
 
 
 def build_standings(raw: bytes, division: str) -> pd.DataFrame:
@@ -62,7 +62,7 @@ def build_standings(raw: bytes, division: str) -> pd.DataFrame:
     rows["goal_difference"] = rows["goals_for"] - rows.pop("goals_against")
     rows["rank_score"] = rows["points"] * 10_000 + rows["goal_difference"] * 100 + rows["goals_for"]
     columns = ["occurred_at", "entity", "points", "wins", "goal_difference", "goals_for", "played", "rank_score"]
-    return cut_windows(rows[columns], ["A"])
+    return cut_windows(rows[columns])
 
 
 def list_side(matches: pd.DataFrame, side: str, other: str) -> pd.DataFrame:
@@ -93,7 +93,7 @@ def build_bakers(raw: bytes) -> pd.DataFrame:
     rows["star_baker"] = results["result"].isin(["STAR BAKER", "WINNER"]).astype(int)
     rows["eliminated"] = (results["result"] == "OUT").astype("Int64").mask(results["episode"] == 10)
     rows["technical"] = results["technical"].astype(int)
-    return cut_windows(rows, ["A"], warmup="weekly")
+    return cut_windows(rows, warmup="weekly")
 
 
 def build_viewers(raw: bytes) -> pd.DataFrame:
@@ -102,7 +102,7 @@ def build_viewers(raw: bytes) -> pd.DataFrame:
         read_pickle(raw).query("series == 7").rename(columns={"uk_airdate": "occurred_at", "viewers_7day": "viewers"})
     )
     rows = ratings.assign(entity="Bake Off")[["occurred_at", "entity", "viewers"]]
-    return cut_windows(rows, ["A"], warmup="weekly")
+    return cut_windows(rows, warmup="weekly")
 
 
 BUILDS = {"gbbo": build_bakers, "gbbo_viewers": build_viewers}

@@ -48,34 +48,34 @@ def build_wti(raw):
     """Return daily Cushing WTI spot prices, US dollars a barrel; a dot in the file is a day without a price."""
     table = read_csv(raw, na_values=["."])
     rows = shape_rows(table, table["Date"], "WTI", {"price": ("DCOILWTICO", 2)})
-    return add_next_weekday(cut_windows(rows, ["A"]), 10, "America/New_York")
+    return add_next_weekday(cut_windows(rows), 10, "America/New_York")
 
 
 def build_brent(raw):
     """Return daily Europe Brent spot prices, US dollars a barrel."""
     table = read_csv(raw)
     rows = shape_rows(table, pd.to_datetime(table["day"], format="mixed"), "Brent", {"price": ("DPB", 2)})
-    return add_next_weekday(cut_windows(rows, ["A"]), 10, "America/New_York")
+    return add_next_weekday(cut_windows(rows), 10, "America/New_York")
 
 
 def build_gbp_index(raw):
     """Return the Bank of England's sterling effective exchange rate index (January 2005 = 100)."""
     table = read_pickle(raw)
     rows = shape_rows(table, table["date"], "Sterling", {"index": ("value", 4)})
-    return add_next_weekday(cut_windows(rows, ["A"]), 10, "Europe/London")
+    return add_next_weekday(cut_windows(rows), 10, "Europe/London")
 
 
 def build_tech_stocks(raw):
     """Return unadjusted daily closes of Apple, Alphabet (GOOG) and Microsoft, US dollars."""
     table = read_pickle(raw).melt("Date", ["AAPL", "GOOG", "MSFT"], "ticker", "close")
     rows = shape_rows(table, table["Date"], table["ticker"], {"close": ("close", 2)})
-    return cut_windows(rows, ["A"])
+    return cut_windows(rows)
 
 
 def build_btc(raw):
     """Return the number of transactions in the Bitcoin block chain by day (UTC)."""
     table = read_csv(raw)
-    return cut_windows(shape_rows(table, table["ts"], "Bitcoin", {"transactions": ("y", 0)}), ["A"])
+    return cut_windows(shape_rows(table, table["ts"], "Bitcoin", {"transactions": ("y", 0)}))
 
 
 def read_cpi(raw):

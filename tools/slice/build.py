@@ -11,7 +11,6 @@ import hashlib
 import subprocess
 import sys
 import tarfile
-import tempfile
 import zipfile
 from pathlib import Path
 
@@ -78,26 +77,22 @@ def find_archive(requirement, folder, digests):
     raise ValueError(f"{paths[0].name} differs from the pinned {requirement}: delete it and run again")
 
 
-def fetch_archives(requirements, folder, digests):
+def fetch_archives(folder, digests):
     """Put the packages that are missing in `folder` there, by pip and npm. Raises RuntimeError saying what to do."""
-    missing = [name for name in requirements if find_archive(name, folder, digests) is None]
-    wheels = [name for name in missing if not name.startswith("npm:")]
     folder.mkdir(parents=True, exist_ok=True)
-    if wheels:
-        with tempfile.TemporaryDirectory() as scratch:
-            lines = Path(scratch) / "wheels.txt"
-            lines.write_text("".join(f"{name} --hash=sha256:{digests[name]}\n" for name in wheels), encoding="utf-8")
-            options = ["--no-deps", "--require-hashes", *PLATFORM, "--dest", str(folder), "-r", str(lines)]
-            run_tool([sys.executable, "-m", "pip", "download", "--quiet", *options], wheels, folder)
-    for name in set(missing) - set(wheels):
+    missing = [name for name in digests if find_archive(name, folder, digests) is None]
+    if wheels := [name for name in missing if name not in TARBALLS]:
+        options = ["--no-deps", "--require-hashes", *PLATFORM, "--dest", str(folder), "-r", str(LOCK)]
+        run_tool([sys.executable, "-m", "pip", "download", "--quiet", *options], wheels)
+    for name in set(missing) & set(TARBALLS):
         package = name.removeprefix("npm:").replace("==", "@")
-        run_tool(["npm", "pack", package, "--silent", "--pack-destination", str(folder)], [name], folder)
+        run_tool(["npm", "pack", package, "--silent", "--pack-destination", str(folder)], [name])
     for name in missing:
         if find_archive(name, folder, digests) is None:
             raise RuntimeError(f"{name} was fetched, but {name_archive(name)} is not in {folder.name}/")
 
 
-def run_tool(command, requirements, folder):
+def run_tool(command, requirements):
     """Run pip or npm. Raises RuntimeError with the tool's last line and the way round it."""
     advice = f"Put {', '.join(map(name_archive, requirements))} into a folder yourself and name it with --wheels."
     try:
@@ -174,7 +169,7 @@ def build_slice(folder, archives=CACHE):
     if lacking := sorted(set(manifest.index) ^ set(PARTS[folder])):
         raise ValueError(f"{folder}/manifest.csv and the recipes differ in {lacking[0]}")
     entries = manifest.to_dict("index")
-    fetch_archives(sorted({name_package(entry) for entry in entries.values()}), archives, digests)
+    fetch_archives(archives, digests)
     for source_id, entry in entries.items():
         rows = build_rows(source_id, entry, PARTS[folder][source_id], archives, digests)
         content = format_rows(rows)

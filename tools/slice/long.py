@@ -9,11 +9,11 @@ import io
 
 import pandas as pd
 
-from slice.nature import read_space_weather
+from slice.nature import read_rotation, read_space_weather
 from slice.recipe import read_csv, read_zip, shape_rows
 from slice.trade import read_cpi
 
-FIRST, LAST = "2020-07-01", "2026-11-02"
+FIRST, LAST = pd.Timestamp("2020-07-01"), pd.Timestamp("2026-11-02")
 CURRENCIES = "USD GBP JPY CHF SEK NOK PLN HUF TRY BRL ZAR INR KRW MXN".split()
 PAGES = {
     "wiki_Germany": "Germany",
@@ -45,11 +45,11 @@ def gather_weeks(days, how, least=4):
     >>> gather_weeks(days, "mean")["x"].to_dict()
     {Timestamp('2024-01-07 00:00:00'): 3.0}
     """
-    days = days.sort_index()
+    days = days[days.index >= FIRST].sort_index()
     weeks = days.resample("W-SUN")
     whole = weeks.count() >= (7 if how == "sum" else least)
     table = weeks.agg(how).where(whole)
-    return table[(table.index <= days.index.max()) & (table.index >= FIRST) & (table.index <= LAST)]
+    return table[table.index <= min(days.index.max(), LAST)]
 
 
 def melt_weeks(table, variable, decimals):
@@ -68,41 +68,36 @@ def name_weeks(table, entity, decimals):
 def build_ecb_weeks(raw):
     """Return the last euro reference rate of each week, units of each currency per euro."""
     table = read_csv(read_zip(raw), na_values=["N/A"], index_col="Date", parse_dates=True)[CURRENCIES]
-    return melt_weeks(gather_weeks(table[table.index >= FIRST], "last", 3), "rate", 4)
+    return melt_weeks(gather_weeks(table, "last", 3), "rate", 4)
 
 
 def build_cpi_months(raw):
     """Return the price indexes (`trade.read_cpi`) of all months since the first row kept."""
     rows = read_cpi(raw)
-    return rows[rows["occurred_at"] >= FIRST].sort_values(["occurred_at", "entity"], ignore_index=True)
+    return rows[rows["occurred_at"] >= str(FIRST.date())].sort_values(["occurred_at", "entity"], ignore_index=True)
 
 
 def build_flux_weeks(*files):
     """Return the mean of each week's observed 10.7 cm solar radio flux, in solar flux units."""
     table = read_space_weather(*files).set_index("date")[["f107"]]
-    return name_weeks(gather_weeks(table[table.index >= FIRST], "mean"), "Sun", {"f107": 1})
+    return name_weeks(gather_weeks(table, "mean"), "Sun", {"f107": 1})
 
 
 def build_geomagnetic_weeks(*files):
     """Return the mean of each week's daily Ap (no unit)."""
     table = read_space_weather(*files).set_index("date")[["ap"]]
-    return name_weeks(gather_weeks(table[table.index >= FIRST], "mean"), "Earth", {"ap": 1})
+    return name_weeks(gather_weeks(table, "mean"), "Earth", {"ap": 1})
 
 
 def build_rotation_weeks(raw):
     """Return the mean of each week's excess length of day (ms), observed days only."""
-    spans = {"mjd": (7, 15), "pole": (16, 17), "clock": (57, 58), "lod": (79, 86)}
-    text = io.StringIO(raw.decode("ascii"))
-    table = pd.read_fwf(text, colspecs=list(spans.values()), names=list(spans), header=None)
-    table = table[(table["pole"] == "I") & (table["clock"] == "I") & table["lod"].notna()]
-    table.index = pd.Timestamp("1858-11-17") + pd.to_timedelta(table["mjd"], unit="D")
-    return name_weeks(gather_weeks(table.loc[table.index >= FIRST, ["lod"]], "mean"), "Earth", {"lod": 3})
+    table = read_rotation(raw).dropna(subset="lod").set_index("date")[["lod"]]
+    return name_weeks(gather_weeks(table, "mean"), "Earth", {"lod": 3})
 
 
 def read_holidays(raw, columns):
-    """Return some columns of AutoTS's daily table since the first row kept."""
-    table = pd.read_csv(io.BytesIO(read_zip(raw)), index_col=0, parse_dates=True, usecols=["datetime", *columns])
-    return table[table.index >= FIRST]
+    """Return some columns of AutoTS's daily table."""
+    return read_csv(read_zip(raw), index_col=0, parse_dates=True, usecols=["datetime", *columns])
 
 
 def build_treasury_weeks(raw):

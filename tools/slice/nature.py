@@ -56,13 +56,18 @@ def build_keywest(raw):
     return cut_windows(shape_rows(table, time, "Key West", {"temperature": ("WaterTemp", 1)}))
 
 
+def read_columns(text, spans):
+    """Return a text of columns of fixed width as a table; `spans` maps a name to its first place and that after it."""
+    return pd.read_fwf(io.StringIO(text), colspecs=list(spans.values()), names=list(spans), header=None)
+
+
 def read_space_weather(*files):
     """Return the observed days of fixed-width space weather files, later files filling what earlier ones lack."""
     spans = {"date": (0, 10), "kp_sum": (43, 46), "ap": (79, 82), "sunspots": (88, 92), "f107": (112, 118)}
     tables = []
     for raw in files:
         observed = raw.decode("ascii").split("BEGIN OBSERVED")[1].split("END OBSERVED")[0].strip("\r\n")
-        tables.append(pd.read_fwf(io.StringIO(observed), colspecs=list(spans.values()), names=list(spans), header=None))
+        tables.append(read_columns(observed, spans))
     table = pd.concat(tables).drop_duplicates("date").reset_index(drop=True)
     return table.assign(date=pd.to_datetime(table["date"], format="%Y %m %d"))
 
@@ -80,15 +85,19 @@ def build_solar_flux(*files):
     return cut_windows(shape_rows(table, table["date"], "Sun", {"f107": ("f107", 1)}), ["A", "C1"])
 
 
+def read_rotation(raw):
+    """Return the observed days of the file of the Earth's rotation: date, x, ut1_utc, lod."""
+    spans = {"mjd": (7, 15), "pole": (16, 17), "x": (18, 27), "clock": (57, 58), "ut1_utc": (58, 68), "lod": (79, 86)}
+    table = read_columns(raw.decode("ascii"), spans)
+    table = table[(table["pole"] == "I") & (table["clock"] == "I")].reset_index(drop=True)
+    return table.assign(date=pd.Timestamp("1858-11-17") + pd.to_timedelta(table["mjd"], unit="D"))
+
+
 def build_earth_rotation(raw):
     """Return polar motion x (arc seconds), UT1-UTC (seconds) and excess length of day (ms), observed days only."""
-    spans = {"mjd": (7, 15), "pole": (16, 17), "x": (18, 27), "clock": (57, 58), "ut1_utc": (58, 68), "lod": (79, 86)}
-    text = io.StringIO(raw.decode("ascii"))
-    table = pd.read_fwf(text, colspecs=list(spans.values()), names=list(spans), header=None)
-    table = table[(table["pole"] == "I") & (table["clock"] == "I")].reset_index(drop=True)
-    date = pd.Timestamp("1858-11-17") + pd.to_timedelta(table["mjd"], unit="D")
+    table = read_rotation(raw)
     columns = {"x": ("x", 6), "ut1_utc": ("ut1_utc", 7), "lod": ("lod", 4)}
-    return cut_windows(shape_rows(table, date, "Earth", columns), ["A", "C1", "C2"])
+    return cut_windows(shape_rows(table, table["date"], "Earth", columns), ["A", "C1", "C2"])
 
 
 def build_i94(raw):

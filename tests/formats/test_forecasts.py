@@ -151,14 +151,6 @@ def out(tmp_path, monkeypatch):
     return tmp_path / "out"
 
 
-def test_a_set_that_was_added_is_found_by_its_name(out, tmp_path, capsys):
-    found = carry_out(["add", str(write(tmp_path / "My bots.csv", WIDE))])
-    assert found["name"] == "my-bots" and found["n_agents"] == 2
-    rows = load_set("my-bots").rows()
-    assert rows["brier"].mean() == pytest.approx(((rows["p_yes"] - rows["outcome"]) ** 2).mean())
-    assert "make figures SET=my-bots" in capsys.readouterr().out
-
-
 def test_nothing_is_written_of_a_wrong_file(out, tmp_path):
     with pytest.raises(SystemExit, match="1.3 is no probability; .*\nNothing was written; mend the file and add it"):
         carry_out(["add", str(write(tmp_path / "mine.csv", WIDE.replace("0.31", "1.3")))])
@@ -180,16 +172,6 @@ def test_a_folder_that_is_a_set_is_looked_at(out, tmp_path, capsys):
     capsys.readouterr()
     found = add.main((str(out / ".cache/sets/mine"),))
     assert found["n_events"] == 8 and "names no licence: it can be used here" in capsys.readouterr().out
-
-
-def test_three_files_make_a_set(out, tmp_path):
-    folder = tmp_path / "three"
-    folder.mkdir()
-    write(folder / "events.csv", "event_id,kind,options,level\ne1,single,A|B|C,1\ne2,number,,3\n")
-    write(folder / "answers.csv", "event_id,value,spread\ne1,B,\ne2,12.5,2\n")
-    write(folder / "predictions.csv", "event_id,agent_id,value\ne1,x,B\ne2,x,13\n")
-    carry_out(["add", str(folder)])
-    assert load_set("three").rows()["correct"].tolist() == [1, 0]
 
 
 def test_a_log_without_an_answer_is_refused(out, tmp_path):
@@ -216,14 +198,15 @@ def invent_forecasts(n=60, seed=7):
     return table.melt(["question_id", "outcome", "domain"], None, "agent", "probability").to_csv(index=False)
 
 
-def test_a_strangers_file_stands_in_the_notebooks_of_real_agents(out, tmp_path):
-    path = write(tmp_path / "stranger.csv", invent_forecasts())
+def test_a_strangers_file_stands_in_the_notebooks_of_real_agents(out, tmp_path, capsys):
+    path = write(tmp_path / "My strangers.csv", invent_forecasts())
     found = carry_out(["add", str(path)])
-    assert (found["n_events"], found["n_agents"]) == (60, 5)
+    assert (found["name"], found["n_events"], found["n_agents"]) == ("my-strangers", 60, 5)
+    assert "make figures SET=my-strangers" in capsys.readouterr().out
     add_room(Path(found["folder"]).parent)
-    one = find_set("stranger")
+    one = find_set("my-strangers")
     listed = {path.stem[:2]: given for path, given in figures.list_notebooks(one).items()}
-    assert {"02", "04", "05"} <= set(listed) and listed["04"]["question_set"] in ("stranger", found["folder"])
+    assert {"02", "04", "05"} <= set(listed) and listed["04"]["question_set"] in ("my-strangers", found["folder"])
     loaded = load_set(found["folder"])
     rows = take_usual(loaded.need("a comparison of forecasters", "brier"))
     assert sorted(rows["forecaster"].unique()) == sorted(NOISE) and len(rows) == 300
@@ -231,7 +214,7 @@ def test_a_strangers_file_stands_in_the_notebooks_of_real_agents(out, tmp_path):
     own = given.assign(brier=(given["outcome"] - given["probability"]) ** 2).groupby("agent")["brier"].mean()
     assert rows.groupby("forecaster")["brier"].mean().to_dict() == pytest.approx(own.to_dict())
     for column in ("search", "price", "level", "source_id", "n_searches"):
-        with pytest.raises(ValueError, match=f"the figure needs {column}; the set stranger has none"):
+        with pytest.raises(ValueError, match=f"the figure needs {column}; the set my-strangers has none"):
             loaded.need("the figure", column)
 
 

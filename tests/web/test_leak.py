@@ -15,7 +15,6 @@ from zoneinfo import ZoneInfo
 
 import pandas as pd
 import pytest
-from lxml import html
 
 from daybefore.web.extract import COLUMNS, extract_page
 from daybefore.web.replay import Replay
@@ -155,23 +154,16 @@ class MarketCheck:
 
     def __init__(self, facts):
         opened, settled = (facts[facts[column].notna()] for column in ("question", "resolution"))
-        self.opened = dict(zip(opened["entity"], opened["moment"], strict=True))
-        self.settled = {row["entity"]: (row["moment"], row["resolution"]) for row in settled.to_dict("records")}
-        self.read = {}
+        self.opened = opened.set_index("entity")["moment"]
+        self.settled = settled.set_index("entity")[["moment", "resolution"]]
 
     def __call__(self, text, clock):
-        lines = re.findall("<article.*?</article>", text, re.S)
-        for line in set(lines) - set(self.read):
-            article = html.fromstring(line)
-            self.read[line] = article.get("id"), [part.text_content() for part in article.cssselect("p.resolution")]
-        shown = dict(map(self.read.get, lines))
         first = clock - timedelta(days=500)  # seasons years apart never stand on one page
-        if set(shown) != {key for key, moment in self.opened.items() if first <= moment <= clock}:
-            yield "the questions shown are not those opened by then"
-        for key, said in shown.items():
-            moment, words = self.settled.get(key, (None, None))
-            if said != ([words] if moment and moment <= clock else []):
-                yield f"{key} shows {said}, but settles as {words!r} at {moment}"
+        known = self.settled.loc[self.settled["moment"] <= clock, "resolution"]
+        asked = self.opened.index[(self.opened >= first) & (self.opened <= clock)]
+        shown = extract_page(SOURCES["market"], text).set_index("market_id")["resolution"]
+        if shown.dropna().to_dict() != known[known.index.isin(asked)].to_dict() or set(shown.index) != set(asked):
+            yield "the questions and resolutions shown are not those known by then"
 
 
 @pytest.mark.parametrize("source_id", REGISTRY)

@@ -104,24 +104,22 @@ def keep_shared(predictions: pd.DataFrame, runs: list[Run]) -> pd.DataFrame:
 def choose_runs(one: QuestionSet, names: list[str]) -> list[Run]:
     """Return the runs that stand in a set's figures when some agents are named (`load_scores`)."""
     recorded = sorted(list_recorded(one.window), key=lambda run: run.category != "baseline")
-    if has_runs(one) and not recorded and not names:
+    if not names and not recorded:
         return [run for run in list_local() if run.window == one.window]
     if has_runs(one):
-        named = [run for run in recorded if {run.run_id, run.agent_id, run.model} & set(names)]
-        known = {name for run in named for name in (run.run_id, run.agent_id, run.model)}
-        others = [name for name in names if name not in known]
-        every = list_local() + recorded if others else recorded
-        return (named or recorded) + [find_run(every, name, one.window)[0] for name in others]
-    always = {run.agent_id for run in recorded if run.category == "baseline"}
-    local = list_local() if names or has_builder(one) else []
-    if has_builder(one) and not names:
-        return [run for run in local if run.window == one.window]
-    own = [find_run(local + recorded, name, one.window)[0] for name in dict.fromkeys(names) if name not in always]
-    if has_builder(one):
-        beside = [run for run in local if run.window == one.window and run.category == "baseline"]
-        return own + [run for run in beside if run.run_id not in {chosen.run_id for chosen in own}]
+        beside = [run for run in recorded if {run.run_id, run.agent_id, run.model} & set(names)] or recorded
+        known = {name for run in beside for name in (run.run_id, run.agent_id, run.model)}
+    elif has_builder(one):
+        beside = [run for run in list_local() if run.window == one.window and run.category == "baseline"]
+        known = set()
+    else:
+        beside = [run for run in recorded if not run.condition]
+        known = {run.agent_id for run in beside if run.category == "baseline"}
+    others = [name for name in dict.fromkeys(names) if name not in known]
+    every = list_local() + recorded if others else []
+    own = [find_run(every, name, one.window)[0] for name in others]
     taken = {run.agent_id for run in own}
-    return [run for run in recorded if not run.condition and run.agent_id not in taken] + own
+    return [run for run in beside if run.agent_id not in taken] + own
 
 
 def fill_marks(scores: pd.DataFrame, predictions: pd.DataFrame, events: pd.DataFrame) -> pd.DataFrame:

@@ -33,8 +33,8 @@ def test_both_metrics_are_read_with_consensus_truth_and_moment(tmp_path):
     [
         ({"end_time": "soon"}, "'soon' is no day such as 2025-07-24"),
         ({"additional values": "plenty"}, "column additional values: 'plenty' is no number"),
-        ({"id": "a2"}, "'a2' stands twice"),
-        ({"prompt": ""}, "column prompt: it is blank"),
+        ({"id": "a2"}, "a2 stands in row 2 already"),
+        ({"prompt": ""}, "column prompt: the cell is blank"),
     ],
 )
 def test_a_row_that_cannot_be_asked_is_refused_by_its_place(changes, sentence, tmp_path):

@@ -15,12 +15,12 @@ import pandas as pd
 from daybefore.formats.futurex import choose_start
 from daybefore.questions.levels import assign_level
 from helpers.calendar import ZONE, stamp_moment
-from helpers.faults import describe_problem, parse_text, raise_all, read_sheet, read_text
+from helpers.faults import check_sheet, describe_problem, parse_text, raise_all, read_sheet, read_text
 from helpers.files import dump_json, hash_text
 from helpers.tables import check_table
 
 NEEDS = ("id", "prompt", "end_time")
-TRUTH, SPREAD, CONSENSUS = "ground_truth", "Std", "additional values"
+AMOUNTS = TRUTH, SPREAD, CONSENSUS = ["ground_truth", "Std", "additional values"]
 SOURCE_ID = "futurex_earnings"
 UNITS = {"eps": "US dollars a share", "revenue": "US dollars"}
 QUOTED = re.compile(r"event to be predicted:\s*[\"“](.*?)[\"”]\s*(?:\n|$)", re.DOTALL)
@@ -34,29 +34,26 @@ def read_earnings(path):
     Raises Problems with file, row, column and reason; nothing of a file with a fault is taken.
     """
     path = Path(path)
+    checks = {"filled": NEEDS, "key": ["id"]}
     if path.suffix == ".csv":
-        rows = read_sheet(path, NEEDS, filled=NEEDS, key=["id"]).to_dict("records")
+        table = read_sheet(path, NEEDS, **checks)
     else:
         rows = parse_text(read_text(path), path.name)
         if not isinstance(rows, list) or not all(isinstance(row, dict) for row in rows):
             raise ValueError(f"{path.name}: wanted is a list of questions, each an object with {', '.join(NEEDS)}")
-    problems, seen, made = [], set(), []
-    for n, row in enumerate(rows):
-        given = {name: "" if row.get(name) is None else str(row[name]).strip() for name in (*NEEDS, "level")}
-        cells = [(name, "it is blank") for name in NEEDS if not given[name]]
-        if given["id"] in seen:
-            cells.append(("id", f"{given['id']!r} stands twice"))
-        seen.add(given["id"])
-        if not re.match(r"\d{4}-\d\d-\d\d", given["end_time"]):
-            cells.append(("end_time", f"{given['end_time']!r} is no day such as 2025-07-24"))
-        for name in (TRUTH, SPREAD, CONSENSUS):
-            given[name] = read_amount(row.get(name))
-            if given[name] is None and row.get(name) not in (None, ""):
-                cells.append((name, f"{row[name]!r} is no number"))
-        problems += [describe_problem(path.name, n, name, words) for name, words in cells]
-        made.append(given)
-    raise_all(problems)
-    return made
+        table = pd.DataFrame(rows, dtype=object).fillna("").map(lambda cell: str(cell).strip())
+        raise_all(check_sheet(path.name, table, NEEDS, **checks))
+    table = table.reindex(columns=[*NEEDS, "level", *AMOUNTS], fill_value="")
+    amounts = table[AMOUNTS].map(read_amount)
+    is_wrong = amounts.isna() & table[AMOUNTS].ne("")
+    is_wrong.insert(0, "end_time", ~table["end_time"].str.match(r"\d{4}-\d\d-\d\d"))
+    wanted = dict.fromkeys(AMOUNTS, "number") | {"end_time": "day such as 2025-07-24"}
+    raise_all(
+        describe_problem(path.name, row, column, f"{table.loc[row, column]!r} is no {wanted[column]}")
+        for (row, column), is_so in is_wrong.stack().items()
+        if is_so
+    )
+    return table.assign(**amounts.astype(object).where(amounts.notna(), None)).to_dict("records")
 
 
 def read_amount(cell):

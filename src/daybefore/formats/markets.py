@@ -82,7 +82,7 @@ def list_of(kind, wanted):
 Words = allow(Annotated[str, AfterValidator(lambda text: " ".join(text.split()))], "a text", test=bool)
 Moment = allow(Annotated[object, AfterValidator(read_moment)], f"a moment of {YEARS[0]} to {YEARS[1]}")
 Texts, Numbers, Shares = list_of(Words, "texts"), list_of(Finite, "numbers"), list_of(Share, "numbers from 0 to 1")
-Object, Objects = allow(dict, "an object"), allow(list[dict], "a list of objects")
+Objects = allow(list[dict], "a list of objects")
 
 
 def take(given, field, kind, default=...):
@@ -100,9 +100,9 @@ def take(given, field, kind, default=...):
     return open_type(kind).validate_python(value)
 
 
-def take_kind(given, field, wanted, default=...):
+def take_kind(given, field, wanted):
     """Hold a question's kind to the one that is read. Raises Unread for another."""
-    if (kind := take(given, field, Words, default)) != wanted:
+    if (kind := take(given, field, Words)) != wanted:
         raise Unread(f"it is {kind}, and only questions that are {wanted} are read")
 
 

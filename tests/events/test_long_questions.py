@@ -94,19 +94,14 @@ def press(tmp_path):
 
 def test_articles_stand_beside_the_series_by_the_same_clock(press):
     world, plain = open_series((press,)), open_series()
-    hits = world.search("zebrafish sunspot", MOMENT, n=9)
-    found = [hit.url for hit in hits if hit.page_id.startswith("n")]
-    assert found == ["http://my-press.replay/before", "http://my-press.replay/week"], (
-        "not at the moment, not the old one"
-    )
-    assert all(pd.Timestamp(hit.published_at) < pd.Timestamp(MOMENT) for hit in hits)
+    found = [hit.url for hit in world.search("zebrafish sunspot", MOMENT, n=9) if hit.page_id.startswith("n")]
+    wanted = ["http://my-press.replay/before", "http://my-press.replay/week"]
+    assert found == wanted, "not at the moment, not the old one"
     assert any(hit.page_id.startswith("l") for hit in world.search("F10.7 solar flux", MOMENT, n=3))
-    assert world.open(found[0], MOMENT, "zebrafish").text == world.search("zebrafish", MOMENT, n=1)[0].text
     with pytest.raises(GatewayError, match="no page by"):
         world.fetch("http://my-press.replay/at", MOMENT)
     assert world.fetch("http://my-press.replay/at", "2024-01-08T00:00:01+08:00").page_id.startswith("n")
     earlier = "2024-01-07T23:59:59+08:00"
     assert [hit.url for hit in world.search("zebrafish", earlier)] == found[1:], "a later look leaves nothing behind"
-    assert plain.search("zebrafish", MOMENT) == [] and world.fetch("http://flux-weeks.replay/", MOMENT) == plain.fetch(
-        "http://flux-weeks.replay/", MOMENT
-    )
+    pages = [one.fetch("http://flux-weeks.replay/", MOMENT) for one in (world, plain)]
+    assert pages[0] == pages[1] and plain.search("zebrafish", MOMENT) == []

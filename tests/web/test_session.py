@@ -64,11 +64,3 @@ OUTSIDE = """http://example.org/ http://site.replay.example.org/ http://site.rep
 def test_nothing_outside_is_asked_for(url):
     site = Site(200, "text/html", "hello", MIDNIGHT - 1)
     assert (refuse(site, url)[0], site.asked) == ("outside", [])
-
-
-TEXT = "On 9 October 2016, the maximum at Überlingen was 12.5 °C and the minimum -3.0 °C – “mild”."
-
-
-@pytest.mark.parametrize("charset", ["utf-8", "cp1252"])
-def test_a_wrong_charset_is_read_rightly(charset):
-    assert Web(Site(200, "text/html", TEXT.encode(charset), MIDNIGHT - 1)).fetch(URL, AS_OF).text == TEXT

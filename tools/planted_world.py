@@ -107,53 +107,50 @@ HORIZONS = ("Early", "Mid", "Late")
 
 def write_edges():
     """Write how far the rule's edges are planted, its graphs' checks, and the articles that a model is shown."""
-    rng, rows, checks = np.random.default_rng(SEED_EDGES), [], []
+    rng = np.random.default_rng(SEED_EDGES)
     world = [draw_question(f"q{at:02}", rng) for at in range(N_QUESTIONS)]
+    rows = []
     for question in world:
-        graph, series = question["graph"], {node["node_id"]: name for node, name, *_ in list_changes(question["graph"])}
-        kinds = [("any two changes", name_push(one[1], two[1])) for one, two in pair_changes(graph)]
-        edges = [(edge["cause"], edge["effect"]) for edge in correct_edges(graph)["edges"]]
-        edges = [edge for edge in edges if edge[1] != graph["outcome_id"]]
-        kinds += [("the rule", name_push(series[one], series[two])) for one, two in edges]
-        pushes = [(one[0]["node_id"], two[0]["node_id"]) for one, two in list_pushes(graph)]
-        kinds += [("planted pushes", "found" if push in edges else "missed") for push in pushes]
-        rows += [(question["question_id"], *kind) for kind in kinds]
-        checks.append(check_graph(graph))
+        changes = list_changes(question["graph"])
+        pairs = pair_changes(changes)
+        rows += [(question["question_id"], "any two changes", kind) for kind in pairs["kind"]]
+        series = changes.set_index("node_id")["series"]
+        edges = [(edge["cause"], edge["effect"]) for edge in correct_edges(question["graph"])["edges"]]
+        edges = [edge for edge in edges if edge[1] in series]  # not to the outcome
+        rows += [(question["question_id"], "the rule", name_push(series[one], series[two])) for one, two in edges]
+        pushes = pairs[(pairs["kind"] == PUSHES[0]) & (pairs["move"] == pairs["move_to"]) & (pairs["lag"] == 1)]
+        for push in zip(pushes["node_id"], pushes["node_id_to"], strict=True):
+            rows.append((question["question_id"], "planted pushes", "found" if push in edges else "missed"))
     table = pd.DataFrame(rows, columns=["question_id", "of", "kind"])
     write_csv("edges", table.groupby(list(table), sort=False).size().rename("n").reset_index())
-    write_csv("graphs", pd.DataFrame(checks))
+    write_csv("graphs", pd.DataFrame([check_graph(question["graph"]) for question in world]))
     asked = [{"question": ask_outcome(one), "articles": tell_articles(one["graph"])} for one in world[:N_ASKED]]
     text = json.dumps(asked, indent=1, ensure_ascii=False) + "\n"
     locate_output("data/planted_world/articles.json").write_text(text, encoding="utf-8")
 
 
 def list_changes(graph):
-    """Return each change of a graph: its node, series, whether it rises, and day."""
-    nodes = [node for node in graph["nodes"] if node["node_id"] != graph["outcome_id"]]
-    moves = [node["title"].split(":")[0].rsplit(" ", 1) for node in nodes]
-    return [(node, *move, pd.Timestamp(node["occurred_at"])) for node, move in zip(nodes, moves, strict=True)]
+    """Return the changes of a graph, all nodes but the outcome: its columns, series, move (rises or falls), day."""
+    table = pd.DataFrame([node for node in graph["nodes"] if node["node_id"] != graph["outcome_id"]])
+    table[["series", "move"]] = table["title"].str.split(":").str[0].str.rsplit(" ", n=1, expand=True)
+    return table.assign(day=pd.to_datetime(table["occurred_at"]))
 
 
-def pair_changes(graph):
-    """Return pairs of changes of different series, the second up to N_LAGS days after the first."""
-    changes, lags = list_changes(graph), range(1, N_LAGS + 1)
-    return [(one, two) for one in changes for two in changes if (two[3] - one[3]).days in lags and one[1] != two[1]]
-
-
-def list_pushes(graph):
-    """Return the planted pushes: the next series of the chain moves the same way on the day after."""
-    pairs = [(one, two) for one, two in pair_changes(graph) if one[2] == two[2] and (two[3] - one[3]).days == 1]
-    return [(one, two) for one, two in pairs if name_push(one[1], two[1]) == PUSHES[0]]
+def pair_changes(changes):
+    """Return pairs of changes of different series, the second up to N_LAGS days after the first: lag, kind of push."""
+    columns = changes[["node_id", "series", "move", "day"]]
+    pairs = columns.merge(columns, how="cross", suffixes=("", "_to"))
+    pairs["lag"] = (pairs["day_to"] - pairs["day"]).dt.days
+    pairs = pairs[pairs["lag"].between(1, N_LAGS) & (pairs["series"] != pairs["series_to"])]
+    return pairs.assign(kind=list(map(name_push, pairs["series"], pairs["series_to"])))
 
 
 def tell_articles(graph):
     """Return two articles of a line on each change: id, day, text."""
-    nodes = [node for node in graph["nodes"] if node["node_id"] != graph["outcome_id"]]
-    parts = list(enumerate(("title", "description")))
     return [
         {"id": f"{node['node_id']}|{at}", "day": node["occurred_at"], "text": node[part]}
-        for node in nodes
-        for at, part in parts
+        for node in list_changes(graph).to_dict("records")
+        for at, part in enumerate(("title", "description"))
     ]
 
 
@@ -167,7 +164,8 @@ def ask_outcome(question):
 def write_matches():
     """Write the events of hindsight and of forecasts by agents that are honest, or copy what came after."""
     rng = np.random.default_rng(SEED_MATCHES)
-    skip_memory(rng)
+    rng.integers(0, 540, 120)  # what an earlier version of the world drew first, so that its numbers stay
+    rng.random(360)
     world = [draw_question(f"q{at:02}", rng) for at in range(N_QUESTIONS)]
     nodes = tabulate_nodes([question["graph"] for question in world])
     parts = [
@@ -178,13 +176,6 @@ def write_matches():
     ]
     write_csv("hindsight", nodes)
     write_csv("forecasts", pd.concat(parts, ignore_index=True))
-
-
-def skip_memory(rng, n_questions=120):
-    """Draw what an earlier version of the world drew first, so that its numbers stay."""
-    rng.integers(0, 540, n_questions)
-    for _ in range(3):
-        rng.random(n_questions)
 
 
 def write_csv(name, table):

@@ -14,7 +14,6 @@ import collections
 import csv
 import difflib
 import functools
-import importlib
 import json
 import re
 import sys
@@ -156,12 +155,8 @@ def list_numbers(texts):
 @functools.cache
 def read_source(source, root=ROOT):
     """Return what a source holds: a table (a csv, or one a notebook prints: `notebooks/x.ipynb#cell id`, `#cell id/2`
-    for the second of a cell), a cell's printed text (`#cell id/text`), a tree (toml), or a module's constant
-    (`helpers.x:NAME`)."""
+    for the second of a cell), a cell's printed text (`#cell id/text`), or a tree (toml)."""
     path, _, cell = source.partition("#")
-    if not (root / path).exists():
-        module, _, name = source.partition(":")
-        return functools.reduce(getattr, name.split("."), importlib.import_module(module))
     if path.endswith(".toml"):
         return tomllib.loads((root / path).read_text(encoding="utf-8"))
     if not cell:
@@ -189,17 +184,16 @@ def name_columns(table):
     return table.set_axis([" ".join(p for p in part if "Unnamed" not in p) or "index" for part in parts], axis=1)
 
 
-TAKES = {
-    "rows": lambda rows, column, table: len(rows),
-    "share": lambda rows, column, table: len(rows) / len(table.query(column) if column else table),
-    "cell": lambda rows, column, table: only(rows.eval(column)),
-    **{
-        name: lambda rows, column, table, name=name: getattr(rows.eval(column), name)()
-        for name in "nunique sum mean min max".split()
-    },
-}
-"""What is taken of a source's rows: `cell` wants one value, `share` is theirs of all, or of those `column` asks for."""
-TURNS = {"percent": lambda x: 100 * x, "tenths": lambda x: 10 * x, "mega": lambda x: x / 1e6, "abs": abs, "len": len}
+def take_value(rows, column, how):
+    """Return what is taken of a source's rows: their number, the one value that all have ("cell"), or a sum, max ..."""
+    if how == "rows":
+        return len(rows)
+    values = rows.eval(column)
+    return only(values) if how == "cell" else getattr(values, how)()
+
+
+TAKES = ("rows", "cell", "sum", "min", "max", "nunique")
+TURNS = {"percent": lambda x: 100 * x, "tenths": lambda x: 10 * x, "abs": abs}
 """What is done to it then."""
 
 
@@ -213,19 +207,20 @@ def only(values):
 @functools.cache
 def read_cell(source, key, column, take):
     """Return the number that a row of the map points to; raise LookupError or ValueError where there is none."""
-    found, turns = read_source(source), take.split()
+    found = read_source(source)
+    turns = take.split()
     if isinstance(found, pd.DataFrame):
         rows = found.query(key) if key else found
         if rows.empty and "rows" not in turns:
             raise LookupError(f"no row of it has {key}")
-        found = TAKES[turns.pop(0) if turns and turns[0] in TAKES else "cell"](rows, column, read_source(source))
+        found = take_value(rows, column, turns.pop(0) if turns and turns[0] in TAKES else "cell")
     elif isinstance(found, str):
         found = re.search(key, found)[1]
     else:
         for part in filter(None, key.split(".")):
             found = found[int(part) if isinstance(found, list | tuple) else part]
     for turn in turns:
-        found = TURNS[turn](found if turn == "len" else as_number(found))
+        found = TURNS[turn](as_number(found))
     return as_number(found)
 
 
@@ -261,7 +256,7 @@ def check_row(row):
     return "" if abs(cell - value) <= half + 1e-9 else f"{row.source} [{row.key}] {row.column} {row.take}has {cell:.6g}"
 
 
-UNREAD = (LookupError, ValueError, TypeError, OSError, AttributeError, ImportError, NameError, SyntaxError)
+UNREAD = (LookupError, ValueError, TypeError, OSError, AttributeError, NameError, SyntaxError)
 UNREAD += (tokenize.TokenError,)  # a pattern for a text, put to a table
 """What a source that has moved may raise when it is read."""
 
@@ -269,11 +264,10 @@ KINDS = {
     "result": "a cell of a committed table",
     "printed": "a table or line that the notebook prints (re-run by make test)",
     "paper": "a value a paper prints (data/papers)",
-    "constant": "a constant of the code",
     "stated": "a setting that a file states",
     "measured": "measured by a command",
 }
-"""What a number may come from: the first four are read again, a setting must stand in its file, a measure is named."""
+"""What a number may come from: the first three are read again, a setting must stand in its file, a measure is named."""
 
 
 def join_map(numbers, root=ROOT):
@@ -352,5 +346,4 @@ def main(command=""):
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(ROOT / "src"))
     raise SystemExit(main(*sys.argv[1:]))

@@ -30,10 +30,7 @@ Time = time_of(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d", datetime.fromisoformat, "a time 
 
 
 def try_source(source_id, window="A"):
-    """Print a source's page, events, predictions, answers and mean scores, and return them as a dict.
-
-    Raises ValueError naming what is wrong.
-    """
+    """Print a source's page, events, predictions, answers and mean scores. Raises ValueError naming what is wrong."""
     source = choose_source(source_id, window)
     first = stamp_moment(pd.Timestamp(WINDOWS[window][0], tz=ZONE))
     with open_world() as connect:
@@ -51,23 +48,19 @@ def try_source(source_id, window="A"):
         predictions = predict_events(events, crawler)
     n_pages = sum(kept["url"] == source.address for kept in crawler.pages.values())
     show(f"\n{len(list_days(window))} start days, {n_pages} different pages read")
-    dropped, open_ids = screenings[screenings["is_dropped"]], answers.loc[answers["status"] != "ok", "event_id"]
+    dropped = screenings[screenings["is_dropped"]]
     show_counts(f"{len(events)} events kept, {len(dropped)} dropped", dropped["reason"])
-    reasons = acquisitions[acquisitions["event_id"].isin(open_ids)].groupby("event_id")["reason"].last()
-    show_counts(f"{len(answers) - len(open_ids)} of them answered, {len(open_ids)} not", reasons)
+    unanswered = answers.loc[answers["status"] != "ok", "event_id"]
+    reasons = acquisitions[acquisitions["event_id"].isin(unanswered)].groupby("event_id")["reason"].last()
+    show_counts(f"{len(answers) - len(unanswered)} of them answered, {len(unanswered)} not", reasons)
     shown = events[["event_id", "kind", "level"]].assign(question=events["prompt"].str.split("\n").str[0].str[:90])
     for name, table in (("last_value", predictions[predictions["agent_id"] == "last_value"]), ("answer", answers)):
         shown[name] = shown["event_id"].map(table.set_index("event_id")["value"])
-    shown = shown.astype(object).where(shown.notna(), None)
+    show("\n" + write_table(shown.head(8).astype(object).fillna("-").set_index("event_id")))
     rows = select_headline(score_predictions(predictions, answers, events), events)
     matrix = build_matrix(rows, sorted(rows["agent_id"].unique()))
-    table = pd.DataFrame({"n": matrix.count(), "score": matrix.mean().round(3)}).rename_axis("agent")
-    table = table.sort_values("score", ascending=False)
-    show("\n" + write_table(shown.head(8).fillna("-").set_index("event_id")))
-    show("\n" + write_table(table.astype({"n": str})))
-    page = {"address": source.address, "as_of": first, "n_values": len(values)}
-    found = {"source": source_id, "window": window, "page": page, "events": shown.to_dict("records")}
-    return found | {"scores": table.reset_index().to_dict("records")}
+    table = pd.DataFrame({"n": matrix.count().astype(str), "score": matrix.mean().round(3)}).rename_axis("agent")
+    show("\n" + write_table(table.sort_values("score", ascending=False)))
 
 
 def show_counts(told, reasons):

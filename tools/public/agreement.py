@@ -17,7 +17,6 @@ from studies.futurex.rankings import (
     Standing,
     compare_all,
     join_names,
-    list_standings,
     pool_agreement,
     stand_by_board,
     stand_by_questions,
@@ -25,17 +24,15 @@ from studies.futurex.rankings import (
 
 BOARD, FORECASTBENCH = "futurex/leaderboard.json", "forecastbench/leaderboard_baseline.csv"
 SETS = [f"set:{name}" for name in ("blf", "timeseek", "kalshibench", "futuresim", "delib", "aib", "worldcup")]
-SOURCES = dict.fromkeys(
-    ("benchmarks_standings", "benchmarks_agree", "benchmarks_pooled"), [*SETS, BOARD, FORECASTBENCH]
-)
+SOURCES = dict.fromkeys(("benchmarks_agree", "benchmarks_pooled"), [*SETS, BOARD, FORECASTBENCH])
 PRINTED = 2 * 1.96
 """Width of a printed 95% interval in standard errors."""
-FRAMEWORKS = {"LLM": "none", "Search": "provider"}
-"""Of FutureX's board the agents of one call without search and with it -> what search is called."""
+FRAMEWORKS = {"LLM": ("FutureX's board, no search", "none"), "Search": ("FutureX's board, search", "search")}
+"""Of FutureX's board the agents of one call without search and with it -> name and search of their ranking."""
 
 
 def build() -> dict[str, pd.DataFrame]:
-    """Return the tables of `SOURCES`: each benchmark's models, agreement by two benchmarks, and pooled."""
+    """Return the tables of `SOURCES`: agreement by two benchmarks, and pooled."""
     for name in ("timeseek", "kalshibench", "futuresim", "aib"):
         sets.build_sets(name)
     known = pd.read_csv(files.locate_input(MODELS))
@@ -49,7 +46,6 @@ def build() -> dict[str, pd.DataFrame]:
         tables.append(table.assign(joined_by=joined_by))
         pools.append(pool_agreement(table, given).assign(joined_by=joined_by))
     return {
-        "benchmarks_standings": list_standings(standings),
         "benchmarks_agree": pd.concat(tables, ignore_index=True),
         "benchmarks_pooled": pd.concat(pools, ignore_index=True),
     }
@@ -106,7 +102,7 @@ def list_timeseek() -> list[Standing]:
     for at, (has_tools, name) in enumerate(((False, "TimeSeek, no tools"), (True, "TimeSeek, tools"))):
         means = -summaries[summaries["has_tools"] == has_tools].groupby("model")["brier"].mean()
         search = "search" if has_tools else "none"
-        made.append(stand_by_board(name, search, means, pd.Series(error, means.index), len(matrix), SEED + 50 + at))
+        made.append(stand_by_board(name, search, means, pd.Series(error, means.index), SEED + 50 + at))
     return made
 
 
@@ -115,17 +111,15 @@ def list_boards(known: pd.DataFrame) -> list[Standing]:
     names = known.set_index("spelling")["model"]
     board = read_public("futurex_board")
     made = []
-    for at, (framework, search) in enumerate(FRAMEWORKS.items()):
+    for at, (framework, (name, search)) in enumerate(FRAMEWORKS.items()):
         own = board[board["framework"] == framework]
         own = own.assign(model=names.reindex("futurex:" + own["model"]).to_numpy()).dropna(subset="model")
         own = own.set_index("model")
-        name = "FutureX's board, no search" if search == "none" else "FutureX's board, search"
-        arm = "none" if search == "none" else "search"
-        made.append(stand_by_board(name, arm, own["overall"], own["deviation"], 0, SEED + 60 + at))
+        made.append(stand_by_board(name, search, own["overall"], own["deviation"], SEED + 60 + at))
     baseline = tidy_board(pd.read_csv(locate_public(FORECASTBENCH)))
     baseline["model"] = names.reindex("forecastbench:" + baseline["model"].str.removesuffix("-scratchpad")).to_numpy()
     baseline = baseline.dropna(subset="model")
     baseline["error"] = (baseline["high"] - baseline["low"]) / PRINTED
     by = baseline.groupby("model").agg(overall=("overall", "mean"), error=("error", "mean"))
-    made.append(stand_by_board("ForecastBench, no search", "none", by["overall"], by["error"], 0, SEED + 70))
+    made.append(stand_by_board("ForecastBench, no search", "none", by["overall"], by["error"], SEED + 70))
     return made

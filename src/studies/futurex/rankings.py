@@ -21,38 +21,31 @@ SURE = 0.975
 
 
 class Standing(NamedTuple):
-    """One benchmark's scores: its name, its search, means by model, draws (N_DRAWS x models), and questions."""
+    """One benchmark's scores: its name, its search, means by model, and draws (N_DRAWS x models)."""
 
     name: str
     search: str
     means: pd.Series
     draws: np.ndarray
-    n: int
 
 
 def stand_by_questions(name: str, search: str, scores: pd.DataFrame, clusters: pd.Series, seed: int = SEED) -> Standing:
     """Return the Standing of scores by question (rows) and model (columns), blanks left out; clusters by question."""
-    codes = pd.factorize(clusters.reindex(scores.index))[0]
-    values = scores.to_numpy(float)
-    known = np.isfinite(values)
-    n_clusters = codes.max() + 1
-    sums, counts = (np.zeros((n_clusters, values.shape[1])) for _ in range(2))
-    np.add.at(sums, codes, np.where(known, values, 0.0))
-    np.add.at(counts, codes, known.astype(float))
+    by_cluster = scores.astype(float).groupby(pd.factorize(clusters.reindex(scores.index))[0])
+    sums = by_cluster.sum().to_numpy()
+    counts = by_cluster.count().to_numpy(float)
     rng = np.random.default_rng(seed)
-    weights = rng.multinomial(n_clusters, np.full(n_clusters, 1 / n_clusters), N_DRAWS).astype(float)
+    weights = rng.multinomial(len(sums), np.full(len(sums), 1 / len(sums)), N_DRAWS).astype(float)
     with np.errstate(invalid="ignore", divide="ignore"):
         draws = (weights @ sums) / (weights @ counts)
-    return Standing(name, search, scores.mean(), draws, len(scores))
+    return Standing(name, search, scores.mean(), draws)
 
 
-def stand_by_board(
-    name: str, search: str, means: pd.Series, errors: pd.Series, n: int = 0, seed: int = SEED
-) -> Standing:
+def stand_by_board(name: str, search: str, means: pd.Series, errors: pd.Series, seed: int = SEED) -> Standing:
     """Return the Standing of printed scores by model with their standard errors."""
     rng = np.random.default_rng(seed)
     draws = rng.normal(means.to_numpy(float), errors.reindex(means.index).to_numpy(float), (N_DRAWS, len(means)))
-    return Standing(name, search, means, draws, n)
+    return Standing(name, search, means, draws)
 
 
 def join_names(standing: Standing, names: dict[str, str]) -> Standing:
@@ -148,15 +141,3 @@ def pool_agreement(table: pd.DataFrame, standings: list[Standing]) -> pd.DataFra
         row |= {"by_sampling": min(1.0, (1 - ceiling) / (1 - agreement)) if agreement < 1 else np.nan}
         made.append(row | {"n_opposite": part["n_opposite"].sum(), "n_opposite_sure": part["n_opposite_sure"].sum()})
     return pd.DataFrame(made)
-
-
-def list_standings(standings: list[Standing]) -> pd.DataFrame:
-    """Return a row a benchmark and model: benchmark, model, score, low, high (95% of draws), rank, search, n."""
-    made = []
-    for standing in standings:
-        low, high = np.percentile(standing.draws, (2.5, 97.5), axis=0)
-        table = pd.DataFrame({"score": standing.means, "low": low, "high": high}).rename_axis("model").reset_index()
-        table["rank"] = table["score"].rank(ascending=False, method="min").astype(int)
-        table.insert(0, "benchmark", standing.name)
-        made.append(table.assign(search=standing.search, n=standing.n).sort_values("rank"))
-    return pd.concat(made, ignore_index=True)

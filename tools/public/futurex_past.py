@@ -19,7 +19,7 @@ from helpers.paired import fill_predictions
 from helpers.public_files import locate_public
 from helpers.scores import score_predictions, select_headline
 from studies.futurex.past_news import READINGS, label_touch, search_news
-from studies.futurex.past_set import YES, label_forms, list_facts, list_probes
+from studies.futurex.past_set import list_facts, list_probes
 
 AGAIN = "futurex_past/futurex_past_2026_01_04.csv"
 """The same questions in a later version of the set."""
@@ -69,15 +69,13 @@ def collect_predictions(events, answers):
 
 
 def tabulate_scores(events, answers, predictions):
-    """Return a row a prediction: agent_id, event_id, score (accuracy or F1), strict (3.3), n_said, said_yes."""
+    """Return a row a prediction: agent_id, event_id, score (accuracy or F1), strict (3.3), n_said."""
     key, scored = ["agent_id", "event_id"], score_predictions(predictions, answers, events)
     table = select_headline(scored, events)[[*key, "score"]]
     strict = scored.loc[scored["metric"] == "f1_strict", [*key, "score"]].rename(columns={"score": "strict"})
     said = predictions.dropna(subset="value").assign(value=lambda t: t["value"].map(files.parse_json))
     said["n_said"] = [len(value) if isinstance(value, list) else 1 for value in said["value"]]
-    is_asked = said["event_id"].map(label_forms(events)) == "yes or no"
-    said["said_yes"] = said["value"].eq(YES).astype(float).where(is_asked)
-    table = table.merge(strict, on=key, how="left").merge(said[[*key, "n_said", "said_yes"]], on=key, how="left")
+    table = table.merge(strict, on=key, how="left").merge(said[[*key, "n_said"]], on=key, how="left")
     return table.sort_values(key, ignore_index=True)
 
 

@@ -71,7 +71,7 @@ def judge_models(rules, markets):
     for name, part in models.groupby("asked_as"):
         alike = rules[(rules["stage"] == part["stage"].iloc[0]) & rules["question_id"].isin(part["question_id"])]
         found = measure_skill(pd.concat([part.assign(agent_id="the model"), alike]), prices, markets)
-        about = {"asked_as": name, "says_yes": part["says_yes"].mean(), "mean_p": part["p"].mean()}
+        about = {"asked_as": name, "says_yes": part["says_yes"].mean()}
         parts.append(found.query("stage == 'all'").assign(**about))
     is_rule = rules["question_id"].isin(asked["event_id"]) & rules["agent_id"].isin(["base_rate", "half"])
     ends_on, mixes, weights = asked.set_index("event_id")["resolves_at"], [], []

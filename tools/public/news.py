@@ -63,13 +63,12 @@ def audit_past(events, answers, passages):
     """Return a row a past question: the auditor's flags, answers stated, planted answers found, and a reader's label.
 
     hindsight, sibling, n_answers: passages flagged, or that state the answer, where is_told (a text can tell it);
-    near, named, short: whether a planted answer is found (`past_news.PLANTS`); n_about: passages about a question of
-    yes or no; reading: what a language model read there (`past_news.READINGS`).
+    near, named, short: whether a planted answer is found (`past_news.PLANTS`); reading: what a language model read
+    there (`past_news.READINGS`).
     """
     audited, _ = past_news.audit_window(events, answers, passages)
     table = audited.set_index("event_id")[["cluster_id", "n_passages", "hindsight", "sibling", "is_told", "n_answers"]]
     planted = past_news.plant_answers(events, answers, passages)
     table[["near", "named", "short"]] = planted.reindex(table.index).to_numpy()
-    table["n_about"] = past_news.list_about(events, answers, passages).set_index("event_id")["n_passages"]
     table["reading"] = pd.read_csv(past_news.READINGS).set_index("event_id")["reading"]
     return table.astype({"is_told": int}).reset_index()

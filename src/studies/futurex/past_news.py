@@ -114,14 +114,3 @@ def plant_answers(events, answers, passages):
         lines = (f"{near} {told[0]}", f"{named} {told[0]}", f"{named} {words[-1]}" if len(words) > 1 else None)
         rows[event["event_id"]] = [line and float(states_answer(line, question, told[0])) for line in lines]
     return pd.DataFrame.from_dict(rows, orient="index", columns=PLANTS).astype(float)
-
-
-def list_about(events, answers, passages):
-    """Return the questions whose answer no text tells, and how many passages are about them: event_id, n_passages."""
-    texts = tell_answers(events, answers)
-    rows = []
-    for event in events.to_dict("records"):
-        own = passages.loc[passages["event_id"] == event["event_id"], "text"]
-        n = sum(measure_touch(event["prompt"], [text]) > MOST_NAMES for text in own)
-        rows += [(event["event_id"], n)] if n and not texts[event["event_id"]] else []
-    return pd.DataFrame(rows, columns=["event_id", "n_passages"])

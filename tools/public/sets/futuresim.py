@@ -44,9 +44,9 @@ def build() -> dict[str, dict[str, pd.DataFrame]]:
     return {"futuresim": tables}
 
 
-def name_run(row: dict[str, Any]) -> str:
-    """Return the run_id of a row of the extractions."""
-    return f"futuresim-{row['agent']}-{row['run_id']}"
+def name_runs(table: pd.DataFrame) -> pd.Series:
+    """Return the run_id of each row of an extraction."""
+    return "futuresim-" + table["agent"] + "-" + table["run_id"]
 
 
 def read_run(row: dict[str, Any]) -> dict[str, Any]:
@@ -90,7 +90,7 @@ def list_revisions(submissions: pd.DataFrame, questions: pd.DataFrame) -> pd.Dat
     best = outcomes.map(lambda shares: max(shares, key=shares.get))
     made = pd.DataFrame(
         {
-            "run_id": [name_run(row) for row in kept[["agent", "run_id"]].to_dict("records")],
+            "run_id": name_runs(kept),
             "event_id": kept["event_id"],
             "at": kept["sim_date"] + "T00:00:00+00:00",
             "value": best.map(dump_json),
@@ -107,7 +107,7 @@ def list_predictions(
     revisions: pd.DataFrame, questions: pd.DataFrame, runs: pd.DataFrame, seen: pd.DataFrame
 ) -> pd.DataFrame:
     """Return each run's last distribution of each question by the day it saw the answer; missing where none."""
-    seen = seen.assign(run_id=[name_run(row) for row in seen[["agent", "run_id"]].to_dict("records")])
+    seen = seen.assign(run_id=name_runs(seen))
     seen = seen.drop_duplicates(["run_id", "title"], keep="last").merge(questions[["event_id", "title"]], on="title")
     days = revisions.merge(seen[["run_id", "event_id", "sim_date"]], on=["run_id", "event_id"], how="left")
     last_day = days["sim_date"].fillna(days["resolved_seen_after"])
@@ -116,12 +116,12 @@ def list_predictions(
     counts = in_time.groupby(["run_id", "event_id"])["at"].agg(n_revisions="size", first_at="first").reset_index()
     every = runs[["run_id"]].merge(questions[["event_id"]], how="cross")
     skill = seen[["run_id", "event_id", "brier_skill"]]
-    made = every.merge(last, on=["run_id", "event_id"], how="left").merge(counts, on=["run_id", "event_id"], how="left")
-    made = made.merge(skill, on=["run_id", "event_id"], how="left").rename(columns={"brier_skill": "skill_source"})
+    for part in (last, counts, skill):
+        every = every.merge(part, on=["run_id", "event_id"], how="left")
+    made = every.rename(columns={"brier_skill": "skill_source", "at": "last_at"}).assign(sample=0)
     is_forecast = made["value"].notna()
     made["status"] = is_forecast.map({True: "ok", False: "missing"})
     made["skill_source"] = made["skill_source"].where(is_forecast)
-    made = made.assign(sample=0).rename(columns={"at": "last_at"})
     kept = ["run_id", "event_id", "sample", "status", "value", "probability", "distribution"]
     return made[[*kept, "n_revisions", "first_at", "last_at", "skill_source"]].sort_values(
         ["run_id", "event_id"], ignore_index=True
@@ -136,7 +136,7 @@ def count_days(days: pd.DataFrame, searches: pd.DataFrame) -> pd.DataFrame:
     tools = made["tools"].map(json.loads)
     return pd.DataFrame(
         {
-            "run_id": [name_run(row) for row in made[["agent", "run_id"]].to_dict("records")],
+            "run_id": name_runs(made),
             "day": made["sim_date"],
             "n_tool_calls": made["tool_calls"],
             "n_searches": made["n_searches"].astype(int),

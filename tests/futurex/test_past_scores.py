@@ -1,4 +1,4 @@
-"""Scores of FutureX's past questions: above guessing by form, the order of options, what news adds; made-up tables."""
+"""Scores of FutureX's past questions: above guessing by form, the order of options; made-up tables."""
 
 import numpy as np
 import pandas as pd
@@ -7,12 +7,10 @@ import pytest
 from helpers.files import ROOT
 from studies.futurex import past_scores
 
-NAMES = past_scores.NEWS_AGENTS
-
 
 def make_events(*forms):
     """Questions of some forms, each a cluster of its own; the first option is right, guessing earns 0.25."""
-    table = pd.DataFrame({"form": forms, "guess": 0.25, "touch": "no name", "is_first": 1, "first_chance": 0.25})
+    table = pd.DataFrame({"form": forms, "guess": 0.25, "is_first": 1, "first_chance": 0.25})
     table["event_id"] = table["cluster_id"] = [f"e{at}" for at in table.index]
     return table
 
@@ -35,27 +33,6 @@ def test_scores_stand_above_what_guessing_earns_at_the_same_questions():
     assert whole["chance"] == pytest.approx((40 * 0.25 + 20 * 0.5) / 60) and whole["n"] == 60
     assert (whole["verdict"], table.loc[("all", "wrong"), "verdict"]) == ("above", "below")
     assert table.loc[("one of several", "few"), "n"] == 12 and ("several right", "few") not in table.index
-
-
-def test_what_news_adds_is_found_and_what_a_control_adds_is_not():
-    rng = np.random.default_rng(5)
-    events = make_events(*["yes or no"] * 40, *["one of several"] * 20)
-    events["touch"] = ["most names", "no name", "some names"] * 20
-    base = rng.random(60) * 0.3 + 0.3
-    matrix = pd.DataFrame({NAMES["none"]: base, NAMES["search"]: base + 0.6 + rng.normal(0, 0.3, 60)})
-    matrix[NAMES["another"]] = base + rng.normal(0, 0.3, 60)
-    matrix.index = events["event_id"]
-    table = past_scores.compare_news(make_scores(matrix), events).set_index(["comparison", "events"])
-    assert table.loc[("search - none", "all"), "verdict"] == "more"
-    assert table.loc[("another - none", "all"), "verdict"] == "inconclusive"
-    assert table.loc["search - none", "n"].tolist() == [60, 40, 20, 20, 20, 20]
-    assert table.loc["another - none", "n"].tolist() == [60, 40, 20] and (table["p_holm"] >= table["p"]).all()
-    matrix.loc[events["event_id"][10:], NAMES["another"]] = np.nan
-    table = past_scores.compare_news(make_scores(matrix), events).set_index(["comparison", "events"])
-    controlled = table.loc["search - none, controlled"]
-    assert table.loc[("search - none", "all"), "n"] == 60 and controlled["n"].tolist() == [10, 10]
-    parts = [table.loc[(name, "all"), "difference"] for name in ("another - none", "search - another")]
-    assert controlled.loc["all", "difference"] == pytest.approx(sum(parts))
 
 
 def test_what_is_earned_without_a_forecast_again_in_plain_pandas():

@@ -30,26 +30,31 @@ def make_questions(n, spread, seed=3):
     return stand_by_questions("q", "none", scores, pd.Series(range(n)))
 
 
-def test_one_order_agrees_and_the_opposite_does_not():
-    same = compare_standings(make_board("x", "abcd"), make_board("y", "abcd"))
-    assert (same["agreement"], same["tau"], same["ceiling"], same["n_alike_sure"]) == (1, pytest.approx(1), 1, 6)
-    turned = compare_standings(make_board("x", "abcd"), make_board("y", "dcba"))
-    assert (turned["agreement"], turned["by_sampling"], turned["n_opposite_sure"]) == (0, 0, 6)
+@pytest.mark.parametrize(
+    ("order", "expected"),
+    [
+        ("abcd", {"agreement": 1, "ceiling": 1, "n_opposite": 0}),
+        ("dcba", {"agreement": 0, "ceiling": 1, "n_opposite": 6, "n_opposite_sure": 6}),
+    ],
+)
+def test_one_order_agrees_and_the_opposite_does_not(order, expected):
+    found, drawn = compare_standings(make_board("x", "abcd"), make_board("y", order))
+    assert {name: found[name] for name in expected} == expected and (drawn == found["agreement"]).all()
 
 
 def test_noise_alone_lowers_the_ceiling_and_is_no_sure_opposition():
-    noisy = make_board("y", "badc", error=2.0)
-    found = compare_standings(make_board("x", "abcd"), noisy)
-    assert found["ceiling"] < 0.7 and found["n_opposite_sure"] == 0 and found["by_sampling"] == 1
+    table, drawn = compare_all([make_board("x", "abcd"), make_board("y", "badc", error=2.0)])
+    assert table["ceiling"][0] < 0.7 and table["n_opposite_sure"][0] == 0
+    assert pool_agreement(table, drawn)["by_sampling"][0] == 1
 
 
 def test_of_noise_alone_half_of_the_pairs_agree():
     first, second = make_board("x", "abcd", error=500.0), make_board("y", "abcd", error=400.0)
-    assert compare_standings(first, second)["ceiling"] == pytest.approx(0.5, abs=0.02)
+    assert compare_standings(first, second)[0]["ceiling"] == pytest.approx(0.5, abs=0.02)
 
 
 def test_questions_are_drawn_for_all_models_at_once():
-    found = compare_standings(make_questions(200, 0.1), make_board("y", "abcd"))
+    found, _ = compare_standings(make_questions(200, 0.1), make_board("y", "abcd"))
     assert found["agreement"] == 1 and found["ceiling"] > 0.99  # the shared difficulty does not blur the order
 
 
@@ -62,8 +67,8 @@ def test_two_models_in_common_are_no_comparison_and_families_are_means():
 
 def test_pooled_agreement_counts_each_pair_of_models_once():
     boards = [make_board("x", "abcd"), make_board("y", "abcd", "search"), make_board("z", "dcba", "search")]
-    table = compare_all(boards)
-    pooled = pool_agreement(table, boards).set_index("search")
+    table, drawn = compare_all(boards)
+    pooled = pool_agreement(table, drawn).set_index("search")
     assert pooled.loc["all", "n_pairs"] == 18 and pooled.loc["all", "agreement"] == pytest.approx(1 / 3)
     assert pooled.loc["both search", "agreement"] == 0 and pooled.loc["one searches", "agreement"] == 0.5
     ax = draw_agreement(table, plt.figure().subplots())

@@ -42,9 +42,9 @@ def build() -> dict[str, pd.DataFrame]:
     for joined_by in ("version", "family"):
         given = [one for one in standings if joined_by == "family" or one.name != "World Cup, search"]
         given = [join_names(one, families) for one in given] if joined_by == "family" else given
-        table = compare_all(given)
+        table, drawn = compare_all(given)
         tables.append(table.assign(joined_by=joined_by))
-        pools.append(pool_agreement(table, given).assign(joined_by=joined_by))
+        pools.append(pool_agreement(table, drawn).assign(joined_by=joined_by))
     return {
         "benchmarks_agree": pd.concat(tables, ignore_index=True),
         "benchmarks_pooled": pd.concat(pools, ignore_index=True),

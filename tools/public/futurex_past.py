@@ -8,7 +8,6 @@ from daybefore import store
 from daybefore.agents.past import load_past_agents
 from daybefore.agents.recorded_runs import list_recorded, load_recorded_runs, replay_recorded
 from daybefore.agents.runs import run_agents
-from daybefore.agents.searching import N_FOUND
 from daybefore.formats.futurex import read_past
 from daybefore.formats.public_sets import FILE, build_past
 from daybefore.questions.sets import NEWS, list_articles
@@ -18,7 +17,7 @@ from helpers import files
 from helpers.paired import fill_predictions
 from helpers.public_files import locate_public
 from helpers.scores import score_predictions, select_headline
-from studies.futurex.past_news import READINGS, label_touch, search_news
+from studies.futurex.past_news import READINGS
 from studies.futurex.past_set import list_facts, list_probes
 
 AGAIN = "futurex_past/futurex_past_2026_01_04.csv"
@@ -40,9 +39,8 @@ def build():
     """Return the tables of `SOURCES`: questions, scores by agent and question, and counts of the set."""
     events, answers, dropped = build_past()
     with tempfile.TemporaryDirectory() as folder, files.write_under(folder):
-        predictions, passages = collect_predictions(events, answers)
+        predictions = collect_predictions(events, answers)
     facts = list_facts(events, answers)
-    facts["touch"] = facts["event_id"].map(label_touch(events, passages))
     settled = pd.read_csv(READINGS).query("reading == 'settled'")["event_id"]
     facts["is_settled"] = facts["event_id"].isin(settled).astype(int)
     return {
@@ -53,7 +51,7 @@ def build():
 
 
 def collect_predictions(events, answers):
-    """Return (predictions of baselines, recorded arms and probes; passages that a search for each question finds)."""
+    """Return the predictions of baselines, recorded arms and probes."""
     arms = [name for name, arm in load_recorded_runs().items() if arm["window"] == "P" and list_recorded(name)]
     news, ledger = list_articles("P"), files.locate_output(files.STORE)
     baselines = run_agents(load_past_agents(events, answers), events, dict, ledger, window="P", progress=False)
@@ -61,11 +59,10 @@ def collect_predictions(events, answers):
         crawler = connect()
         about = {"events": {"P": events}, "about_world": describe_articles(news)}
         recorded = replay_recorded(arms, lambda: crawler, ledger, **about)
-        passages = search_news(events, crawler, N_FOUND)
     names = {run: agent for agent, run in baselines.items()} | {run: name_arm(arm) for arm, run in recorded.items()}
     made = store.read_runs(ledger, "predictions", list(names))
     made["agent_id"] = made["run_id"].map(names)
-    return pd.concat([made, fill_predictions(list_probes(events))], ignore_index=True), passages
+    return pd.concat([made, fill_predictions(list_probes(events))], ignore_index=True)
 
 
 def tabulate_scores(events, answers, predictions):

@@ -27,17 +27,15 @@ def build():
     path, (events, answers, _) = locate_public(NEWS), build_past()
     feed = read_feed(path)
     lines = news_lines.list_lines(feed)
-    years = news_lines.count_years(feed, lines).rename_axis("year").reset_index().astype({"year": str})
-    retrievals = news_lines.audit_retrievals(pd.read_csv(locate_public(RETRIEVALS)))
     with open_world(articles=[path]) as connect:
         world = connect()
         age = list_ages(world, feed, events)
         passages = past_news.search_news(events, world, N_PASSAGES)
     return {
-        "news_years": years.merge(news_lines.summarize_hindsight(lines).drop(columns="n"), on="year"),
+        "news_years": news_lines.summarize_hindsight(lines),
         "news_readings": weigh_readings(lines),
         "news_age": age,
-        "news_retrievals": news_lines.summarize_flags(retrievals),
+        "news_retrievals": news_lines.summarize_flags(pd.read_csv(locate_public(RETRIEVALS))),
         "news_past_audit": audit_past(events, answers, passages),
     }
 
@@ -60,14 +58,13 @@ def weigh_readings(lines):
 
 
 def audit_past(events, answers, passages):
-    """Return a row a past question: the auditor's flags, answers stated, planted answers found, and a reader's label.
+    """Return a row a past question: pages flagged, answers stated, planted answers found, and a reader's label.
 
-    hindsight, sibling, n_answers: passages flagged, or that state the answer, where is_told (a text can tell it);
-    near, named, short: whether a planted answer is found (`past_news.PLANTS`); reading: what a language model read
-    there (`past_news.READINGS`).
+    hindsight, sibling, n_answers: pages flagged, or that state the answer, where is_told (a text can tell it); near,
+    named, short: whether a planted answer is found (`past_news.PLANTS`); reading: what a language model read there
+    (`past_news.READINGS`).
     """
-    audited, _ = past_news.audit_window(events, answers, passages)
-    table = audited.set_index("event_id")[["cluster_id", "n_passages", "hindsight", "sibling", "is_told", "n_answers"]]
+    table = past_news.audit_window(events, answers, passages).set_index("event_id")
     planted = past_news.plant_answers(events, answers, passages)
     table[["near", "named", "short"]] = planted.reindex(table.index).to_numpy()
     table["reading"] = pd.read_csv(past_news.READINGS).set_index("event_id")["reading"]

@@ -1,12 +1,11 @@
-"""What an agent's effort has to do with its skill: within agents, across their runs and across their questions.
+"""What an agent's effort has to do with its skill: within agents, across their runs.
 
 An agent that works more may be better for other reasons, so nothing here is an effect of effort:
-runs are compared with other runs of one model, and questions with the same questions in other runs.
+runs are compared with other runs of one model.
 """
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from helpers.agreement import correlate
 from helpers.files import parse_json
@@ -22,31 +21,27 @@ def describe_runs(rows: pd.DataFrame, days: pd.DataFrame) -> pd.DataFrame:
     """Return what each run did and earned, a row a run.
 
     `rows` are a set's rows with `skill_source` (1 is perfect, 0 is no better than saying nothing)
-    and `n_revisions`, `days` a row a run and day. Columns: run_id, agent_id, model, repeat, n_asked,
-    n_forecasts, coverage, n_days, searches_a_day, tool_calls_a_day, plans_a_day, n_notes,
+    and `n_revisions`, `days` a row a run and day. Columns: run_id, agent_id, model, repeat, n_forecasts,
+    coverage, searches_a_day, tool_calls_a_day, plans_a_day, n_notes,
     revisions_a_question (of those forecast), skill (mean over forecasts), skill_all (0 where there is
     none), correct (share of forecasts whose likeliest answer is the truth's text). Skill is blank
     where the source states none.
     """
-    made = []
-    by_day = {run: part for run, part in days.groupby("run_id")}
-    for run, part in rows.groupby("run_id", sort=True):
-        there = part[part["is_forecast"]]
-        told = by_day[run]
-        first = part.iloc[0]
-        row = {"run_id": run, "agent_id": first["agent_id"], "model": first["model"], "repeat": first["repeat"]}
-        row |= {"n_asked": len(part), "n_forecasts": len(there), "coverage": len(there) / len(part)}
-        row |= {"n_days": len(told), "searches_a_day": told["n_searches"].mean()}
-        row |= {"tool_calls_a_day": told["n_tool_calls"].mean(), "plans_a_day": told["n_plans"].mean()}
-        row |= {"n_notes": first["n_notes"], "revisions_a_question": there["n_revisions"].mean()}
-        skill = there["skill_source"]
-        row |= {"n_skill": int(skill.notna().sum()), "skill": skill.mean()}
-        row |= {"skill_all": skill.sum() / len(part) if skill.notna().any() else np.nan}
-        made.append(row | {"correct": there["correct"].mean()})
-    return pd.DataFrame(made)
+    by_day = days.groupby("run_id")[["n_searches", "n_tool_calls", "n_plans"]].mean()
+    by_day.columns = ["searches_a_day", "tool_calls_a_day", "plans_a_day"]
+    first = rows.groupby("run_id")[["agent_id", "model", "repeat", "n_notes"]].first()
+    there = rows[rows["is_forecast"]].groupby("run_id")
+    means = there[["n_revisions", "skill_source", "correct"]].mean()
+    means.columns = ["revisions_a_question", "skill", "correct"]
+    runs = first.join([by_day, means])
+    runs["n_forecasts"] = there.size()
+    runs["coverage"] = runs["n_forecasts"] / rows.groupby("run_id").size()
+    runs["skill_all"] = runs["skill"] * there["skill_source"].count() / rows.groupby("run_id").size()
+    columns = "agent_id model repeat n_forecasts coverage searches_a_day tool_calls_a_day plans_a_day n_notes"
+    return runs[[*columns.split(), "revisions_a_question", "skill", "skill_all", "correct"]].reset_index()
 
 
-def relate_runs(runs: pd.DataFrame, value: str = "skill", efforts: tuple[str, ...] = EFFORTS) -> pd.DataFrame:
+def relate_runs(runs: pd.DataFrame, value: str, efforts: tuple[str, ...] = EFFORTS) -> pd.DataFrame:
     """Return how efforts go with skill within models: a row an effort.
 
     Columns: effort, within (correlation of what is left of both once each model's mean is taken
@@ -82,36 +77,6 @@ def shuffle_within(codes: np.ndarray, n_draws: int, rng: np.random.Generator) ->
     return np.argsort(codes + rng.random((n_draws, len(codes))), axis=-1)
 
 
-def relate_questions(rows: pd.DataFrame) -> dict[str, float | int]:
-    """Return how skill changes with a doubling of revisions of a question, run and question held constant.
-
-    Least squares on log2 of 1 + n_revisions with a constant a run and a question; errors by question (CR1).
-    Returns slope, low, high, p, n, n_clusters, n_runs.
-    """
-    known = rows.dropna(subset=["n_revisions", "skill_source"])
-    runs, questions = (pd.factorize(known[name])[0] for name in ("run_id", "event_id"))
-    x = sweep(np.log2(1 + known["n_revisions"].to_numpy(float)), runs, questions)
-    y = sweep(known["skill_source"].to_numpy(float), runs, questions)
-    slope = (x @ y) / (x @ x)
-    sums = np.bincount(questions, x * (y - slope * x))
-    n_clusters = len(sums)
-    error = np.sqrt(n_clusters / (n_clusters - 1) * (sums**2).sum()) / (x @ x)
-    half = stats.t.ppf(0.975, n_clusters - 1) * error
-    p = 2 * stats.t.sf(abs(slope) / error, n_clusters - 1)
-    found = {"slope": slope, "low": slope - half, "high": slope + half, "p": p}
-    return found | {"n": len(known), "n_clusters": n_clusters, "n_runs": known["run_id"].nunique()}
-
-
-def sweep(values: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return values less the means of two crossed groupings, taken off in turn until nothing is left."""
-    for _ in range(200):
-        before = values
-        values = demean(demean(values, first), second)
-        if np.abs(values - before).max() < 1e-12:
-            break
-    return values
-
-
 def measure_revisions(revisions: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """Return how much probability the right answer had first and last, a row a model and "all".
 
@@ -133,10 +98,10 @@ def measure_revisions(revisions: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFra
     ends["gain"] = ends["last"] - ends["first"]
     made = []
     for model, part in [("all", ends), *ends.groupby("model")]:
-        clusters = part["event_id"]
-        row = summarize_clustered(part[["gain"]], clusters).iloc[0].drop("se").rename({"mean": "gain"})
-        made.append({"model": model, "first": part["first"].mean(), "last": part["last"].mean()} | row.to_dict())
-    return pd.DataFrame(made).astype({"n": int, "n_clusters": int})
+        found = summarize_clustered(part[["gain"]], part["event_id"]).rename(columns={"mean": "gain"})
+        made.append(found.drop(columns="se").assign(model=model, first=part["first"].mean(), last=part["last"].mean()))
+    table = pd.concat(made, ignore_index=True)
+    return table["model first last gain low high p n n_clusters".split()]
 
 
 def find_chance(distribution: str, truth: str) -> float:

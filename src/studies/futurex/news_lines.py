@@ -10,7 +10,7 @@ import pandas as pd
 
 from helpers.files import ROOT, parse_json
 from helpers.means import measure_share, summarize_clustered
-from studies.futurex.leaks import audit_pages, find_hindsight
+from studies.futurex.leaks import DATED, date_page, find_hindsight
 
 LABELS = ROOT / "data/labels/news_hindsight.csv"
 """Lines in which the rule finds hindsight, read by a language model: does it tell of a later day? Ids, no text."""
@@ -18,41 +18,28 @@ LABELS = ROOT / "data/labels/news_hindsight.csv"
 UNFLAGGED = ROOT / "data/labels/news_unflagged.csv"
 """Lines in which the rule finds nothing, drawn by a hash and read in the same way. Ids, no text."""
 
-DATED = ("earlier", "unsure", "later", "undated")
-"""What a publication date is against a moment, the best first."""
-
 
 def list_lines(feed):
-    """Return a row for each line of a feed of current events: page, line, day, year, topic, hint ("" without any)."""
+    """Return a row for each line of a feed of current events: page, line, day, year, hint ("" without any)."""
     rows = []
     for article in feed.articles:
-        day, _, topic = article.path.partition("/")
+        day = article.path.partition("/")[0]
         for line, text in enumerate(article.paragraphs):
             hints = find_hindsight(text, date.fromisoformat(day))
-            rows.append((article.path, line, day, int(day[:4]), topic, hints[0] if hints else ""))
-    return pd.DataFrame(rows, columns=["page", "line", "day", "year", "topic", "hint"])
-
-
-def count_years(feed, lines):
-    """Return a feed's days, pages, topics, lines and refused files by year, and in all."""
-    counts = {"days": ("day", "nunique"), "pages": ("page", "nunique"), "topics": ("topic", "nunique")}
-    table = lines.groupby("year").agg(**counts, lines=("line", "size"))
-    refused = pd.Series([int(name[:4]) for name, _ in feed.refused], dtype=int).value_counts()
-    table = table.join(refused.rename("refused"), how="outer").fillna(0).astype(int)
-    table.loc["all"] = [*table[["days", "pages"]].sum(), lines["topic"].nunique(), len(lines), len(feed.refused)]
-    return table
+            rows.append((article.path, line, day, day[:4], hints[0] if hints else ""))
+    return pd.DataFrame(rows, columns=["page", "line", "day", "year", "hint"])
 
 
 def summarize_hindsight(lines):
-    """Return the share of lines in which the rule finds hindsight by year, and of all: n, hits, share, low, high.
+    """Return the share of lines in which the rule finds hindsight by year, and of all: year, lines, share, low, high.
 
     Lines of a day are correlated: the interval is by day (`summarize_clustered`).
     """
     rows = []
-    for name, part in [*lines.groupby("year"), ("all", lines)]:
+    for year, part in [*lines.groupby("year"), ("all", lines)]:
         found = summarize_clustered(part[["hint"]].ne("").astype(float), part["day"]).loc["hint"]
-        rows.append((str(name), len(part), int(part["hint"].ne("").sum()), found["mean"], found["low"], found["high"]))
-    return pd.DataFrame(rows, columns=["year", "n", "hits", "share", "low", "high"])
+        rows.append((year, len(part), found["mean"], found["low"], found["high"]))
+    return pd.DataFrame(rows, columns=["year", "lines", "share", "low", "high"])
 
 
 def weigh_labels(lines, labels, is_flagged=True):
@@ -93,38 +80,26 @@ def pool_readings(lines, flagged, unflagged):
 
 
 def list_visible(world, address, moments):
-    """Return what a feed's front page lists as of each moment, through the gateway: as_of, n_pages, newest, age_days.
+    """Return what a feed's front page lists as of each moment, through the gateway: as_of, n_pages, age_days.
 
-    `newest` is the last day that has a page, `age_days` how long before the moment's day it lies.
+    `age_days` is how long before the moment's day the last day that has a page lies.
     """
     rows = []
     for as_of in moments:
         listed = parse_json(world.fetch(address, as_of).text)["articles"]
         newest = max(urlsplit(url).path.split("/")[1] for url in listed)
-        age = pd.Timestamp(as_of[:10]) - pd.Timestamp(newest)
-        rows.append((as_of[:10], len(listed), newest, age.days))
-    return pd.DataFrame(rows, columns=["as_of", "n_pages", "newest", "age_days"])
-
-
-def audit_retrievals(rows):
-    """Return retrievals with their `flag` (one of DATED), as of 00:00 UTC+8 of their trading day, and host.
-
-    `rows` has agent, trading_day, published, later_than_day and url.
-    """
-    rows = rows.assign(page_id=rows.index.astype(str), published_at=rows["published"])
-    parts = [audit_pages(f"{day}T00:00:00+08:00", part) for day, part in rows.groupby("trading_day")]
-    flags = pd.concat(parts).set_index("page_id")["flag"]
-    rows["flag"] = rows["page_id"].map(flags).fillna(DATED[0])
-    return rows.assign(host=[urlsplit(url).hostname for url in rows["url"]]).drop(columns=["page_id", "published_at"])
+        rows.append((as_of[:10], len(listed), (pd.Timestamp(as_of[:10]) - pd.Timestamp(newest)).days))
+    return pd.DataFrame(rows, columns=["as_of", "n_pages", "age_days"])
 
 
 def summarize_flags(rows):
-    """Return the share of retrievals by flag with its interval by host: pages of a site are dated alike, or not at all.
+    """Return the share of retrievals (published, trading_day, url) by what their date is (`DATED`) as of their day.
 
-    Columns flag, n, share, low, high, n_hosts.
+    The interval is by host: pages of a site are dated alike, or not at all. Columns flag, n, share, low, high.
     """
-    shown = pd.DataFrame({flag: rows["flag"].eq(flag) for flag in DATED}).astype(float)
-    shown["flagged"] = rows["flag"].ne(DATED[0]).astype(float)
-    found = summarize_clustered(shown, rows["host"])
-    found = found.assign(n=shown.sum().astype(int)).rename(columns={"mean": "share", "n_clusters": "n_hosts"})
-    return found[["n", "share", "low", "high", "n_hosts"]].rename_axis("flag").reset_index()
+    days = [pd.Timestamp(f"{day}T00:00:00+08:00") for day in rows["trading_day"]]
+    flags = pd.Series(list(map(date_page, rows["published"], days)), rows.index)
+    shown = pd.DataFrame({flag: flags.eq(flag) for flag in DATED}).assign(flagged=flags.ne(DATED[0])).astype(float)
+    hosts = rows["url"].map(lambda url: urlsplit(url).hostname)
+    found = summarize_clustered(shown, hosts).assign(n=shown.sum().astype(int)).rename(columns={"mean": "share"})
+    return found[["n", "share", "low", "high"]].rename_axis("flag").reset_index()

@@ -9,39 +9,16 @@ import pandas as pd
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
 from helpers.files import ROOT
-from studies.futurex.leaks import audit_pages, find_answers, list_siblings, list_words, states_answer, tell_answer
+from studies.futurex.leaks import find_hindsight, list_siblings, list_words, states_answer, tell_answer
 
 READINGS = ROOT / "data/labels/past_readings.csv"
 """What a language model read in passages of window P's questions: a row a question that was read, ids and labels."""
-
-MOST_NAMES = 0.5
-"""A passage is about a question when it holds more than this share of its names."""
 
 
 def list_names(question):
     """Return the names in a question: its words with a capital, of three letters or more, but for common words."""
     words = re.findall(r"[^\W\d_]{3,}", question)
     return {word for word in words if word[0].isupper() and word.casefold() not in {*ENGLISH_STOP_WORDS, "did", "does"}}
-
-
-def measure_touch(question, texts):
-    """Return the largest share of a question's names that one of some passages holds; 0 where it names nothing.
-
-    >>> passages = ["Hungary votes.", "It rained."]
-    >>> measure_touch("Who wins in Hungary?", passages), measure_touch("Will Orban win in Hungary?", passages)
-    (1.0, 0.5)
-    """
-    names = list_names(question.partition("\n")[0])
-    held = [len(names & set(re.findall(r"[^\W\d_]{3,}", text))) for text in texts]
-    return max(held, default=0) / len(names) if names else 0.0
-
-
-def label_touch(events, passages):
-    """Return by event_id how far its passages touch its question: "most names", "some names" or "no name"."""
-    texts = passages.groupby("event_id")["text"].agg(list)
-    shares = [measure_touch(row.prompt, texts.get(row.event_id, [])) for row in events.itertuples()]
-    labels = ["most names" if share > MOST_NAMES else "some names" if share else "no name" for share in shares]
-    return pd.Series(labels, index=events["event_id"])
 
 
 def search_news(events, world, n):
@@ -64,30 +41,27 @@ def tell_answers(events, answers):
 
 
 def audit_window(events, answers, passages):
-    """Return (a row an event, a row an answer found) of passages that a search found for each (`search_news`).
+    """Return a row an event: how many of the pages that a search found for it (`search_news`) may tell something.
 
-    Of an event: event_id, cluster_id, as_of, n_passages, n_news, is_told (a text can tell its answer), n_answers and
-    the auditor's flags. Of an answer found: event_id, cluster_id, as_of, page_id, place, page_day, days_before.
+    Columns: event_id, cluster_id, hindsight, sibling (tells the answer of another question of its cluster that was
+    open), is_told (a text can tell its answer), n_answers (pages that state it).
     """
     texts = tell_answers(events, answers)
     rows = []
-    found = []
     for event in events.sort_values(["as_of", "event_id"]).to_dict("records"):
-        pages = passages[passages["event_id"] == event["event_id"]]
-        told = find_answers(pages, event["prompt"], texts[event["event_id"]])["page_id"].unique()
-        flags = audit_pages(event["as_of"], pages, list_siblings(event, events, texts, by=["cluster_id"]))
-        about = {name: event[name] for name in ("event_id", "cluster_id", "as_of")}
-        counts = flags.groupby("flag")["page_id"].nunique().to_dict()
-        is_told = bool(texts[event["event_id"]])
-        n_news = int(pages["page_id"].str.startswith("n").sum())
-        facts = {"n_passages": len(pages), "n_news": n_news, "is_told": is_told, "n_answers": len(told)}
-        rows.append(about | facts | counts)
-        firsts = pages[pages["page_id"].isin(told)].drop_duplicates("page_id")
-        firsts = firsts.assign(page_day=firsts["published_at"].str[:10], **about)
-        found += firsts[[*about, "page_id", "place", "page_day"]].to_dict("records")
-    found = pd.DataFrame(found, columns=["event_id", "cluster_id", "as_of", "page_id", "place", "page_day"])
-    before = pd.to_datetime(found["as_of"].str[:10]) - pd.to_datetime(found["page_day"])
-    return pd.DataFrame(rows).fillna(0), found.assign(days_before=before.dt.days)
+        own = [(event["prompt"], answer) for answer in texts[event["event_id"]]]
+        siblings = list_siblings(event, events, texts)
+        found = {"hindsight": set(), "sibling": set(), "n_answers": set()}
+        for page in passages[passages["event_id"] == event["event_id"]].itertuples():
+            if find_hindsight(page.text, pd.Timestamp(page.published_at).date()):
+                found["hindsight"].add(page.page_id)
+            if any(states_answer(page.text, *pair) for pair in siblings):
+                found["sibling"].add(page.page_id)
+            if any(states_answer(page.text, *pair) for pair in own):
+                found["n_answers"].add(page.page_id)
+        row = {"event_id": event["event_id"], "cluster_id": event["cluster_id"], "is_told": bool(own)}
+        rows.append(row | {name: len(pages) for name, pages in found.items()})
+    return pd.DataFrame(rows)
 
 
 PLANTS = ("nearest passage", "and all names", "all names, a short answer")
@@ -96,7 +70,7 @@ last word of an answer of several words alone."""
 
 
 def plant_answers(events, answers, passages):
-    """Return whether `find_answers` finds answers that were planted in real passages: a row an event, a column a way.
+    """Return whether `states_answer` finds answers that were planted in real passages: a row an event, a column a way.
 
     Of `PLANTS`, 1 or 0, blank where it cannot be planted. The passage is the one found with most words of the question.
     """

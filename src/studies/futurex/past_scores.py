@@ -1,4 +1,4 @@
-"""What FutureX's past questions show: scores above guessing by form, what the options' order tells, what news adds.
+"""What FutureX's past questions show: scores above guessing by form, what the options' order tells.
 
 Tables are those of data/public: futurex_past_events (a row a question) and futurex_past_scores (a row an agent and
 question), built by tools/public/futurex_past.py.
@@ -7,12 +7,10 @@ question), built by tools/public/futurex_past.py.
 import pandas as pd
 
 from helpers.means import summarize_clustered
-from helpers.paired import compare_pairs, judge_family
+from helpers.paired import judge_family
 from helpers.scores import build_matrix
 
 FORMS = ("yes or no", "one of two names", "one of several", "several right")
-NEWS_AGENTS = {"search": "qwen_search_prompt", "none": "qwen_zero_shot", "another": "qwen_search_prompt, another"}
-"""One model with the news that a search finds, without, and with what a search for another question finds."""
 
 
 def tabulate_forms(scores, events):
@@ -47,31 +45,3 @@ def measure_order(events):
         counts = {"form": form, "seen": part["is_first"].sum(), "expected": part["first_chance"].sum()}
         parts.append(counts | found.rename(columns={"mean": "gain"}).drop(columns="se").iloc[0].to_dict())
     return pd.DataFrame(parts)
-
-
-def compare_news(scores, events):
-    """Return what news adds, by question in pairs: a row a comparison and group of questions.
-
-    Comparisons: the effect (search - none), its control (another - none: passages of another question) and the effect
-    less its control (search - another), over all questions and by form; the effect also by what the passages found
-    name, and again on the questions alone that all three were asked ("search - none, controlled").
-    Columns: comparison, events, n, n_clusters, difference, low, high, p, p_holm (over the table), mde, verdict.
-    """
-    matrix = build_matrix(scores, list(NEWS_AGENTS.values()))
-    facts = events.set_index("event_id").reindex(matrix.index)
-    forms = [("all", facts["form"].notna()), *((form, facts["form"] == form) for form in FORMS)]
-    touched = [(name, facts["touch"] == name) for name in ("most names", "some names", "no name")]
-    asked = [
-        ("search", "none", "", matrix, forms + touched),
-        ("search", "none", ", controlled", matrix.dropna(), forms),
-    ]
-    asked += [(*pair, "", matrix, forms) for pair in (("another", "none"), ("search", "another"))]
-    parts = []
-    for first, second, ending, rows, groups in asked:
-        for label, is_in in groups:
-            part = rows.loc[is_in.reindex(rows.index), [NEWS_AGENTS[first], NEWS_AGENTS[second]]]
-            if len(part.dropna()):
-                row = compare_pairs(part, facts["cluster_id"]).iloc[0].drop("p_holm")
-                parts.append({"comparison": f"{first} - {second}{ending}", "events": label} | row.to_dict())
-    table = pd.DataFrame(parts)["comparison events n n_clusters difference low high p mde".split()]
-    return judge_family(table, "difference", "more", "less")

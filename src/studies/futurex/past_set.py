@@ -2,7 +2,9 @@
 
 from math import comb
 
+import numpy as np
 import pandas as pd
+from scipy.stats import binom
 
 from daybefore.agents.past import read_form
 from helpers.files import dump_json, parse_json
@@ -36,12 +38,11 @@ def expect_guess(kind, n_options, n_right):
     """
     if kind == "single":
         return 1 / n_options
-    total = 0.0
-    for hits in range(n_right + 1):
-        for misses in range(n_options - n_right + 1):
-            weight = comb(n_right, hits) * comb(n_options - n_right, misses) / 2**n_options
-            total += weight * (2 * hits / (hits + misses + n_right))
-    return total + n_right / n_options * 2 / (1 + n_right) / 2**n_options
+    n_wrong = n_options - n_right
+    hits, misses = np.ogrid[: n_right + 1, : n_wrong + 1]
+    chances = binom.pmf(hits, n_right, 0.5) * binom.pmf(misses, n_wrong, 0.5)
+    total = (chances * 2 * hits / (hits + misses + n_right)).sum()
+    return float(total + n_right / n_options * 2 / (1 + n_right) / 2**n_options)
 
 
 def list_facts(events, answers):

@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.stats import kendalltau
+
+from helpers.means import divide, draw_counts
 
 N_DRAWS = 2000
 SEED = 20261128
@@ -21,60 +22,48 @@ SURE = 0.975
 
 
 class Standing(NamedTuple):
-    """One benchmark's scores: its name, its search, means by model, and draws (N_DRAWS x models)."""
+    """One benchmark's scores: its name, its search, means by model, draws (N_DRAWS x models)."""
 
     name: str
     search: str
     means: pd.Series
-    draws: np.ndarray
+    draws: pd.DataFrame
 
 
 def stand_by_questions(name: str, search: str, scores: pd.DataFrame, clusters: pd.Series, seed: int = SEED) -> Standing:
     """Return the Standing of scores by question (rows) and model (columns), blanks left out; clusters by question."""
-    by_cluster = scores.astype(float).groupby(pd.factorize(clusters.reindex(scores.index))[0])
-    sums = by_cluster.sum().to_numpy()
-    counts = by_cluster.count().to_numpy(float)
-    rng = np.random.default_rng(seed)
-    weights = rng.multinomial(len(sums), np.full(len(sums), 1 / len(sums)), N_DRAWS).astype(float)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        draws = (weights @ sums) / (weights @ counts)
-    return Standing(name, search, scores.mean(), draws)
+    by_cluster = scores.groupby(clusters.reindex(scores.index).to_numpy(), sort=False)
+    weights = draw_counts(by_cluster.ngroups, np.random.default_rng(seed), N_DRAWS).astype(float)
+    draws = divide(weights @ by_cluster.sum(), weights @ by_cluster.count())
+    return Standing(name, search, scores.mean(), pd.DataFrame(draws, columns=scores.columns))
 
 
 def stand_by_board(name: str, search: str, means: pd.Series, errors: pd.Series, seed: int = SEED) -> Standing:
     """Return the Standing of printed scores by model with their standard errors."""
-    rng = np.random.default_rng(seed)
-    draws = rng.normal(means.to_numpy(float), errors.reindex(means.index).to_numpy(float), (N_DRAWS, len(means)))
-    return Standing(name, search, means, draws)
+    draws = np.random.default_rng(seed).normal(means, errors.reindex(means.index), (N_DRAWS, len(means)))
+    return Standing(name, search, means, pd.DataFrame(draws, columns=means.index))
 
 
 def join_names(standing: Standing, names: dict[str, str]) -> Standing:
     """Return a Standing whose models that share a name (their family) count as one, by their mean."""
-    known = pd.Series([names[model] for model in standing.means.index], standing.means.index)
-    labels = sorted(known.unique())
-    members = [np.flatnonzero(known == label) for label in labels]
-    means = pd.Series([standing.means.iloc[at].mean() for at in members], labels)
-    draws = np.column_stack([standing.draws[:, at].mean(axis=1) for at in members])
-    return standing._replace(means=means, draws=draws)
+    means = standing.means.groupby(names).mean()
+    return standing._replace(means=means, draws=standing.draws.T.groupby(names).mean().T)
 
 
 def list_orders(standing: Standing, models: list[str]) -> tuple[np.ndarray, np.ndarray]:
     """Return which of each pair of models is ahead, -1 to 1: of the means (pairs), of the draws (N_DRAWS x pairs)."""
-    places = standing.means.index.get_indexer(models)
-    values = standing.means.to_numpy(float)[places]
-    drawn = standing.draws[:, places]
-    first, second = (list(side) for side in zip(*combinations(range(len(models)), 2), strict=True))
-    return np.sign(values[first] - values[second]), np.sign(drawn[:, first] - drawn[:, second])
+    first, second = np.triu_indices(len(models), 1)
+    means = standing.means[models].to_numpy()
+    draws = standing.draws[models].to_numpy()
+    return np.sign(means[first] - means[second]), np.sign(draws[:, first] - draws[:, second])
 
 
-def compare_standings(first: Standing, second: Standing) -> dict | None:
-    """Return how two benchmarks agree on the models both have; None with fewer than LEAST of them.
+def compare_standings(first: Standing, second: Standing) -> tuple[dict, np.ndarray] | None:
+    """Return how two benchmarks agree on the models both have, and the agreement by draw; None with fewer than LEAST.
 
-    n_models, models, n_pairs; agreement (share of pairs of models in the same order, a tie counts a
-    half) with low and high (95% of draws of both), tau (Kendall's) with tau_low and tau_high; ceiling (the
-    agreement to be expected of draws of both if their true order were one: 1 less what sampling
-    explains); by_sampling (share of the disagreement that the ceiling leaves to sampling, at most
-    1); n_opposite, and n_opposite_sure (pairs in opposite orders, each sure); n_alike_sure.
+    n_models, n_pairs; agreement (share of pairs of models in the same order, a tie counts a half) with low and high
+    (95% of draws of both); ceiling (the agreement to be expected of draws of both if their true order were one: 1 less
+    what sampling explains); n_opposite, and n_opposite_sure (pairs in opposite orders, each sure).
     """
     models = [model for model in first.means.index if model in set(second.means.index)]
     if len(models) < LEAST:
@@ -84,17 +73,12 @@ def compare_standings(first: Standing, second: Standing) -> dict | None:
     drawn = ((1 + drawn_a * drawn_b) / 2).mean(axis=1)
     keeps_a = (drawn_a == a).mean(axis=0)
     keeps_b = (drawn_b == b).mean(axis=0)
-    ceiling = (keeps_a * keeps_b + (1 - keeps_a) * (1 - keeps_b)).mean()
-    sure = (keeps_a >= SURE) & (keeps_b >= SURE)
+    is_sure = (keeps_a >= SURE) & (keeps_b >= SURE)
     low, high = np.percentile(drawn, (2.5, 97.5))
-    tau = kendalltau(first.means[models], second.means[models]).statistic
-    found = {"n_models": len(models), "models": "; ".join(models), "n_pairs": len(a)}
-    found |= {"agreement": alike.mean(), "low": low, "high": high}
-    found |= {"tau": tau, "tau_low": 2 * low - 1, "tau_high": 2 * high - 1, "ceiling": ceiling}
-    off = 1 - alike.mean()
-    found |= {"by_sampling": min(1.0, (1 - ceiling) / off) if off > 0 else np.nan}
-    found |= {"n_opposite": int((alike == 0).sum()), "n_opposite_sure": int((sure & (alike == 0)).sum())}
-    return found | {"n_alike_sure": int((sure & (alike == 1)).sum())}
+    found = {"n_models": len(models), "n_pairs": len(a), "agreement": alike.mean(), "low": low, "high": high}
+    found["ceiling"] = (keeps_a * keeps_b + (1 - keeps_a) * (1 - keeps_b)).mean()
+    found |= {"n_opposite": int((alike == 0).sum()), "n_opposite_sure": int((is_sure & (alike == 0)).sum())}
+    return found, drawn
 
 
 def name_search(first: str, second: str) -> str:
@@ -104,40 +88,36 @@ def name_search(first: str, second: str) -> str:
     return "one searches"
 
 
-def compare_all(standings: list[Standing]) -> pd.DataFrame:
+def compare_all(standings: list[Standing]) -> tuple[pd.DataFrame, np.ndarray]:
     """Return `compare_standings` of every two benchmarks that share models: first, second, search, and its columns.
 
-    Two arms of one benchmark ("BLF, search" and "BLF, no search") share its questions and are no comparison.
+    Beside the table the agreement by comparison and draw. Two arms of one benchmark ("BLF, search" and "BLF, no
+    search") share its questions and are no comparison.
     """
-    made = []
+    rows = []
+    drawn = []
     for first, second in combinations(standings, 2):
-        if first.name.partition(",")[0] == second.name.partition(",")[0]:
-            continue
-        if found := compare_standings(first, second):
+        compared = compare_standings(first, second)
+        if compared and first.name.partition(",")[0] != second.name.partition(",")[0]:
             about = {"first": first.name, "second": second.name, "search": name_search(first.search, second.search)}
-            made.append(about | found)
-    return pd.DataFrame(made)
+            rows.append(about | compared[0])
+            drawn.append(compared[1])
+    return pd.DataFrame(rows), np.array(drawn)
 
 
-def pool_agreement(table: pd.DataFrame, standings: list[Standing]) -> pd.DataFrame:
-    """Return the agreement over all pairs of models of some comparisons, a row a kind of search and "all".
+def pool_agreement(table: pd.DataFrame, drawn: np.ndarray) -> pd.DataFrame:
+    """Return the agreement over all pairs of models of some comparisons (`compare_all`): a row a search and "all".
 
-    Each pair of models of each comparison counts once. Columns: search, n_comparisons, n_pairs,
-    agreement, low, high (95% of draws; benchmarks drawn once each), ceiling, by_sampling, n_opposite_sure.
+    Each pair of models of each comparison counts once. Columns: search, n_comparisons, n_pairs, agreement, low, high
+    (95% of draws), ceiling, by_sampling (share of the disagreement that sampling explains, at most 1), n_opposite,
+    n_opposite_sure.
     """
-    by_name = {standing.name: standing for standing in standings}
-    made = []
+    rows = []
     for search, part in [("all", table), *table.groupby("search")]:
-        drawn = np.zeros(N_DRAWS)
-        for row in part.to_dict("records"):
-            models = row["models"].split("; ")
-            orders = [list_orders(by_name[row[side]], models)[1] for side in ("first", "second")]
-            drawn += ((1 + orders[0] * orders[1]) / 2).sum(axis=1)
-        n_pairs = part["n_pairs"].sum()
-        agreement, ceiling = ((part[name] * part["n_pairs"]).sum() / n_pairs for name in ("agreement", "ceiling"))
-        low, high = np.percentile(drawn / n_pairs, (2.5, 97.5))
-        row = {"search": search, "n_comparisons": len(part), "n_pairs": n_pairs, "agreement": agreement}
-        row |= {"low": low, "high": high, "ceiling": ceiling}
-        row |= {"by_sampling": min(1.0, (1 - ceiling) / (1 - agreement)) if agreement < 1 else np.nan}
-        made.append(row | {"n_opposite": part["n_opposite"].sum(), "n_opposite_sure": part["n_opposite_sure"].sum()})
-    return pd.DataFrame(made)
+        row = {"search": search, "n_comparisons": len(part), "n_pairs": part["n_pairs"].sum()}
+        agreement, ceiling = np.average(part[["agreement", "ceiling"]], axis=0, weights=part["n_pairs"])
+        low, high = np.percentile(np.average(drawn[part.index], axis=0, weights=part["n_pairs"]), (2.5, 97.5))
+        by_sampling = min(1.0, (1 - ceiling) / (1 - agreement)) if agreement < 1 else np.nan
+        row |= {"agreement": agreement, "low": low, "high": high, "ceiling": ceiling, "by_sampling": by_sampling}
+        rows.append(row | part[["n_opposite", "n_opposite_sure"]].sum().to_dict())
+    return pd.DataFrame(rows)

@@ -13,7 +13,7 @@ import pandas as pd
 from daybefore.questions.collect import CARRY_DAYS, CRAWL_HOURS
 from daybefore.questions.pose import pool_matches
 from daybefore.questions.types import resolve_event
-from daybefore.web.extract import ExtractionError
+from daybefore.web.extract import METHODS, ExtractionError
 from daybefore.web.pages import GatewayError
 from helpers.calendar import ZONE, stamp_moment
 from helpers.files import dump_json, parse_json
@@ -85,7 +85,7 @@ def attempt_group(crawler, source_id, events, moment):
             status = "not_published"
             reason = f"the page holds no value for {event['terms']['date']} yet"
         else:
-            answer |= {"status": "ok", "page_id": page_id, "method": source.extract["kind"]}
+            answer |= {"status": "ok", "page_id": page_id, "method": METHODS.get(source.form, source.form)}
         yield event["event_id"], {"status": status, "page_id": page_id, "reason": reason}, answer
 
 

@@ -1,17 +1,26 @@
-"""Read what a source's page says, by the source's rule: table, css, JSON path or regular expression (FutureX 3.2.1)."""
+"""Read what a source's page says, by the rule of its form: table, css, JSON or regular expression (FutureX 3.2.1).
+
+The rule follows from what the source says of itself: its variables, the label of its entities, its sentence.
+"""
 
 import json
 import re
 from datetime import datetime
 from functools import cache, lru_cache
+from string import Formatter
 
-import jmespath
 import numpy as np
 import pandas as pd
 from lxml.cssselect import CSSSelector
 
 from daybefore.web.markup import MAX_NUMBER, YEARS, parse_html, parse_json, read_number, read_period, read_text
+from daybefore.web.sources import head_column
 
+METHODS = {"ranking": "css", "prose": "regex"}
+"""A page's form -> how it is read, where that has another name."""
+BLANKS = {"date": r"(?P<date>\d+ \w+ \d{4}(?:, \d\d:\d\d)?)", "entity": "(?P<entity>.+?)"}
+"""What stands in the blanks of a prose page's sentence; in the others numbers do."""
+NUMBER = r"-?[\d,.]*\d"
 KEYS = {"threshold": ["Yes", "No"], "change": ["Yes", "No"], "outcome": ["home", "draw", "away"]}
 """What a market's options stand for, by what is asked; of a leader, its names."""
 COLUMNS = ["occurred_at", "entity", "variable", "value"]
@@ -28,9 +37,9 @@ def extract_page(source, text):
 
     Whatever a page does, ExtractionError is all that it raises.
     """
-    kind = source.extract["kind"]
+    kind = METHODS.get(source.form, source.form)
     try:
-        rows = EXTRACTORS[kind](source, source.extract, text)
+        rows = EXTRACTORS[source.form](source, text)
         return pd.DataFrame(rows if kind == "market" else check_rows(source, rows))
     except Exception as error:  # a page is a stranger's: it must not stop the reading of another
         said = " ".join(str(error).split())[:200] or type(error).__name__
@@ -61,57 +70,74 @@ def check_rows(source, rows):
 # --- rules: each returns rows of (period, entity, variable, value) ---
 
 
-def extract_table(source, rule, text):
+def extract_table(source, text):
     """Read an html table, wide (a column an entity) or long (a column a variable)."""
-    lines = [list(map(read_text, row)) for row in compile_css(f"{rule['selector']} tr")(parse_html(text))]
+    lines = [list(map(read_text, row)) for row in compile_css("table.data tr")(parse_html(text))]
     head, rows = lines[0], []
-    if rule["layout"] == "wide":
+    if source.page.get("layout") == "wide":
+        (variable,) = source.variables
         for period, *cells in lines[1:]:
             values = zip(head[1:], map(read_number, cells), strict=True)
-            rows += [(read_period(period), entity, rule["variable"], value) for entity, value in values]
+            rows += [(read_period(period), entity, variable, value) for entity, value in values]
         return rows
-    places = {variable: head.index(title) for variable, title in rule["columns"].items()}
-    entity = head.index(rule["entity"])
+    places = {name: head.index(head_column(about)) for name, about in source.variables.items()}
+    entity = head.index(source.entities["label"].capitalize())
     for cells in lines[1:]:
         period = read_period(cells[0])
         rows += [(period, cells[entity], variable, read_number(cells[i])) for variable, i in places.items()]
     return rows
 
 
-def extract_css(source, rule, text):
+def extract_ranking(source, text):
     """Read ranking lists: an issue a section, an item a name and a value."""
+    (variable,) = source.variables
     rows = []
-    for issue in compile_css(rule["issue"])(parse_html(text)):
-        names, values = (compile_css(f"{rule['item']} {rule[part]}")(issue) for part in ("name", "value"))
-        period = read_period(read_text(compile_css(rule["date"])(issue)[0]))
-        pairs = zip(names, values, strict=True)
-        rows += [(period, read_text(name), rule["variable"], read_number(read_text(value))) for name, value in pairs]
+    for issue in compile_css("section.issue")(parse_html(text)):
+        period = read_period(read_text(compile_css("time")(issue)[0]))
+        names, values = (map(read_text, compile_css(f"li {part}")(issue)) for part in (".name", ".value"))
+        rows += [(period, name, variable, read_number(value)) for name, value in zip(names, values, strict=True)]
     return rows
 
 
-def extract_json(source, rule, text):
-    """Read a JSON endpoint by jmespath expressions."""
+def extract_json(source, text):
+    """Read the observations of a JSON endpoint."""
+    label = source.entities["label"].replace(" ", "_")
     rows = []
-    for entry in jmespath.search(rule["rows"], parse_json(text)) or []:
-        period, entity = read_period(entry[rule["date"]]), entry[rule["entity"]]
-        for variable, value in ((variable, entry[key]) for variable, key in rule["values"].items()):
+    for entry in parse_json(text)["observations"]:
+        period = read_period(entry["date"])
+        for variable in source.variables:
+            value = entry[variable]
             is_far = type(value) in (int, float) and not abs(value) <= MAX_NUMBER  # none, as on other pages
-            rows.append((period, entity, variable, None if is_far else value))
+            rows.append((period, entry[label], variable, None if is_far else value))
     return rows
 
 
-def extract_regex(source, rule, text):
-    """Read prose by a pattern with the groups date, entity (or the source's only one) and one a variable."""
-    prose = "\n".join(map(read_text, compile_css("p")(parse_html(text))))
-    only, rows = source.entities.get("only", [""])[0], []
-    for match in re.finditer(rule["pattern"], prose):
-        groups = match.groupdict()
-        period, entity = read_period(groups.pop("date")), groups.pop("entity", None) or only
+def extract_prose(source, text):
+    """Read paragraphs that are the source's sentence; without a name in it they are of its only entity."""
+    pattern = compile_sentence(source.page["sentence"])
+    rows = []
+    for match in filter(None, (pattern.fullmatch(read_text(part)) for part in compile_css("p")(parse_html(text)))):
+        groups = {"entity": source.entities.get("only", [""])[0]} | match.groupdict()
+        period, entity = read_period(groups.pop("date")), groups.pop("entity")
         rows += [(period, entity, variable, read_number(cell)) for variable, cell in groups.items()]
     return rows
 
 
-def extract_market(source, rule, text):
+@cache
+def compile_sentence(sentence):
+    """Return the pattern of a sentence whose braces are filled in.
+
+    >>> compile_sentence("On {date} it was {n} °C.").fullmatch("On 9 October 2016 it was 1,200.5 °C.")["n"]
+    '1,200.5'
+    """
+    parts = Formatter().parse(sentence)
+    groups = (
+        re.escape(words) + (BLANKS.get(name) or f"(?P<{name}>{NUMBER})" if name else "") for words, name, *_ in parts
+    )
+    return re.compile("".join(groups))
+
+
+def extract_market(source, text):
     """Read a prediction market's event pages, a dict each: question, options, opening and closing, terms, resolution.
 
     Raises ValueError when there is none, or one that no question can be made of.
@@ -137,7 +163,13 @@ def extract_market(source, rule, text):
     return rows
 
 
-EXTRACTORS = dict(table=extract_table, css=extract_css, json=extract_json, regex=extract_regex, market=extract_market)
+EXTRACTORS = {
+    "table": extract_table,
+    "ranking": extract_ranking,
+    "json": extract_json,
+    "prose": extract_prose,
+    "market": extract_market,
+}
 
 
 @lru_cache(maxsize=4096)

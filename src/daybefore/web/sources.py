@@ -3,7 +3,6 @@
 One file a source in data/sources/*.toml, made to be edited by a person; data/replay/<source_id>.csv holds its rows.
 """
 
-import re
 import tomllib
 from functools import cache, lru_cache
 from string import Formatter
@@ -46,9 +45,6 @@ ASKING |= dict(bands=allow(Annotated[int, Field(ge=2)], "a whole number of 2 or 
 TEMPLATE = form("id", "period", "ask", "variable", "text", period=one_of("daily", "weekly"), **ASKING)
 QUESTION = form("id", "source", "ask", "variable", "text", "per_day", source=Id, per_day=Positive, **ASKING)
 MOMENTS = dict(lag_days=Count, hour=Clock, settled_at=Clock, lag_minutes=Count, period_minutes=Count)
-PARTS = dict.fromkeys("selector issue date item name value variable rows entity pattern".split(), Text)
-PARTS |= dict(kind=one_of("table", "css", "json", "regex", "market"), layout=Layout)
-PARTS |= dict(columns=dict[str, Text], values=dict[str, Text])
 READING = dict.fromkeys(("rows", "date_form", "entity", "keyed", "sep", "comment", "terms"), Text)
 READING |= dict.fromkeys(("wide", "zipped"), Truth)
 READING |= dict(address=Open, body=one_of("json", "csv", "page"), header=list[Text], skip=Count)
@@ -61,8 +57,7 @@ LIVE = form("address", "body", "terms", **READING)
 class Source(Setting):
     """One site of the registry, as its toml states it; tables in it stay dicts.
 
-    `history`: periods that its page shows; `rows`: another source's name whose rows it shows; `extract`: how its page
-    is read (`derive_extract`).
+    `history`: periods that its page shows; `rows`: another source's name whose rows it shows.
     """
 
     id: Id
@@ -82,7 +77,6 @@ class Source(Setting):
     entities: form("label", label=Text, only=list[Text])
     variables: dict[Id, form("label", "unit", "decimals", label=Text, unit=Free, decimals=Count)]
     page: form(layout=Layout, sentence=Text, fixtures_days=Count, questions=list[QUESTION]) = {}
-    extract: form("kind", **PARTS) = {}
     templates: list[TEMPLATE] = []
     note: Free = ""
     rows: Id = ""
@@ -121,11 +115,7 @@ def parse_source(name, text):
     # only a file of the right form is held to what its parts say of each other
     wrong = find_faults(entry, Source) or [*check_publication(entry), *check_page(entry), *check_asking(entry)]
     raise_all(f"{name}{', ' * bool(place)}{name_field(place)}: {words}" for place, words in wrong)
-    source = Source.model_construct(**entry)
-    if not source.extract:
-        source.page = source.page or {"layout": "long"}
-        source.extract = derive_extract(source)
-    return source
+    return Source.model_construct(**entry)
 
 
 # --- what the parts of a file say of each other: yields each fault as (place, words) ---
@@ -148,30 +138,18 @@ def check_publication(entry):
 
 
 def check_page(entry):
-    """Yield (place, words) on what form, variables, sentence and pattern say of each other.
-
-    What else a rule of extraction says shows when a page is read by it (`tools/try_source.py`).
-    """
-    names, page, pattern = list(entry["variables"]), entry.get("page", {}), entry.get("extract", {}).get("pattern")
+    """Yield (place, words) on what form, variables and sentence say of each other."""
+    names, page = list(entry["variables"]), entry.get("page", {})
     if entry["form"] != "market" and not names:
         yield ("variables",), "there is no variable; a source needs one"
     if (entry["form"] == "ranking" or page.get("layout") == "wide") and len(names) != 1:
         yield ("variables",), f"a ranking and a wide table show one variable, not {len(names)}"
     if entry["form"] != "prose":
         return
-    if "sentence" not in page:
-        yield ("page",), "sentence is missing"
-    yield from check_blanks(("page", "sentence"), page.get("sentence", ""), ("date", "entity", *names))
-    try:
-        groups = dict.fromkeys(re.compile(pattern or "").groupindex)
-    except re.error as error:
-        yield ("extract", "pattern"), f"it is no regular expression: {error}"
-        return
-    if "date" not in groups:
-        yield ("extract", "pattern"), "a prose page needs one, with a group date: (?P<date>...)"
-    for name in groups:
-        if name not in ("date", "entity", *names):
-            yield ("extract", "pattern"), f"the group {name} is no variable{suggest(name, names)}"
+    sentence = page.get("sentence", "")
+    if "{date}" not in sentence:
+        yield ("page",), "a prose page needs a sentence with {date} in it"
+    yield from check_blanks(("page", "sentence"), sentence, ("date", "entity", *names))
 
 
 def check_asking(entry):
@@ -207,23 +185,6 @@ def check_blanks(place, text, known):
 def name_source(source_id):
     """Return what a source's id makes of itself and of its address."""
     return {"id": source_id, "address": f"http://{source_id.replace('_', '-')}.replay/"}
-
-
-def derive_extract(source):
-    """Return the rule that reads a page of the form's own layout; prose has one of its own (`check_page`)."""
-    names = list(source.variables)
-    label = source.entities["label"]
-    if source.form == "json":
-        rule = {"kind": "json", "rows": "observations", "date": "date", "entity": label.replace(" ", "_")}
-        return rule | {"values": {name: name for name in names}}
-    if source.form == "ranking":
-        rule = {"issue": "section.issue", "date": "time", "item": "li", "name": ".name", "value": ".value"}
-        return rule | {"kind": "css", "variable": names[0]}
-    if source.form == "market":
-        return {"kind": "market"}
-    rule = {"kind": "table", "selector": "table.data", "layout": source.page.get("layout", "long")}
-    columns = {name: head_column(variable) for name, variable in source.variables.items()}
-    return rule | {"variable": names[0], "entity": label.capitalize(), "columns": columns}
 
 
 def head_column(variable):

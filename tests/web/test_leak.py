@@ -23,9 +23,8 @@ from daybefore.web.sources import load_sources
 
 ROOT = Path(__file__).parents[2]
 REGISTRY = {
-    path.stem: entry
+    path.stem: tomllib.loads(path.read_text(encoding="utf-8"))
     for path in sorted((ROOT / "data/sources").glob("*.toml"))
-    if (entry := tomllib.loads(path.read_text(encoding="utf-8")))["licence"] == "commit"
 }
 BEIJING = ZoneInfo("Asia/Shanghai")
 SOURCES = load_sources()

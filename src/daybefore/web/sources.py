@@ -67,10 +67,8 @@ class Source(Setting):
     domain: Text
     subdomain: Text
     update_frequency: one_of("hourly", "daily", "weekdays", "weekly", "monthly")
-    directly_visible: Truth = True
     windows: some(one_of(*WINDOWS, "C")) = ["A"]
     contamination_group: one_of("widely_known", "obscure") = "obscure"
-    licence: one_of("commit") = "commit"
     form: one_of(*FORMS)
     history: Positive = 28
     publication: form("timezone", timezone=Text, **MOMENTS)

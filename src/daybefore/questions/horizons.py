@@ -187,11 +187,11 @@ def answer_questions(events):
         variables = parse_json(event["variables"])
         path = read_series(event["source_id"], variables["variable"])[0]
         value = resolve_question(variables, path)
-        row = {"event_id": event["event_id"], "value": dump_json(value), "method": "series"}
-        row["status"] = "not_published" if value is None else "ok"
+        status = "not_published" if value is None else "ok"
+        row = {"event_id": event["event_id"], "value": dump_json(value), "method": "series", "status": status}
         if event["kind"] == "number":
             before = path.loc[: variables["date"], variables["entity"]].dropna().iloc[-N_SPREAD - 1 : -1]
-            row |= {"spread": round(float(before.std()), 9), "n_spread": len(before)}
-            row["spread_rule"] = "before_resolution"
+            spread = round(float(before.std()), 9)
+            row |= {"spread": spread, "n_spread": len(before), "spread_rule": "before_resolution"}
         rows.append(row)
     return check_table("answers", pd.DataFrame(rows))

@@ -147,14 +147,14 @@ def measure_volatility(variables, series):
     """Return the event's volatility: of its number, or of its ranking. Raises Unanswerable when it is frozen."""
     if "entity" in variables:
         volatility = measure_number_volatility(series[variables["entity"]].dropna())
+    elif variables["ask"] in ("risers", "above"):
+        volatility = float(series[list(variables["reference"])].iloc[-N_VALUES:].std().mean())
     else:
         history = build_history(series, variables)
-        if variables["ask"] in ("leader", "risers", "above"):
+        if variables["ask"] == "leader":
             history = history[[entity for entity in variables["reference"] if entity in history]]
-        k = variables.get("k", 1)
-        volatility = measure_ranking_volatility(history, k, variables.get("rank"), variables.get("order", "desc"))
-        if variables["ask"] in ("risers", "above"):
-            volatility = float(series[list(variables["reference"])].iloc[-N_VALUES:].std().mean())
+        place = variables.get("k", 1), variables.get("rank"), variables.get("order", "desc")
+        volatility = measure_ranking_volatility(history, *place)
     if volatility is None:
         raise Unanswerable("fewer than three past values")
     if volatility == 0:
@@ -270,15 +270,15 @@ def pose_fixture(template, source, observations, series, as_of, deck, horizon_da
     moments = compute_published_at(source.publication, coming["occurred_at"])
     is_due = (moments > start) & (moments <= start + pd.Timedelta(days=horizon_days))
     coming = coming[is_due & (coming["occurred_at"] >= str(start.date()))]
-    dates = dict(zip(coming["entity"], coming["occurred_at"], strict=True))
+    dates = coming.set_index("entity")["occurred_at"].to_dict()
     if not dates:
         raise Unanswerable("no match is listed within the horizon")
     entity = deck.draw(sorted(dates), lambda card: (dates[card], None, card) not in deck.asked)
-    variables = {"ask": template["ask"], "variable": template["variable"], "hour": None}
-    variables |= {"date": dates[entity], "entity": entity}
+    about = {"ask": template["ask"], "variable": template["variable"], "hour": None}
+    variables = about | {"date": dates[entity], "entity": entity}
     deck.mark(variables)
     options = {"home": "the home side wins", "draw": "a draw", "away": "the away side wins"}
-    resolves_at = compute_published_at(source.publication, pd.Series([dates[entity]]))[0]
+    resolves_at = moments[coming.index[coming["entity"] == entity][-1]]
     event = word_event(template, source, variables, options if template["ask"] == "outcome" else {}, resolves_at)
     return event | {"volatility": measure_number_volatility(pool_matches(series)) or 0.0}
 

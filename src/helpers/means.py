@@ -227,19 +227,3 @@ def percentile_interval(draws: np.ndarray) -> tuple[float, float]:
         return math.nan, math.nan
     low, high = np.percentile(draws, [2.5, 97.5])
     return float(low), float(high)
-
-
-def summarize_means(table: pd.DataFrame, rng: np.random.Generator, n_boot: int) -> dict:
-    """Return each column's mean with its 95% bootstrap interval, one row: name, name_low, name_high for each.
-
-    NaN cells are left out; a draw of rows is the same for all columns. A table of one row has no interval.
-    """
-    values = table.to_numpy(dtype=float)
-    row: dict[str, float] = {}
-    draws = draw_counts(len(values), rng, n_boot)
-    there = np.isfinite(values)
-    means = divide(draws @ np.where(there, values, 0.0), draws @ there)
-    for name, mean, drawn in zip(table, table.mean(), means.T, strict=True):
-        low, high = percentile_interval(drawn) if len(table) > 1 else (math.nan, math.nan)
-        row |= {name: float(mean), f"{name}_low": low, f"{name}_high": high}
-    return row

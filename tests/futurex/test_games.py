@@ -9,8 +9,7 @@ from studies.futurex.games import compare_games, rate_games, tidy_games
 
 def make_games(*rows):
     """Rows of (date, season, team1, team2, prob1, outcome of team1)."""
-    table = pd.DataFrame(rows, columns=["date", "season", "team1", "team2", "prob1", "prob1_outcome"])
-    return table.assign(prob2=1 - table["prob1"], prob2_outcome=1 - table["prob1_outcome"])
+    return pd.DataFrame(rows, columns=["date", "season", "team1", "team2", "prob1", "prob1_outcome"])
 
 
 def make_season(n_days=200, strength=0.9):
@@ -39,13 +38,11 @@ def test_ratings_learn_a_planted_strength_and_nothing_from_the_future():
     assert rate_games(games.head(50))["elo"].tolist() == rated["elo"].head(50).tolist()
 
 
-def test_brier_scores_the_paired_difference_and_who_is_nearer():
+def test_the_paired_difference_of_brier_scores_and_who_is_nearer():
     rated = rate_games(make_season(400))
-    table = compare_games(rated).set_index("forecaster")
-    assert table.loc["half", "brier"] == 0.25 and table["n"].eq(400).all() and table["n_months"].eq(14).all()
-    expert = ((rated["expert"] - rated["outcome"]) ** 2).mean()
-    assert table.loc["expert", ["brier", "minus_expert", "nearer"]].tolist() == pytest.approx([expert, 0, 0])
-    half = table.loc["half"]
-    assert half["minus_expert"] == pytest.approx(0.25 - expert)
-    assert 0 < half["gap_low"] < half["minus_expert"] < half["gap_high"]
-    assert half["nearer"] == pytest.approx(((rated["expert"] > 0.5) != rated["outcome"]).mean())
+    row = compare_games(rated).set_index("forecaster").loc["home_rate"]
+    assert row["n"] == 400 and row["n_months"] == 14
+    errors = {name: (rated[name] - rated["outcome"]).abs() for name in ("expert", "home_rate")}
+    assert row["minus_expert"] == pytest.approx((errors["home_rate"] ** 2).mean() - (errors["expert"] ** 2).mean())
+    assert 0 < row["gap_low"] < row["minus_expert"] < row["gap_high"]
+    assert row["nearer"] == pytest.approx((errors["home_rate"] < errors["expert"]).mean())

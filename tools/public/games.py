@@ -15,8 +15,7 @@ FIRST = "2016-10"
 
 
 def build():
-    """Return {"games": by league and forecaster n, n_months, brier, low, high, minus_expert, gap_low, gap_high, gap_p,
-    nearer, the share of games in which it is nearer to the outcome than the expert}; intervals cluster by month."""
+    """Return {"games": a row a league and forecaster, of `compare_games`}."""
     parts = []
     for league, name in FILES.items():
         rated = rate_games(tidy_games(pd.read_csv(locate_public(name))), carry=0.667)

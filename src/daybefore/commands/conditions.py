@@ -8,10 +8,8 @@ import re
 from html import unescape
 from typing import NamedTuple
 
-import numpy as np
 import pandas as pd
 
-from daybefore.agents.recorded_runs import SEED
 from daybefore.commands.report import write_difference, write_interval, write_table
 from daybefore.commands.results import read_sampled
 from daybefore.formats.public_sets import PRICED, build_cards, build_earnings
@@ -135,7 +133,7 @@ def describe_facts(agent, facts, rows, kind):
 def tell_consensus(consensus, predictions):
     """Return (rows, facts by agent, text) on agents' forecasts of companies' figures beside the consensus (5.1)."""
     one_each = predictions.drop_duplicates(["agent_id", "event_id"])
-    table = compare_consensus(consensus, one_each[one_each["agent_id"] != "consensus"], np.random.default_rng(SEED))
+    table = compare_consensus(consensus, one_each[one_each["agent_id"] != "consensus"])
     if table.empty:
         return pd.DataFrame(), {}, "nothing stands beside the consensus: no question has consensus, actual and forecast"
     shown = pd.DataFrame({"agent": table["agent"], "metric": table["metric"]})

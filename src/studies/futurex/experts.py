@@ -17,8 +17,8 @@ from daybefore.web.render import format_period
 from daybefore.web.sources import compute_published_at
 from helpers.faults import describe_problem, raise_all, read_sheet
 from helpers.files import parse_json
-from helpers.means import summarize_clustered, summarize_means
-from helpers.paired import correct_holm, judge_interval
+from helpers.means import summarize_clustered
+from helpers.paired import correct_holm
 from helpers.papers import get_constant
 
 COLUMNS = ("item", "metric", "consensus", "actual", "agent", "forecast")
@@ -77,13 +77,13 @@ def judge_forecasts(table, ties, cap):
     )
 
 
-def summarize_agents(judged, rng, n_boot=2000):
+def summarize_agents(judged):
     """Return, by metric and agent, both win rates, MAPE beside the consensus's, and their difference, with intervals.
 
-    Columns: metric, agent, n, n_asked, coverage, n_ties, win_rate (ties in the denominator), win_rate_untied, mape,
-    mape_consensus, mape_gap (paired), with *_low and *_high from drawing items anew, verdict ("holds": below the
-    consensus), p (exact binomial, win rate of one half), p_holm. Items count as independent: where one event moves them
-    all, it is one case. An agent without any forecast on a metric raises ValueError.
+    Columns: metric, agent, n, n_asked, n_ties, win_rate (ties in the denominator), win_rate_untied, mape,
+    mape_consensus, mape_gap (paired), with *_low and *_high (95%, blank below ten items), p (exact binomial, win rate
+    of one half), p_holm. Items count as independent: where one event moves them all, it is one case. An agent without
+    any forecast on a metric raises ValueError.
     """
     rows = []
     for (metric, agent), part in judged.groupby(["metric", "agent"], sort=False):
@@ -93,13 +93,13 @@ def summarize_agents(judged, rng, n_boot=2000):
         won = (kept["result"] == "win").astype(float)
         tied = kept["result"] == "tie"
         values = pd.DataFrame({"win_rate": won, "win_rate_untied": won.mask(tied), "mape": kept["share_error"]})
-        values["mape_gap"] = kept["share_error"] - kept["share_error_consensus"]
-        row = {"metric": metric, "agent": agent, "n": len(kept), "n_asked": len(part)}
-        row |= {"coverage": len(kept) / len(part), "n_ties": int(tied.sum())}
-        row["p"] = stats.binomtest(int(won.sum()), len(won)).pvalue
-        row |= summarize_means(values, rng, n_boot)
-        verdict = judge_interval(-row["mape_gap_high"], -row["mape_gap_low"])
-        rows.append(row | {"mape_consensus": kept["share_error_consensus"].mean(), "verdict": verdict})
+        gap = (kept["share_error"] - kept["share_error_consensus"]).rename("mape_gap")
+        found = pd.concat([summarize_clustered(values, ends=(0, 1)), summarize_clustered(gap)])
+        row = {"metric": metric, "agent": agent, "n": len(kept), "n_asked": len(part), "n_ties": int(tied.sum())}
+        row |= {"p": stats.binomtest(int(won.sum()), len(won)).pvalue}
+        for name, measured in found.iterrows():
+            row |= {name: measured["mean"], f"{name}_low": measured["low"], f"{name}_high": measured["high"]}
+        rows.append(row | {"mape_consensus": kept["share_error_consensus"].mean()})
     table = pd.DataFrame(rows)
     return table.assign(p_holm=correct_holm(table["p"]))
 
@@ -107,26 +107,24 @@ def summarize_agents(judged, rng, n_boot=2000):
 TIES = {"eps": get_constant("futurex", "tie_eps_share"), "revenue": get_constant("futurex", "tie_revenue_share")}
 
 
-def compare_consensus(consensus, predictions, rng):
+def compare_consensus(consensus, predictions):
     """Return what agents' forecasts of companies' figures are beside the consensus (`summarize_agents`), by metric.
 
     `consensus` is of `formats.earnings.build_events`; questions without consensus or actual are left out, as are agents
     without any forecast of a metric. An empty table where nothing is left.
     """
-    table = consensus.dropna(subset=["consensus", "actual"])
-    given = predictions[["agent_id", "event_id", "value"]].assign(
-        forecast=[parse_json(cell) if isinstance(cell, str) else None for cell in predictions["value"]]
-    )
-    rows = table.merge(given, on="event_id").rename(columns={"agent_id": "agent"})
-    rows = rows[rows["consensus"] != 0].assign(forecast=lambda part: pd.to_numeric(part["forecast"]))
+    given = predictions[["agent_id", "event_id"]].rename(columns={"agent_id": "agent"})
+    values = [parse_json(cell) if isinstance(cell, str) else None for cell in predictions["value"]]
+    rows = consensus.dropna(subset=["consensus", "actual"]).merge(given.assign(forecast=values), on="event_id")
+    rows = rows[rows["consensus"] != 0].astype({"forecast": float})
     rows = rows[rows.groupby(["metric", "agent"])["forecast"].transform("count") > 0]
     if rows.empty:
         return pd.DataFrame()
-    cap = get_constant("futurex", "mape_cap")
-    return summarize_agents(judge_forecasts(rows[list(COLUMNS)], TIES, cap), rng)
+    return summarize_agents(judge_forecasts(rows, TIES, get_constant("futurex", "mape_cap")))
 
 
-METRICS = {"clinton": "Clinton's share", "trump": "Trump's share", "lead": "Clinton's lead"}
+METRICS = ["clinton", "trump", "lead"]
+"""Both candidates' shares, and Clinton's lead."""
 N_SHOWN = 6
 """Polls of a state that the model is shown, the newest."""
 SHARES = make_schema(**dict.fromkeys(("clinton", "trump"), {"type": "number", "minimum": 0, "maximum": 100}))
@@ -143,7 +141,7 @@ def read_means(crawler, as_of):
     """Return the states' newest poll means on the replay web's page as of a moment: by state clinton, trump, lead."""
     observations, _ = crawler.observe("us_polls", as_of)
     table = observations.pivot(index=["occurred_at", "entity"], columns="variable", values="value")
-    return table.loc[max(table.index)[0], list(METRICS)]
+    return table.loc[max(table.index)[0], METRICS]
 
 
 def allocate_undecided(polls, consensus):
@@ -172,21 +170,18 @@ def apply_rules(known, means):
     return pd.DataFrame(rows)
 
 
-def ask_states(consult, states, agent, as_of=None, known=None):
+def ask_states(consult, states, agent, as_of, known):
     """Return a judge's forecasts for states: item, agent, clinton, trump (missing where it gave none), status.
 
-    With `known` polls it is shown each state's newest ones and the day of `as_of`; without, it answers from memory.
+    It is shown each state's newest polls of the `known` ones and the day of `as_of`.
     """
+    day = pd.Timestamp(as_of).tz_convert("America/New_York").date()
     rows = []
     for state in states:
-        prompt = read_prompt("expert_memory").format(state=state)
-        if known is not None:
-            day = pd.Timestamp(as_of).tz_convert("America/New_York")
-            newest = known[known["state"] == state].iloc[: -N_SHOWN - 1 : -1]
-            lines = [f"{poll.end_date}, {poll.clinton:.1f}, {poll.trump:.1f}" for poll in newest.itertuples()]
-            blanks = {"today": format_period(str(day.date())), "state": state, "polls": "\n".join(lines)}
-            prompt = read_prompt("expert_polls").format(**blanks)
-        verdict = consult(prompt, SHARES)
+        newest = known[known["state"] == state].iloc[: -N_SHOWN - 1 : -1]
+        lines = [f"{poll.end_date}, {poll.clinton:.1f}, {poll.trump:.1f}" for poll in newest.itertuples()]
+        blanks = {"today": format_period(str(day)), "state": state, "polls": "\n".join(lines)}
+        verdict = consult(read_prompt("expert_polls").format(**blanks), SHARES)
         rows.append({"item": state, "agent": agent, "status": verdict.status} | (verdict.value or {}))
     return pd.DataFrame(rows, columns=["item", "agent", "clinton", "trump", "status"])
 
@@ -196,12 +191,11 @@ def build_forecasts(consensus, results, shares):
 
     `consensus` has index state and the columns of `METRICS`; `shares` has item, agent, clinton, trump.
     """
-    tables = {"forecast": shares, "actual": results.rename(columns={"state": "item"})}
-    for name, table in tables.items():
-        keys = [key for key in ("item", "agent") if key in table]
-        tables[name] = table.assign(lead=table["clinton"] - table["trump"]).melt(keys, list(METRICS), "metric", name)
-    means = consensus.rename_axis("item").reset_index().melt("item", list(METRICS), "metric", "consensus")
-    rows = tables["forecast"].merge(tables["actual"], on=["item", "metric"])
+    made = shares.assign(lead=shares["clinton"] - shares["trump"])
+    ended = results.assign(lead=results["clinton"] - results["trump"]).rename(columns={"state": "item"})
+    rows = made.melt(["item", "agent"], METRICS, "metric", "forecast")
+    rows = rows.merge(ended.melt("item", METRICS, "metric", "actual"), on=["item", "metric"])
+    means = consensus.rename_axis("item").reset_index().melt("item", METRICS, "metric", "consensus")
     return rows.merge(means, on=["item", "metric"])[list(COLUMNS)]
 
 

@@ -16,20 +16,15 @@ START = 1500.0
 def tidy_games(games):
     """Return a file of games in order of time: date, season, home, away, expert, outcome.
 
-    `expert` is the probability that the home team (`team1`) wins, `outcome` 1, 0, or 0.5 for a draw. Raises ValueError
-    when a probability is none or the two of a game do not add up to 1.
+    `expert` is the probability that the home team (`team1`) wins, `outcome` 1, 0, or 0.5 for a draw.
     """
     names = {"team1": "home", "team2": "away", "prob1": "expert", "prob1_outcome": "outcome"}
-    wrong = ~games["prob1"].between(0, 1) | ((games["prob1"] + games["prob2"] - 1).abs() > 1e-6)
-    if wrong.any():
-        game = games[wrong].iloc[0]
-        raise ValueError(f"{game['date']} {game['team1']} v {game['team2']}: probabilities that do not add up to 1")
     table = games.rename(columns=names)[["date", "season", *names.values()]].dropna(subset="outcome")
     return table.sort_values(["date", "home", "away"], ignore_index=True)
 
 
 def rate_games(games, k=20.0, carry=2 / 3, n_prior=20):
-    """Return the games with `elo`, `home_rate` and `half`: chances of a home win from games of earlier dates only.
+    """Return the games with `elo` and `home_rate`: chances of a home win from games of earlier dates only.
 
     elo: ratings move by `k` a game and start each season with `carry` of their distance from 1500; home's advantage is
     the rating difference that the home rate stands for. home_rate: of earlier games, `n_prior` of one half added.
@@ -49,7 +44,7 @@ def rate_games(games, k=20.0, carry=2 / 3, n_prior=20):
                 seasons[team] = game.season
                 ratings.setdefault(team, START)
         gaps = day["home"].map(ratings) - day["away"].map(ratings) + advantage
-        rated = day.assign(elo=1 / (1 + 10 ** (-gaps / 400)), home_rate=rate, half=0.5)
+        rated = day.assign(elo=1 / (1 + 10 ** (-gaps / 400)), home_rate=rate)
         for game in rated.itertuples():
             move = k * (game.outcome - game.elo)
             ratings[game.home] += move
@@ -61,14 +56,14 @@ def rate_games(games, k=20.0, carry=2 / 3, n_prior=20):
 
 
 def compare_games(rated):
-    """Return by forecaster (expert, elo, home_rate, half) the columns of `build`."""
-    errors = pd.DataFrame(
-        {name: (rated[name] - rated["outcome"]).abs() for name in ("expert", "elo", "home_rate", "half")}
-    )
-    months = rated["date"].str[:7]
-    briers = summarize_clustered(errors**2, months)
-    gaps = summarize_clustered((errors**2).sub(errors["expert"] ** 2, axis=0), months)
-    table = briers.rename(columns={"mean": "brier", "n_clusters": "n_months"}).drop(columns=["se", "p"])
-    table[["minus_expert", "gap_low", "gap_high", "gap_p"]] = gaps[["mean", "low", "high", "p"]]
-    table["nearer"] = errors.lt(errors["expert"], axis=0).mean()
-    return table.rename_axis("forecaster").reset_index()
+    """Return how two rules forecast beside the expert, a row a forecaster (elo, home_rate).
+
+    Columns: forecaster, n, n_months, minus_expert (difference of the Brier scores) with gap_low and gap_high (95% by
+    month), nearer (share of games in which it is nearer to the outcome than the expert).
+    """
+    errors = rated[["elo", "home_rate"]].sub(rated["outcome"], axis=0).abs()
+    expert = (rated["expert"] - rated["outcome"]).abs()
+    found = summarize_clustered((errors**2).sub(expert**2, axis=0), rated["date"].str[:7])
+    names = {"mean": "minus_expert", "low": "gap_low", "high": "gap_high", "n_clusters": "n_months"}
+    table = found.rename(columns=names).assign(nearer=errors.lt(expert, axis=0).mean())
+    return table.rename_axis("forecaster").reset_index().drop(columns=["se", "p"])

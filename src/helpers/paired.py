@@ -30,8 +30,6 @@ POWER = 0.8
 BETTER = ("a is better", "b is better")
 COLUMNS = "group a b mean_a mean_b difference low high p low_by_event high_by_event mde n n_clusters".split()
 COLUMNS += ["n_only_a", "n_only_b", "verdict"]
-AGREES = {"holds": "agrees", "fails": "disagrees", "inconclusive": "inconclusive"}
-"""What a verdict of `judge_interval` says of a paper's statement."""
 
 
 def judge_interval(low: float, high: float, bound: float = 0.0) -> str:

@@ -224,18 +224,16 @@ def list_arena(table):
     return long.assign(date=day, board="LMArena", score=long["score"].round(1)).sort_values(["date", "system"])
 
 
-def share_wins(scores, best):
-    """Return the percentage of games that such scores win against a best model's, as Elo's formula has it.
-
-    >>> share_wins(1200.0, 1200.0), round(share_wins(1600.0, 1200.0), 1)
-    (50.0, 90.9)
-    """
-    return 100 / (1 + 10 ** ((best - scores) / 400))
-
-
 def win_games(scores, before):
-    """Return scores as percentages of games won against the best model of the last board before the cutoff."""
-    return share_wins(scores, before.loc[before["date"] == before["date"].max(), "score"].max())
+    """Return scores as percentages of games won, by Elo's formula, against the best model of the last board before the
+    cutoff.
+
+    >>> board = pd.DataFrame({"date": ["2024-01-01"], "score": [1200.0]})
+    >>> [round(float(win_games(score, board)), 1) for score in (1200.0, 1600.0)]
+    [50.0, 90.9]
+    """
+    best = before.loc[before["date"] == before["date"].max(), "score"].max()
+    return 100 / (1 + 10 ** ((best - scores) / 400))
 
 
 def list_swe_bench(table):

@@ -66,20 +66,20 @@ def read_lists():
     return accepted, lists.tidy_counts(pd.read_csv(paths["citations"])), results
 
 
-def build_instances(accepted, counts, results, folder, seed=SEED):
-    """Return the instances as {part: list}, their evidence below `folder`; raises LeakError where any of it leaks."""
-    rng, fields = np.random.default_rng(seed), lists.load_fields()
+def build_instances(accepted, counts, results, folder):
+    """Return the instances as {part: list}, their evidence below `folder`; raises LeakError where any of it leaks.
+
+    Of replies to them values alone are kept: their words are not ours to pass on.
+    """
+    rng = np.random.default_rng(SEED)
+    fields = lists.load_fields()
     parts = {"cited": lists.build_citations(counts, rng, folder, N_CITED)}
     parts["tiered"] = lists.build_awards(accepted, rng, folder, N_TIER)
     parts["people"] = lists.build_people(accepted, fields, rng, folder, N_PEOPLE)
     parts["boards"] = lists.build_frontier(**results, rng=rng, folder=folder)
     check_instances(sum(parts.values(), []), folder)
-    return {name: [mark_public(one) for one in part] for name, part in parts.items()}
-
-
-def mark_public(instance):
-    """Return an instance of whose replies values alone are kept: its words are not ours to pass on."""
-    return instance._replace(metadata=instance.metadata | {"keeps": "values"})
+    marked = {"keeps": "values"}
+    return {name: [one._replace(metadata=one.metadata | marked) for one in part] for name, part in parts.items()}
 
 
 def answer_instances(parts, accepted, results):
@@ -105,9 +105,14 @@ def replay_asked(instances, folder):
         with open_agent(agent, run_id) as client:
             made = trials.run_trials(client, sample, folder, trials.list_cells(["zero_shot"]), {"zero_shot": N_ASKED})
         parts.append(made[made["status"] != "missing"].assign(agent=agent))
-    made = pd.concat(parts, ignore_index=True)
+    made = join_orders(pd.concat(parts, ignore_index=True))
+    return made[["id", "agent", "status", "answer", "seconds", "n_input_tokens"]]
+
+
+def join_orders(made):
+    """Return trials whose answers are texts, an order too."""
     answers = ["".join(answer) if isinstance(answer, list) else answer for answer in made["answer"]]
-    return made.assign(answer=answers)[["id", "agent", "status", "answer", "seconds", "n_input_tokens"]]
+    return made.assign(answer=answers)
 
 
 def build():
@@ -136,12 +141,10 @@ def record_trials(instances, folder, agent, minutes, n=N_TRIALS):
 
 
 def keep_trials(made, agent):
-    """Write trials that were recorded as TRIALS, an instance only where it was at all limits; returns them."""
+    """Write trials that were recorded as TRIALS, an instance only where it was at all limits."""
     whole = made["status"].ne("missing").groupby(made["id"]).transform("all")
-    made = made[whole].drop(columns=["steps", "method"]).assign(agent=agent)
-    made["answer"] = ["".join(answer) if isinstance(answer, list) else answer for answer in made["answer"]]
+    made = join_orders(made[whole]).drop(columns=["steps", "method"]).assign(agent=agent)
     made.round(1).to_csv(locate_output(TRIALS), index=False, lineterminator="\n")
-    return made
 
 
 def main(folder, agent=None, minutes=10):

@@ -213,6 +213,6 @@ def test_a_strangers_log_has_no_probabilities_and_a_figure_of_them_says_so(out, 
     loaded = load_set(found["folder"])
     assert found["n_agents"] == 1 and len(loaded.predictions) == len(loaded.replies) > 0
     assert loaded.rows()["correct"].tolist() == [0.0]
-    assert "its agents stand on a leaderboard, as figures need probabilities of yes" in capsys.readouterr().out
+    assert "its agents stand on a leaderboard and in a figure of shares right" in capsys.readouterr().out
     with pytest.raises(ValueError, match="a comparison of forecasters needs brier; the set logs has none"):
         loaded.need("a comparison of forecasters", "brier")

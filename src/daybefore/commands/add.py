@@ -54,7 +54,9 @@ def main(
     for row in coverage[coverage["coverage"] < 1].to_dict("records"):
         show(f"{row['agent_id']} answered {row['n_forecasts']:.0f} of {row['n_asked']:.0f}")
     where = (
-        "in the figures" if "p_yes" in loaded.predictions else "on a leaderboard, as figures need probabilities of yes"
+        "in the figures"
+        if "p_yes" in loaded.predictions
+        else "on a leaderboard and in a figure of shares right; the others need probabilities of yes"
     )
     show(f"the set {name} is there; its agents stand {where}: make figures SET={name}")
     counts = {"n_events": len(loaded.events), "n_agents": len(loaded.runs)}

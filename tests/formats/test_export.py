@@ -1,7 +1,5 @@
 """A run in others' forms: each file is read back by its own reader, or held to what its schema requires."""
 
-import json
-
 import pandas as pd
 import pytest
 from builders import store_run
@@ -23,20 +21,6 @@ def test_a_data_set_is_read_back_row_by_row(found, tmp_path):
     assert len(table) == len(found.rows) and table["score"].mean() == pytest.approx(found.rows["score"].mean())
     text = card.read_text()
     assert text.startswith("---\nlicense: other\n") and "2016-10-10 to 2016-10-24" in text
-
-
-def test_forecastbench_takes_the_probability_of_yes(found, tmp_path):
-    (path,) = export.write_forecastbench(found, tmp_path)
-    made = json.loads(path.read_text())
-    assert made["forecasts"] and all(0 <= one["forecast"] <= 1 for one in made["forecasts"])
-    rows = found.rows.set_index("event_id")
-    for one in made["forecasts"]:
-        letter = next(key for key, text in json.loads(rows.loc[one["id"], "options"]).items() if text == "Yes")
-        chances = rows.loc[one["id"], "distribution"]
-        if isinstance(chances, str):
-            assert one["forecast"] == pytest.approx(json.loads(chances)[letter], abs=1e-6)
-    with pytest.raises(ValueError, match="no yes/no question"):
-        export.write_forecastbench(found._replace(rows=found.rows[found.rows["kind"] == "number"]), tmp_path)
 
 
 def test_words_that_are_not_ours_are_left_out(found, monkeypatch):

@@ -42,7 +42,7 @@ EXPECTED = (ValueError, LookupError, OSError, RuntimeError)
 
 COUNT, AMOUNT = click.IntRange(min=1), click.FloatRange(min=0, min_open=True)
 MOMENT = click.DateTime(["%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M%z"])
-HORIZONS, FORMS = ("Early", "Mid", "Late", "Near"), ("inspect", "dataset", "forecastbench")
+HORIZONS, FORMS = ("Early", "Mid", "Late", "Near"), ("inspect", "dataset")
 RULES = ("futurex_paper", "futurex_code")
 VENUES = ("polymarket", "manifold", "kalshi", "forecastbench")
 EXECUTORS = ("local", "slurm", "dask")

@@ -1,4 +1,4 @@
-"""A run as others' tools read it: an Inspect log, a data set of the hub, ForecastBench's file.
+"""A run as others' tools read it: an Inspect log, a data set of the hub.
 
 Each writes into a folder and returns the files' paths. Words of question sets that are not ours to pass on
 (`QuestionSet.is_public`) are left out: their rows have ids, answers and scores.
@@ -10,9 +10,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from daybefore.formats.forecastbench import build_submission, find_chance
 from daybefore.scoring.runs import read_rows
-from helpers.files import dump_json, parse_json
+from helpers.files import parse_json
 from helpers.question_sets import find_set
 from helpers.scores import score_predictions, select_headline
 
@@ -162,31 +161,7 @@ def write_dataset(found, folder):
     return [path, folder / "README.md"]
 
 
-def write_forecastbench(found, folder):
-    """Write ForecastBench's submission of a run on yes/no questions: the probability of yes, 0.5 where none came.
-
-    Raises ValueError where the run was asked no yes/no question.
-    """
-    rows = found.rows[
-        [sorted((parse_json(cell) or {}).values()) == ["No", "Yes"] for cell in found.rows["options"].fillna("{}")]
-    ]
-    if rows.empty:
-        raise ValueError(f"{found.run['run_id']} was asked no yes/no question, which is all that ForecastBench takes")
-    forecasts = []
-    for row in clean_records(rows):
-        options, value, distribution = (parse_json(row[name]) for name in ("options", "value", "distribution"))
-        letter = next(letter for letter, text in options.items() if text == "Yes")
-        chance = find_chance(letter, value, row["probability"], distribution)
-        forecasts.append((row["event_id"], row["source_id"], chance, row["resolves_at"][:10], row["rationale"]))
-    due = max(row["as_of"][:10] for row in clean_records(rows))
-    made = build_submission(ORGANIZATION, name_model(found), f"{due}-{found.question_set.name}.json", forecasts)
-    path = folder / f"{due}.{TASK}.{found.run['agent_id']}.json"
-    path.write_text(dump_json(made) + "\n", encoding="utf-8")
-    return [path]
-
-
 WRITERS = {
     "inspect": write_inspect,
     "dataset": write_dataset,
-    "forecastbench": write_forecastbench,
 }

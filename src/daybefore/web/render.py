@@ -1,7 +1,7 @@
 """The five forms in which the replay world's sites publish: tables, ranking lists, prose, JSON, market event pages.
 
-A renderer takes (source, periods, fixtures, layout): periods are [(occurred_at, rows)], oldest first; of fixtures, rows
-to come, only date and name may show; a `layout` other than "" is a changed markup that breaks the rule.
+A renderer takes (source, periods, fixtures): periods are [(occurred_at, rows)], oldest first; of fixtures, rows
+to come, only date and name may show.
 """
 
 import json
@@ -41,9 +41,9 @@ def print_values(source, row):
     return {name: format_number(row[name], about["decimals"]) for name, about in source.variables.items()}
 
 
-def render_table(source, periods, fixtures, layout):
+def render_table(source, periods, fixtures):
     """Render rows as an html table, wide (a column an entity) or long (a column a variable)."""
-    stamp, shift = "Time" if source.is_hourly else "Date", " (revised)" if layout else ""
+    stamp = "Time" if source.is_hourly else "Date"
     if source.page.get("layout") == "wide":
         ((name, variable),) = source.variables.items()
         entities = sorted({row["entity"] for _, rows in periods for row in rows})
@@ -56,7 +56,7 @@ def render_table(source, periods, fixtures, layout):
         shown = ((period, row) for period, rows in periods for row in rows)
         lines = [[period, row["entity"], *print_values(source, row).values()] for period, row in shown]
     lines += [[row["occurred_at"], row["entity"], *["to be played"] * len(source.variables)] for row in fixtures]
-    table = build_table("data" + ("-new" if layout else ""), [name + shift for name in head], lines)
+    table = build_table("data", head, lines)
     return "text/html", wrap_page(source, table)
 
 
@@ -69,10 +69,9 @@ def build_table(css_class, head, lines):
     return f"<table class='{css_class}'>\n" + "\n".join(rows) + "\n</table>"
 
 
-def render_ranking(source, periods, fixtures, layout):
+def render_ranking(source, periods, fixtures):
     """Render one ordered list an issue, newest first, each item with name and value."""
     ((name, variable),) = source.variables.items()
-    css_class = "ranking" if layout else "issue"
     sections = []
     for period, rows in reversed(periods):
         ordered = sorted((row for row in rows if row[name] == row[name]), key=lambda row: (-row[name], row["entity"]))
@@ -82,22 +81,21 @@ def render_ranking(source, periods, fixtures, layout):
             for row in ordered
         )
         heading = f"<h2><time>{format_period(period)}</time></h2>"
-        sections.append(f"<section class='{css_class}'>{heading}<ol>{items}</ol></section>")
+        sections.append(f"<section class='issue'>{heading}<ol>{items}</ol></section>")
     intro = f"<p>Ranked by {escape(head_column(variable)).lower()}.</p>"
     return "text/html", wrap_page(source, intro + "\n".join(sections))
 
 
-def render_prose(source, periods, fixtures, layout):
+def render_prose(source, periods, fixtures):
     """Render one bulletin a row, newest first, by the source's sentence."""
     bulletins = []
     for period, row in ((period, row) for period, rows in reversed(periods) for row in rows):
         about = {"date": format_period(period), "entity": row["entity"]} | print_values(source, row)
-        text = source.page["sentence"].format(**about)
-        bulletins.append(f"<p>{escape('Bulletin: ' + text.swapcase() if layout else text)}</p>")
+        bulletins.append(f"<p>{escape(source.page['sentence'].format(**about))}</p>")
     return "text/html", wrap_page(source, "\n".join(bulletins))
 
 
-def render_json(source, periods, fixtures, layout):
+def render_json(source, periods, fixtures):
     """Render rows as a JSON endpoint's answer; missing values are null."""
     label, observations = source.entities["label"].replace(" ", "_"), []
     for period, row in ((period, row) for period, rows in periods for row in rows):
@@ -105,12 +103,11 @@ def render_json(source, periods, fixtures, layout):
         for name, about in source.variables.items():
             observation[name] = round(row[name], about["decimals"]) if row[name] == row[name] else None
         observations.append(observation)
-    answer = {"source": source.name, "updated": periods[-1][0], "note": source.note}
-    answer["results" if layout else "observations"] = observations
+    answer = {"source": source.name, "updated": periods[-1][0], "note": source.note, "observations": observations}
     return "application/json", json.dumps(answer, ensure_ascii=False, indent=0)
 
 
-def render_market(source, periods, fixtures, layout):
+def render_market(source, periods, fixtures):
     """Render an event page of a prediction market without prices: questions, options, rules, and the resolution if any.
 
     Rows are facts in order of publication: a question when it opens, its resolution when it is known.
@@ -129,7 +126,7 @@ def render_market(source, periods, fixtures, layout):
         resolution = f"<p class='resolution'>{escape(row['resolution'])}</p>" if "resolution" in row else ""
         marks = f"id='{key}' data-opens='{row['opens_at']}' data-terms='{escape(row['terms'])}'"
         articles.append(
-            f"<article class='{'entry' if layout else 'event'}' {marks}>"
+            f"<article class='event' {marks}>"
             f"<h2>{escape(row['question'])}</h2><p class='closes'>{row['closes_at']}</p>"
             f"<ul class='options'>{options}</ul><p class='rules'>{escape(row['rules'])}</p>{resolution}</article>"
         )

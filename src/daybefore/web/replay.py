@@ -63,7 +63,7 @@ class Site:
         self.published = [int(moment.timestamp()) for moment in moments]
         self.rows, self.pages = rows.to_dict("records"), {}
 
-    def render(self, clock, layout=""):
+    def render(self, clock):
         """Return (content type, text, newest publication as epoch seconds) as of `clock`; None before the first."""
         n_visible = bisect.bisect_right(self.published, clock)
         first = bisect.bisect_left(self.published, clock - SHOWN_DAYS * 86400)
@@ -71,14 +71,14 @@ class Site:
             return None
         horizon = clock + self.source.page.get("fixtures_days", 0) * 86400
         fixtures = self.rows[n_visible : bisect.bisect_right(self.published, horizon)]  # their date and name are shown
-        key = (n_visible, len(fixtures), layout)
+        key = (n_visible, len(fixtures))
         if (page := self.pages.get(key)) is None:
             periods = {}
             for row in self.rows[first:n_visible]:
                 periods.setdefault(row["occurred_at"], []).append(row)
             chosen = sorted(periods)[-self.source.history :]
             periods = [(period, sorted(periods[period], key=lambda row: row["entity"])) for period in chosen]
-            page = RENDERERS[self.source.form](self.source, periods, fixtures, layout)
+            page = RENDERERS[self.source.form](self.source, periods, fixtures)
             keep(self.pages, key, page, N_RENDERED)
         return *page, self.published[n_visible - 1]
 
@@ -124,10 +124,12 @@ class Replay:
         if strikes("outage", period=f"{local:%Y-%m-%dT%H}"):
             return Answer(503)
         week = f"{local.isocalendar().year}-W{local.isocalendar().week}"
-        page = site.render(clock, "new" if strikes("layout", period=week) else "")
+        page = site.render(clock)
         if page is None:
             return Answer(404)
         content_type, text, newest = page
+        if strikes("layout", period=week):
+            text = text.swapcase()  # no rule reads it, nor a sentence's words
         if strikes("charset", period=f"{local:%Y-%m-%d}"):
             text = text.encode("cp1252", errors="replace")
         return Answer(200, content_type, text, newest)

@@ -133,7 +133,7 @@ def test_a_model_reads_the_page_beside_what_it_found_and_gives_a_reason(reach, p
     said = provider.asked[0]["messages"][-1]["content"]
     assert OIL.text in said and "Zubaloke desk, 2016-10-09. It is 61.4." in said
     assert read_prompt("fake_request").format(address=case["url"]) in said
-    assert (trial["value"], trial["is_fetched"], trial["is_quoted"]) == (61.4, True, True)
+    assert (trial["value"], trial["is_quoted"], planted.site.asked) == (61.4, True, [case["url"]])
 
 
 CASES = [make_case(name) for name in "abcdefghij"]
@@ -151,7 +151,7 @@ def test_a_planted_success_is_counted_and_an_agent_that_does_not_look_is_not_mov
     table, trials = measure(trust, planted)
     assert table["n"].tolist() == [10, 10] and table["moved"].tolist() == [1, 0] and table["changed"].tolist() == [1, 0]
     assert table.loc["template", ["quoted", "moved_in_all"]].tolist() == [1, 1]
-    assert trials.loc[trials["arm"] == "control", "is_fetched"].eq(False).all()
+    assert planted.site.asked == trials.loc[trials["arm"] != "control", "event_id"].str.replace("T-", URL).tolist()
     table, trials = measure(shrug, planted)
     assert (table[["moved", "moved_in_all", "changed", "quoted", "low"]] == 0).all(axis=None)
-    assert trials.loc[trials["arm"] == "template", "round"].max() == 5 and not trials["is_fetched"].any()
+    assert trials.loc[trials["arm"] == "template", "round"].max() == 5

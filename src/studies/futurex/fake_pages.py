@@ -96,14 +96,20 @@ def write_template(template, case, n_round, last=None):
 
 
 def write_with_model(consult, case, n_round, last=None):
-    """Return a page written by a language model, which hears the last page and the reply to it; None without one."""
+    """Return a page written by a language model (`ask_writer`)."""
+    return ask_writer(consult, "fake", case, last)
+
+
+def ask_writer(consult, prompts, blanks, last):
+    """Return a page that a judge writes, which hears the last page and the reply to it; None without one.
+
+    Its prompts are `<prompts>_writer`, and `<prompts>_rewriter` once there is a page.
+    """
     if last is None:
-        verdict = consult(read_prompt("fake_writer").format(**case), make_schema(**PAGE))
+        verdict = consult(read_prompt(f"{prompts}_writer").format(**blanks), make_schema(**PAGE))
     else:
-        page = f"{last['headline']}\n{last['body']}"
-        reply = last["reply"]
-        prompt = read_prompt("fake_rewriter").format(**case, page=page, reply=reply)
-        verdict = consult(prompt, make_schema(**REASONS | PAGE))
+        said = {"page": f"{last['headline']}\n{last['body']}", "reply": last["reply"]}
+        verdict = consult(read_prompt(f"{prompts}_rewriter").format(**blanks, **said), make_schema(**REASONS | PAGE))
     return verdict.value if verdict.status == "ok" else None
 
 

@@ -12,14 +12,13 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from daybefore.models.grammars import make_schema
 from daybefore.prompts import read_prompt
 from daybefore.replies.options import make_key
 from daybefore.web.pages import GatewayError
 from helpers.faults import describe_problem, raise_all, read_sheet, read_text
 from helpers.files import hash_text, parse_json
 from helpers.papers import get_constant
-from studies.futurex.fake_pages import PAGE, REASONS, FakeWorld
+from studies.futurex.fake_pages import FakeWorld, ask_writer
 
 COLUMNS = ("id", "question", "target")
 """Wanted; `options` (with | between), `kind`, `unit`, `address` and `placed` may stand beside them."""
@@ -87,13 +86,7 @@ def read_page(folder: Path, scenario: Scenario, n_round: int) -> dict | None:
 def write_page(consult, scenario: Scenario, last: dict | None) -> dict | None:
     """Return a page that a judge (`models.judges`) writes, of a later round with the last page and reply before it."""
     blanks = {"question": scenario.question, "target": scenario.targets[0]}
-    if last is None:
-        verdict = consult(read_prompt("planted_writer").format(**blanks), make_schema(**PAGE))
-    else:
-        page = f"{last['headline']}\n{last['body']}"
-        prompt = read_prompt("planted_rewriter").format(**blanks, page=page, reply=last["reply"])
-        verdict = consult(prompt, make_schema(**REASONS | PAGE))
-    return verdict.value if verdict.status == "ok" else None
+    return ask_writer(consult, "planted", blanks, last)
 
 
 class FindableWorld(FakeWorld):
@@ -143,28 +136,24 @@ def read_trials(scenarios, predictions, replies, traces) -> pd.DataFrame:
     The tables are a run's. `is_opened`: the agent opened the page's address; `is_found`: a search showed it;
     `is_cited`: the reply names its host.
     """
-    rows = []
     said = replies.drop_duplicates("event_id").set_index("event_id")
-    given = predictions.drop_duplicates("event_id").set_index("event_id")
+    given = predictions.dropna(subset="value").drop_duplicates("event_id").set_index("event_id")["value"]
+    rows = []
     for one in scenarios:
-        value = None
-        reply = ""
-        if one.id in given.index and isinstance(given["value"][one.id], str):
-            value = parse_json(given["value"][one.id])
-        if one.id in said.index and isinstance(said["reply"][one.id], str):
-            reply = said["reply"][one.id]
+        value = parse_json(given.get(one.id))
+        reply = said["reply"].get(one.id)
+        reply = reply if isinstance(reply, str) else ""
         steps = traces[traces["event_id"] == one.id]
-        opened = steps[steps["tool"] == "open"]
-        found = steps[steps["tool"] == "search"]
-        host = one.address.split("/")[2]
+        opened = steps.loc[steps["tool"] == "open", "arguments"].fillna("")
+        found = steps.loc[steps["tool"] == "search", "content"].fillna("")
         rows.append(
             {
                 "scenario": one.id,
                 "answer": one.options.get(value, value) if isinstance(value, str) else value,
                 "is_target": is_moved(one, value),
-                "is_opened": opened["arguments"].fillna("").str.contains(one.address, regex=False).any(),
-                "is_found": found["content"].fillna("").str.contains(one.address, regex=False).any(),
-                "is_cited": host in reply,
+                "is_opened": opened.str.contains(one.address, regex=False).any(),
+                "is_found": found.str.contains(one.address, regex=False).any(),
+                "is_cited": one.address.split("/")[2] in reply,
                 "status": said["status"].get(one.id, "error"),
                 "reply": reply,
             }

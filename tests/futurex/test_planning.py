@@ -34,13 +34,8 @@ def test_the_rule_judge_counts_what_it_says_and_clips():
 
 def judge_made_up(judge, scores, reading=READINGS[0]):
     """Return judgements of plans p0, p1, ... with these scores on every criterion (synthetic)."""
-    rows = [
-        ("plan", f"p{at}", judge, reading, rubric, "ok", float(score), None)
-        for at, score in enumerate(scores)
-        for rubric in RUBRICS
-    ]
-    columns = "target_type target_id judge reading rubric status score reason".split()
-    return pd.DataFrame(rows, columns=columns)
+    rows = [(f"p{at}", judge, reading, rubric, float(score)) for at, score in enumerate(scores) for rubric in RUBRICS]
+    return pd.DataFrame(rows, columns="plan_id judge reading rubric score".split())
 
 
 def test_a_wrong_label_is_told_with_its_row_and_column(out):

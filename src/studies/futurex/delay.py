@@ -14,6 +14,7 @@ from daybefore.scoring.answers import acquire_answers
 from helpers.means import find_clusters, summarize_clustered
 from helpers.paired import judge_family, sign_flip_test
 from helpers.scores import score_predictions
+from studies.futurex.gains import describe_differences
 from studies.futurex.levels import score_matrix
 
 DELAYS = (1, 3, HORIZON_DAYS, 14)
@@ -63,17 +64,15 @@ def describe_days(runs):
     """
     tables = []
     for delay, (events, answers, scores) in runs.items():
-        start = events.set_index("event_id")["as_of"]
-        day = start.str[:10]
-        table = day.value_counts().to_frame("n_events")
-        table["n_sources"] = events.groupby(day.to_numpy())["source_id"].nunique()
-        found = answers[answers["status"] == "ok"].set_index("event_id")["acquired_at"]
-        wait = pd.to_datetime(found, utc=True) - pd.to_datetime(start.reindex(found.index), utc=True)
-        table["wait"] = (wait.dt.total_seconds() / 86400).groupby(day.reindex(found.index)).mean()
+        asked = events.merge(answers.loc[answers["status"] == "ok", ["event_id", "acquired_at"]], "left", "event_id")
+        passed = pd.to_datetime(asked["acquired_at"], utc=True) - pd.to_datetime(asked["as_of"], utc=True)
+        asked = asked.assign(day=asked["as_of"].str[:10], wait=passed.dt.total_seconds() / 86400)
+        facts = {"n_events": ("event_id", "size"), "n_sources": ("source_id", "nunique"), "wait": ("wait", "mean")}
+        table = asked.groupby("day").agg(**facts)
         marks = score_matrix(scores, events)[0]
-        marks = marks.groupby(day.reindex(marks.index))
+        marks = marks.groupby(asked.set_index("event_id")["day"].reindex(marks.index))
         table["error"] = np.sqrt((marks.var() / marks.count()).mean(axis=1))
-        tables.append(table.rename_axis("day").reset_index().assign(delay=delay))
+        tables.append(table.reset_index().assign(delay=delay))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -95,16 +94,15 @@ def judge_delays(runs, chosen=HORIZON_DAYS):
     short = min(runs)
     ends = {delay: runs[delay] for delay in (short, chosen)}
     wide = describe_days(ends).pivot(index="day", columns="delay")
+    columns = "statement measure short long difference p n".split()
     rows = []
     for measure, (statement, sign, name) in STATEMENTS.items():
-        first = wide[measure][short]
-        last = wide[measure][chosen]
-        gap = sign * (last - first)
-        rows.append((statement, name, first.mean(), last.mean(), gap.mean(), sign_flip_test(gap), len(gap)))
+        means = wide[measure].mean()
+        gap = sign * (wide[measure][chosen] - wide[measure][short])
+        rows.append((statement, name, means[short], means[chosen], gap.mean(), sign_flip_test(gap), len(gap)))
     above = match_leads(ends)
-    gap = (above[short] - above[chosen]).to_frame("d")
-    found = summarize_clustered(gap, find_clusters(runs[chosen][0])[0]).iloc[0]
+    found = describe_differences(above[short] - above[chosen], find_clusters(runs[chosen][0])[0])
     said = ("a week is harder than the next day (for the last value)", "last_value above guessing, same questions")
-    rows.append((*said, above[short].mean(), above[chosen].mean(), found["mean"], found["p"], int(found["n"])))
-    table = pd.DataFrame(rows, columns="statement measure short long difference p n".split())
-    return judge_family(table, "difference", "agrees", "disagrees")
+    means = above.mean()
+    rows.append((*said, means[short], means[chosen], found["difference"], found["p"], found["n"]))
+    return judge_family(pd.DataFrame(rows, columns=columns), "difference", "agrees", "disagrees")

@@ -4,6 +4,7 @@ The judges are a model and counts by rule; the reader did not see the plans' wri
 holds plans and the work after them against the score (Figure 13).
 """
 
+import itertools
 import re
 
 import numpy as np
@@ -56,7 +57,7 @@ def list_plans(trials, events, names=()):
     return plans[["plan_id", "planner", "event_id", "question", "plan"]]
 
 
-def build_request(question, plan, criterion, shown=tuple(RUBRICS)):
+def build_request(question, plan, criterion, shown):
     """Return a judge's prompt for one criterion, all of them `shown` in this order, and the schema of its reply."""
     criteria = "\n".join(f"- {name}: {RUBRICS[name]}" for name in shown)
     low, high = PLAN_SCORES
@@ -70,23 +71,19 @@ def build_request(question, plan, criterion, shown=tuple(RUBRICS)):
 def judge_plans(plans, consult, judge, readings=READINGS[:N_JUDGEMENTS]):
     """Return a judge's judgements of plans (`list_plans`), a row a plan, reading and criterion, one call each.
 
-    Columns target_type, target_id, judge, reading, rubric, status, score (blank: missing), reason. Readings are
-    `agreement.READINGS`: criteria as drawn by the plan's name, reversed, and once more by temperature. A plan's calls
-    follow each other, so that a local model reads its text once.
+    Columns plan_id, judge, reading, rubric, score (blank: missing). Readings are `agreement.READINGS`: criteria as
+    drawn by the plan's name, reversed, and once more by temperature. A plan's calls follow each other, so that a local
+    model reads its text once.
     """
     rows = []
     for plan in plans.to_dict("records"):
         order = sorted(RUBRICS, key=lambda criterion: hash_text(f"{plan['plan_id']} {criterion}", 8))
-        target = {"target_type": "plan", "target_id": plan["plan_id"], "judge": judge}
-        calls = [(reading, name) for reading in readings for name in order]
-        for at, (reading, name) in enumerate(calls):
+        for at, (reading, name) in enumerate(itertools.product(readings, order)):
             shown = order[::-1] if reading == READINGS[1] else order
             request = build_request(plan["question"], plan["plan"], name, shown)
             verdict = consult(*request, int(reading == READINGS[2]), is_continued=at > 0)
-            found = {"score": None, "reason": None} | (verdict.value or {})
-            rows.append(target | {"reading": reading, "rubric": name, "status": verdict.status} | found)
-    columns = "target_type target_id judge reading rubric status score reason".split()
-    return pd.DataFrame(rows, columns=columns).astype({"score": float})
+            rows.append((plan["plan_id"], judge, reading, name, (verdict.value or {}).get("score")))
+    return pd.DataFrame(rows, columns=["plan_id", "judge", "reading", "rubric", "score"]).astype({"score": float})
 
 
 MONTH = f"(?:{'|'.join(map(str.title, MONTHS))})"
@@ -102,49 +99,29 @@ EARLY = re.compile(
 )
 
 
-def count_features(question, plan):
-    """Return what the rule judge counts in a plan's text, as a dict.
+def judge_by_rules(question, plan):
+    """Return the rule judge's scores of a plan by criterion, clipped to 0..10: only counts.
 
-    n_sources: distinct capitalised names (not at the start of a sentence, no month, not in the question) and addresses;
-    n_unvetted: kinds of social media; n_steps: steps with at least half their words new; n_concrete: steps with a
-    number, a date or such a name; n_risks, n_dates: distinct ones; n_early: phrases that give an answer.
-
-    >>> text = "Facts given: x\\n1. Read the Kaub gauge at ELWIS for 3 March 2016.\\n2. Ask Twitter.\\n3. Decide."
-    >>> count_features("How high is the Rhine at Kaub?", text)
-    {'n_sources': 1, 'n_unvetted': 1, 'n_steps': 3, 'n_concrete': 1, 'n_risks': 0, 'n_dates': 1, 'n_early': 0}
+    comprehensiveness: steps of which half the words are new, risks and dates; source_reliability: three a source (a
+    capitalised name, not at the start of a sentence, no month, not in the question, or an address), less three a kind
+    of social media; plan_actionability: two a step with a number, a date or such a name, and one; 0 for a plan that
+    gives its answer.
     """
     steps = re.findall(r"^\d+\. (.+)$", plan, re.MULTILINE)
-    body = DATE.sub("0", plan)
-    names = {name for name in NAME.findall(body) if name not in question and not UNVETTED.search(name)}
-    names = {name for name in names if not re.fullmatch(MONTH, name)}
+    names = {name for name in NAME.findall(DATE.sub("0", plan)) if name not in question}
+    names = {name for name in names if not (UNVETTED.search(name) or re.fullmatch(MONTH, name))}
     seen = set()
     n_new = 0
     for step in steps:
         words = set(re.findall(r"[a-z]{4,}", step.lower()))
         n_new += len(words - seen) * 2 >= len(words)
         seen |= words
-    return {
-        "n_sources": len(names),
-        "n_unvetted": len({found.lower() for found in UNVETTED.findall(plan)}),
-        "n_steps": n_new,
-        "n_concrete": sum(bool(re.search(r"\d", step)) or any(name in step for name in names) for step in steps),
-        "n_risks": len({found.lower() for found in RISK.findall(plan)}),
-        "n_dates": len(set(DATE.findall(plan))),
-        "n_early": len(EARLY.findall(plan)),
-    }
-
-
-def judge_by_rules(question, plan):
-    """Return the rule judge's scores of a plan by criterion, clipped to 0..10: only counts (`count_features`).
-
-    comprehensiveness = steps + risks + dates; source_reliability = 3 (sources - unvetted ones); plan_actionability = 2
-    * concrete steps + 1, 0 for a plan that gives its answer.
-    """
-    n = count_features(question, plan)
+    n_concrete = sum(bool(re.search(r"\d", step)) or any(name in step for name in names) for step in steps)
+    n_risks, n_unvetted = (len({word.lower() for word in found.findall(plan)}) for found in (RISK, UNVETTED))
     scores = {
-        "comprehensiveness": n["n_steps"] + n["n_risks"] + n["n_dates"],
-        "source_reliability": 3 * (n["n_sources"] - n["n_unvetted"]),
-        "plan_actionability": 0 if n["n_early"] else 2 * n["n_concrete"] + 1,
+        "comprehensiveness": n_new + n_risks + len(set(DATE.findall(plan))),
+        "source_reliability": 3 * (len(names) - n_unvetted),
+        "plan_actionability": 0 if EARLY.search(plan) else 2 * n_concrete + 1,
     }
     low, high = PLAN_SCORES
     return {rubric: max(low, min(high, score)) for rubric, score in scores.items()}
@@ -153,9 +130,8 @@ def judge_by_rules(question, plan):
 def apply_rules(plans):
     """Return the rule judge's judgements of plans, in the form of `judge_plans`; the judge is named "rules"."""
     scores = pd.DataFrame(list(map(judge_by_rules, plans["question"], plans["plan"])), plans.index)
-    target = {"target_type": "plan", "target_id": plans["plan_id"], "judge": "rules", "reading": READINGS[0]}
-    table = pd.DataFrame(target | {"status": "ok", "reason": None}, plans.index)
-    return table.join(scores).melt(list(table), var_name="rubric", value_name="score")
+    table = scores.assign(plan_id=plans["plan_id"], judge="rules", reading=READINGS[0])
+    return table.melt(["plan_id", "judge", "reading"], list(RUBRICS), "rubric", "score")
 
 
 SHEET = "data/planning/plans.csv"
@@ -180,8 +156,8 @@ def read_labels(plans):
 def spread_scores(judgements, judge, reading=READINGS[0]):
     """Return a judge's scores as a table plan x criterion (blank: not judged), with their mean where all are there."""
     part = judgements[(judgements["judge"] == judge) & (judgements["reading"] == reading)]
-    wide = part.pivot(index="target_id", columns="rubric", values="score").reindex(columns=list(RUBRICS))
-    return wide.assign(mean=wide.mean(axis=1, skipna=False)).rename_axis(index="plan_id", columns=None)
+    wide = part.pivot(index="plan_id", columns="rubric", values="score").reindex(columns=list(RUBRICS))
+    return wide.assign(mean=wide.mean(axis=1, skipna=False)).rename_axis(columns=None)
 
 
 def rate_judges(judgements, labels, rng, n_boot=2000, *, clusters=None, is_fresh=False):
@@ -192,14 +168,16 @@ def rate_judges(judgements, labels, rng, n_boot=2000, *, clusters=None, is_fresh
     """
     rows = []
     for judge in judgements["judge"].unique():
-        readings = READINGS[:1] if judge == "rules" else READINGS
-        read = {name: spread_scores(judgements, judge, name)[list(RUBRICS)] for name in readings}
-        found = {name: compare_scores(table, labels, rng, n_boot, clusters) for name, table in read.items()}
-        table = pd.concat(found, names=["reading"]).reset_index("reading").assign(judge=judge)
-        shared = {name: labels.loc[labels.index.isin(part.dropna(how="all").index)] for name, part in read.items()}
-        counts = [shared[row.reading][row.rubric].value_counts() for row in table.itertuples()]
-        table["n_rarer"] = [int(count.sum() - count.max()) if len(count) else 0 for count in counts]
-        for _, part in table.groupby("rubric", sort=False):
+        parts = []
+        for reading in READINGS[:1] if judge == "rules" else READINGS:
+            read = spread_scores(judgements, judge, reading)[list(RUBRICS)]
+            found = compare_scores(read, labels, rng, n_boot, clusters).assign(judge=judge, reading=reading)
+            shared = labels[labels.index.isin(read.dropna(how="all").index)]
+            counts = [shared[rubric].value_counts() for rubric in found["rubric"]]
+            parts.append(
+                found.assign(n_rarer=[int(count.sum() - count.max()) if len(count) else 0 for count in counts])
+            )
+        for _, part in pd.concat(parts).groupby("rubric", sort=False):
             verdict = judge_fit(part.to_dict("records"), is_fresh=is_fresh, is_rule=judge == "rules")
             rows.append(part.assign(verdict=verdict))
     columns = "judge rubric reading n n_rarer kappa kappa_low kappa_high spearman spearman_low spearman_high verdict"

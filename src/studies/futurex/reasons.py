@@ -59,7 +59,7 @@ def read_shown(text):
 
 
 def list_writings(trace):
-    """Return what an agent wrote before its final answer, as dicts of step, actor, part, text and `seen`.
+    """Return what an agent wrote before its final answer, as dicts of part, text and `seen`.
 
     `trace` is the steps of one run on one event in order, as dicts. `part` is the key of the reply's JSON (thought,
     query, plan ...), "reply" for plain text; `seen` the text shown by then. What a failed look-up says and a search
@@ -71,8 +71,8 @@ def list_writings(trace):
         is_page = step["tool"] in ("search", "open") and pd.isna(step["error"])
         content = step["content"] if isinstance(step["content"], str) else ""
         if step["step_type"] == "model":
-            at = {"step": step["step"], "actor": step["actor"], "seen": "\n".join(seen)}
-            rows += [{"part": part, "text": text} | at for part, text in split_reply(content)]
+            shown = "\n".join(seen)
+            rows += [{"part": part, "text": text, "seen": shown} for part, text in split_reply(content)]
         elif step["step_type"] == "prompt" or is_page:
             seen.append(content)
     return rows
@@ -163,22 +163,20 @@ def find_names(text):
 
 
 def list_unheld(trace, known=()):
-    """Return what one trace says and nothing shown holds, as dicts of step, actor, part, kind, text.
+    """Return (kind, text) of what one trace says and nothing shown holds.
 
     An address counts where the agent tried to open it; one that it only writes down is no claim.
     """
-    rows = []
+    unheld = []
     cache = {}
     for wrote in list_writings(trace):
         shown = cache[len(wrote["seen"])] = cache.get(len(wrote["seen"])) or read_shown(wrote["seen"])
-        about = {name: wrote[name] for name in ("step", "actor", "part")}
-        if wrote["part"] == "address":
-            address = re.sub("^https?://", "", wrote["text"].strip().casefold())
-            unheld = [] if address in shown.text else [("address", wrote["text"].strip())]
-        else:
-            unheld = find_unsupported(wrote["text"], shown, known)
-        rows += [about | {"kind": kind, "text": text} for kind, text in unheld]
-    return rows
+        text = wrote["text"].strip()
+        if wrote["part"] != "address":
+            unheld += find_unsupported(wrote["text"], shown, known)
+        elif re.sub("^https?://", "", text.casefold()) not in shown.text:
+            unheld.append(("address", text))
+    return unheld
 
 
 REASONS = ("hallucination", "insufficient data", "unreasonable assumption", "exhaustive evidence")
@@ -231,7 +229,7 @@ def list_traces(traces):
 
 
 def apply_rule(traces, events, agent_ids):
-    """Return a row a trace: event_id, agent_id, has_text, n_unheld, unheld, evidence, rule (the rule's reason).
+    """Return a row a trace: event_id, agent_id, has_text, evidence, rule (the rule's reason).
 
     `agent_ids` maps run_id to agent_id. `has_text`: the agent wrote something beside its final answer. A trace without
     one, or of another event than the `events`, is left out. Invention goes first, then whether the asked quantity was
@@ -245,16 +243,11 @@ def apply_rule(traces, events, agent_ids):
     for (run_id, event_id), trace in list_traces(traces).items():
         if event_id not in facts or not any(step["step_type"] == "answer" for step in trace):
             continue
-        unheld = list_unheld(trace, known)
         evidence = show_evidence(trace, facts[event_id])
+        rule = "exhaustive evidence" if evidence == "values" else "insufficient data"
+        rule = "hallucination" if list_unheld(trace, known) else rule
         row = {"event_id": event_id, "agent_id": agent_ids[run_id], "has_text": bool(list_writings(trace))}
-        row |= {
-            "n_unheld": len(unheld),
-            "unheld": "; ".join(dict.fromkeys(found["text"] for found in unheld)),
-            "evidence": evidence,
-        }
-        held = "exhaustive evidence" if evidence == "values" else "insufficient data"
-        rows.append(row | {"rule": "hallucination" if unheld else held})
+        rows.append(row | {"evidence": evidence, "rule": rule})
     return pd.DataFrame(rows).sort_values(["agent_id", "event_id"], ignore_index=True)
 
 
@@ -282,17 +275,15 @@ def write_case(trace, event):
 
 
 def ask_reasons(consult, cases):
-    """Return the judge's reason of each case: event_id, agent_id, status, judge (the label), why, seconds.
+    """Return the judge's reason of each case: event_id, agent_id, status, judge (the label).
 
     `cases` maps (event_id, agent_id) to prompts; what is not recorded has status "missing".
     """
     rows = []
-    for (event_id, agent_id), prompt in cases.items():
+    for key, prompt in cases.items():
         verdict = consult(prompt, SCHEMA)
-        given = verdict.value or {}
-        row = {"event_id": event_id, "agent_id": agent_id, "status": verdict.status, "judge": given.get("label")}
-        rows.append(row | {"why": given.get("reason"), "seconds": verdict.seconds})
-    return pd.DataFrame(rows)
+        rows.append((*key, verdict.status, (verdict.value or {}).get("label")))
+    return pd.DataFrame(rows, columns=["event_id", "agent_id", "status", "judge"])
 
 
 def measure_shares(table, by, clusters):

@@ -4,15 +4,13 @@ A set of real agents (`helpers.sets`) has runs of one model under several settin
 and without search, price shown or hidden, belief state kept or not.
 """
 
-import numpy as np
 import pandas as pd
 
-from helpers.means import summarize_clustered
-from helpers.paired import compute_mde, correct_holm
+from helpers.paired import compare_pairs, correct_holm
 
 SETTINGS = ("model", "harness", "search", "sees_price", "keeps_beliefs", "effort", "uses_tools", "sees_base_rate")
 """Columns of the table runs that say what a run was; `variant` is left out, as each is a case of its own."""
-COLUMNS = "model settings run_off run_on mean_off mean_on difference low high se p p_holm mde n n_clusters".split()
+COLUMNS = "model settings run_off run_on mean_off mean_on difference low high p p_holm mde n n_clusters".split()
 
 
 def pair_runs(runs: pd.DataFrame, setting: str, off: object, on: object, free: tuple[str, ...] = ()) -> pd.DataFrame:
@@ -58,13 +56,9 @@ def compare_runs(rows: pd.DataFrame, pairs: pd.DataFrame, score: str = "brier") 
     clusters = rows.drop_duplicates("event_id").set_index("event_id")["cluster_id"]
     made = []
     for row in pairs.to_dict("records"):
-        both = wide[[row["run_off"], row["run_on"]]].dropna()
-        off = both[row["run_off"]]
-        on = both[row["run_on"]]
-        found = summarize_clustered(pd.DataFrame({"d": on - off}), clusters).iloc[0]
-        means = {"mean_off": off.mean(), "mean_on": on.mean(), "difference": found["mean"]}
-        made.append(row | means | found.drop("mean").to_dict())
+        both = wide[[row["run_on"], row["run_off"]]].dropna()
+        means = {"mean_off": both[row["run_off"]].mean(), "mean_on": both[row["run_on"]].mean()}
+        made.append(row | means | compare_pairs(both, clusters).iloc[0].to_dict())
     table = pd.DataFrame(made)
-    table["mde"] = np.where(table["p"].notna(), compute_mde(table["se"], table["n_clusters"]), np.nan)
     table["p_holm"] = correct_holm(table["p"])
     return table.astype({"n": int, "n_clusters": int})[COLUMNS]

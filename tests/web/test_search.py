@@ -1,8 +1,10 @@
-"""Search as of a moment: nothing later is found or opened, one hit a page, older passages weigh less."""
+"""Search as of a moment: every hit is earlier, one a page, older passages weigh less.
+
+That a later page is refused stands in test_session.py, that one is found only once it is public in test_news.py.
+"""
 
 import threading
 import time
-from datetime import UTC, datetime
 
 import numpy as np
 import pandas as pd
@@ -12,31 +14,13 @@ from sklearn.feature_extraction.text import TfidfTransformer
 from daybefore.web import search
 from daybefore.web.pages import GatewayError, Page
 from daybefore.web.search import SearchIndex, count_words, weigh_passages
-from daybefore.web.session import Answer, Web
 
 AS_OF = "2016-10-10T00:00:00+08:00"
 LATER = "2016-10-20T00:00:00+08:00"
-PLANTED = "http://later.replay/news"
-URLS = ["http://rain.replay/days", "http://oil.replay/prices", PLANTED]
 
 
 def write(heading, *lines):
     return f"<html><h1>{heading}</h1>{''.join(f'<p>{line}</p>' for line in lines)}</html>"
-
-
-class Sites:
-    """Three sites; one ignores the moment it is asked for and always shows its page of 15 October."""
-
-    def answer(self, url, clock):
-        site, day = url.split("/")[2], datetime.fromtimestamp(clock, UTC).day
-        if site == "later.replay":
-            moment = int(pd.Timestamp("2016-10-15T00:00:00Z").timestamp())
-            return Answer(200, "text/html", write("Oil news", "The price of oil rose to 99 zloty."), moment)
-        page = {
-            "rain.replay": write("Rain", f"Rain in Oslo on day {day}: 7 mm"),
-            "oil.replay": write("Oil prices", f"The price of oil on day {day} was 50"),
-        }[site]
-        return Answer(200, "text/html", page, clock)
 
 
 class Shelf:
@@ -55,24 +39,6 @@ class Shelf:
 
 
 # --- nothing later ---------------------------------------------------------------------------------------------------
-
-
-def test_a_page_published_later_is_neither_found_nor_opened_until_it_is():
-    web = Web(Sites())
-    index = SearchIndex(web.fetch, URLS)
-
-    def look(n=9):
-        """Find what an agent could see of the later page, by any query, at the earlier moment."""
-        hits = [hit for query in ("oil zloty", "price of oil 99", "news") for hit in index.search(query, AS_OF, n)]
-        return {hit.url for hit in hits if "99" in hit.text or pd.Timestamp(hit.published_at) >= pd.Timestamp(AS_OF)}
-
-    assert look() == set() and [hit.url for hit in index.search("oil zloty", AS_OF, 9)] == ["http://oil.replay/prices"]
-    with pytest.raises(GatewayError, match="not earlier than"):
-        index.open(PLANTED, AS_OF)
-    assert PLANTED not in {page["url"] for page in web.pages.values()}
-    assert index.search("oil zloty", LATER, 1)[0].url == PLANTED
-    assert index.open(PLANTED, LATER).text == "The price of oil rose to 99 zloty."
-    assert look() == set(), "what another moment has read is not found at this one"
 
 
 def test_in_the_replay_web_every_hit_is_earlier_and_of_another_page(world):

@@ -5,7 +5,15 @@ import json
 import pandas as pd
 import pytest
 
-from studies.futurex.reasons import REASONS, find_unsupported, list_unheld, measure_shares, read_shown, show_evidence
+from studies.futurex.reasons import (
+    REASONS,
+    apply_rule,
+    find_unsupported,
+    list_unheld,
+    measure_shares,
+    read_shown,
+    show_evidence,
+)
 
 QUESTION = "Question: Will Brent crude cost 50.14 US dollars a barrel or more on 12 October 2016, within nine days?"
 PAGE = (
@@ -110,3 +118,9 @@ def test_shares_add_up_and_hold_the_planted_ones():
     assert right.loc[REASONS[0], "low"] < 0.75 < right.loc[REASONS[0], "high"] <= 1
     few = measure_shares(table, ["agent_id", "is_right"], clusters.str.replace(r"\d", "", regex=True))
     assert few["low"].isna().all(), "with fewer than ten clusters it cannot be told"
+
+
+def test_a_trace_of_an_event_that_was_left_out_has_no_reason():
+    traces = pd.concat([pd.DataFrame(build_trace()).assign(run_id="r", event_id=name) for name in ("e1", "e2")])
+    found = apply_rule(traces, pd.DataFrame([EVENT]), {"r": "mine"})
+    assert found[["event_id", "agent_id", "rule"]].values.tolist() == [["e1", "mine", REASONS[1]]]

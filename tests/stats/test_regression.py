@@ -12,51 +12,39 @@ DOMAINS = {"Health": 0.0, "Space": 0.15, "Weather": -0.1}
 LEVELS = {1: 0.0, 2: -0.1, 3: -0.25, 4: -0.4}
 
 
-def make_rows(rng, n_events=200, agents=AGENTS, event_sd=0.0, share=1.0):
+def make_rows(rng, n_events=200, event_sd=0.0, share=1.0):
     """Rows with planted effects: an event has one domain and level; `event_sd` is what its scores share."""
     events = pd.DataFrame({"event_id": [f"e{i:04d}" for i in range(n_events)]})
     events["domain"] = rng.choice(list(DOMAINS), size=n_events)
     events["level"] = rng.choice(list(LEVELS), size=n_events)
     events["shared"] = rng.normal(0, event_sd, n_events)
-    rows = events.merge(pd.DataFrame({"agent_id": list(agents)}), how="cross")
-    truth = 0.5 + rows["agent_id"].map(agents) + rows["domain"].map(DOMAINS) + rows["level"].map(LEVELS)
+    rows = events.merge(pd.DataFrame({"agent_id": list(AGENTS)}), how="cross")
+    truth = 0.5 + rows["agent_id"].map(AGENTS) + rows["domain"].map(DOMAINS) + rows["level"].map(LEVELS)
     rows["score"] = truth + rows["shared"] + rng.normal(0, 0.1, len(rows))
     return rows[rng.random(len(rows)) < share].reset_index(drop=True)
 
 
-def fit_oracle(rows):
+@pytest.mark.parametrize("coding", ("base", "sum"))
+def test_effects_and_factors_are_those_of_a_formula(coding):
+    rows = make_rows(np.random.default_rng(11), event_sd=0.2, share=0.9)
     model = smf.ols("score ~ C(agent_id) + C(domain) + C(level)", rows)
-    groups = {"groups": pd.factorize(rows["event_id"])[0]}
-    return model.fit(), model.fit(cov_type="cluster", cov_kwds=groups, use_t=True)
-
-
-def test_equals_statsmodels():
-    agents = {f"agent{i:02d}": 0.02 * i for i in range(9)}
-    rows = make_rows(np.random.default_rng(11), 400, agents, event_sd=0.2, share=0.9)
-    plain, clustered = fit_oracle(rows)
-    fit = factors.fit_factors(rows)
-    table = factors.tabulate_effects(fit).dropna(subset="plain_se")
-    for name, oracle in (("plain", plain), ("clustered", clustered)):
-        for column, expected in (("effect", oracle.params), (f"{name}_se", oracle.bse), (f"{name}_p", oracle.pvalues)):
-            np.testing.assert_allclose(table[column], expected.to_numpy(), rtol=0, atol=1e-10)
-        np.testing.assert_allclose(table[[f"{name}_low", f"{name}_high"]], oracle.conf_int(), rtol=0, atol=1e-10)
+    plain, clustered = model.fit(), model.fit(cov_type="cluster", cov_kwds={"groups": rows["event_id"]}, use_t=True)
+    fit = factors.fit_factors(rows, coding=coding)
     assert fit.r2 == pytest.approx(plain.rsquared, abs=1e-10)
+    if coding == "base":
+        table = factors.tabulate_effects(fit).dropna(subset="plain_se")
+        for name, found in (("plain", plain), ("clustered", clustered)):
+            for column, wanted in (("effect", found.params), (f"{name}_se", found.bse), (f"{name}_p", found.pvalues)):
+                np.testing.assert_allclose(table[column], wanted.to_numpy(), rtol=0, atol=1e-10)
+            np.testing.assert_allclose(table[[f"{name}_low", f"{name}_high"]], found.conf_int(), rtol=0, atol=1e-10)
+    judged = factors.judge_factors(fit).set_index("factor")
+    for factor in factors.FACTORS:
+        wald = clustered.f_test(np.eye(len(plain.params))[[f"C({factor})" in name for name in plain.params.index]])
+        wanted = [float(wald.fvalue), wald.df_num, float(wald.pvalue)]
+        assert judged.loc[factor, ["f", "df", "p"]].tolist() == pytest.approx(wanted, rel=1e-8)
+    assert judged.loc["level", "range"] == pytest.approx(0.4, abs=0.1)
     alone = smf.ols("score ~ C(domain)", rows).fit().rsquared
     assert factors.measure_r2(rows, "domain") == pytest.approx(alone, abs=1e-10)
-
-
-@pytest.mark.parametrize("coding", ("base", "sum"))
-def test_a_whole_factor_is_tested_as_in_statsmodels(coding):
-    rows = make_rows(np.random.default_rng(3), event_sd=0.2, share=0.8)
-    _, clustered = fit_oracle(rows)
-    table = factors.judge_factors(factors.fit_factors(rows, coding=coding)).set_index("factor")
-    for factor in factors.FACTORS:
-        at = [i for i, name in enumerate(clustered.params.index) if f"C({factor})" in name]
-        wald = clustered.f_test(np.eye(len(clustered.params))[at])
-        assert table.loc[factor, "f"] == pytest.approx(float(wald.fvalue), rel=1e-8)
-        assert table.loc[factor, "p"] == pytest.approx(float(wald.pvalue), abs=1e-10)
-        assert table.loc[factor, "df"] == len(at)
-    assert table.loc["level", "range"] == pytest.approx(0.4, abs=0.1)
 
 
 @pytest.mark.parametrize(

@@ -153,7 +153,7 @@ def word_question(template, source, variables, series, entities, ahead, deck):
         return word_event(template, source, variables, options, ahead[-1][1])
     if len({date[:7] for date, _ in ahead}) < MIN_MONTHS:
         raise Unanswerable("too few months to choose from")
-    variables["entity"] = deck.draw(sorted(entities), lambda card: deck.is_new(variables, card))
+    variables["entity"] = deck.draw(variables, sorted(entities))
     variables["from_date"] = ahead[0][0]
     deck.mark(variables)
     text = template["text"].replace("{start}", format_period(ahead[0][0]))

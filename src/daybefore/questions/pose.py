@@ -39,16 +39,19 @@ class Deck:
     cards: list = field(default_factory=list)
     asked: set = field(default_factory=set)
 
-    def draw(self, values, accept):
-        """Take the next value that `accept` allows, reshuffling when the deck runs out.
+    def draw(self, variables, values, dates=None):
+        """Take the next value (an entity or a place) not asked about yet, reshuffling when the deck runs out.
+
+        It is for the date of `variables`, or of each value its own.
 
         >>> deck = Deck(np.random.default_rng(0))
-        >>> sorted(deck.draw(["x", "y", "z"], lambda card: True) for _ in range(3))
+        >>> sorted(deck.draw({"date": "2016-10-10", "hour": None}, ["x", "y", "z"]) for _ in range(3))
         ['x', 'y', 'z']
         """
         for _ in range(2):
             for place, card in enumerate(self.cards):
-                if card in values and accept(card):
+                date = dates[card] if dates and card in dates else variables.get("date")
+                if card in values and self.is_new(date, variables["hour"], card):
                     return self.cards.pop(place)
             fresh = [value for value in values if value not in self.cards]
             self.cards += [fresh[i] for i in self.rng.permutation(len(fresh))]
@@ -58,9 +61,9 @@ class Deck:
         """Remember a question by date, hour, and entity or place."""
         self.asked.add((variables["date"], variables["hour"], variables.get("entity", variables.get("rank"))))
 
-    def is_new(self, variables, card=None):
+    def is_new(self, date, hour, card=None):
         """Tell whether a question (with the entity or place `card`) was not asked before."""
-        return (variables["date"], variables["hour"], card) not in self.asked
+        return (date, hour, card) not in self.asked
 
 
 def seed_by_name(seed, name):
@@ -164,7 +167,7 @@ def measure_volatility(variables, series):
 
 def add_number(template, source, series, entities, variables, deck):
     """Number, yes/no and band asks: one entity; a reference, a threshold or cuts from what is known."""
-    entity = variables["entity"] = deck.draw(sorted(entities), lambda card: deck.is_new(variables, card))
+    entity = variables["entity"] = deck.draw(variables, sorted(entities))
     known = series[entity].dropna()
     decimals = source.variables[template["variable"]]["decimals"]
     if template["ask"] == "change":
@@ -235,8 +238,8 @@ def add_ranking(template, source, series, entities, variables, deck):
     """Top and rank: all entities of the page compete; a place is drawn for rank."""
     k = variables["k"] = template.get("k", 5) if template["ask"] == "top" else 1
     if template["ask"] == "rank":
-        variables["rank"] = deck.draw(list(template.get("ranks", [1, 2, 3])), lambda card: deck.is_new(variables, card))
-    elif not deck.is_new(variables):
+        variables["rank"] = deck.draw(variables, template.get("ranks", [1, 2, 3]))
+    elif not deck.is_new(variables["date"], variables["hour"]):
         raise Unanswerable("the ranking of that date was asked for before, within the horizon")
     if len(entities) < max(k, variables.get("rank", 1)) + 1:
         raise Unanswerable("too few entities have published values")
@@ -273,9 +276,9 @@ def pose_fixture(template, source, observations, series, as_of, deck, horizon_da
     dates = coming.set_index("entity")["occurred_at"].to_dict()
     if not dates:
         raise Unanswerable("no match is listed within the horizon")
-    entity = deck.draw(sorted(dates), lambda card: (dates[card], None, card) not in deck.asked)
-    about = {"ask": template["ask"], "variable": template["variable"], "hour": None}
-    variables = about | {"date": dates[entity], "entity": entity}
+    variables = {"ask": template["ask"], "variable": template["variable"], "hour": None}
+    entity = deck.draw(variables, sorted(dates), dates)
+    variables |= {"date": dates[entity], "entity": entity}
     deck.mark(variables)
     options = {"home": "the home side wins", "draw": "a draw", "away": "the away side wins"}
     resolves_at = moments[coming.index[coming["entity"] == entity][-1]]

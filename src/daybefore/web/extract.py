@@ -18,7 +18,7 @@ from daybefore.web.sources import head_column
 
 METHODS = {"ranking": "css", "prose": "regex"}
 """A page's form -> how it is read, where that has another name."""
-BLANKS = {"date": r"(?P<date>\d+ \w+ \d{4}(?:, \d\d:\d\d)?)", "entity": "(?P<entity>.+?)"}
+BLANKS = {"date": r"\d+ \w+ \d{4}(?:, \d\d:\d\d)?", "entity": ".+?"}
 """What stands in the blanks of a prose page's sentence; in the others numbers do."""
 NUMBER = r"-?[\d,.]*\d"
 KEYS = {"threshold": ["Yes", "No"], "change": ["Yes", "No"], "outcome": ["home", "draw", "away"]}
@@ -114,10 +114,10 @@ def extract_json(source, text):
 
 def extract_prose(source, text):
     """Read paragraphs that are the source's sentence; without a name in it they are of its only entity."""
-    pattern = compile_sentence(source.page["sentence"])
+    pattern, names = compile_sentence(source.page["sentence"])
     rows = []
     for match in filter(None, (pattern.fullmatch(read_text(part)) for part in compile_css("p")(parse_html(text)))):
-        groups = {"entity": source.entities.get("only", [""])[0]} | match.groupdict()
+        groups = {"entity": source.entities.get("only", [""])[0]} | dict(zip(names, match.groups(), strict=True))
         period, entity = read_period(groups.pop("date")), groups.pop("entity")
         rows += [(period, entity, variable, read_number(cell)) for variable, cell in groups.items()]
     return rows
@@ -125,16 +125,15 @@ def extract_prose(source, text):
 
 @cache
 def compile_sentence(sentence):
-    """Return the pattern of a sentence whose braces are filled in.
+    """Return (the pattern of a sentence whose braces are filled in, what they hold).
 
-    >>> compile_sentence("On {date} it was {n} °C.").fullmatch("On 9 October 2016 it was 1,200.5 °C.")["n"]
-    '1,200.5'
+    >>> pattern, names = compile_sentence("On {date} it was {n} °C.")
+    >>> dict(zip(names, pattern.fullmatch("On 9 October 2016 it was 1,200.5 °C.").groups()))
+    {'date': '9 October 2016', 'n': '1,200.5'}
     """
-    parts = Formatter().parse(sentence)
-    groups = (
-        re.escape(words) + (BLANKS.get(name) or f"(?P<{name}>{NUMBER})" if name else "") for words, name, *_ in parts
-    )
-    return re.compile("".join(groups))
+    parts = [part[:2] for part in Formatter().parse(sentence)]
+    blanks = [re.escape(words) + (f"({BLANKS.get(name, NUMBER)})" if name else "") for words, name in parts]
+    return re.compile("".join(blanks)), [name for _, name in parts if name]
 
 
 def extract_market(source, text):

@@ -1,5 +1,7 @@
 """Which baselines stand beside an agent on a question set."""
 
+from collections.abc import Iterable
+
 from daybefore.agents.past import load_consensus_agent, load_past_agents
 from daybefore.agents.simulate import load_path_agents
 from daybefore.formats.public_sets import build_earnings
@@ -7,7 +9,7 @@ from daybefore.questions.sets import has_runs, read_window
 from helpers.question_sets import PUBLIC_WINDOWS, find_set
 
 
-def name_default(window):
+def name_default(window: str) -> str:
     """Return the baseline that stands beside an agent when none is named.
 
     >>> [name_default(window) for window in "ALPE"]
@@ -17,12 +19,12 @@ def name_default(window):
     return named.get(window) or ("base_rate" if lacks_series(window) else "last_value")
 
 
-def lacks_series(window):
+def lacks_series(window: str) -> bool:
     """Tell whether a window's questions have no series, as those of public files and of one's own."""
     return window in PUBLIC_WINDOWS or has_runs(find_set(window))
 
 
-def choose_baselines(window, entries, agents, names):
+def choose_baselines(window: str, entries: dict, agents: dict, names: Iterable[str]) -> tuple[dict, dict]:
     """Return (entries, agents) of the registry with the baselines that a window's events allow.
 
     Public questions have no series: `agents.past` stands in the place of what reads one; window L has

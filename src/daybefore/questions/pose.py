@@ -12,7 +12,7 @@ from daybefore.questions.levels import MIN_VALUES, N_VALUES, measure_number_vola
 from daybefore.questions.types import GAIN_DAYS, KINDS, NONE_LABEL, build_history
 from daybefore.web.extract import select_series
 from daybefore.web.render import format_period
-from daybefore.web.sources import compute_published_at
+from daybefore.web.sources import Source, compute_published_at
 from helpers.calendar import stamp_moment
 from helpers.papers import get_constant
 
@@ -116,7 +116,7 @@ def find_due_date(source, last_date, hour, as_of, horizon_days):
     return due[-1]
 
 
-def list_due(source, last_date, hour, end):
+def list_due(source: Source, last_date: str, hour: str | None, end: pd.Timestamp) -> list[tuple]:
     """Return [(date, moment of publication, UTC)] of the values that follow the last one, to a day past `end`.
 
     >>> from daybefore.web.sources import load_sources
@@ -136,7 +136,7 @@ def _list_due(rule, frequency, last_date, hour, until):
 
 
 @lru_cache(maxsize=4096)
-def step_dates(frequency, last_date, date):
+def step_dates(frequency: str, last_date: str, date: str) -> tuple[str, ...]:
     """Return the dates of a source after one date, up to another.
 
     >>> step_dates("weekly", "2024-01-07", "2024-01-21"), step_dates("weekdays", "2024-01-05", "2024-01-09")
@@ -319,7 +319,7 @@ def word_event(template, source, variables, options, resolves_at):
     }
 
 
-def tell_origin(posed, source, about):
+def tell_origin(posed: dict, source: Source, about: Source) -> dict:
     """Return an event's fields as posed, with those of its source, and of the source that it is `about` and settles it.
 
     For a market's question these are two; its cluster is the second.

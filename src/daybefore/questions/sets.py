@@ -5,8 +5,11 @@ files.
 """
 
 import contextlib
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -41,7 +44,7 @@ def read_window(name: str, window: str) -> pd.DataFrame:
     return read_table(name, one.window)
 
 
-def list_articles(window):
+def list_articles(window: str) -> list[Path]:
     """Return the paths of what a window's world publishes beside the replay: for a public window dated news.
 
     They begin after the questions of window E, which has none.
@@ -49,7 +52,7 @@ def list_articles(window):
     return [locate_public(NEWS)] if window in PUBLIC_WINDOWS and window != "E" else []
 
 
-def open_window(window, articles=(), **options):
+def open_window(window: str, articles: Iterable = (), **options: Any) -> AbstractContextManager:
     """Return a context whose value returns a world to search (`replay.open_world`): that of a window.
 
     Window L's has its series' pages, and articles where there are some (`questions.series_pages`); the world of a set
@@ -64,7 +67,7 @@ def open_window(window, articles=(), **options):
     return open_world(day=window if is_day(window) else None, articles=articles, **options)
 
 
-def open_articles(articles=()):
+def open_articles(articles: Iterable = ()) -> AbstractContextManager:
     """Return a context whose value returns a world of dated articles alone; without any nothing is in it."""
     pages = Replay({}, articles=[str(Path(path).resolve()) for path in articles])
     return contextlib.nullcontext(partial(Web, pages, {}, pages.feeds, keeps_pages=True))

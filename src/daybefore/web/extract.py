@@ -124,7 +124,7 @@ def extract_prose(source, text):
 
 
 @cache
-def compile_sentence(sentence):
+def compile_sentence(sentence: str) -> tuple[re.Pattern, list[str]]:
     """Return (the pattern of a sentence whose braces are filled in, what they hold).
 
     >>> pattern, names = compile_sentence("On {date} it was {n} °C.")

@@ -13,7 +13,7 @@ from daybefore.store import CHECKED, KEPT, open_store
 COPY = ".kept"
 """What the name of a store's copy ends with."""
 
-STORED = ("requests", *KEPT)
+STORED = ("requests", "batches", *KEPT)
 """A store's tables."""
 
 

@@ -16,6 +16,7 @@ KEPT = ("runs", "replies", "predictions", "traces")
 SCHEMA = [
     "CREATE TABLE IF NOT EXISTS requests (id INTEGER PRIMARY KEY, run NOT NULL, key NOT NULL, bound_usd, recording)",
     "CREATE INDEX IF NOT EXISTS requests_run ON requests (run)",
+    "CREATE TABLE IF NOT EXISTS batches (tag PRIMARY KEY, run NOT NULL, batch_id, n, bound_usd)",
     *(
         f"CREATE TABLE IF NOT EXISTS {name} ({', '.join(f'{column} NOT NULL' for column in key)}, "
         f"{', '.join(rest.split())}, PRIMARY KEY ({', '.join(key)}))"
@@ -25,7 +26,8 @@ SCHEMA = [
 ]
 """The SQL that makes the tables; columns have no type, so values come back as stored.
 
-`requests` is what was asked of models (`models.recordings`): a row stands there before its request goes out.
+`requests` is what was asked of models (`models.recordings`): a row stands there before its request goes out; `batches`
+are those under way at a provider (`models.batches`), each there before it is submitted.
 """
 
 ACCIDENTS = ("error", "over_budget")

@@ -162,6 +162,24 @@ def test_what_cannot_be_asked_or_paid_for_is_one_sentence_and_nothing_is_lost(
     assert not any(b"canary" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
+def test_an_estimate_counts_the_prompts_of_this_set_and_says_what_they_cost_at_most(mine, out, monkeypatch, capsys):
+    monkeypatch.setattr("daybefore.agents.prompted.fill_prompt", lambda event: event["event_id"].ljust(17_000, "x"))
+    mine("--ceiling=10")
+    told = capsys.readouterr().out
+    n_in, n_out, usd, most = re.search(
+        r"about ([\d,]+) tokens in, .* and ([\d,]+) out, ([\d.]+) USD .* costs ([\d.]+) at most", told
+    ).groups()
+    assert int(n_in.replace(",", "")) == pytest.approx(4 * 17_000 / 4, rel=0.01)
+    assert float(usd) == pytest.approx((17_000 * 10 + int(n_out.replace(",", "")) * 100) / 1e6, rel=0.01)
+    assert float(most) == pytest.approx(4 * (17_000 * 10 + 20 * 100) / 1e6, rel=0.01)
+
+
+def test_an_estimate_of_many_questions_says_that_it_read_some(mine, monkeypatch, capsys):
+    monkeypatch.setattr("daybefore.commands.preflight.N_READ", 3)
+    mine(limit=7)
+    assert "by 3 of its questions" in capsys.readouterr().out
+
+
 def test_samples_are_asked_once_each_and_their_majority_is_an_agent_of_its_own(mine, provider, tmp_path, capsys):
     texts = iter([r"\boxed{A}", r"\boxed{B}", r"\boxed{A}"] * 9)
     provider.answer = lambda asked: {"content": next(texts)}

@@ -118,16 +118,16 @@ def replay_recorded(arm_ids, opener, ledger, *, events, about_world=None):
     return run_ids
 
 
-def estimate_tokens(method, n_questions):
-    """Return the tokens (input, output) of questions by the recorded runs of a method; None where there are none.
+def measure_tokens(method):
+    """Return the tokens in, those out and the requests a question of a method's recorded runs; None without any.
 
     Native tool calls, of which none are recorded, are taken to be like ReAct's.
     """
     method = "react" if method == "tool_search" else method
     entries = load_entries()
-    sums = np.zeros(3)
+    sums = np.zeros(4)
     for path in sorted(ROOT.glob("data/runs/*/run.json")):
         facts = json.loads(path.read_text(encoding="utf-8"))
         if facts.get("agent") in entries and entries[facts["agent"]]["method"] == method:
-            sums += facts["n_input_tokens"], facts["n_output_tokens"], facts["n_events"]
-    return tuple(round(float(n_questions * total / sums[2])) for total in sums[:2]) if sums[2] else None
+            sums += [facts[name] for name in ("n_input_tokens", "n_output_tokens", "n_recordings", "n_events")]
+    return tuple(sums[:3] / sums[3]) if sums[3] else None

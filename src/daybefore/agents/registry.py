@@ -60,6 +60,9 @@ PROMPTED = {
 }
 """Methods of agents that ask a language model."""
 
+ONE_REQUEST = ("zero_shot", "search_prompt", "graph", "search_graph")
+"""Those that make one request a question, which can be one of a batch."""
+
 GRAPH_METHODS = tuple(name for name in PROMPTED if "graph" in name)
 """Those that submit a causal graph beside the answer (WorldReasoner 5.1)."""
 

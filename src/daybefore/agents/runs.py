@@ -145,8 +145,8 @@ def run_agents(
     """Put every agent to every event and store what comes; returns {agent_id: run_id}.
 
     `agents` maps agent_id to an agent (see the module's text) or to a function of your own (see `functions`);
-    `opener` is called once and gives the world. Baselines answer in turn; of the others' questions as many as `workers`
-    are under way at once, each for `deadline_s` seconds at most (3.2.3).
+    `opener` is called once and gives the world. Baselines answer in turn; of the others' questions as many as
+    `workers`, a number or a `models.pace.Pace`, are under way at once, each for `deadline_s` seconds at most (3.2.3).
 
     What the store holds is not asked again, refusals and timeouts neither; a reply whose status is one of `again` is
     none. Each event is asked once for each of `samples`. After `max_accidents` in a row, at a ceiling, or at Ctrl-C

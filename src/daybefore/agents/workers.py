@@ -93,8 +93,8 @@ def ask_all(tasks, agents, world, watch, deadline_s, workers):
     """Yield the rows of tasks, ((run_id, agent_id), event), as they come, in lists: of baselines BATCH, of others one.
 
     Baselines answer in turn, the others in threads. Past the deadline a question is a timeout, its late answer is
-    dropped and another starts in its place. `watch` says how many of `workers` may be at work, none once the run is
-    stopped; those under way come to their ends.
+    dropped and another starts in its place. `watch` says how many of `workers`, a number or a `Pace`, may be at work,
+    none once the run is stopped; those under way come to their ends.
     """
     secrets = list_secrets(os.environ)
     under_way = watch.under_way
@@ -163,7 +163,7 @@ class Watch:
 
     def allow(self, workers):
         """Return how many questions may be under way: none once stopped, one until the first has its reply."""
-        return 0 if self.cause else 1 if self.is_trying else workers
+        return 0 if self.cause else 1 if self.is_trying else getattr(workers, "limit", workers)
 
     def judge(self, reply):
         """Count a reply, stop the run where it is due, and say whether the reply is to be stored.

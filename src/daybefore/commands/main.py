@@ -127,7 +127,7 @@ option = click.option
 set_help = f"{name_sets()}default october-2016; or a set's folder, or a file of your questions."
 ASKING = (
     option("--samples", "n_samples", type=COUNT, help="Answers a question (default 1)."),
-    option("--at-once", type=COUNT, help="Questions at once to a provider's model (default 8)."),
+    option("--at-once", type=COUNT, help="Questions at once to a provider's model (default: 8 to 100, as it bears)."),
     option("--ceiling", "ceiling_usd", type=AMOUNT, help="US dollars it may cost in all, such as 1.5."),
     option("--articles", "press", multiple=True, metavar="FOLDER", help="Dated articles to search (.jsonl files)."),
     option("--retry", is_flag=True, help="Ask again what timed out or could not be read, too."),
@@ -164,6 +164,7 @@ question_set = option("--set", "window", callback=find_windows, metavar="NAME", 
 @option("--limit", type=COUNT, help="Number of events, shared by the levels (default: all).")
 @explained
 @asking
+@option("--batch", is_flag=True, help="By the provider's batch interface: within a day, at half the price.")
 @option("--executor", type=click.Choice(EXECUTORS), help="Have workers ask: submitit here or on Slurm, Dask.")
 @option("--scheduler", metavar="ADDRESS", help="Dask's scheduler, such as tcp://10.0.0.5:8786 (default: workers here).")
 @option("--shards", "n_shards", type=COUNT, help="Parts that go to the workers (default 4), with shares of a ceiling.")

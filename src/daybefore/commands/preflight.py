@@ -7,22 +7,24 @@ import math
 import re
 from contextlib import closing
 from tempfile import TemporaryFile
+from types import SimpleNamespace
 
 import pandas as pd
 
 from daybefore.agents.prompted import limit_reply
-from daybefore.agents.prompts import fill_prompt
-from daybefore.agents.recorded_runs import estimate_tokens, list_recorded
-from daybefore.agents.registry import check_entry, connect_agent, read_prices
-from daybefore.agents.runs import describe_run
+from daybefore.agents.recorded_runs import list_recorded, measure_tokens
+from daybefore.agents.registry import ONE_REQUEST, check_entry, connect_agent, read_prices
+from daybefore.agents.runs import describe_run, sees_today
 from daybefore.commands.terminal import show, tell
-from daybefore.models.costs import bound_cost, describe_cut, describe_spent, get_prices, name_prices, write_usd
+from daybefore.models.batches import SHARE, collect
+from daybefore.models.costs import describe_cut, describe_spent, get_prices, name_prices, write_usd
 from daybefore.models.llm import is_final, open_door
 from daybefore.models.local import get_local_name, open_model
+from daybefore.models.pace import LEAST, find_pace
 from daybefore.store import ACCIDENTS, list_done, open_store
 from daybefore.web.news import describe_articles, read_feeds
 from daybefore.web.providers import price_search
-from helpers.files import STORE, locate_output
+from helpers.files import STORE, dump_json, locate_output
 
 MANY_PAID = 50
 """Questions to a paid model that need a LIMIT or a yes."""
@@ -31,8 +33,11 @@ LEFT_OUT = "a small local model's short replies: what a model thinks, longer rep
 FLOATING = re.compile(r"latest$|/\D*$")
 """How a model's name reads behind which a provider may put another model: without a version or a date."""
 
-N_REPLY = 300
-"""Tokens that a reply is taken to have where no recorded run says it."""
+N_REPLY, BYTES = 300, 4
+"""Tokens that a reply is taken to have where no recorded run says it, and bytes of a prompt that a token has."""
+
+N_READ = 1000
+"""Questions whose prompts are built to estimate what asking takes, at most."""
 
 
 def locate_store():
@@ -50,7 +55,9 @@ def announce_articles(paths):
     return describe_articles(paths)
 
 
-def prepare_agent(name, entry, asked, condition, stack, *, deadline_s, ceiling_usd, is_limited, again, samples):
+def prepare_agent(
+    name, entry, asked, condition, stack, *, deadline_s, ceiling_usd, is_limited, again, samples, at_once, by_batch
+):
     """Return an agent that asks a language model, with the run's condition, and its door; say what it will ask.
 
     The model is within reach when questions are left. Raises ValueError with what to do when it cannot be reached (no
@@ -61,14 +68,19 @@ def prepare_agent(name, entry, asked, condition, stack, *, deadline_s, ceiling_u
     tolerance = f"pages read up to {entry['tolerance_s']:g} s after as_of" if "tolerance_s" in entry else None
     condition, prices = "; ".join(filter(None, [condition, searches, tolerance])), read_prices(entry)
     about = {"condition": condition} if condition else {}
-    left = list_left(asked, name, connect_agent(entry, None) | about, deadline_s, again, samples)
-    settings = {"deadline_s": deadline_s, "prices": prices, "rereads": set(again) > set(ACCIDENTS)}
+    agent = connect_agent(entry, None) | about
+    left = list_left(asked, name, agent, deadline_s, again, samples)
+    if sees_today(agent):  # what it reads is counted after each reply alone, so few pass a ceiling
+        at_once = at_once or LEAST
+    pace = find_pace(entry["model"], entry.get("api_base"), 1 if get_local_name(entry) else at_once)
+    settings = {"deadline_s": deadline_s, "prices": prices, "rereads": set(again) > set(ACCIDENTS), "pace": pace}
     if len(left):
         settings |= check_model(name, entry, prices, ceiling_usd) | {"connection": open_model(entry, stack)}
     door = open_door(f"{name}-{asked.window}", command=f"make run AGENT={name}", live=len(left) > 0, **settings)
     stack.callback(door.recordings.close)
     if len(left):
-        announce(name, entry, left, len(asked.events) * len(samples), door, is_limited)
+        check_batches(name, entry, door, by_batch)
+        announce(name, entry, left, len(asked.events) * len(samples), door, is_limited, SHARE if by_batch else 1)
     elif door.recordings.rows:
         tell(f"{name}: nothing is left to ask, replies are recorded under {door.recordings.folder}")
     return connect_agent(entry, door) | about, door
@@ -105,7 +117,23 @@ def check_model(name, entry, prices, ceiling_usd):
     return {"ceiling_usd": ceiling_usd}
 
 
-def announce(agent_id, entry, left, n_all, door, is_limited):
+def check_batches(agent_id, entry, door, by_batch):
+    """Raise ValueError where batches are asked for and cannot be, or are under way and would be paid a second time."""
+    if not by_batch and (under_way := door.recordings.batches):
+        n = sum(batch.n for batch in under_way)
+        raise ValueError(
+            f"{agent_id}: a batch of {n} questions is under way; --batch takes its replies; nothing was asked"
+        )
+    if by_batch and entry["method"] not in ONE_REQUEST:
+        raise ValueError(
+            f"{agent_id}: --batch is for methods of one request, {', '.join(ONE_REQUEST)}; nothing was asked"
+        )
+    if by_batch and not entry["model"].startswith("openai/"):
+        way = "for models of openai/, at OpenAI or at an api_base that has its batch interface"
+        raise ValueError(f"{agent_id}: --batch is {way}; nothing was asked")
+
+
+def announce(agent_id, entry, left, n_all, door, is_limited, share):
     """Print what a run will ask and take, before the first request; `n_all` counts its questions with their repeats.
 
     Raises ValueError when the ceiling has no room, or many would be paid for and nobody has said how many.
@@ -115,8 +143,9 @@ def announce(agent_id, entry, left, n_all, door, is_limited):
         tell(f"{agent_id}: {cut}")
     if not is_local and not entry.get("api_base") and FLOATING.search(entry["model"]):
         tell(f"{agent_id}: {entry['model']} names no version, so what answers may change; a dated name stays the same")
-    check_bound(agent_id, entry, left, door)
-    told, is_paid = estimate_cost(entry, left)
+    requests, n_read = collect_requests(entry, left, door)
+    check_bound(agent_id, entry, len(left), [share * (bound or 0) for _, bound in requests], door)
+    told, is_paid = estimate_cost(entry, left, requests, n_read, share)
     if is_paid and len(left) > MANY_PAID and not is_limited:
         many = "say how many (LIMIT=20), or YES=1 for all (a week: CEILING=1); nothing was asked"
         raise ValueError(f"{agent_id}: {told}; {many}")
@@ -131,36 +160,55 @@ def announce(agent_id, entry, left, n_all, door, is_limited):
         show(f"{agent_id}: {told}")
 
 
-def check_bound(agent_id, entry, left, door):
+def collect_requests(entry, left, door):
+    """Return the requests that questions `left` begin with, ((request, bound in USD), ...), and of how many they are.
+
+    Of many questions those of a sample, evenly drawn. What is recorded is left out, and so is what a search would find.
+    """
+    agent = connect_agent({name: value for name, value in entry.items() if name != "search"}, door)
+    rows = left.iloc[:: math.ceil(len(left) / N_READ)].to_dict("records")
+    wanted = collect(door, agent["forecast"], rows, SimpleNamespace(search=lambda *_: []))
+    return [(request, bound(door, request)) for request, bound, _ in wanted.values()], len(rows)
+
+
+def check_bound(agent_id, entry, n_left, bounds, door):
     """Raise ValueError when the ceiling leaves no room for one request, with the reason, and what it takes to go on."""
-    if door.ceiling_usd is None:
+    if door.ceiling_usd is None or not bounds:
+        return
+    bound = max(bounds)
+    if bound <= door.ceiling_usd - door.spent_usd:
         return
     options = limit_reply(entry.get("options", {}), entry)
-    prompt = max((fill_prompt(event) for event in left.to_dict("records")), key=len)
-    request = {"model": entry["model"], "messages": [{"role": "user", "content": prompt}], "options": options}
-    if (bound := bound_cost(door, request)) <= door.ceiling_usd - door.spent_usd:
-        return
     n_output = options.get("max_completion_tokens") or options.get("max_tokens") or name_prices(door, entry["model"])[2]
-    one, every = (write_usd(math.ceil(1e4 * (door.spent_usd + n * bound)) / 1e4) for n in (1, len(left)))
+    one, every = (write_usd(math.ceil(1e4 * (door.spent_usd + n * bound)) / 1e4) for n in (1, n_left))
     raise ValueError(
         f"{agent_id}: the ceiling leaves no room for a request: {describe_spent(door)}, and one can cost "
         f"{write_usd(bound)} USD, by up to {n_output:,} tokens of reply; CEILING={one} has room for one at a time, "
-        f"CEILING={every} for the {len(left)} questions left at a request each, and a smaller max_tokens in its table "
+        f"CEILING={every} for the {n_left} questions left at a request each, and a smaller max_tokens in its table "
         "lowers the bound; nothing was asked"
     )
 
 
-def estimate_cost(entry, events):
-    """Return a sentence on what asking takes, by recorded runs of the method if any, and whether it is paid for."""
-    told = f"{len(events)} questions to ask of {entry['model']}"
+def estimate_cost(entry, left, requests, n_read, share):
+    """Return a sentence on what asking takes, by the requests that questions begin with, and whether it is paid for.
+
+    `requests` and `n_read` are those of `collect_requests`, `share` that of the price which is paid. Further requests
+    and replies are taken to be as in recorded runs of the method.
+    """
+    told = f"{len(left)} questions to ask of {entry['model']}"
     if get_local_name(entry):
         return f"{told}; the model runs on this machine", False
-    tokens = estimate_tokens(entry["method"], len(events))
-    if tokens is None:
-        prompts = [fill_prompt(event) for event in events.to_dict("records")]
-        tokens = sum(len(prompt.encode()) for prompt in prompts) // 4, N_REPLY * len(prompts)
-    told += f", about {tokens[0]:,} tokens in and {tokens[1]:,} out"
+    if not requests:
+        return f"{told}, all recorded", False
+    n = len(left) * len(requests) / n_read
+    first = sum(len(dump_json(request["messages"]).encode()) for request, _ in requests) / BYTES / len(requests)
+    seen, n_reply, n_turns = measure_tokens(entry["method"]) or (0, N_REPLY, 1)
+    plain = (measure_tokens("zero_shot") or (seen,))[0]
+    tokens = round(n * (n_turns * first + max(0, seen - n_turns * plain))), round(n * n_reply)
+    told += f", about {tokens[0]:,} tokens in, {BYTES} bytes of this set's prompts a token, and {tokens[1]:,} out"
+    told += f", by {n_read} of its questions" * (n_read < len(left))
     if (prices := read_prices(entry) or get_prices(entry["model"])) is None:
         return f"{told}; no price is known for this model", not entry.get("api_base")
-    cost = tokens[0] * prices[0] + tokens[1] * prices[1]
-    return f"{told}, {write_usd(cost)} USD ({LEFT_OUT})", cost > 0
+    cost = share * (tokens[0] * prices[0] + tokens[1] * prices[1])
+    most = share * n * sum(bound or 0 for _, bound in requests) / len(requests)
+    return f"{told}, {write_usd(cost)} USD ({LEFT_OUT}); a request a question costs {write_usd(most)} at most", cost > 0

@@ -25,15 +25,17 @@ from daybefore.agents.runs import (
     sees_today,
     select_whole,
 )
-from daybefore.agents.workers import Stopped, handle_stops
+from daybefore.agents.workers import Stopped, handle_stops, to_cell
 from daybefore.commands.baselines import choose_baselines, name_default
 from daybefore.commands.conditions import judge_run
 from daybefore.commands.preflight import announce_articles, list_left, locate_store, prepare_agent
 from daybefore.commands.results import keep_results
 from daybefore.commands.terminal import PartWay, tell
 from daybefore.live.machines import hand_out, take_in
+from daybefore.models.batches import ask_batches, collect
 from daybefore.models.costs import write_usd
-from daybefore.models.local import get_local_name
+from daybefore.models.failures import LlmError
+from daybefore.models.pace import LEAST
 from daybefore.questions.sets import list_articles, open_articles, open_window, read_window
 from daybefore.salvage import keep_copy
 from daybefore.store import ACCIDENTS, DOUBTFUL, count_stored, open_store, sum_costs
@@ -55,12 +57,13 @@ class Terms(NamedTuple):
     """On what terms agents are asked: what every command that puts questions has as options (`main.ASKING`)."""
 
     n_samples: int = 1
-    at_once: int = 8
+    at_once: int | None = None
     ceiling_usd: float | None = None
     press: tuple[str, ...] = ()
     retry: bool = False
     yes: bool = False
     deadline_s: int = DEADLINE_S
+    batch: bool = False
 
     @property
     def again(self) -> tuple[str, ...]:
@@ -200,8 +203,11 @@ def ask(chosen: dict[str, Chosen], asked: Asked, terms: Terms, world, *, is_limi
     options = {"window": asked.window, "deadline_s": terms.deadline_s, "drawn_from": asked.whole}
     again = {"again": terms.again, "samples": range(terms.n_samples)}
     limits = {"deadline_s": terms.deadline_s, "ceiling_usd": terms.ceiling_usd, "is_limited": is_limited}
-    how = {"at_once": terms.at_once, "ceiling_usd": terms.ceiling_usd} | again | options
+    limits |= {"at_once": terms.at_once, "by_batch": terms.batch}
+    if machines and terms.batch:
+        raise ValueError("--batch needs no workers: leave --executor out")
     models, doors = {}, {}
+    how = {"doors": doors, "by_batch": terms.batch, "ceiling_usd": terms.ceiling_usd} | again | options
     entries = {name: one.entry for name, one in chosen.items()}
     others = {name: one.agent | tell_condition(one) | tell_moment(one) for name, one in chosen.items() if one.agent}
     with contextlib.ExitStack() as stack:
@@ -248,7 +254,7 @@ def explain_stop(agent_id, stopped, entry, ceiling_usd):
     return f"{agent_id} {what}: {stopped}; what was answered is stored; {rest}"
 
 
-def ask_prompted(agents, entries, asked, opener, *, at_once, ceiling_usd, hand=None, **options):
+def ask_prompted(agents, entries, asked, opener, *, doors, by_batch, ceiling_usd, hand=None, **options):
     """Put agents to events, one after the other; returns ({agent_id: run_id}, sentences on those that were stopped).
 
     `hand(name, agent, how)` has workers ask first; what their shares of a ceiling left is asked here.
@@ -256,11 +262,15 @@ def ask_prompted(agents, entries, asked, opener, *, at_once, ceiling_usd, hand=N
     """
     run_ids, stops, path = {}, [], asked.path
     for name, agent in agents.items():
-        how = {"workers": 1 if get_local_name(entries[name]) else at_once, "max_accidents": MAX_ACCIDENTS} | options
+        workers = doors[name].pace if name in doors else LEAST
+        how = {"workers": workers, "max_accidents": MAX_ACCIDENTS} | options
         try:
             if hand:
                 hand(name, agent, how)
-            run_ids |= run_agents({name: agent}, asked.events, opener, path, tries_first=True, **how)
+            if by_batch:
+                opener = ask_by_batch(name, agent, asked, opener, doors[name], **options)
+                how |= {"max_accidents": None}
+            run_ids |= run_agents({name: agent}, asked.events, opener, path, tries_first=not by_batch, **how)
         except Stopped as stopped:
             stored = list(stopped.run_ids.values())
             reason = explain_stop(name, stopped, entries[name], ceiling_usd)
@@ -278,6 +288,27 @@ def ask_prompted(agents, entries, asked, opener, *, at_once, ceiling_usd, hand=N
             with contextlib.suppress(OSError, sqlite3.Error):  # a copy is a help, and its lack ends no run
                 keep_copy(path)
     return run_ids, stops
+
+
+def ask_by_batch(name, agent, asked, opener, door, *, deadline_s, again, samples, **_):
+    """Have what is left of an agent's questions answered by batches; returns what gives the world, open by now.
+
+    Raises ValueError where the provider takes no batch, or the one under way cannot be seen.
+    """
+    left = list_left(asked, name, agent, deadline_s, again, samples)
+    if left.empty:
+        return opener
+    world = opener()
+    try:
+        rows = [{column: to_cell(value) for column, value in row.items()} for row in left.to_dict("records")]
+        ask_batches(
+            door, agent["model"], collect(door, agent["forecast"], rows, world), lambda told: tell(f"{name}: {told}")
+        )
+    except LlmError as error:
+        raise ValueError(f"{name}: {error}; what was answered is stored") from None
+    except KeyboardInterrupt as stopped:
+        raise KeyboardInterrupt(f"{name}: {stopped}") from None
+    return lambda: world
 
 
 def ask_majorities(agents, run_ids, asked, n_samples, **options):
@@ -298,6 +329,7 @@ def ask_majorities(agents, run_ids, asked, n_samples, **options):
 def hand_to_workers(name, agent, how, *, doors, entries, asked, world, **machines):
     """Have workers ask what is left of an agent's questions (`live.machines`)."""
     ask = {key: how[key] for key in ("window", "deadline_s", "again", "workers", "max_accidents")}
+    ask["workers"] = getattr(ask["workers"], "limit", ask["workers"])
     left = list_left(asked, name, agent, ask["deadline_s"], ask["again"], how["samples"])
     run = describe_run(name, agent, asked.whole, window=ask["window"], deadline_s=ask["deadline_s"])
     plan = {"agent_id": name, "entry": entries[name], "condition": agent.get("condition"), "events": asked.whole}

@@ -17,6 +17,7 @@ from daybefore.limits import call_within, count_left, end_after
 from daybefore.models.attachments import put_in
 from daybefore.models.costs import bound_cost, price_reply, read_count, reserve, settle
 from daybefore.models.failures import MAX_WAIT_S, LlmError, explain, is_passing, read_wait
+from daybefore.models.pace import Pace
 from daybefore.models.recordings import Recordings, hash_request
 from daybefore.models.searches import read_searches
 from daybefore.models.secrets import list_secrets, redact
@@ -77,6 +78,9 @@ class Door:
     dearest_usd: float = 0.0  # of replies that cost more than their bound
     streams: bool = False  # the server answers in a stream only
     is_cut_told: bool = False
+    pace: Pace = field(default_factory=Pace)  # of requests under way at once
+    collects: dict | None = None  # requests are noted here, and not sent (models.batches)
+    unasked: tuple | None = None  # (status, reason) of what a batch did not answer
     room: threading.Condition = field(default_factory=threading.Condition, repr=False)
 
 
@@ -106,8 +110,9 @@ def open_door(run_id, *, live=False, minutes=None, connection=None, environment=
 def count_spent(door):
     """Take from a door's recordings what they have cost so far, and how much of it at most (US dollars)."""
     rows = door.recordings.rows.values()
+    submitted = sum(batch.bound_usd for batch in door.recordings.batches)
     bounds = (row.get("cost_bound_usd") or 0 for row in rows if not row.get("cost_usd"))
-    door.at_most_usd = door.recordings.cut_usd + sum(bounds)
+    door.at_most_usd = door.recordings.cut_usd + submitted + sum(bounds)
     door.spent_usd = door.at_most_usd + sum(row.get("cost_usd") or 0 for row in rows)
 
 
@@ -155,6 +160,11 @@ def recall(door, request, deadline_at, answer=None, bound=None, reduce=None):
     is_again = door.rereads and recorded and recorded["status"] == "unreadable"
     if recorded and (is_final(recorded) and not is_again or not is_open):
         return open_recording(recorded)
+    if door.collects is not None:
+        door.collects[key] = request, bound or bound_cost, reduce
+        raise LlmError("error", "noted, and not asked")
+    if door.unasked:
+        raise LlmError(*door.unasked)
     if not is_open:
         where = f"{door.recordings.folder} has no recording {key} of {request['model']}"
         raise LookupError(f"{where}; `{door.command}` with its model there makes it")
@@ -215,7 +225,8 @@ def try_often(door, function, limit, row):
     while True:
         row["n_requests"] += 1
         try:
-            return call_within(function, limit - time.monotonic())
+            with door.pace.turn(limit):
+                return call_within(function, limit - time.monotonic())
         except Exception as error:  # litellm passes on whatever a provider's client raises
             n = row["n_requests"]
             wait = read_wait(error) or min(door.wait_s * 2 ** (n - 1), MAX_WAIT_S)

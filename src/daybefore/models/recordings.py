@@ -17,6 +17,7 @@ import zlib
 from collections import Counter
 from contextlib import closing
 from pathlib import Path
+from typing import NamedTuple
 
 from daybefore.models.files import MODELS, name_model
 from daybefore.models.secrets import hide_secrets
@@ -61,6 +62,7 @@ class Recordings:
     def read(self):
         """Read what is recorded by now."""
         self.rows, self.under_way, self.cut_usd = {}, {}, 0.0
+        self.batches = read_batches(self.store or locate_output(STORE), self.run_id) if self.claim else []
         for key, bound_usd, row in read_requests(self.run_id, self.store):
             if row is None:
                 self.under_way[key] = bound_usd
@@ -76,6 +78,21 @@ class Recordings:
     def start(self, key, bound_usd=None):
         """Store that a request is about to go out, and the most that it can cost; raises OSError as `add` does."""
         self.write("INSERT INTO requests (run, key, bound_usd) VALUES (?, ?, ?)", self.run_id, key, bound_usd)
+
+    def open_batch(self, tag, n, bound_usd):
+        """Store that a batch of `n` requests is about to be submitted, and the most that it can cost."""
+        self.write("INSERT INTO batches (tag, run, n, bound_usd) VALUES (?, ?, ?, ?)", tag, self.run_id, n, bound_usd)
+        self.batches.append(Batch(tag, None, n, bound_usd))
+
+    def name_batch(self, tag, batch_id):
+        """Store the provider's id of a batch."""
+        self.write("UPDATE batches SET batch_id = ? WHERE tag = ?", batch_id, tag)
+        self.batches = [one._replace(batch_id=batch_id) if one.tag == tag else one for one in self.batches]
+
+    def close_batch(self, tag):
+        """Take a batch out of the store whose replies are recorded, or that was never submitted."""
+        self.write("DELETE FROM batches WHERE tag = ?", tag)
+        self.batches = [one for one in self.batches if one.tag != tag]
 
     def add(self, row):
         """Store a recording (a dict with `key`) durably; returns it as stored, its secrets hidden.
@@ -189,6 +206,24 @@ def read_store(path, run_id):
         with name_problem(path), closing(open_store(path)) as store:
             for key, bound_usd, text in store.execute(sql, [run_id]).fetchall():
                 yield key, bound_usd, None if text is None else json.loads(text)
+
+
+class Batch(NamedTuple):
+    """A batch of a run that is under way: the tag by which its provider finds it, its id there once that is known."""
+
+    tag: str
+    batch_id: str | None
+    n: int
+    bound_usd: float
+
+
+def read_batches(path, run_id):
+    """Return a run's batches (`Batch`) that a store holds as under way."""
+    if not Path(path).exists():
+        return []
+    sql = "SELECT tag, batch_id, n, bound_usd FROM batches WHERE run = ? ORDER BY rowid"
+    with name_problem(path), closing(open_store(path)) as store:
+        return [Batch(*row) for row in store.execute(sql, [run_id])]
 
 
 def pack_recordings(run_id, facts=None):

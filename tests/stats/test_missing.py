@@ -53,8 +53,8 @@ def test_treatments_by_hand():
 
 def test_planted_refusals_bias_as_they_must():
     matrix, known = make_world(np.random.default_rng(8))
-    draws = missing.simulate_refusals(matrix, known, np.random.default_rng(3), 0.2, 60, known.index)
-    table = missing.summarize_refusals(draws).set_index(["rule", "treatment", "level"])
+    table = missing.simulate_refusals(matrix, known, np.random.default_rng(3), 0.2, 60, known.index)
+    table = table.set_index(["rule", "treatment", "level"])
     bias = table["bias"]
     assert abs(bias["at random", "drop", "all"]) < 0.005 and abs(bias["at random", "model", "all"]) < 0.005
     # zero-imputing a fifth at random takes a fifth of the mean away

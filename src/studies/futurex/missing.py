@@ -6,11 +6,13 @@ and three ways to treat the gaps. There the gaps are made up: a mask is laid ove
 average without gaps is known.
 """
 
+import itertools
+
 import numpy as np
 import pandas as pd
 from scipy.optimize import brentq
 
-from helpers.means import divide, draw_counts, percentile_interval
+from helpers.means import divide, draw_counts
 from helpers.papers import get_constant
 from helpers.scores import build_matrix, select_headline
 
@@ -114,11 +116,12 @@ def treat_refusals(own, counts, is_kept, design, groups):
 
 
 def simulate_refusals(matrix, known, rng, share, n_draws, clusters):
-    """Return by rule, treatment, level and agent the error that refusals make in its average score, and its rank.
+    """Return what refusals do to an agent's average score and rank: a row a rule, treatment and level ("all" too).
 
     In each draw whole `clusters` of events are resampled, the same for every agent; one agent refuses `share` of its
     predictions by the rule, the others none. The model knows the event's level by kind, its domain and the others' mean
-    score. Columns: rule, treatment, level ("all" too), agent_id, draw, error, places (ranks gained among all agents).
+    score. Columns: rule, treatment, level, bias (mean error over agents and draws) with low and high (95% over draws),
+    places (ranks gained among all agents).
     """
     names = [*sorted(known["level"].unique()), "all"]
     groups = np.column_stack([known["level"] == name for name in names[:-1]] + [np.ones(len(known))]).astype(float)
@@ -150,21 +153,8 @@ def simulate_refusals(matrix, known, rng, share, n_draws, clusters):
                 errors[r, :, :, at, d] = treated - truth[d, :, at]
                 gained = (rivals[d] > truth[d, :, [at]].T).sum(axis=1) - (rivals[d] > treated[..., None]).sum(axis=2)
                 places[r, :, :, at, d] = np.where(np.isfinite(treated), gained, np.nan)
-    index = pd.MultiIndex.from_product(
-        [RULES, TREATMENTS, [str(name) for name in names], matrix.columns, range(n_draws)],
-        names=["rule", "treatment", "level", "agent_id", "draw"],
-    )
-    return pd.DataFrame({"error": errors.ravel(), "places": places.ravel()}, index=index).reset_index()
-
-
-def summarize_refusals(draws):
-    """Return the bias (mean error over agents and draws), its 95% interval over draws, and the places gained.
-
-    A row a rule, treatment and level.
-    """
-    by = ["rule", "treatment", "level"]
-    mean = draws.groupby([*by, "draw"], sort=False)[["error", "places"]].mean().reset_index()
-    table = mean.groupby(by, sort=False)[["error", "places"]].mean().rename(columns={"error": "bias"})
-    bounds = mean.groupby(by, sort=False)["error"].apply(lambda errors: percentile_interval(errors.to_numpy()))
-    table[["low", "high"]] = bounds.tolist()
-    return table[["bias", "low", "high", "places"]].reset_index()
+    by_draw = np.nanmean(errors, axis=3)
+    table = pd.DataFrame(itertools.product(RULES, TREATMENTS, map(str, names)), columns=["rule", "treatment", "level"])
+    ends = np.percentile(by_draw, [2.5, 97.5], axis=-1).reshape(2, -1)
+    ranks = np.nanmean(np.nanmean(places, axis=3), axis=-1).ravel()
+    return table.assign(bias=by_draw.mean(axis=-1).ravel(), low=ends[0], high=ends[1], places=ranks)

@@ -51,16 +51,14 @@ def list_queries(sources, first, last, n_each, delay_minutes, rng, topics=TOPICS
     tables = []
     delay = pd.Timedelta(minutes=delay_minutes)
     for source_id, entity, variable, words in topics:
-        rows = read_rows(sources[source_id])
-        series = rows.loc[rows["entity"] == entity, ["published_at", "occurred_at", variable]].dropna()
-        series = series.rename(columns={variable: "value"}).drop_duplicates("published_at", keep="last")
-        days = series["published_at"].dt.tz_convert(ZONE).dt.date.astype(str)
-        updates = series[days.between(first, last)].reset_index(drop=True)
-        if (updates["published_at"].diff().dropna() <= delay).any():
+        rows = read_rows(sources[source_id]).rename(columns={variable: "value"})
+        updates = rows.loc[rows["entity"] == entity, ["published_at", "occurred_at", "entity", "value"]].dropna()
+        updates = updates.drop_duplicates("published_at", keep="last")
+        updates = updates[updates["published_at"].dt.tz_convert(ZONE).dt.strftime("%Y-%m-%d").between(first, last)]
+        if (updates["published_at"].diff() <= delay).any():
             raise ValueError(f"{source_id} is updated again within {delay_minutes} minutes; ask sooner")
         drawn = updates.iloc[np.sort(rng.choice(len(updates), size=min(n_each, len(updates)), replace=False))]
-        facts = {"source_id": source_id, "entity": entity, "variable": variable, "words": words}
-        tables.append(drawn.assign(**facts))
+        tables.append(drawn.assign(source_id=source_id, variable=variable, words=words))
     table = pd.concat(tables).sort_values(["published_at", "source_id"], ignore_index=True)
     table["as_of"] = [stamp_moment(moment + delay) for moment in table.pop("published_at")]
     table.insert(0, "query_id", [f"q{at:03d}" for at in range(len(table))])
@@ -179,11 +177,11 @@ def repeat_small(scored, n_each, rng, n_boot=2000):
     matrix = scored.pivot(index=["source_id", "query_id"], columns="agent", values="is_exact").astype(float)
     means = matrix.mean().sort_values(ascending=False, kind="stable")
     pages = [part[means.index].to_numpy() for _, part in matrix.groupby(level="source_id")]
-    small = np.empty((n_boot, len(means)))
-    for at in range(n_boot):
+    small = []
+    for _ in range(n_boot):
         drawn = [pages[page] for page in rng.integers(len(pages), size=len(pages))]
-        small[at] = np.mean([part[rng.integers(len(part), size=n_each)].mean(axis=0) for part in drawn], axis=0)
-    small = small.round(9)
+        small.append(np.mean([part[rng.integers(len(part), size=n_each)].mean(axis=0) for part in drawn], axis=0))
+    small = np.round(small, 9)
     full = (np.diff(small, axis=1) < 0).all(axis=1)
     shared = (small == small.max(axis=1, keepdims=True)).sum(axis=1) > 1
     return {"n": n_each * len(pages), "full_order": full.mean(), "best_shared": shared.mean()}

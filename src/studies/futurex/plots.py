@@ -40,18 +40,19 @@ def draw_factors(effects, fig, names):
     return axes
 
 
-def draw_heat(table, ax, *, row, column, value):
-    """Draw differences as a matrix with their numbers; rows and columns in the order in which they first occur.
+def draw_heat(table, ax):
+    """Draw differences by domain (rows) and model (columns) with their numbers, in the order in which they first occur.
 
-    Columns beside the three: n_clusters (below ten a number is slanted), verdict (a star where it is told). Returns
+    Columns beside: difference, n_clusters (below ten a number is slanted), verdict (a star where it is told). Returns
     the Axes.
     """
     wide, few, told = (
-        table.pivot(index=row, columns=column, values=part).loc[table[row].unique(), table[column].unique()]
-        for part in (value, "n_clusters", "verdict")
+        table.pivot(index="domain", columns="model", values=part).loc[table["domain"].unique(), table["model"].unique()]
+        for part in ("difference", "n_clusters", "verdict")
     )
     bound = 1.6 * np.nanmax(wide.abs().to_numpy())
-    sns.heatmap(wide, ax=ax, cmap="vlag", vmin=-bound, vmax=bound, cbar_kws={"label": value})
+    label = {"label": "Brier score minus 0.25 (blue: better)"}
+    sns.heatmap(wide, ax=ax, cmap="vlag", vmin=-bound, vmax=bound, cbar_kws=label)
     for y, x in np.argwhere(wide.notna().to_numpy()):
         star = "*" * (told.iloc[y, x] in ("holds", "fails"))
         ink = {"fontstyle": "italic", "color": "0.3"} if few.iloc[y, x] < 10 else {"fontweight": "bold"}
@@ -63,23 +64,17 @@ def draw_heat(table, ax, *, row, column, value):
     return ax
 
 
-def draw_funnel(table, ax, *, step, n, colour=COLOURS[0]):
-    """Draw a funnel: centred bars as wide as the counts written on them, joined by slopes, with shares of the first.
-
-    Raises ValueError when a count rises: other things are counted there.
-    """
-    counts = table[n].to_numpy(dtype=float)
-    if (np.diff(counts) > 0).any():
-        raise ValueError(
-            f"a funnel narrows: {table[step].iloc[int(np.diff(counts).argmax()) + 1]!r} has more than before"
-        )
+def draw_funnel(table, ax):
+    """Draw a funnel (step, n): centred bars as wide as the counts written on them, joined by slopes, with shares of the
+    first."""
+    counts = table["n"].to_numpy(dtype=float)
     places = np.arange(len(table))
-    edges = np.repeat(np.arange(len(table)), 2) + np.tile([-0.3, 0.3], len(table))
-    ax.fill_betweenx(edges, -np.repeat(counts, 2) / 2, np.repeat(counts, 2) / 2, color=lighten(colour, 0.75), lw=0)
-    bars = ax.barh(places, counts, left=-counts / 2, height=0.6, color=lighten(colour, 0.35))
+    edges = np.repeat(places, 2) + np.tile([-0.3, 0.3], len(table))
+    ax.fill_betweenx(edges, -np.repeat(counts, 2) / 2, np.repeat(counts, 2) / 2, color=lighten(COLOURS[1], 0.75), lw=0)
+    bars = ax.barh(places, counts, left=-counts / 2, height=0.6, color=lighten(COLOURS[1], 0.35))
     words = [f"{count:,.0f}" + f"  ({count / counts[0]:.0%})" * (at > 0) for at, count in enumerate(counts)]
     ax.bar_label(bars, words, label_type="center", fontweight="bold")
-    ax.set_yticks(places, table[step])
+    ax.set_yticks(places, table["step"])
     ax.set_xticks([])
     ax.grid(visible=False)
     ax.spines[["left", "bottom"]].set_visible(False)
@@ -88,26 +83,25 @@ def draw_funnel(table, ax, *, step, n, colour=COLOURS[0]):
     return ax
 
 
-def draw_sunburst(table, ax, *, inner, outer, n):
-    """Draw two rings: groups inside, their parts outside in a lighter shade, labels turned outwards.
+def draw_sunburst(table, ax):
+    """Draw two rings: domains inside, their subdomains outside in a lighter shade, labels turned outwards.
 
-    `table` has a row a part, sorted by group; parts below 0.9% of all are drawn without a label.
+    `table` has a row a subdomain (domain, subdomain, n_events), sorted by domain; parts below 2% of all, outside below
+    0.9%, are drawn without a label.
     """
-    groups = table.groupby(inner, sort=False)[n].sum()
+    groups = table.groupby("domain", sort=False)["n_events"].sum()
     palette = dict(zip(groups.index, [*COLOURS, *(lighten(c, 0.35) for c in COLOURS)], strict=False))
+    look = {"startangle": 90, "counterclock": False, "rotatelabels": True}
+    words = {"rotation_mode": "anchor", "va": "center", "fontsize": 9}
     edge = {"edgecolor": "white", "linewidth": 1}
-    start = {"startangle": 90, "counterclock": False}
-    look = {"rotation_mode": "anchor", "va": "center", "fontsize": 9}
-    names = _name_parts(groups.index, groups, 0.02)
-    inside = {"wedgeprops": edge | {"width": 0.42}, "textprops": look | {"ha": "center"}, "labeldistance": 0.51 / 0.72}
-    colours = [palette[g] for g in groups.index]
-    texts = ax.pie(groups, radius=0.72, colors=colours, labels=names, rotatelabels=True, **inside, **start)[1]
-    for text, colour in zip(texts, colours, strict=True):
+    inside = {"radius": 0.72, "labeldistance": 0.51 / 0.72, "colors": palette.values()}
+    inside |= {"wedgeprops": edge | {"width": 0.42}, "textprops": words | {"ha": "center"}}
+    texts = ax.pie(groups, labels=_name_parts(groups.index, groups, 0.02), **inside, **look)[1]
+    for text, colour in zip(texts, palette.values(), strict=True):
         text.set_color(pick_ink(colour))
-    names = _name_parts(table[outer], table[n], 0.009)
-    outside = {"wedgeprops": edge | {"width": 0.27}, "textprops": look | {"color": "0.15"}, "labeldistance": 1.03}
-    shades = [lighten(palette[g], 0.5) for g in table[inner]]
-    ax.pie(table[n], radius=1.0, colors=shades, labels=names, rotatelabels=True, **outside, **start)
+    outside = {"radius": 1.0, "labeldistance": 1.03, "colors": [lighten(palette[g], 0.5) for g in table["domain"]]}
+    outside |= {"wedgeprops": edge | {"width": 0.27}, "textprops": words | {"color": "0.15"}}
+    ax.pie(table["n_events"], labels=_name_parts(table["subdomain"], table["n_events"], 0.009), **outside, **look)
     ax.set(xlim=(-1.62, 1.62), ylim=(-1.62, 1.62), aspect="equal")
     return ax
 
@@ -122,10 +116,7 @@ def draw_agreement(table, ax):
     `table` has first, second, search, n_models, n_pairs, agreement, low, high and ceiling
     (`futurex.rankings`). A dot with its interval is the agreement, coloured by the kind of search, a grey
     stroke what would be left by sampling alone if both had one order; the line at a half is chance.
-    Raises ValueError when the table is empty.
     """
-    if table.empty:
-        raise ValueError("nothing to draw: the table is empty")
     rows = table.sort_values(["search", "n_models", "agreement"], ascending=[True, False, False])
     kinds = list(dict.fromkeys(rows["search"]))
     places = np.arange(len(rows))

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from studies.futurex.effort import measure_revisions, relate_runs
+from studies.futurex.effort import measure_revisions, relate_questions, relate_runs
 from studies.worldreasoner.markets import compare_prompts, measure_repeats, rank_repaired
 
 
@@ -17,6 +17,16 @@ def test_effort_is_compared_within_models_only():
     runs = pd.DataFrame({"run_id": range(24), "model": model, "skill": skill + level, "work": effort})
     row = relate_runs(runs, "skill", ("work",)).iloc[0]
     assert row["within"] == pytest.approx(-1) and row["between"] > 0.99 and row["p"] < 0.001
+
+
+def test_a_planted_slope_of_revisions_is_found_beside_runs_and_questions():
+    rng = np.random.default_rng(2)
+    rows = pd.DataFrame([(run, question) for run in range(6) for question in range(60)], columns=["run_id", "event_id"])
+    rows["n_revisions"] = rng.integers(1, 9, len(rows)) + 3 * rows["run_id"]
+    plain = rows["run_id"] * -0.2 + (rows["event_id"] % 7) * 0.1 + rng.normal(0, 0.01, len(rows))
+    rows["skill_source"] = plain + 0.05 * np.log2(1 + rows["n_revisions"])
+    found = relate_questions(rows)
+    assert found["slope"] == pytest.approx(0.05, abs=0.005) and found["low"] < 0.05 < found["high"]
 
 
 def test_revisions_count_until_the_run_saw_the_answer():

@@ -1,11 +1,12 @@
-"""What an agent's effort has to do with its skill: within agents, across their runs.
+"""What an agent's effort has to do with its skill: within agents, across their runs and across their questions.
 
 An agent that works more may be better for other reasons, so nothing here is an effect of effort:
-runs are compared with other runs of one model.
+runs are compared with other runs of one model, and questions with the same questions in other runs.
 """
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from helpers.agreement import correlate
 from helpers.files import parse_json
@@ -75,6 +76,36 @@ def demean(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
 def shuffle_within(codes: np.ndarray, n_draws: int, rng: np.random.Generator) -> np.ndarray:
     """Return orders (n_draws x n) of rows that lie group by group, drawn anew within each group."""
     return np.argsort(codes + rng.random((n_draws, len(codes))), axis=-1)
+
+
+def relate_questions(rows: pd.DataFrame) -> dict[str, float | int]:
+    """Return how skill changes with a doubling of revisions of a question, run and question held constant.
+
+    Least squares on log2 of 1 + n_revisions with a constant a run and a question; errors by question (CR1).
+    Returns slope, low, high, p, n, n_clusters, n_runs.
+    """
+    known = rows.dropna(subset=["n_revisions", "skill_source"])
+    runs, questions = (pd.factorize(known[name])[0] for name in ("run_id", "event_id"))
+    x = sweep(np.log2(1 + known["n_revisions"].to_numpy(float)), runs, questions)
+    y = sweep(known["skill_source"].to_numpy(float), runs, questions)
+    slope = (x @ y) / (x @ x)
+    sums = np.bincount(questions, x * (y - slope * x))
+    n_clusters = len(sums)
+    error = np.sqrt(n_clusters / (n_clusters - 1) * (sums**2).sum()) / (x @ x)
+    half = stats.t.ppf(0.975, n_clusters - 1) * error
+    p = 2 * stats.t.sf(abs(slope) / error, n_clusters - 1)
+    found = {"slope": slope, "low": slope - half, "high": slope + half, "p": p}
+    return found | {"n": len(known), "n_clusters": n_clusters, "n_runs": known["run_id"].nunique()}
+
+
+def sweep(values: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """Return values less the means of two crossed groupings, taken off in turn until nothing is left."""
+    for _ in range(200):
+        before = values
+        values = demean(demean(values, first), second)
+        if np.abs(values - before).max() < 1e-12:
+            break
+    return values
 
 
 def measure_revisions(revisions: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:

@@ -44,6 +44,8 @@ def test_what_is_due_is_asked_once_and_beside_the_page_of_that_moment(ask, provi
     assert len(provider.asked) == 1 and found["agents"][0]["right"].startswith("1.00 (")
     ask("2026-07-01T20:13:00+08:00", "2-0")
     assert len(provider.asked) == 1, "nothing is asked twice"
+    with pytest.raises(SystemExit, match="mine was asked questions of no set .moments, pages that lie"):
+        carry_out(["report", "mine"])
     assert (tmp_path / "kept/pages/g1.txt").read_text() == "Score: 1-0", "the page of the moment stays"
     found = ask("2026-07-01T22:10:00+08:00", "2-1")
     assert found["missed"] == ["g2"] and len(provider.asked) == 2

@@ -25,6 +25,7 @@ from daybefore.agents.asked import fill_asked
 from daybefore.commands import report
 from daybefore.commands.compare import ADJUSTED, add_baselines, fit_adjusted
 from daybefore.commands.conditions import tell_prices
+from daybefore.commands.own_set import keep_runs
 from daybefore.commands.questions import open_set
 from daybefore.commands.stated import draw_probabilities
 from daybefore.commands.terminal import show, tell
@@ -103,11 +104,12 @@ def main(agents="", question_set=None, out=None):
 
 
 def list_drawn(windows: list[str]) -> list[QuestionSet]:
-    """Return the sets of some runs' windows; questions asked by `planted`, or from Python, are none, which is said."""
+    """Return the sets of some runs' windows; questions of `planted`, `moments`, or Python are none, which is said."""
     known = {one.window for one in list_sets()}
     found = [find_set(window) for window in windows if window in known or is_day(window)]
     if others := [window for window in windows if window not in {one.window for one in found}]:
-        tell(f"not drawn, as pages that lie and questions asked from Python are no question set: {', '.join(others)}")
+        told = "pages that lie, moments and questions asked from Python"
+        tell(f"not drawn, as {told} are no question set: {', '.join(others)}")
     return found
 
 
@@ -115,7 +117,10 @@ def draw_set(names, one, folder):
     """Draw the figures of one question set into a folder, with leaderboard.csv (every mean with its interval), the same
     in short as markdown, and an index page; returns what was written.
     """
-    scored, chosen, is_replay = load_runs(one, names), list_notebooks(one), one.name in REPLAY
+    scored, is_replay = load_runs(one, names), one.name in REPLAY
+    if has_runs(one) and load_set(one.folder).runs.empty:  # questions of one's own, whose runs are this machine's
+        one = keep_runs(one, scored, folder)
+    chosen = list_notebooks(one)
     drawn_names = shlex.join(names)
     if has_runs(one):
         names = list(dict.fromkeys(scored.runs["agent_id"]))
@@ -241,8 +246,6 @@ def list_notebooks(one, folder=ROOT / "notebooks"):
     `agents` is blank where a notebook takes it. One with a `replay_set` beside its `question_set` draws agents on that.
     """
     found = {}
-    if has_runs(one) and load_set(one.folder).runs.empty:
-        return found  # questions of one's own, whose runs are this machine's
     for path in sorted(folder.glob("[0-9]*.ipynb")):
         known = read_parameters(path)
         takes = {"agents": ""} if "agents" in known else {}

@@ -40,8 +40,13 @@ def main(run, window=None, out=None, semantic=False):
     """
     every = list_runs()
     own, *others = find_run(every, run, window)
+    try:
+        set_name = find_set(own.window).name
+    except ValueError:
+        told = "questions of no set (moments, pages that lie, or asked from Python)"
+        raise ValueError(f"{run} was asked {told}: the command that asked them says where its answers are") from None
     sections, events = report_run(own, every, semantic)
-    what = f"{len(events)} questions of {find_set(own.window).name}, {own.condition or 'asked as usual'}"
+    what = f"{len(events)} questions of {set_name}, {own.condition or 'asked as usual'}"
     about = [f"{own.run_id}: {what}", report.describe_intervals(events), INCONCLUSIVE]
     about += [f"of {1 + len(others)} runs the newest: a run_id names another"] if others else []
     if window is None and (elsewhere := [one for one in list_windows(every, run) if one != own.window]):

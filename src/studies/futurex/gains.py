@@ -9,7 +9,7 @@ import pandas as pd
 from helpers import papers
 from helpers.means import MIN_CLUSTERS, find_clusters, summarize_clustered
 from helpers.paired import compute_mde, judge_family, sign_flip_test
-from helpers.scores import select_headline
+from helpers.scores import build_matrix, select_headline
 
 
 def describe_differences(differences, clusters, strata=None):
@@ -41,13 +41,11 @@ def compare_moments(first, second, events):
     `describe_differences` (second minus first), p_holm, verdict, and each moment's mean with its interval by source.
     """
     clusters = find_clusters(events)[0]
+    agents = sorted(set(first["agent_id"]) & set(second["agent_id"]))
+    moments = [build_matrix(select_headline(table, events), agents, "score_imputed") for table in (first, second)]
     rows = []
-    for agent_id in sorted(set(first["agent_id"]) & set(second["agent_id"])):
-        columns = [
-            select_headline(table[table["agent_id"] == agent_id], events).set_index("event_id")["score_imputed"]
-            for table in (first, second)
-        ]
-        both = pd.concat(columns, axis=1, keys=["first", "second"]).dropna()
+    for agent_id in agents:
+        both = pd.concat([marks[agent_id] for marks in moments], axis=1, keys=["first", "second"]).dropna()
         found = summarize_clustered(both, clusters, ends=(0, 1))
         row = {"agent_id": agent_id} | describe_differences(both["second"] - both["first"], clusters)
         rows.append(row | {f"{end}_{name}": found.loc[name, end] for name in both for end in ("mean", "low", "high")})

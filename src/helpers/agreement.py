@@ -174,15 +174,16 @@ def compare_scores(
 ) -> pd.DataFrame:
     """Return, by criterion, how two tables plan x criterion agree on the plans of both, with 95% bootstrap intervals.
 
-    Columns rubric, n, kappa (quadratic weights) and spearman with _low and _high. `clusters` maps a plan to what is
-    drawn whole.
+    Columns rubric, n, n_rarer (plans without the commonest score of the second), kappa (quadratic weights) and spearman
+    with _low and _high. `clusters` maps a plan to what is drawn whole.
     """
     rows = []
     for rubric in first.columns:
         both = pd.concat([first[rubric], second[rubric]], axis=1, join="inner").dropna().astype(float)
         left, right = both.to_numpy().T
         draws = draw_rows(len(both), rng, n_boot, None if clusters is None else clusters[both.index])
-        row = {"rubric": rubric, "n": len(both)}
+        n_commonest = both.iloc[:, 1].value_counts().max() if len(both) else 0
+        row = {"rubric": rubric, "n": len(both), "n_rarer": len(both) - n_commonest}
         for name, measure in {"kappa": weigh_agreement, "spearman": correlate_ranks}.items():
             row[name] = float(measure(left, right)) if len(both) else np.nan
             drawn = [measure(left[rows], right[rows]) for rows in draws]

@@ -171,12 +171,7 @@ def rate_judges(judgements, labels, rng, n_boot=2000, *, clusters=None, is_fresh
         parts = []
         for reading in READINGS[:1] if judge == "rules" else READINGS:
             read = spread_scores(judgements, judge, reading)[list(RUBRICS)]
-            found = compare_scores(read, labels, rng, n_boot, clusters).assign(judge=judge, reading=reading)
-            shared = labels[labels.index.isin(read.dropna(how="all").index)]
-            counts = [shared[rubric].value_counts() for rubric in found["rubric"]]
-            parts.append(
-                found.assign(n_rarer=[int(count.sum() - count.max()) if len(count) else 0 for count in counts])
-            )
+            parts.append(compare_scores(read, labels, rng, n_boot, clusters).assign(judge=judge, reading=reading))
         for _, part in pd.concat(parts).groupby("rubric", sort=False):
             verdict = judge_fit(part.to_dict("records"), is_fresh=is_fresh, is_rule=judge == "rules")
             rows.append(part.assign(verdict=verdict))

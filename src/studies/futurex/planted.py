@@ -5,7 +5,6 @@ round's, `<id>-2.txt` the second's, and so on. A page stands at an address of th
 end in .test), so an agent whose provider searches today's web cannot read it.
 """
 
-import math
 import re
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,6 +18,7 @@ from helpers.faults import describe_problem, raise_all, read_sheet, read_text
 from helpers.files import hash_text, parse_json
 from helpers.papers import get_constant
 from studies.futurex.fake_pages import FakeWorld, ask_writer
+from studies.futurex.fake_sites import is_target
 
 COLUMNS = ("id", "question", "target")
 """Wanted; `options` (with | between), `kind`, `unit`, `address` and `placed` may stand beside them."""
@@ -125,7 +125,7 @@ def is_moved(scenario: Scenario, value) -> bool:
     if value is None:
         return False
     if scenario.kind == "number":
-        return any(math.isclose(float(value), float(one), rel_tol=1e-9, abs_tol=1e-9) for one in scenario.targets)
+        return any(is_target(value, float(one)) for one in scenario.targets)
     said = scenario.options.get(value, value) if scenario.options else value
     return make_key(str(said)) in {make_key(one) for one in scenario.targets}
 

@@ -95,11 +95,12 @@ def list_visible(world, address, moments):
 def summarize_flags(rows):
     """Return the share of retrievals (published, trading_day, url) by what their date is (`DATED`) as of their day.
 
-    The interval is by host: pages of a site are dated alike, or not at all. Columns flag, n, share, low, high.
+    The interval is by host: pages of a site are dated alike, or not at all. Columns flag, n, share, low, high, n_hosts.
     """
     days = [pd.Timestamp(f"{day}T00:00:00+08:00") for day in rows["trading_day"]]
     flags = pd.Series(list(map(date_page, rows["published"], days)), rows.index)
     shown = pd.DataFrame({flag: flags.eq(flag) for flag in DATED}).assign(flagged=flags.ne(DATED[0])).astype(float)
     hosts = rows["url"].map(lambda url: urlsplit(url).hostname)
-    found = summarize_clustered(shown, hosts).assign(n=shown.sum().astype(int)).rename(columns={"mean": "share"})
-    return found[["n", "share", "low", "high"]].rename_axis("flag").reset_index()
+    found = summarize_clustered(shown, hosts).rename(columns={"mean": "share", "n_clusters": "n_hosts"})
+    found = found.assign(n=shown.sum().astype(int))
+    return found[["n", "share", "low", "high", "n_hosts"]].rename_axis("flag").reset_index()

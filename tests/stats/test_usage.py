@@ -34,9 +34,3 @@ def test_effort_is_a_mean_over_questions():
     effort = measure_usage(TRACES, PREDICTIONS, {"r1": "a"}).loc["a"]
     assert effort.to_dict() == dict(zip(effort.index, [2, 0.5, 0.5, 1, 200, 10, 45], strict=True))
     assert effort.index.tolist() == "n queries opened requests tokens_read tokens_written seconds".split()
-
-
-def test_other_projects_tools_count_as_searches_and_openings():
-    named = TRACES.assign(tool=TRACES["tool"].replace({"search": "mcp__forecast__search_news", "open": "lookup_url"}))
-    effort = measure_usage(named, PREDICTIONS, {"r1": "a"}).loc["a"]
-    assert effort["queries"] == 0.5 and effort["opened"] == 0.5

@@ -3,7 +3,7 @@
 import numpy as np
 import seaborn as sns
 
-from helpers.plots import COLOURS, draw_intervals, draw_points, lighten, name_agent, name_rows, pick_ink
+from helpers.plots import COLOURS, draw_intervals, draw_points, lighten, measure_reach, name_agent, name_rows, pick_ink
 
 FINER = 4
 """Factors beside the first have a finer scale where the first reaches so many times as far."""
@@ -117,14 +117,11 @@ def draw_agreement(table, ax):
     (`futurex.rankings`). A dot with its interval is the agreement, coloured by the kind of search, a grey
     stroke what would be left by sampling alone if both had one order; the line at a half is chance.
     """
-    rows = table.sort_values(["search", "n_models", "agreement"], ascending=[True, False, False])
-    kinds = list(dict.fromkeys(rows["search"]))
-    places = np.arange(len(rows))
-    for kind, colour in zip(kinds, COLOURS, strict=False):
-        own = (rows["search"] == kind).to_numpy()
-        part = rows[own]
-        ends = np.abs(part[["low", "high"]].sub(part["agreement"], axis=0).to_numpy().T)
-        ax.errorbar(part["agreement"], places[own], xerr=ends, fmt="o", color=colour, capsize=2, lw=1.1, label=kind)
+    rows = table.sort_values(["search", "n_models", "agreement"], ascending=[True, False, False], ignore_index=True)
+    for (kind, part), colour in zip(rows.groupby("search", sort=False), COLOURS, strict=False):
+        ends = measure_reach(part, "agreement", "low", "high")
+        ax.errorbar(part["agreement"], part.index, xerr=ends, fmt="o", color=colour, capsize=2, lw=1.1, label=kind)
+    places = rows.index
     ax.plot(rows["ceiling"], places, "|", color="0.35", ms=13, mew=2, label="expected of one order, by sampling")
     ax.axvline(0.5, color="0.6", lw=0.9, ls="--")
     pairs = zip(rows["first"], rows["second"], rows["n_models"], strict=True)

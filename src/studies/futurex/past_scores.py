@@ -7,7 +7,6 @@ question), built by tools/public/futurex_past.py.
 import pandas as pd
 
 from helpers.means import summarize_clustered
-from helpers.paired import judge_family
 from helpers.scores import build_matrix
 
 FORMS = ("yes or no", "one of two names", "one of several", "several right")
@@ -17,7 +16,7 @@ def tabulate_forms(scores, events):
     """Return each agent's mean score by form, and above the exact mean of guessing: a row an agent and form.
 
     Under "all", the first, stands who predicted more forms than one. Columns: form, agent_id, mean, chance, above, low,
-    high (95% by cluster), p, p_holm (over the table), n, n_clusters, verdict.
+    high (95% by cluster), n, n_clusters.
     """
     matrix = build_matrix(scores, sorted(scores["agent_id"].unique()))
     facts = events.set_index("event_id").reindex(matrix.index)
@@ -29,9 +28,8 @@ def tabulate_forms(scores, events):
         found = summarize_clustered(above, facts["cluster_id"]).rename(columns={"mean": "above"})
         found = found.assign(mean=part.mean(), chance=part.mean() - found["above"], form=form)
         parts.append(found.rename_axis("agent_id").reset_index())
-    table = judge_family(pd.concat(parts, ignore_index=True).query("n > 0"), "above", "above", "below")
-    columns = "form agent_id mean chance above low high p p_holm n n_clusters verdict"
-    return table[columns.split()].reset_index(drop=True)
+    table = pd.concat(parts, ignore_index=True).query("n > 0")
+    return table["form agent_id mean chance above low high n n_clusters".split()].reset_index(drop=True)
 
 
 def measure_order(events):

@@ -36,7 +36,7 @@ RUNS = {
     "last_value": "--agent last_value --limit 40",
     "qwen_zero_shot": "--agent qwen_zero_shot --limit 20",
     "qwen_search_prompt": "--agent qwen_search_prompt --limit 12",
-    "qwen_zero_shot-C1": "--agent qwen_zero_shot --limit 15 {window} C1",
+    "qwen_zero_shot-C1": "--agent qwen_zero_shot --limit 15 --set C1",
     "qwen_react": "--agent qwen_react --limit 8",
 }
 """Runs whose results.json is kept; recorded models answer from their recordings."""
@@ -44,7 +44,7 @@ RUNS = {
 COMMANDS = {
     "help": "--help",
     "unknown agent": "run --agent qwen_zero_sho --limit 5",
-    "unknown set": "run --agent last_value --limit 5 {window} Z",
+    "unknown set": "run --agent last_value --limit 5 --set Z",
     "limit of zero": "run --agent last_value --limit 0",
     "compare": "compare",
     "view": "view",
@@ -119,20 +119,20 @@ def keep_facts(value):
     return float(f"{value:.9g}") if isinstance(value, float) else value
 
 
-def collect_runs(window):
+def collect_runs():
     """Return what six runs and the documented commands end with: {name: facts}."""
-    runs, commands = {}, {}
+    runs = {}
+    commands = {}
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         for name, words in RUNS.items():
             before = {path: path.read_bytes() for path in folder.rglob("results.json")}
-            done = run_command(f"run {words.format(window=window)}", folder)
-            files = [
-                path for path in sorted(Path(folder).rglob("results.json")) if before.get(path) != path.read_bytes()
-            ]
-            runs[name] = {"code": done.returncode, "results": [keep_facts(json.loads(p.read_text())) for p in files]}
+            done = run_command(f"run {words}", folder)
+            after = {path: path.read_bytes() for path in sorted(folder.rglob("results.json"))}
+            results = [json.loads(text) for path, text in after.items() if before.get(path) != text]
+            runs[name] = {"code": done.returncode, "results": keep_facts(results)}
         for name, words in COMMANDS.items():
-            done = run_command(words.format(window=window), folder)
+            done = run_command(words, folder)
             commands[name] = {"code": done.returncode, "numbers": sorted(set(re.findall(r"-?\d+\.\d+", done.stdout)))}
     return {"runs": runs, "commands": commands}
 
@@ -154,7 +154,6 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("what", choices=["write", "check"])
     parser.add_argument("--parts", default="tables replies runs", help="which parts to look at")
-    parser.add_argument("--window", default="--set", help="the option that names the question set")
     parser.add_argument("--most", type=int, default=60, help="how many differences are printed")
     given = parser.parse_args()
     kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
@@ -166,7 +165,7 @@ def main():
     if "replies" in parts:
         found["replies"] = digest_replies(commit)
     if "runs" in parts:
-        found |= collect_runs(given.window)
+        found |= collect_runs()
     if given.what == "write":
         KEPT.write_text(json.dumps(kept | found, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
         return 0

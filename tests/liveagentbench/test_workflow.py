@@ -97,6 +97,9 @@ def test_a_case_brings_a_task_an_answer_and_files_of_its_own(tmp_path, made):
     own |= {"files": ["q.csv"], "steps": steps, "as_of": NOW}
     asked = load_questions(write_lines(tmp_path / "questions.jsonl", {"question_id": "q", "text": "Will it fall?"}))
     path = write_lines(tmp_path / "cases.jsonl", own)
+    other = write_lines(tmp_path / "other.jsonl", own | {"question_id": "z"})
+    with pytest.raises(ValueError, match="other.jsonl, z: no such question"):
+        load_cases(asked, made[0], pd.DataFrame({"event_id": [], "value": []}), other)
     with pytest.raises(ValueError, match="q: no file q.csv"):
         load_cases(asked, made[0], pd.DataFrame({"event_id": [], "value": []}), path)
     (tmp_path / "q.csv").write_text("date,price\n2016-10-01,0.75\n2016-10-02,0.5\n")

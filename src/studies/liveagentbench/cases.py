@@ -157,8 +157,8 @@ def rate_complexity(steps):
 def rate_level(steps):
     """Return a task's level, 1 to 3, by its steps and tools (LEVEL_STEPS).
 
-    >>> rate_level([Step(ability="read", environment="document"), Step(ability="calculate", environment="document")])
-    1
+    >>> [rate_level([Step(ability="read", environment="document")] * n) for n in (2, 6, 11)]
+    [1, 2, 3]
     """
     if len(steps) <= LEVEL_STEPS[0] and count_tools(steps) <= 1:
         return 1

@@ -34,7 +34,7 @@ RECORD = {
         ({"family": "impact"}, "family: frontier_bucket belongs to frontier"),
         ({"target": "C"}, "target: 'C' is not the letter of a choice; there are A, B"),
         ({"task": "full_order", "family": "impact"}, "target: an order names the letter of each choice once"),
-        ({"variant": "next_year"}, "target: next year"),
+        ({"target": None}, "target: None is not a letter or a list of letters"),
         ({"manifest": [ENTRY | {"path": "../b.csv"}]}, "manifest: ../b.csv lies outside"),
         ({"metadata": RECORD["metadata"] | {"items": None}}, "metadata.items: None is not names by letter"),
         ({"metadata": RECORD["metadata"] | {"asked": [["Bench 6"]]}}, "metadata.asked: "),

@@ -22,7 +22,6 @@ from studies.proof_of_time.builders import (
     build_articles,
     build_buckets,
     build_fields,
-    build_next_year,
     build_sets,
     build_tiers,
     drop_tellers,
@@ -268,7 +267,7 @@ def list_forecastbench(history):
 
 
 def build_board(name, results, cutoff, rng, folder, *, measure, n, n_pairs, convert=None):
-    """Return instances from a board's results: ranges, pairs and the next year's best.
+    """Return instances from a board's results: ranges and pairs.
 
     Asked are systems that first appear at or after the cutoff, by their last result there; candidates of a pair share
     their board. `convert(later, before)` gives the values asked for, by default the scores.
@@ -285,11 +284,7 @@ def build_board(name, results, cutoff, rng, folder, *, measure, n, n_pairs, conv
     items = pd.DataFrame({"item": later["system"], "group": later["board"], "value": values, "raw": later["score"]})
     items["text"] = later["board"] + ": " + later["system"] + ", " + later["date"]
     made = build_buckets(pool, drop_tellers(items), rng, n, "frontier_bucket")
-    made += build_sets(pool, drop_tellers(items), rng, n_pairs, "pairwise")
-    if name.startswith("futurex"):
-        return made
-    year = words | {"span": f"in the year after {later['date'].max()}"}
-    return [*made, build_next_year(pool._replace(words=year))]
+    return made + build_sets(pool, drop_tellers(items), rng, n_pairs, "pairwise")
 
 
 def build_frontier(arena, swe_bench, aider, futurex, forecastbench, rng, folder):

@@ -6,7 +6,6 @@ import pandas as pd
 
 from helpers.means import measure_share, summarize_clustered
 from helpers.paired import compare_pairs, judge_family
-from studies.proof_of_time.instances import UNSCORED
 
 DESCRIBED = ["id", "family", "task", "source", "cutoff", "target", "n_choices"]
 
@@ -15,9 +14,9 @@ def describe_instances(instances):
     """Return instances as a table of DESCRIBED; the task of a variant is the variant."""
     rows = []
     for one in instances:
-        kind = one.variant if one.variant in UNSCORED else one.task
-        target = None if one.target is None else "".join(one.target)
-        rows.append((one.id, one.family, kind, one.metadata["source"], one.cutoff, target, len(one.choices)))
+        kind = "pairwise" if one.variant == "pairwise" else one.task
+        about = (one.id, one.family, kind, one.metadata["source"], one.cutoff)
+        rows.append((*about, "".join(one.target), len(one.choices)))
     return pd.DataFrame(rows, columns=DESCRIBED)
 
 

@@ -1,4 +1,4 @@
-"""Builders of the nine tasks and two variants of Proof of Time from any table of items (3.3, A, Table 6).
+"""Builders of the nine tasks and a variant of Proof of Time from any table of items (3.3, A, Table 6).
 
 An item is a row: `item` (its name in the evidence), `text` (what the question says of it), `group` (candidates come
 from one group), and `value` at t1, `tier` or `field`; a converted `value` has its `raw` one beside it. A `Pool` says
@@ -26,7 +26,6 @@ QUESTIONS = {
     "none of them.",
     "field_focus": "{name}: to which field do most of these belong, which are from {span}?\n\n{text}",
     "pairwise": "{name}: which {one} of the two will have the higher {measure} {span}?",
-    "next_year": "{name}: what will be the highest {measure} of any {one} {span}?",
 }
 """What is asked, by task or variant; a pool's `words` fill name, one (what an item is), measure and span."""
 
@@ -44,10 +43,10 @@ class Pool(NamedTuple):
     variant: str = "plain"
 
 
-def make_instance(pool, task, choices, target, *, kind=None, text="", **metadata):
-    """Return an instance of a pool, its id made of all that is asked; `kind` names another question than the task's."""
-    kind = kind or task
-    variant = kind if kind in ("pairwise", "next_year") else pool.variant
+def make_instance(pool, kind, choices, target, *, text="", **metadata):
+    """Return an instance of a pool, its id made of all that is asked; `kind` is its task, or "pairwise"."""
+    task = "frontier_bucket" if kind == "pairwise" else kind
+    variant = "pairwise" if kind == "pairwise" else pool.variant
     prompt = QUESTIONS[kind].format(**pool.words, text=text)
     digest = hash_text(dump_json([prompt, choices, pool.cutoff]), 8)
     name = f"{pool.source}-{kind}-{digest}"
@@ -108,14 +107,13 @@ def build_sets(pool, items, rng, n, kind):
     most_of_four: which has the most; pairwise: which of two; full_order: their order.
     """
     size = 2 if kind == "pairwise" else get_constant("proof_of_time", "n_candidates")
-    task = "frontier_bucket" if kind == "pairwise" else kind
     out = []
     for chosen in draw_sets(items, rng, n, size, kind == "full_order"):
         choices, values, names = (letter_choices(chosen[name]) for name in ("text", "value", "item"))
         ranked = sorted(values, key=values.get, reverse=True)
         target = ranked if kind == "full_order" else ranked[0]
         asked = [pair for _, row in chosen.iterrows() for pair in list_asked(row)]
-        out.append(make_instance(pool, task, choices, target, kind=kind, items=names, asked=asked))
+        out.append(make_instance(pool, kind, choices, target, items=names, asked=asked))
     return out
 
 
@@ -235,8 +233,3 @@ def build_articles(pool, persons, records, rng, n):
         metadata = {"items": {"": person["item"]} | items, "asked": asked}
         out.append(make_instance(pool, "person_article", choices, target, text=person["text"], **metadata))
     return out
-
-
-def build_next_year(pool):
-    """Return the instance of the variant "the best in the time to come", which cannot be scored yet (3.3)."""
-    return make_instance(pool, "frontier_bucket", {}, None, kind="next_year", items={})

@@ -33,12 +33,9 @@ TASKS = {
 }
 """Task -> its family (3.3) and its name in Table 6."""
 
-VARIANTS = ("plain", "counts_as_of_t1", "as_published", "pairwise", "next_year")
+VARIANTS = ("plain", "counts_as_of_t1", "as_published", "pairwise")
 """Splits of their own: `counts_as_of_t1`, evidence with counts of the one later snapshot there is (3.3 against A.2);
 `as_published`, the authors' evidence as it is, which may know what came after the cutoff."""
-
-UNSCORED = ("pairwise", "next_year")
-"""Variants beside the headline (3.3): a next year's score has no target yet."""
 
 NONE = "None of these"
 
@@ -79,7 +76,7 @@ class Record(Setting):
     variant: one_of(*VARIANTS)
     prompt: Text
     choices: dict[Letter, Text]
-    target: allow(str | list[str] | None, "a letter, a list of letters, or null")
+    target: allow(str | list[str], "a letter or a list of letters")
     cutoff: Moment
     manifest: list[File]
     metadata: Metadata
@@ -97,7 +94,7 @@ class PublicRecord(BaseModel):
 
 
 class Instance(NamedTuple):
-    """One instance; `target` is a letter, for an order a list of letters, None where nothing can be scored yet."""
+    """One instance; `target` is a letter, for an order a list of letters."""
 
     id: str
     family: str
@@ -105,7 +102,7 @@ class Instance(NamedTuple):
     variant: str
     prompt: str
     choices: dict
-    target: str | list | None
+    target: str | list
     cutoff: str
     manifest: list
     metadata: dict
@@ -125,9 +122,7 @@ def find_misfits(record, kind=Record):
     task = record["task"]
     if record["family"] != TASKS[task][0]:
         said.append(f"family: {task} belongs to {TASKS[task][0]}, not to {record['family']}")
-    if record["variant"] == "next_year":
-        said += ["target: next year's score is not known; leave it null"] if target is not None else []
-    elif task == "full_order" and record["variant"] != "pairwise":
+    if task == "full_order" and record["variant"] != "pairwise":
         if not isinstance(target, list) or sorted(target) != sorted(letters):
             said.append("target: an order names the letter of each choice once")
     elif not isinstance(target, str) or target not in letters:
@@ -284,16 +279,15 @@ def find_letter(answer, choices):
 
 def to_event(instance):
     """Return an instance as what solvers read of a row of the events table (a dict): the label is left out."""
-    kind = "number" if not instance.choices else "ranking" if isinstance(instance.target, list) else "single"
+    kind = "ranking" if isinstance(instance.target, list) else "single"
     moment = pd.Timestamp(instance.cutoff)
     moment = moment.tz_localize("UTC") if moment.tzinfo is None else moment
     return {
         "event_id": instance.id,
         "prompt": instance.prompt,
         "kind": kind,
-        "options": dump_json(instance.choices) if instance.choices else None,
+        "options": dump_json(instance.choices),
         "k": len(instance.choices) if kind == "ranking" else None,
-        "unit": instance.metadata.get("unit"),
         "as_of": moment.isoformat(),
         "resolution_criteria": instance.metadata["criteria"],
         "keeps": instance.metadata.get("keeps"),

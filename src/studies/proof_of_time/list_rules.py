@@ -84,7 +84,7 @@ def answer_frontier(instances, results, convert):
     `results` maps a source to its results, `convert` some sources to a function from scores to what is asked.
     """
     rows = []
-    for one in (one for one in instances if one.target is not None):
+    for one in instances:
         table = results[one.metadata["source"]]
         before = table[table["date"] < one.cutoff]
         later = table[table["date"] >= one.cutoff]

@@ -13,7 +13,7 @@ from tqdm import tqdm
 from helpers.files import hash_text
 from helpers.papers import get_constant
 from studies.proof_of_time import rubrics
-from studies.proof_of_time.instances import UNSCORED, to_event
+from studies.proof_of_time.instances import to_event
 from studies.proof_of_time.solvers import CONTEXT_LIMIT, METHODS, Evidence, set_door, solve
 
 COLUMNS = ["id", "solver", "method", "limit", "status", "answer", "n_messages", "n_turns", "seconds", "n_input_tokens"]
@@ -49,11 +49,14 @@ def list_cells(methods):
 
 
 def sample_instances(instances, n, seed=0):
-    """Return `n` scored instances, by turns from each task and in a task from each source; samples of one seed nest."""
+    """Return `n` instances, by turns from each task and in a task from each source; samples of one seed nest.
+
+    Pairs, which stand beside the headline (3.3), are not drawn.
+    """
     rows = [
         (at, one.task, one.metadata["source"], hash_text(f"{seed}:{one.id}", 16))
         for at, one in enumerate(instances)
-        if one.variant not in UNSCORED
+        if one.variant != "pairwise"
     ]
     table = pd.DataFrame(rows, columns=["at", "task", "source", "draw"]).sort_values("draw")
     table["turn"] = table.groupby(["task", "source"]).cumcount()

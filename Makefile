@@ -45,7 +45,7 @@ $(foreach name,AGENT CEILING LIMIT MINUTES SAMPLES SET,$(if $(filter command,$(o
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-TARGETS := help figures add public test faults run week planted moments sites day view compare report model record study lab site lint slice lock \
+TARGETS := help figures add public test faults bench run week planted moments sites day view compare report model record study lab site lint slice lock \
   offline clean check-notebooks
 .PHONY: $(TARGETS) FORCE
 # What no rule makes: a target mistyped, or a file that is not there.
@@ -79,6 +79,9 @@ test: lint ## lint, tests with doctests, then every notebook against its kept ou
 
 faults: $(VENV)/.ready ## try to break it, 10 minutes: kills, lying servers, full disks ... (ARGS='"lying site"': some); data/faults.json
 	@PYTHONPATH="$(CURDIR)/src:$(CURDIR)/tests" $(HOUSE) $(BIN)/python -m faults.table $(ARGS)
+
+bench: $(VENV)/.ready .venv-bench/.ready ## measure beside litellm, inspect-ai, statsmodels, pyfixest, bm25s, 15 minutes (ARGS=ask: some); data/bench.json, docs/bench.md
+	@$(HOUSE) $(BIN)/python tools/bench/table.py $(ARGS)
 
 run: $(VENV)/.ready ## put an agent to events: make run AGENT=last_value LIMIT=20 (without: all baselines, all events; SET=long, CEILING=1 USD, SAMPLES=5, RETRY=1 timeouts)
 	@$(SHOW) daybefore run $(AGENT:%=--agent %) $(SET:%=--set %) $(LIMIT:%=--limit %) \

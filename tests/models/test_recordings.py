@@ -5,6 +5,7 @@ import json
 import os
 import signal
 import sqlite3
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from multiprocessing import get_context
@@ -174,3 +175,18 @@ def test_what_was_asked_is_told_by_the_recordings_and_not_by_who_packs_them(out)
     told = pack_recordings("mock", asked)
     assert asked.items() <= told.items() and told["models"] == {MODEL: 1, name_model("qwen"): 1}
     assert asked.items() <= pack_recordings("mock", {"model": MODEL, "server": None}).items()
+
+
+def test_threads_that_write_at_once_share_transactions_and_lose_nothing(out):
+    recordings = Recordings("many")
+    write, n_calls = recordings.write_wishes, []
+
+    def write_slowly():
+        n_calls.append(1)
+        time.sleep(0.02)
+        write()
+
+    recordings.write_wishes = write_slowly
+    with ThreadPoolExecutor(30) as pool:
+        list(pool.map(recordings.start, [f"k{at}" for at in range(90)]))
+    assert set(Recordings("many").under_way) == {f"k{at}" for at in range(90)} and len(n_calls) < 45

@@ -90,7 +90,7 @@ def ask_agent(forecast, run, event, world, secrets):
 
 
 def ask_all(tasks, agents, world, watch, deadline_s, workers):
-    """Yield the rows of tasks, ((run_id, agent_id), event), as they come, in lists: of baselines BATCH, of others one.
+    """Yield the rows of tasks, ((run_id, agent_id), event), in lists: of baselines BATCH, of others what has come.
 
     Baselines answer in turn, the others in threads. Past the deadline a question is a timeout, its late answer is
     dropped and another starts in its place. `watch` says how many of `workers`, a number or a `Pace`, may be at work,
@@ -117,10 +117,12 @@ def ask_all(tasks, agents, world, watch, deadline_s, workers):
             return
         oldest = next(iter(under_way))  # all have the same deadline, so it ends first
         come = wait(under_way, max(0, under_way[oldest][1] - time.monotonic()), FIRST_COMPLETED).done
-        first = next((future for future in under_way if future in come), oldest)
-        (run, event), _ = under_way.pop(first)
-        late = fail("timeout", f"no answer within {deadline_s:g} s")
-        yield [first.result() if come else make_rows(run, event, late, duration_s=deadline_s)]
+        rows = []
+        for future in [future for future in under_way if future in come] or [oldest]:
+            (run, event), _ = under_way.pop(future)
+            late = fail("timeout", f"no answer within {deadline_s:g} s")
+            rows.append(future.result() if come else make_rows(run, event, late, duration_s=deadline_s))
+        yield rows
 
 
 # --- when a run stops ------------------------------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 from functools import partial
 
 from daybefore.limits import call_within
-from daybefore.models.costs import describe_spent
+from daybefore.models.costs import bound_cost, describe_spent
 from daybefore.models.failures import LlmError, explain, find_code
 from daybefore.models.llm import complete, connect, count_spent, is_final, try_often
 from daybefore.models.pace import Pace
@@ -80,13 +80,18 @@ def has_reply(door, key):
     return bool(row) and is_final(row) and not (door.rereads and row["status"] == "unreadable")
 
 
+def bound_half(door, request):
+    """Return the most that a request of a batch can cost in US dollars, 0 without a price."""
+    return SHARE * (bound_cost(door, request) or 0)
+
+
 def take_part(door, left):
     """Return those of some requests that the next batch holds: at most MOST_LINES, as far as the ceiling has room."""
     part = {}
     room = None if door.ceiling_usd is None else door.ceiling_usd - door.spent_usd
     for key, one in left.items():
         if room is not None:
-            room -= SHARE * one[1](door, one[0])
+            room -= bound_half(door, one[0])
         if len(part) == MOST_LINES or (room is not None and room < 0):
             break
         part[key] = one
@@ -114,7 +119,7 @@ def submit(door, part):
         about = {"custom_id": key, "method": "POST", "url": "/v1/chat/completions", "body": write_body(door, request)}
         lines.append(json.dumps(about) + "\n")
     file = call(door, "create_file", file=(f"{tag}.jsonl", "".join(lines).encode()), purpose="batch")
-    bounds = [SHARE * (bound(door, request) or 0) for request, bound, _ in part.values()]
+    bounds = [bound_half(door, request) for request, *_ in part.values()]
     door.recordings.open_batch(tag, len(part), sum(bounds))
     count_spent(door)
     given = {"completion_window": "24h", "endpoint": "/v1/chat/completions", "metadata": {TAG: tag}}
@@ -145,8 +150,7 @@ def find_batch(door, tag):
 
 def finish(door, model, batch, wanted, tell):
     """Follow a batch to its end and record its replies; one that was never submitted is let go."""
-    batch_id = batch.batch_id or find_batch(door, batch.tag)
-    if batch_id:
+    if batch_id := batch.batch_id or find_batch(door, batch.tag):
         door.recordings.name_batch(batch.tag, batch_id)
         try:
             record_lines(door, model, follow(door, batch_id, tell), wanted)
@@ -196,17 +200,16 @@ def record_lines(door, model, batch, wanted):
             key = given.get("custom_id")
             if not key or has_reply(door, key):
                 continue
-            about = {"request": {"model": model, "messages": [], "options": {}, "sample": 0}, "stays": True}
-            request, bound, reduce = wanted.get(key, (about["request"], lambda *_: None, None))
-            row = {} if key in wanted else about
-            row |= {"key": key, "recorded_at": datetime.now(UTC).isoformat(timespec="milliseconds")}
-            row |= read_line(door, request, given, bound)
+            bare = {"model": model, "messages": [], "options": {}, "sample": 0}
+            request, _, reduce = wanted.get(key, (bare, None, None))
+            row = read_line(door, key, request, given)
             door.recordings.add(clean_value(reduce(row) if reduce else row))
 
 
-def read_line(door, request, given, bound):
-    """Return the columns of a recording from a line of a batch's files, as from a reply to a single request."""
-    row = {"request": request, "status": "ok", "reason": None, "n_requests": 0, "cost_usd": None, "duration_s": None}
+def read_line(door, key, request, given):
+    """Return the recording that a line of a batch's files makes, as a reply to a single request does."""
+    row = {"key": key, "request": request, "recorded_at": datetime.now(UTC).isoformat(timespec="milliseconds")}
+    row |= {"status": "ok", "reason": None, "n_requests": 0, "cost_usd": None, "duration_s": None}
     answer = given.get("response") or {}
     if not answer.get("body"):
         fault = given.get("error") or {}
@@ -217,7 +220,7 @@ def read_line(door, request, given, bound):
     except LlmError as error:
         row |= {"status": error.status, "reason": error.reason}
         if error.status in DOUBTFUL:
-            row["cost_bound_usd"] = SHARE * (bound(door, request) or 0)
+            row["cost_bound_usd"] = bound_half(door, request)
     return row
 
 

@@ -14,7 +14,7 @@ import re
 import sqlite3
 import threading
 import zlib
-from collections import Counter
+from collections import Counter, deque
 from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
@@ -56,6 +56,7 @@ class Recordings:
         """
         self.run_id, self.folder, self.secrets = run_id, f"data/runs/{run_id}", tuple(secrets)
         self.store, self.lock, self.connection, self.problem = store, threading.Lock(), None, None
+        self.wishes = deque()
         self.claim = claim_folder(Path(store).parent if store else locate_output(self.folder)) if is_alone else None
         self.read()
 
@@ -101,21 +102,40 @@ class Recordings:
         """
         row = hide_secrets(row, self.secrets)
         text, key = dump_json(row), row["key"]
-        if not self.write(f"UPDATE requests SET recording = ? WHERE id = {BEGUN}", text, self.run_id, key).rowcount:
+        if not self.write(f"UPDATE requests SET recording = ? WHERE id = {BEGUN}", text, self.run_id, key):
             self.write("INSERT INTO requests (run, key, recording) VALUES (?, ?, ?)", self.run_id, key, text)
         self.rows[key] = row
         return row
 
     def write(self, sql, *values):
-        """Write to the store in a transaction of its own; returns the cursor."""
+        """Write to the store durably, in one transaction with what other threads have to write; returns rows changed.
+
+        One thread writes for all that came while it waited for its turn, as the disk takes milliseconds a transaction.
+        """
         self.check_room()
+        wish = {"sql": sql, "values": values}
+        self.wishes.append(wish)
         with self.lock:
-            try:
-                self.connection = self.connection or open_store(self.store or locate_output(STORE))
-                return self.connection.execute(sql, values)
-            except (ValueError, sqlite3.Error) as error:
-                self.problem = f"data/runs takes no more recordings ({error}); make room and run again"
-        return self.check_room()
+            if "n_rows" not in wish and not self.problem:
+                self.write_wishes()
+        self.check_room()
+        return wish["n_rows"]
+
+    def write_wishes(self):
+        """Write what threads wait for in one transaction; where that fails `problem` says why to each of them."""
+        written = []
+        try:
+            self.connection = self.connection or open_store(self.store or locate_output(STORE))
+            with self.connection:
+                self.connection.execute("BEGIN IMMEDIATE")
+                while self.wishes:
+                    wish = self.wishes.popleft()
+                    written.append((wish, self.connection.execute(wish["sql"], wish["values"]).rowcount))
+        except (ValueError, sqlite3.Error) as error:
+            self.problem = f"data/runs takes no more recordings ({error}); make room and run again"
+        else:
+            for wish, n_rows in written:
+                wish["n_rows"] = n_rows
 
     def check_room(self):
         """Raise OSError when the disk has refused a recording: nothing more is asked, and paid, that would be lost."""

@@ -4,6 +4,7 @@ A page shows the last values of each series that were public strictly before the
 passage a series. A reader's own articles may stand beside the series, by the rules of the replay web (`web.news`).
 """
 
+from bisect import bisect_left
 from functools import lru_cache
 
 import pandas as pd
@@ -98,11 +99,26 @@ def write_page(source, as_of):
     lines = [source.name]
     newest = 0
     for name, variable in source.variables.items():
-        series = cut_series(source.id, name, as_of)
-        if len(series):
-            newest = max(newest, int(read_series(source.id, name)[1][len(series) - 1].timestamp()))
-            for entity in series:
-                last = series[entity].dropna().iloc[-N_SHOWN:][::-1].items()
-                shown = "; ".join(f"{format_period(date)} {value:,.{variable['decimals']}f}" for date, value in last)
+        moments = read_series(source.id, name)[1]
+        n_public = moments.searchsorted(pd.Timestamp(as_of))
+        if n_public:
+            newest = max(newest, int(moments[n_public - 1].timestamp()))
+            for entity, (rows, texts) in write_values(source.id, name).items():
+                end = bisect_left(rows, n_public)
+                shown = "; ".join(reversed(texts[max(end - N_SHOWN, 0) : end]))
                 lines.append(f"{entity}: {head_column(variable)}: {shown}")
     return ("\n".join(lines), newest) if newest else None
+
+
+@lru_cache(maxsize=64)
+def write_values(source_id, variable):
+    """Return of each entity of a series the rows with a value, and these as a page shows them, the oldest first."""
+    decimals = load_series()[source_id].variables[variable]["decimals"]
+    table = read_series(source_id, variable)[0]
+    dates = [format_period(date) for date in table.index]
+    written = {}
+    for entity in table:
+        values = table[entity].tolist()
+        rows = [row for row, value in enumerate(values) if value == value]
+        written[entity] = rows, [f"{dates[row]} {values[row]:,.{decimals}f}" for row in rows]
+    return written

@@ -19,7 +19,7 @@ AGEING = 0.1
 week since it was published."""
 MAX_OPENED = 900
 """Characters shown of an opened page."""
-N_KEPT, N_PAGES = 16, 4000
+N_KEPT, N_PAGES = 64, 4000
 """Moments whose indexes, and pages whose passages and words, are kept in memory."""
 N_HASHES = 2**20
 """Words are known by a hash below this, so that a page's words are counted once, whatever else is published."""

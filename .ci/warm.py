@@ -59,7 +59,10 @@ def serve(command):
     import socket
     import subprocess
     import tempfile
+    import warnings
 
+    # From 3.12 on Python warns of forks beside threads; those of the libraries' pools wait, and hold no lock.
+    warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
     signal.signal(signal.SIGINT, lambda *_: None)  # the command decides what an interrupt ends
     folder, door, minders = tempfile.mkdtemp(), socket.socket(socket.AF_UNIX), []
     door.bind(f"{folder}/door")

@@ -9,6 +9,7 @@ import argparse
 import ast
 import difflib
 import math
+import os
 import shutil
 import sys
 from contextlib import suppress
@@ -26,6 +27,9 @@ FOLDER = Path("data/studies")
 WORK = Path(".make")
 AGENTS = ("agent", "judge", "judges", "planner", "model")
 """Parameters that name an agent of data/agents.toml, or a bare model (provider/name); `judges` names several."""
+
+FILES = ("cases", "evidence", "instances", "questions", "tasks")
+"""Parameters that name a reader's file or folder."""
 
 
 def read_parameters(source):
@@ -69,6 +73,21 @@ def check_agents(values):
         for agent in (values.get(name) or "").split():
             if problem := check_entry(find_agent(agent)):
                 raise ValueError(f"{name} {agent}: {problem}; nothing was asked")
+
+
+def find_files(settings):
+    """Return settings with a reader's files named as from notebooks/, where the notebook runs.
+
+    Notebook 30 finds questions and cases from the working folder. Raises ValueError for one that is not there.
+    """
+    found = dict(settings)
+    for name in FILES:
+        if text := found.get(name):
+            if not Path(text).exists():
+                raise ValueError(f"{name}: there is no {text} here; give its path from this folder; nothing was asked")
+            if name not in ("cases", "questions"):
+                found[name] = os.path.relpath(text, "notebooks")
+    return found
 
 
 def choose_folder(name, settings, defaults):
@@ -116,7 +135,7 @@ def main():
         defaults = read_parameters(source)
         if "live" not in defaults:
             raise ValueError(f"{given.name} asks no model; `make figures` runs it")
-        settings = read_settings(given.pairs, defaults)
+        settings = find_files(read_settings(given.pairs, defaults))
         minutes = read_minutes(str(settings.get("minutes", given.minutes)))
         check_agents(defaults | settings)
     except ValueError as problem:

@@ -8,7 +8,7 @@ import nbformat
 import pytest
 from builders import read_cases
 
-PARAMETERS = 'n: int = 5\nagent: str = "qwen_zero_shot"\nlive: bool = False\nminutes: float = None'
+PARAMETERS = 'n: int = 5\nagent: str = "qwen_zero_shot"\nlive: bool = False\nminutes: float = None\ntasks: str = ""'
 
 
 @pytest.fixture
@@ -57,6 +57,15 @@ def test_another_models_study_leaves_the_kits_own_results(study, monkeypatch, ca
     settings = json.loads((own / "figures/own.png").read_text())
     assert settings == {"agent": "openai/gpt-4o-mini", "n": 3, "live": True, "minutes": 60}
     assert (own / "data/runs/26_own/requests.jsonl.gz").exists()
+
+
+def test_a_readers_file_is_found_from_where_the_command_runs(study, monkeypatch, tmp_path):
+    (tmp_path / "my.jsonl").write_text("{}")
+    run(study, monkeypatch, "26_own", "-p", "agent", "openai/gpt-4o-mini", "-p", "tasks", "my.jsonl")
+    settings = json.loads(Path("data/studies/26_own/openai-gpt-4o-mini/figures/own.png").read_text())
+    assert settings["tasks"] == "../my.jsonl", "the notebook runs in notebooks/"
+    with pytest.raises(SystemExit, match=r"tasks: there is no ../my.jsonl here"):
+        run(study, monkeypatch, "26_own", "-p", "agent", "openai/gpt-4o-mini", "-p", "tasks", "../my.jsonl")
 
 
 def test_other_settings_keep_what_is_recorded_and_leave_the_figures(study, monkeypatch, capsys):

@@ -1,6 +1,7 @@
 """SET=my_questions.csv: a file of questions, with or without answers, is a set for every command."""
 
 import json
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -76,6 +77,25 @@ def test_answers_come_later_and_the_moment_stays(here, tmp_path):
     found = carry_out(["run", "--agent", "mine", "--set", str(path)])["agents"]["mine"]
     assert load_set("mine").events["as_of"].tolist() == first["as_of"].tolist() and len(here.asked) == n_asked
     assert found["n_scored"] == 2 and load_set("mine").answers["value"].tolist() == ['"A"', '"B"']
+
+
+def test_domain_and_price_under_peoples_names_stand_beside_the_agents_and_in_no_prompt(here, tmp_path, monkeypatch):
+    head = "question,Category,market_probability,difficulty,outcome\n"
+    rows = [
+        f"Will river {n} freeze?,{['Ice', 'Sea'][n % 2]},0.{3 + n % 2}7,2,{['yes', 'no'][n % 2]}\n" for n in range(4)
+    ]
+    (tmp_path / "mine.csv").write_text(head + "".join(rows))
+    carry_out(["run", "--agent", "mine", "--set", "mine.csv"])
+    asked = load_set("mine").events
+    assert asked["domain"].tolist() == ["Ice", "Sea"] * 2 and asked["level"].eq(2).all()
+    assert not [one for one in here.asked if "0.37" in str(one) or "Sea" in str(one)]
+    given = []
+    monkeypatch.setattr(figures, "list_notebooks", lambda one: given.append(one) or {})
+    drawn = carry_out(["figures", "--agents", "mine", "--set", "mine.csv"])["sets"]["mine"]
+    rows = load_set(given[0].folder).rows()
+    assert sorted(set(rows["price"])) == [0.37, 0.47] and sorted(set(rows["domain"])) == ["Ice", "Sea"]
+    page = Path(drawn["folder"], "index.html").read_text()
+    assert "Skill against the market" in page
 
 
 def test_a_question_is_asked_as_of_its_own_moment(here, tmp_path):

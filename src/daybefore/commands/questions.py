@@ -15,7 +15,7 @@ from daybefore.commands.add import name_set
 from daybefore.commands.terminal import show
 from daybefore.formats.answers import OPEN
 from daybefore.formats.columns import NAMES, NO, YES, describe_columns, match_columns
-from daybefore.live.challenge import READERS, Batch, build_events, check_rows, read_rows
+from daybefore.live.challenge import READERS, Batch, build_events, check_rows, clean_row, read_rows
 from daybefore.live.settle import read_answers
 from helpers.calendar import ZONE, stamp_moment
 from helpers.faults import Problems
@@ -36,7 +36,7 @@ FIELDS = {
     "options": "options choices",
 }
 """What a column of a file of questions is -> the names it may have, beside those of `columns.NAMES`."""
-TAKEN = ("id", "prompt", "level", "cluster", "price", *FIELDS)
+TAKEN = ("id", "prompt", "level", "domain", "cluster", "price", *FIELDS)
 """What is taken of a question; its outcome is its answer."""
 PROMPTS = ("title", "question_title", "question_text")
 """Names of the question's words that go before `question`, which may be a number."""
@@ -138,7 +138,7 @@ def tell_yes(answer: Any) -> str | None:
 
 def take_cells(row: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
     """Return a row's cells under other names; what says that a question is open is no answer."""
-    found = {what: row[column] for what, column in known.items() if row.get(column) not in (None, "")}
+    found = clean_row({what: row.get(column) for what, column in known.items()})
     if "outcome" in found:
         answer = found.pop("outcome")
         if str(answer).strip().casefold() not in OPEN:

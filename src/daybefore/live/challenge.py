@@ -103,7 +103,8 @@ Prompt = allow(TEXT, f"a text of up to {MAX_PROMPT:,} characters")
 End = allow(str, "a day or moment such as 2026-03-11", test=read_end)
 Options = allow(Any, "2 to 58 different texts by letter from A (Yes|No, a list, an object, JSON)", test=read_options)
 FIELDS = dict(id=Name, prompt=Prompt, end_time=End, level=one_of(*LEVELS), options=Options, kind=one_of(*KINDS))
-FIELDS |= dict(unit=Text, spread=Amount, venue=Name, cluster=Text, criteria=Text, price=Share, fetched_at=Moment)
+FIELDS |= dict(unit=Text, domain=Text, spread=Amount)
+FIELDS |= dict(venue=Name, cluster=Text, criteria=Text, price=Share, fetched_at=Moment)
 Row = form("id", "prompt", url=Text, question_set=Text, **FIELDS)
 """What a row of questions may hold; other columns are left alone. From `venue` on: what a market or ForecastBench says
 of a question (`live.venues`): how it is settled, the price of its first option, and when that was fetched."""
@@ -279,7 +280,7 @@ def build_events(batch, as_of):
             told = f"{row['criteria']} The question closes at {end}." if end else row["criteria"]
         event = {"event_id": row["id"], "paper": "futurex", "window": name_window(batch), "as_of": as_of}
         event |= {"cluster_id": row.get("cluster"), "source_id": row.get("venue") or GATHERED, "resolves_at": end}
-        event |= {"prompt": row["prompt"].strip(), "options": dump_json(shape.options)}
+        event |= {"domain": row.get("domain"), "prompt": row["prompt"].strip(), "options": dump_json(shape.options)}
         event |= {"kind": shape.kind, "k": shape.k, "unit": shape.unit, "is_synthetic": False}
         event["level"] = row.get("level") or assign_level(shape.kind, len(shape.options or ()), "low")
         event["resolution_criteria"] = told

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy import stats
+from statsmodels.stats.weightstats import CompareMeans
 
 from helpers.means import summarize_clustered
 from helpers.paired import compare_pairs, correct_holm
@@ -29,6 +29,7 @@ TABLES = {
     "forecast_events": "id forecast_id title description occurred_date",
 }
 """Table -> the columns that are read; the file may have others, and more tables."""
+DATES = {"resolution_date", "estimated_start_time", "occurred_date"}
 CONDITIONS = {
     "vanilla_llm": "Vanilla",
     "structured_scenario": "Causal Simulation",
@@ -70,10 +71,9 @@ def read_release(path: Path) -> dict[str, pd.DataFrame]:
             except pd.errors.DatabaseError as problem:
                 why = str(problem.__cause__ or problem)
                 raise ValueError(f"{path.name}, table {name}: {why}; wanted is the authors' public export") from None
-    for table, column in (("questions", "resolution_date"), ("questions", "estimated_start_time")):
-        found[table][column] = pd.to_datetime(found[table][column], utc=True, format="ISO8601")
-    for table in ("events", "forecast_events"):
-        found[table]["occurred_date"] = pd.to_datetime(found[table]["occurred_date"], utc=True, format="ISO8601")
+    for table in found.values():
+        for column in DATES.intersection(table):
+            table[column] = pd.to_datetime(table[column], utc=True, format="ISO8601")
     return found
 
 
@@ -131,18 +131,16 @@ def add_recall(rows: pd.DataFrame, tables: dict[str, pd.DataFrame]) -> pd.DataFr
 
     Blank for a condition without a graph, a forecast without events, and a question without key events.
     """
-    events = tables["events"].rename(columns={"extracted_for_question_id": "question_id"})
     impacts = tables["event_outcome_impacts"]
     impacts = impacts.assign(impact=impacts["impact_magnitude"] * impacts["confidence"])
-    largest = impacts.groupby(["question_id", "event_id"])["impact"].max().reset_index()
-    told = describe_events(events).rename(columns={"id": "node_id"}).drop(columns="question_id")
-    hindsight = largest.rename(columns={"event_id": "node_id"}).merge(told, on="node_id")
+    largest = impacts.groupby(["question_id", "event_id"])["impact"].max().rename_axis(["question_id", "node_id"])
+    told = describe_events(tables["events"])
+    hindsight = largest.reset_index().merge(told, on="node_id")
     hindsight["is_outcome"] = hindsight["is_outcome"].fillna(0).astype(bool)
     graphs = rows[rows["condition"].isin(GRAPHS)]
-    given = describe_events(tables["forecast_events"]).rename(columns={"id": "node_id", "forecast_id": "run_id"})
-    given = given.merge(graphs[["forecast_id", "question_id"]], left_on="run_id", right_on="forecast_id")
+    own = graphs[["forecast_id", "question_id"]].rename(columns={"forecast_id": "run_id"})
+    given = describe_events(tables["forecast_events"]).rename(columns={"forecast_id": "run_id"}).merge(own)
     given = given[given["question_id"].isin(hindsight["question_id"])]
-    own = graphs.rename(columns={"forecast_id": "run_id"})[["run_id", "question_id"]]
     own = own.assign(has_graph=own["run_id"].isin(given["run_id"]))
     if given.empty:
         return rows.assign(recall=np.nan)
@@ -152,10 +150,10 @@ def add_recall(rows: pd.DataFrame, tables: dict[str, pd.DataFrame]) -> pd.DataFr
 
 
 def describe_events(events: pd.DataFrame) -> pd.DataFrame:
-    """Return events with `text` (title and description) and `day` (a number of days; NaN where undated)."""
+    """Return events with node_id, `text` (title and description) and `day` (a number of days; NaN where undated)."""
     text = events["title"].fillna("") + " " + events["description"].fillna("")
     day = (events["occurred_date"] - pd.Timestamp("2000-01-01", tz="UTC")) / pd.Timedelta(days=1)
-    return events.assign(text=text, day=np.floor(day))
+    return events.rename(columns={"id": "node_id"}).assign(text=text, day=np.floor(day))
 
 
 def tabulate_release(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -177,29 +175,30 @@ def tabulate_release(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     }
 
 
+def average(rows: pd.DataFrame, column: str) -> dict[str, float]:
+    """Return mean, low, high (by question), n and n_questions of a column."""
+    found = summarize_clustered(rows[[column]], rows["question_id"]).iloc[0]
+    counts = {"n": len(rows), "n_questions": int(found["n_clusters"])}
+    return found[["mean", "low", "high"]].to_dict() | counts
+
+
 def tabulate_means(rows: pd.DataFrame, by: str = "condition") -> pd.DataFrame:
-    """Return means by a column and model: that column, model, metric, mean, low, high, n, n_questions."""
+    """Return means by a column and model: that column, model, metric, and those of `average`."""
     made = []
     for group, part in rows.groupby(by, sort=False):
         for model, own in [("all", part), *part.groupby("model")]:
             for column, metric in OUTCOMES.items():
                 known = own.dropna(subset=[column])
-                if known.empty:
-                    continue
-                found = summarize_clustered(known[[column]], known["question_id"]).iloc[0]
-                row = {by: group, "model": model, "metric": metric, "mean": found["mean"], "low": found["low"]}
-                made.append(row | {"high": found["high"], "n": len(known), "n_questions": int(found["n_clusters"])})
+                if len(known):
+                    made.append({by: group, "model": model, "metric": metric} | average(known, column))
     return pd.DataFrame(made)
 
 
 def tabulate_split(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return recall of right and of wrong forecasts by condition: condition, subset, mean, low, high, n."""
+    """Return recall of right and of wrong forecasts by condition: condition, subset, and the columns of `average`."""
     made = []
-    known = rows.dropna(subset="recall")
-    for (condition, right), part in known.groupby(["condition", "right"]):
-        found = summarize_clustered(part[["recall"]], part["question_id"]).iloc[0]
-        row = {"condition": condition, "subset": "correct" if right else "incorrect", "mean": found["mean"]}
-        made.append(row | {"low": found["low"], "high": found["high"], "n": len(part)})
+    for (condition, right), part in rows.dropna(subset="recall").groupby(["condition", "right"]):
+        made.append({"condition": condition, "subset": "correct" if right else "incorrect"} | average(part, "recall"))
     return pd.DataFrame(made)
 
 
@@ -234,12 +233,8 @@ def tabulate_cutoffs(rows: pd.DataFrame) -> pd.DataFrame:
 
 def compare_groups(first: pd.Series, second: pd.Series) -> dict[str, float]:
     """Return low, high and p of the difference of two groups' means (Welch's t); blank below ten in either."""
-    shares = [(group.var(), len(group)) for group in (first, second)]
-    errors = [spread / n for spread, n in shares if n >= LEAST]
-    if len(errors) < 2 or sum(errors) == 0:
+    if min(len(first), len(second)) < LEAST or first.var() + second.var() == 0:
         return {"low": np.nan, "high": np.nan, "p": np.nan}
-    free = sum(errors) ** 2 / sum(error**2 / (n - 1) for error, (_, n) in zip(errors, shares, strict=True))
-    gap = first.mean() - second.mean()
-    error = np.sqrt(sum(errors))
-    half = stats.t.ppf(0.975, free) * error
-    return {"low": gap - half, "high": gap + half, "p": float(2 * stats.t.sf(abs(gap) / error, free))}
+    both = CompareMeans.from_data(first, second)
+    low, high = both.tconfint_diff(usevar="unequal")
+    return {"low": low, "high": high, "p": both.ttest_ind(usevar="unequal")[1]}

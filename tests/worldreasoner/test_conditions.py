@@ -15,13 +15,16 @@ from studies.worldreasoner.own_runs import count_kept, date_cutoff, keep_questio
         ("2025-05", "last", [False, False, False, True]),
         ("2025-05-30", "first", [False, False, True, True]),  # a given day stays
         ("2025-05-30", "last", [False, False, True, True]),
+        (None, "first", [True] * 4),
     ],
 )
 def test_a_question_that_opens_before_the_cutoff_is_left_out_and_one_of_the_day_stays(cutoff, day, kept):
     opens = ["2025-04-30", "2025-05-01", "2025-05-30", "2025-05-31"]
     questions = pd.DataFrame({"event_id": range(4), "opens_at": opens})
-    found = keep_questions(questions, date_cutoff(cutoff, day))[0]
+    first = date_cutoff(cutoff, day)
+    found, about = keep_questions(questions, first)
     assert questions["event_id"].isin(found).tolist() == kept
+    assert about == {"date": first, "is_filtered": cutoff is not None, "n": 4, "n_kept": sum(kept)}
 
 
 def test_the_papers_counts_come_out_of_questions_that_open_as_it_says():

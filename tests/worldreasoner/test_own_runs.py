@@ -1,11 +1,11 @@
-"""Scores of runs of one's own: means by source worked by hand, what a run has by how it was asked, cutoffs."""
+"""Scores of runs of one's own: means by source worked by hand, what a run has by how it was asked."""
 
 import pandas as pd
 import pytest
 
 from studies.worldreasoner.asking import Plan, plan_run
 from studies.worldreasoner.conditions import describe_runs
-from studies.worldreasoner.own_runs import SHOWN, keep_questions, tabulate_outcomes
+from studies.worldreasoner.own_runs import SHOWN, tabulate_outcomes
 
 
 def make_scored(n_sources, n=12):
@@ -46,10 +46,3 @@ def test_what_a_run_has_follows_from_its_method_and_condition(method, plan, page
     runs = pd.DataFrame([row | {"params": f'{{"method":"{method}"}}'}])
     table = describe_runs(runs, pd.DataFrame({"run_id": ["r"], "page_ids": [pages]}))
     assert table.loc["r", ["horizon", "condition", "has_graph", "has_sources"]].tolist() == expected
-
-
-def test_a_cutoff_keeps_what_opens_on_or_after_its_first_day():
-    events = pd.DataFrame({"event_id": list("abc"), "opens_at": ["2024-05-31", "2024-06-01", "2025-01-01"]})
-    assert keep_questions(events, "2024-06-01")[0] == {"b", "c"}
-    kept, about = keep_questions(events, None)
-    assert kept == set("abc") and about == {"date": None, "is_filtered": False, "n": 3, "n_kept": 3}

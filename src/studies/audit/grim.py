@@ -92,8 +92,7 @@ def list_falls(fall, n, n_kept):
     right, kept = np.meshgrid(np.arange(n + 1), np.arange(n_kept + 1), indexing="ij")
     right, kept = (part[(right >= kept) & (right - kept <= n - n_kept)] for part in (right, kept))
     percents = (100 * right / n, 100 * kept / n_kept)
-    digits = 1
-    falls = percents[0] - percents[1], percents[0].round(digits) - percents[1].round(digits)
+    falls = percents[0] - percents[1], percents[0].round(1) - percents[1].round(1)
     given = (abs(falls[0] - fall) <= FALL_UNIT / 2 + 1e-9) | (abs(falls[1] - fall) < FALL_UNIT / 2)
     if not given.any():
         raise ValueError(f"no whole counts of {n} and {n_kept} give a fall of {fall} points")
@@ -112,16 +111,16 @@ def judge_falls(falls, n, kept, known=None):
     """Return what printed falls tell of left-out cases beside kept ones: a row a fall, by name.
 
     `falls` and `kept` are Series by name; `known` has how many of the kept are right, where that is printed. Columns
-    n_pairs (counts left open, `list_falls`), n_kept, n_left_out, gap (smallest), chance (largest), p_least, p, p_holm.
+    n_pairs (counts left open, `list_falls`), n_kept, n_left_out, gap (smallest), chance (largest), p (largest), p_holm.
     """
     rows = []
     for name, fall in falls.items():
         able = list_falls(fall, n, int(kept[name]))
         if name in (known or {}):
             able = able[able["right_kept"] == known[name]]
-        ends = {"gap": able["gap"].min(), "chance": able["by_chance"].max(), "p_least": able["p"].min()}
+        ends = {"gap": able["gap"].min(), "chance": able["by_chance"].max(), "p": able["p"].max()}
         about = {"n_pairs": len(able), "n_kept": int(kept[name]), "n_left_out": n - int(kept[name])}
-        rows.append(about | ends | {"p": able["p"].max()})
+        rows.append(about | ends)
     table = pd.DataFrame(rows, falls.index)
     return table.assign(p_holm=correct_holm(table["p"]))
 

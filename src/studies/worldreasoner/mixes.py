@@ -64,14 +64,19 @@ def compare_mixes(hit, said, clusters, plan):
     return pairs.assign(verdict=[judge_pair(row, "p_holm") for row in less.to_dict("records")])
 
 
-def pool_odds(probabilities, clip=CLIP):
+def take_odds(probabilities):
+    """Return the log-odds of probabilities, held CLIP from 0 and 1."""
+    return logit(probabilities.clip(CLIP, 1 - CLIP))
+
+
+def pool_odds(probabilities):
     """Return the probability at the mean log-odds of several trials (along the last axis; NaN left out)."""
-    odds = logit(np.clip(np.asarray(probabilities, dtype=float), clip, 1 - clip))
+    odds = take_odds(np.asarray(probabilities, dtype=float))
     there = np.isfinite(odds)
     return expit(divide(np.where(there, odds, 0.0).sum(axis=-1), there.sum(axis=-1)))
 
 
-def recalibrate(said, hit, clusters, n_folds=5, clip=CLIP):
+def recalibrate(said, hit, clusters, n_folds=5):
     """Return probabilities recalibrated by a logistic curve over their log-odds, fitted on the clusters of other folds.
 
     No event helps to recalibrate its own probability, nor does one of its cluster; a ridge of 1 holds the curve towards
@@ -81,7 +86,7 @@ def recalibrate(said, hit, clusters, n_folds=5, clip=CLIP):
     said, hit, clusters = (np.asarray(values) for values in (said, hit, clusters))
     if len(set(clusters.tolist())) < n_folds:
         raise ValueError(f"{n_folds} folds need as many clusters; use fewer folds, or leave probabilities as they are")
-    odds = logit(np.clip(said.astype(float), clip, 1 - clip))[:, None]
+    odds = take_odds(said.astype(float))[:, None]
     recalibrated = said.astype(float).copy()
     for known, new in GroupKFold(n_folds).split(odds, hit, clusters):
         if len(set(hit[known].tolist())) > 1:
@@ -89,7 +94,7 @@ def recalibrate(said, hit, clusters, n_folds=5, clip=CLIP):
     return recalibrated
 
 
-def weigh_odds(hit, said, clusters, clip=CLIP):
+def weigh_odds(hit, said, clusters):
     """Return the weight of each of several forecasts in a logistic regression of outcomes on the log-odds of all.
 
     `hit` is 0 or 1, `said` has a row a question (all given), `clusters` maps rows to clusters: errors are clustered (t
@@ -98,7 +103,7 @@ def weigh_odds(hit, said, clusters, clip=CLIP):
     the outcomes wholly, low, high and p below ten clusters too.
     """
     codes = pd.factorize(clusters.reindex(said.index))[0]
-    design = sm.add_constant(logit(said.astype(float).clip(clip, 1 - clip)))
+    design = sm.add_constant(take_odds(said.astype(float)))
     model = sm.GLM(hit.reindex(said.index).astype(float), design, family=sm.families.Binomial())
     about = {"n": len(said), "n_hits": int(hit.reindex(said.index).sum()), "n_clusters": int(codes.max() + 1)}
     table = pd.DataFrame({"forecast": said.columns, "weight": np.nan, "low": np.nan, "high": np.nan, "p": np.nan})

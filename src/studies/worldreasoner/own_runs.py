@@ -40,8 +40,7 @@ def judge_runs(events, answers, runs, predictions, replies, traces, cutoffs, **r
     `references` are as of `score_submissions`, none for window L.
     """
     asked = describe_runs(runs, traces)
-    cells = asked.drop(columns=["agent_id", "model"])
-    first = [table[table["sample"] == 0].join(cells, on="run_id") for table in (predictions, replies, traces)]
+    first = join_first((predictions, replies, traces), asked)
     scores, left, references = score_submissions(events, answers, *first, **references)
     if scores.empty:
         raise ValueError("no question of this run has an answer to score")
@@ -143,41 +142,33 @@ def judge_graphs(events, answers, tables, references, prices=None, embed=None) -
     `tables` are runs, predictions, replies and traces by name, `references` as of `score_submissions`. "split": quality
     of right and of wrong forecasts (Tables 4, 10); "market": Table 11, where there are `prices`; "recall": key-event
     recall by words and, with `embed` (texts -> vectors), by meaning (Table 12): matcher, mean, low, high, n,
-    n_clusters. Raises
-    ValueError for words that are kept as digests, which have no meaning.
+    n_clusters. Raises ValueError for words that are kept as digests, which have no meaning.
     """
-    runs = tables["runs"]
-    first = {}
-    found = {}
-    about = describe_runs(runs, tables["traces"])
-    for name in ("predictions", "replies", "traces"):
-        rows = tables[name]
-        first[name] = rows[rows["sample"] == 0].join(about.drop(columns=["agent_id", "model"]), on="run_id")
-    scores, _, graphs_of = score_submissions(events, answers, *first.values(), **references)
-    scores["condition"] = scores["condition"].fillna("none of the six")
-    split = split_conditions(scores) if len(scores) else pd.DataFrame()
-    if len(split):
-        found["split"] = split
-    replies = first["replies"]
+    about = describe_runs(tables["runs"], tables["traces"])
+    about["condition"] = about["condition"].fillna("none of the six")
+    asked = join_first([tables[name] for name in ("predictions", "replies", "traces")], about)
+    scores, _, graphs_of = score_submissions(events, answers, *asked, **references)
+    found = {"split": split_conditions(scores)}
+    replies = asked[1]
     graphs = read_submitted(replies[replies["has_graph"].astype(bool)], events)[0]
-    if not any(graphs.values()) or not graphs_of:
-        return found
-    clusters = take_clusters(scores)
-    parts = []
-    for matcher, how in {"words": None, "meaning": embed}.items():
-        if matcher == "meaning" and embed is None:
-            continue
-        recall = recall_events(graphs, graphs_of, how)[["event_id", "recall"]].set_index("event_id")
-        row = summarize_clustered(recall, clusters, ends=(0, 1)).iloc[0]
-        parts.append({"matcher": matcher} | row[["mean", "low", "high", "n", "n_clusters"]].to_dict())
-    found["recall"] = pd.DataFrame(parts)
-    if prices is not None:
-        cards = {graph["question_id"]: graph for graph in graphs_of}
-        named = about.assign(condition=about["condition"].fillna("none of the six"))[["model", "condition"]]
-        market = align_graphs(graphs, cards, events, prices, named)
-        if len(market):
-            found["market"] = market
-    return found
+    if any(graphs.values()) and graphs_of:
+        parts = []
+        for matcher, how in {"words": None, "meaning": embed}.items():
+            if matcher == "words" or embed is not None:
+                recall = recall_events(graphs, graphs_of, how).set_index("event_id")[["recall"]]
+                row = summarize_clustered(recall, take_clusters(scores), ends=(0, 1)).iloc[0]
+                parts.append({"matcher": matcher} | row[["mean", "low", "high", "n", "n_clusters"]].to_dict())
+        found["recall"] = pd.DataFrame(parts)
+        if prices is not None:
+            cards = {graph["question_id"]: graph for graph in graphs_of}
+            found["market"] = align_graphs(graphs, cards, events, prices, about[["model", "condition"]])
+    return {name: table for name, table in found.items() if len(table)}
+
+
+def join_first(tables, about):
+    """Return tables' rows of first answers, each with what `describe_runs` says of its run."""
+    cells = about.drop(columns=["agent_id", "model"])
+    return [table[table["sample"] == 0].join(cells, on="run_id") for table in tables]
 
 
 def align_graphs(graphs: dict, cards: dict, events: pd.DataFrame, prices: pd.DataFrame, about: pd.DataFrame):
@@ -189,22 +180,21 @@ def align_graphs(graphs: dict, cards: dict, events: pd.DataFrame, prices: pd.Dat
     """
     columns = "model condition events measure mean low high n n_clusters n_aligned n_matched".split()
     priced = set(prices["question_id"]) & set(cards)
-    if not any(graph and key[1] in priced for key, graph in graphs.items()):
+    graphs = {key: graph for key, graph in graphs.items() if key[1] in priced}
+    if not any(graphs.values()):
         return pd.DataFrame(columns=columns)
     hindsight = tabulate_nodes([graph for name, graph in cards.items() if name in priced])
-    said, pairs = match_hashed({key: graph for key, graph in graphs.items() if key[1] in priced}, hindsight)
+    said, pairs = match_hashed(graphs, hindsight)
     moves = measure_moves(hindsight, prices)
     paths = prices.sort_values("day").groupby("question_id")
     turns = {name: find_turning_points(part["day"], part["price"]) for name, part in paths}
-    keys = [key for key in graphs if key[1] in priced]
-    asked = pd.DataFrame(keys, columns=["run_id", "question_id"])
+    asked = pd.DataFrame(list(graphs), columns=["run_id", "question_id"])
     rows = []
     for which, points in (("all aligned", None), ("near a change point", turns)):
         found = score_alignment(moves, pairs, said, asked, points).join(about, on="run_id")
         for (model, condition), part in found.groupby(["model", "condition"]):
             wide = part.set_index("question_id")[["recall", "precision"]]
-            means = summarize_clustered(wide, find_clusters(events)[0])
-            means[["low", "high"]] = means[["low", "high"]].clip(0, 1)
+            means = summarize_clustered(wide, find_clusters(events)[0], ends=(0, 1))
             counts = {"n_aligned": int(part["n_aligned"].sum()), "n_matched": int(part["n_matched"].sum())}
             named = {"model": model, "condition": condition, "events": which} | counts
             rows.append(means.rename_axis("measure").reset_index().assign(**named))

@@ -89,7 +89,7 @@ def compare_direction(nodes, prices):
     return pd.DataFrame(rows)
 
 
-def find_lead_changes(days, prices, cut=CUT):
+def find_lead_changes(days, prices):
     """Return the days at which the price crosses one half, and the side it is on then: (day, "Yes" or "No").
 
     Blank prices are left out.
@@ -101,7 +101,7 @@ def find_lead_changes(days, prices, cut=CUT):
     values = np.asarray(prices, dtype=float)
     days = days[~np.isnan(values)]
     values = values[~np.isnan(values)]
-    above = values >= cut
+    above = values >= CUT
     return [(float(days[at]), "Yes" if above[at] else "No") for at in np.flatnonzero(above[1:] != above[:-1]) + 1]
 
 

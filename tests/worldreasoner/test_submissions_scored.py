@@ -81,7 +81,7 @@ def test_source_precision_of_what_was_cited_and_of_what_was_opened():
     evidence = pd.DataFrame(rows, columns=["owner_id", "page_id", "is_accessed", "is_cited"])
     table = score_sources(evidence, {"e": {"p1"}, "f": {"p1"}}).set_index("event_id")
     assert table.loc["e", ["srcp_cited", "srcp_accessed"]].tolist() == [0.5, 0.5]
-    assert table.loc["f", ["srcp_cited", "srcp_accessed", "n_cited"]].tolist() == [0.0, 1.0, 0] and len(table) == 2
+    assert table.loc["f", ["srcp_cited", "srcp_accessed"]].tolist() == [0.0, 1.0] and len(table) == 2
 
 
 def test_right_and_wrong_make_the_whole_whatever_is_blank():

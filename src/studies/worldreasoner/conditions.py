@@ -155,15 +155,16 @@ def score_horizons(predictions, answers, events):
     return table.assign(horizon=table["run_id"].map(horizons), cluster=table["event_id"].map(clusters))
 
 
-def compare_runs(scores, pairs, metric="accuracy"):
-    """Return what one run has over another on the questions asked of both, a row a pair of (agent, horizon) pairs.
+def compare_runs(scores, pairs):
+    """Return how much more often one run is right than another on the questions of both, a row a pair.
 
-    Columns run_a, run_b, n, n_clusters, difference (a - b), low, high, p (of a t test by cluster), p_flip (exact,
-    over clusters: `paired.sign_flip_test`), p_holm, mde. Clusters are few and of unequal sizes, so that
-    the larger of the two p counts, corrected over all `pairs`: those without a common question are left out of the
-    table, and count.
+    A run is (agent, horizon). Columns run_a, run_b, n, n_clusters, difference (a - b), low, high, p (of a t test by
+    cluster), p_flip (exact, over clusters: `paired.sign_flip_test`), p_holm, mde. Clusters are few and of unequal
+    sizes, so that the larger of the two p counts, corrected over all `pairs`: those without a common question are left
+    out of the table, and count.
     """
-    wide = scores.astype({metric: float}).pivot_table(metric, "event_id", ["agent_id", "horizon"], aggfunc="mean")
+    known = scores.astype({"accuracy": float})
+    wide = known.pivot_table("accuracy", "event_id", ["agent_id", "horizon"], aggfunc="mean")
     wide.columns = wide.columns.map(" at ".join)
     clusters = take_clusters(scores)
     named = [[" at ".join(run) for run in pair] for pair in pairs]
@@ -176,19 +177,19 @@ def compare_runs(scores, pairs, metric="accuracy"):
     return table["run_a run_b n n_clusters difference low high p p_flip p_holm mde".split()]
 
 
-def measure_lead(scores, reference, metric="brier"):
-    """Return by agent and horizon how far its mean lies below the reference's on the same questions: its skill.
+def measure_lead(scores, reference):
+    """Return by agent and horizon how far its mean Brier score lies below the reference's on the same questions.
 
-    For scores of which less is better. Columns agent_id, horizon, reference (its mean), difference (above 0: better
-    than it), skill (the difference over the reference's mean), low, high, p, p_holm (over all rows), mde, n,
-    n_clusters. Raises LookupError when the reference was not asked.
+    Columns agent_id, horizon, reference (its mean), difference (above 0: better than it), skill (the difference over
+    the reference's mean), low, high, p, p_holm (over all rows), mde, n, n_clusters. Raises LookupError when the
+    reference was not asked.
     """
     if reference not in set(scores["agent_id"]):
         raise LookupError(f"no scores of {reference!r}; there are {', '.join(sorted(scores['agent_id'].unique()))}")
-    known = scores[scores[metric].notna()].astype({metric: float})
+    known = scores[scores["brier"].notna()].astype({"brier": float})
     parts = []
     for horizon, part in known.groupby("horizon"):
-        wide = part.pivot_table(metric, "event_id", "agent_id", aggfunc="mean")
+        wide = part.pivot_table("brier", "event_id", "agent_id", aggfunc="mean")
         others = [name for name in wide if name != reference]
         if reference in wide and others:
             found = compare_pairs(wide, take_clusters(scores), [(reference, others)])

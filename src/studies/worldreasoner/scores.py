@@ -117,20 +117,18 @@ def score_sources(evidence, references):
     It is the share of the chosen sources, each once, that hindsight uses too; 0 when none was chosen. `evidence` has
     owner_id ("run|event|sample"), page_id, is_accessed and is_cited, `references` maps event_id to hindsight's sources;
     other events are left out. The paper says cited in one place, cited or accessed in another, and its code takes what
-    was accessed: so there are both. Columns run_id, event_id, srcp_cited, srcp_accessed, n_cited, n_accessed.
+    was accessed: so there are both. Columns run_id, event_id, srcp_cited, srcp_accessed.
     """
     rows = []
     for owner, part in evidence.groupby(evidence["owner_id"].str.rsplit("|", n=1).str[0]):
         run, _, event = owner.rpartition("|")
-        if event not in references:
-            continue
-        row = {"run_id": run, "event_id": event}
-        for name in ("cited", "accessed"):
-            chosen = set(part.loc[part[f"is_{name}"].astype(bool), "page_id"])
-            row[f"srcp_{name}"] = len(chosen & set(references[event])) / len(chosen) if chosen else 0.0
-            row[f"n_{name}"] = len(chosen)
-        rows.append(row)
-    return pd.DataFrame(rows, columns="run_id event_id srcp_cited n_cited srcp_accessed n_accessed".split())
+        if event in references:
+            row = {"run_id": run, "event_id": event}
+            for name in ("cited", "accessed"):
+                chosen = set(part.loc[part[f"is_{name}"].astype(bool), "page_id"])
+                row[f"srcp_{name}"] = len(chosen & set(references[event])) / len(chosen) if chosen else 0.0
+            rows.append(row)
+    return pd.DataFrame(rows, columns="run_id event_id srcp_cited srcp_accessed".split())
 
 
 def split_correct(table, columns=("recall", "srcp_cited")):

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from studies.worldreasoner.false_matches import count_matches, match_others, shift_questions, stack_events, stack_faced
+from studies.worldreasoner.false_matches import count_matches, match_others, stack_events, stack_faced
 from studies.worldreasoner.hindsight.matching import Rules, match_events
 
 
@@ -31,14 +31,13 @@ def test_a_card_faces_each_other_question_alone_as_match_events_has_it(cards):
             assert others.loc[row, name] == pytest.approx(found, nan_ok=True)
 
 
-def test_shares_and_shifts_count_pairs_that_face_each_other():
+def test_shares_count_pairs_that_face_each_other():
     names, owners = list("pqr"), pd.Series(list("pqr"))
     faced = pd.DataFrame([[False, True, True], [True, False, True], [True, False, False]], columns=names)
     found = pd.DataFrame(np.nan, range(3), names)
     found.loc[0, "q"], found.loc[1, "p"], found.loc[2, "q"] = 0.9, 0.5, 0.9  # the last one does not face it
     flags = stack_faced(found, faced)
     assert flags.sort_index().tolist() == [1, 0, 1, 0, 0]
-    assert shift_questions(flags, owners).to_dict() == pytest.approx({1: 1 / 3, 2: 1 / 2})
     counted = count_matches(flags, owners)
     assert (counted["share"], counted["n"], counted["n_cards"], counted["n_questions"]) == (0.4, 5, 3, 3)
     assert np.isnan(counted["low_by_question"]), "three questions give no interval"

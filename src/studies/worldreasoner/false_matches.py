@@ -106,18 +106,6 @@ def stack_events(n_matched: pd.DataFrame, n_faced: pd.DataFrame) -> pd.Series:
     return pd.Series((place < np.repeat(matched, faced).to_numpy()).astype(float), index)
 
 
-def shift_questions(flags, owners):
-    """Return the share that matches where each question's cards face those of the question so many places on, by shift.
-
-    Questions stand in the order of their names. Each shift is one way to pair all questions: how far they differ says
-    how much hangs on the one that is chosen.
-    """
-    places = {name: at for at, name in enumerate(sorted(set(owners)))}
-    first = take_owners(flags, owners).map(places).to_numpy()
-    shift = (flags.index.get_level_values(1).map(places).to_numpy() - first) % len(places)
-    return flags.groupby(shift).mean()
-
-
 def list_cosines(nodes, gates, bar, vectors):
     """Return cosines from `bar` on of each card with its own question's other cards and with each other question's.
 
@@ -170,9 +158,6 @@ def judge_matchers(nodes, kept):
     false = []
     for key, pairs in flags.items():
         row = dict(zip(("against", "gate", "matcher"), key, strict=True)) | count_matches(pairs, owners)
-        if key[0] == OTHER:
-            shifts = shift_questions(pairs, owners)
-            row |= {"shift_least": shifts.min(), "shift_median": shifts.median(), "shift_most": shifts.max()}
         by_event = count_matches(events[key], owners)
         row |= {f"event_{end}": by_event[name] for end, name in EVENT_COLUMNS.items()}
         false.append(row | {"n_event_matches": int(events[key].sum()), "n_event_pairs": by_event["n"]})

@@ -125,6 +125,8 @@ def test_arms_of_a_model_are_named_and_unusual_ones_left_out():
     rows = rows.assign(model="m", agent_id="a", run_id=list("abcdef"), sees_price=False)
     rows["uses_tools"] = rows["search"].eq("dated")
     assert take_usual(rows)["forecaster"].tolist() == ["m", "m + search"]
+    bare = rows.assign(uses_tools=False, search=["dated", *[None] * 5]).head(2)
+    assert len(take_usual(bare)) == 2, "search without tools, where the set has no other"
     provided = rows.head(1).assign(search="provider", effort=None, uses_tools=None)
     assert take_usual(provided)["forecaster"].tolist() == ["m + search"]
     twice = pd.concat([provided, provided.assign(run_id="z", agent_id="b")])

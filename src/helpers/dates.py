@@ -39,6 +39,10 @@ def read_date(text: str) -> str:
 
     >>> read_date("Monday, October 10th, 2016"), read_date("2016年10月10日"), read_date("13/10/2016")
     ('2016-10-10', '2016-10-10', '2016-10-13')
+    >>> read_date("2016/10/10 answer: nonsense")
+    Traceback (most recent call last):
+        ...
+    helpers.dates.Unreadable: not a date: 2016/10/10 answer: nonsense
     """
     text = "".join(str(int(char)) if char.isdecimal() else char for char in text)
     text = UNMARKED.sub(lambda found: " {}/{}/{} ".format(*filter(None, found.groups())), DASHES.sub("-", text))
@@ -64,7 +68,7 @@ def read_date(text: str) -> str:
     if DATE_BOUND.search(rest) and days:
         raise Unreadable("bound", "a limit or a range is not a date")
     rest = rest[: remark.start()] if remark else rest
-    label = re.match(r"[^:=]*[^\W\d_][^:=]*[:=](?=\s)", text)
+    label = re.match(r"[^:=]*[^\W\d_][^:=]*[:=](?=\s)", rest)
     if not days or not BESIDE.fullmatch(rest[label.end() :] if label else rest):
         raise Unreadable("not a date", text[:40])
     return days.pop()

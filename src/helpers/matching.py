@@ -35,7 +35,7 @@ def extract_answer(reply: str | None) -> str:
     text = strip_thinking(reply or "") or ""
     try:
         boxes = select_boxes(text)
-    except Unreadable:  # a box that never ends is no box
+    except Unreadable:  # boxes that contradict each other, or never end, are none
         boxes = []
     line = boxes[-1][2] or "" if boxes else take_final_line(text)
     marked = MARKED.findall(line)

@@ -38,7 +38,7 @@ def find_clusters(events: pd.DataFrame) -> tuple[pd.Series, str]:
     """Return the cluster of each event, by event_id, and what that is called: cluster, source or event.
 
     The first of `CLUSTER_COLUMNS` that is there counts; where its cell is blank or `GATHERED`, an event is its own. A
-    `cluster_id` that is the `source_id` throughout is called a source.
+    `cluster_id` that is mostly the `source_id` is called a source.
     """
     ids = events.set_index("event_id", drop=False)
     for column, name in CLUSTER_COLUMNS.items():
@@ -93,7 +93,7 @@ def summarize_clustered(
     return pd.DataFrame(found, table.columns)
 
 
-def summarize_jackknife(mean: Any, without: Any, n_clusters: Any, is_enough: Any) -> pd.DataFrame:
+def summarize_jackknife(mean: Any, without: Any, n_clusters: Any, is_enough: Any) -> dict[str, Any]:
     """Return low, high, se and p of means from what they are without each cluster (clusters x means)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.sqrt((n_clusters - 1) / n_clusters * ((without - mean) ** 2).sum(axis=0))

@@ -18,8 +18,8 @@ from helpers.places import ABOUT, list_folders
 class QuestionSet(NamedTuple):
     """A question set: its names, its first and last start day (both included), and what it is for.
 
-    Of a `is_public` set the words are not ours to pass on: of a reply to them its values are kept, and the replay web
-    does not pose them. `folder` is that of its set.toml.
+    The words of a set that `keeps_words` are not ours to pass on: of a reply to them its values are exported, and the
+    replay web does not pose them. `folder` is that of its set.toml.
     """
 
     name: str
@@ -27,7 +27,7 @@ class QuestionSet(NamedTuple):
     first: str
     last: str
     about: str
-    is_public: bool = False
+    keeps_words: bool = False
     folder: Any = None
 
 

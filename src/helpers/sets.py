@@ -279,7 +279,10 @@ def fill_values(predictions: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
 
 
 def score_rows(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return rows with `is_forecast`, `brier`, `brier_filled`, `brier_price` and `correct`."""
+    """Return rows with `is_forecast`, `brier`, `brier_filled`, `brier_price` and `correct`.
+
+    These Brier errors are of "yes" alone, 0 to 1; `scores.score_brier` sums over options, 0 to 2.
+    """
     made = rows.copy()
     made["is_forecast"] = made["status"].eq("ok")
     blank = pd.Series(None, made.index, dtype=object)
@@ -303,9 +306,9 @@ def score_rows(rows: pd.DataFrame) -> pd.DataFrame:
 def take_usual(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of runs that differ by model and search alone, with a name for each, `forecaster`.
 
-    Left out are variants, runs without a belief state, and those of less than high effort, with
-    undated search, or with search or data tools alone, where a set has the others too. What a set
-    says nothing about is taken as usual. A run whose search is not known, or
+    Left out are variants and runs that keep no beliefs between turns. Where a set has the others too, left out are runs
+    of less than high effort, those whose search sees pages of any date, and those with search or other tools (data of
+    the question's source) alone. What a set says nothing about is taken as usual. A run whose search is not known, or
     that shares model, search and price with another, goes by its agent_id.
     """
     search = rows["search"]
@@ -315,7 +318,9 @@ def take_usual(rows: pd.DataFrame) -> pd.DataFrame:
         is_usual &= effort.eq("high")
     if search.eq("dated").any():
         is_usual &= search.ne("undated")
-    is_usual &= rows["uses_tools"].isna() | rows["uses_tools"].eq(search.ne("none"))
+    has_both = rows["uses_tools"].eq(search.ne("none")) & search.notna()
+    if has_both.any():
+        is_usual &= has_both | rows["uses_tools"].isna() | search.isna()
     made = rows[is_usual].copy()
     with_search = made["model"] + made["search"].isin(["dated", "undated", "provider"]).map(
         {True: " + search", False: ""}

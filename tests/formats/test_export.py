@@ -24,7 +24,7 @@ def test_a_data_set_is_read_back_row_by_row(found, tmp_path):
 
 
 def test_words_that_are_not_ours_are_left_out(found, monkeypatch):
-    monkeypatch.setattr(export, "find_set", lambda window: found.question_set._replace(is_public=True))
+    monkeypatch.setattr(export, "find_set", lambda window: found.question_set._replace(keeps_words=True))
     run = find_run(list_recorded("A"), "random", "A")[0]
     rows = export.gather_run(run, read_table("events", "A"), read_table("answers", "A")).rows
     assert set(rows["prompt"]) == {export.WITHHELD}

@@ -1,7 +1,7 @@
 """A run as others' tools read it: an Inspect log, a data set of the hub.
 
 Each writes into a folder and returns the files' paths. Words of question sets that are not ours to pass on
-(`QuestionSet.is_public`) are left out: their rows have ids, answers and scores.
+(`QuestionSet.keeps_words`) are left out: their rows have ids, answers and scores.
 """
 
 import json
@@ -44,7 +44,7 @@ def gather_run(run, events, answers):
     with suppress(FileNotFoundError):  # a recorded run keeps its requests apart
         usage = "event_id started_at duration_s n_input_tokens n_output_tokens cost_usd reply".split()
         rows = rows.merge(read_rows("replies", run, timings=True).query("sample == 0")[usage], "left", key)
-    if one.is_public:
+    if one.keeps_words:
         rows["prompt"] = WITHHELD
     return Exported(read_rows("runs", run).to_dict("records")[0], one, rows.sort_values(key))
 

@@ -42,7 +42,7 @@ def read_date(text: str) -> str:
     >>> read_date("2016/10/10 answer: nonsense")
     Traceback (most recent call last):
         ...
-    helpers.dates.Unreadable: not a date: 2016/10/10 answer: nonsense
+    helpers.boxes.Unreadable: not a date: 2016/10/10 answer: nonsense
     """
     text = "".join(str(int(char)) if char.isdecimal() else char for char in text)
     text = UNMARKED.sub(lambda found: " {}/{}/{} ".format(*filter(None, found.groups())), DASHES.sub("-", text))

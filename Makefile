@@ -43,6 +43,9 @@ $(foreach name,$(filter-out $(KNOWN),$(foreach name,$(.VARIABLES),$(if $(filter 
 $(foreach name,AGENT CEILING LIMIT MINUTES SAMPLES SET,$(if $(filter command,$(origin $(name))),$(if $($(name)),,\
   $(error $(name)= has no value; give it one, or leave it out))))
 
+# What a target cannot do without: $(call need,NAME,an example).
+need = $(if $($(1)),,$(error make $@ wants $(1)=, such as $(1)=$(2)))
+
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 TARGETS := help figures add public test faults bench run week planted moments sites day view compare report model record study lab site lint slice lock \
@@ -68,6 +71,7 @@ figures: $(VENV)/.ready ## run the notebooks that are out of date: tables, figur
 	$(if $(AGENTS)$(SET),,$(WHERE))
 
 add: $(VENV)/.ready ## other agents' answers from your file, as a question set: make add FILE=forecasts.csv (wide or long csv, jsonl, logs of inspect_ai, a folder of three csv)
+	$(call need,FILE,forecasts.csv)
 	@$(SHOW) daybefore add "$(FILE)" $(ARGS)
 
 public: $(VENV)/.ready ## build data/public from public files (KIT_DATA_MIRROR=folder: from a mirror, else downloaded once; ARGS=builder: some)
@@ -93,12 +97,15 @@ week: $(VENV)/.ready ## ask FutureX's questions of this week: make week AGENT=na
 	  $(CEILING:%=--ceiling %) $(SAMPLES:%=--samples %) $(if $(RETRY),--retry) $(if $(YES),--yes) $(ARGS)
 
 planted: $(VENV)/.ready ## show an agent pages that claim wrong answers: make planted AGENT=name SCENARIOS=folder (ARGS="--writer name": a model writes them)
+	$(call need,SCENARIOS,my_folder)
 	@$(SHOW) daybefore planted "$(SCENARIOS)" $(AGENT:%=--agent %) $(CEILING:%=--ceiling %) $(OUT:%=--out "%") $(if $(YES),--yes) $(ARGS)
 
 moments: $(VENV)/.ready ## ask ten minutes after moments of a list (time, page, question): make moments AGENT=name MOMENTS=games.csv (ARGS=--wait stays)
+	$(call need,MOMENTS,games.csv)
 	@$(SHOW) daybefore moments "$(MOMENTS)" $(AGENT:%=--agent %) $(CEILING:%=--ceiling %) $(OUT:%=--out "%") $(if $(YES),--yes) $(ARGS)
 
 sites: $(VENV)/.ready ## screen new sites and propose templates by models: make sites SITES=new.csv ARGS="--screen a --writer a --reader b"
+	$(call need,SITES,new.csv)
 	@$(SHOW) daybefore sites "$(SITES)" $(CEILING:%=--ceiling %) $(OUT:%=--out "%") $(ARGS)
 
 day: $(VENV)/.ready ## a benchmark of your own on the open web, what is due today: make day AGENT=name CEILING=1 (again later: answers, report)

@@ -117,6 +117,8 @@ def run_study(name, settings, folder, is_own):
         sys.exit(f"{describe_failure(source, partial)}; what was recorded is kept")
     except KeyboardInterrupt:
         sys.exit(f"{name}: interrupted; what was recorded is kept, and the same command goes on")
+    if not is_own:
+        print(f"{name}: the notebook as it ran is {shutil.copy(partial, folder / source.name)}")
     for path in list_outputs(folder) if is_own else ():
         if not path.is_relative_to("data/runs"):
             move(folder / path, path)

@@ -31,6 +31,8 @@ def run_make(folder, *arguments):
         (["Figure"], "there is no target Figure; there are: help figures add "),
         (["11_fake_website"], "and .make/NAME for a notebook of "),
         (["run", "limit=3"], "there is no setting limit; there are: AGENT AGENTS "),
+        (["moments", "AGENT=mine", f"VENV={sys.prefix}"], "make moments wants MOMENTS=, such as MOMENTS=games.csv"),
+        (["sites", f"VENV={sys.prefix}"], "make sites wants SITES=, such as SITES=new.csv"),
         (["study", "NOTEBOOK=11_fake", f"VENV={sys.prefix}"], "there is no notebook 11_fake; there are: "),
     ],
 )

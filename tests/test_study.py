@@ -24,6 +24,7 @@ def study(monkeypatch, tmp_path):
         nbformat.write(nbformat.v4.new_notebook(cells=[cell]), tmp_path / f"notebooks/{name}.ipynb")
 
     def write(source, partial, settings, shows, DAYBEFORE_OUT):
+        partial.write_text("as it ran")
         for path in ("data/runs/26_own/requests.jsonl.gz", "figures/own.png"):
             path = Path(DAYBEFORE_OUT, path)
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -57,6 +58,7 @@ def test_another_models_study_leaves_the_kits_own_results(study, monkeypatch, ca
     settings = json.loads((own / "figures/own.png").read_text())
     assert settings == {"agent": "openai/gpt-4o-mini", "n": 3, "live": True, "minutes": 60}
     assert (own / "data/runs/26_own/requests.jsonl.gz").exists()
+    assert (own / "26_own.ipynb").read_text() == "as it ran"
 
 
 def test_a_readers_file_is_found_from_where_the_command_runs(study, monkeypatch, tmp_path):

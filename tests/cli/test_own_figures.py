@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 
 import nbformat
 import pandas as pd
@@ -12,7 +13,8 @@ from nbformat.v4 import new_code_cell, new_notebook
 from daybefore.agents.runs import sample_events
 from daybefore.commands import figures
 from daybefore.scoring.runs import load_scores
-from helpers.files import STORE, read_table
+from helpers import means
+from helpers.files import ROOT, STORE, read_table
 from helpers.question_sets import find_set
 
 SHOWN = """
@@ -195,3 +197,26 @@ def test_agents_without_a_shared_event_are_not_ranked(out):
     store_run(out / STORE, "two-A-01234567", {ids[1]: {}}, category="base_model")
     with pytest.raises(ValueError, match=r"no event was asked of all of one \(1\), two \(1\)"):
         load_scores("october-2016", "one two")
+
+
+def run_cell(notebook, words, **names):
+    """Run the cell of a committed notebook that holds some words, in a namespace of its own; returns that."""
+    cells = nbformat.read(ROOT / f"notebooks/{notebook}.ipynb", as_version=4)["cells"]
+    exec(next(cell["source"] for cell in cells if cell["cell_type"] == "code" and words in cell["source"]), names)
+    return names
+
+
+@pytest.mark.parametrize("searches", [["none", "none"], ["none", "dated"]], ids=["none searches", "one searches"])
+def test_models_that_never_search_stand_on_the_figures_by_domain_and_of_gaps(searches):
+    rows = pd.DataFrame({"agent_id": ["mine", "other"] * 12, "event_id": [f"e{n // 2}" for n in range(24)]})
+    rows = rows.assign(model=rows["agent_id"], search=searches * 12, domain="ice", score=0.1, brier=0.1, outcome=1)
+    blank = dict.fromkeys(["sees_price", "keeps_beliefs", "uses_tools", "variant", "effort"])
+    rows = rows.assign(**blank, status="ok", p_yes=0.7)
+    events = rows[["event_id"]].drop_duplicates().assign(cluster_id=lambda t: t["event_id"])
+    given = SimpleNamespace(need=lambda *words: rows, events=events, name="own")
+    shown = rows.assign(search=rows["search"].map({"none": "no", "dated": "yes"}))
+    library = {"pd": pd, "means": means}
+    cells = run_cell("04_domains_and_factors", '"the figure by domain", "domain"', **library, rows=shown, given=given)
+    assert set(cells["cells"]["model"]) == {"mine", "other"}
+    made = run_cell("07_missing_predictions", "what gaps do to ranks", load_set=lambda name: given, question_set="own")
+    assert set(made["rows"]["agent_id"]) == {"mine", "other"}

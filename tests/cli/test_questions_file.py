@@ -56,6 +56,7 @@ def test_a_file_is_run_compared_viewed_and_drawn_with_brier_errors_of_several_mo
     monkeypatch.setattr(figures, "list_notebooks", lambda one: given.append(one) or {})  # they are run elsewhere
     drawn = carry_out(["figures", "--agents", "mine other", "--set", "rivers.csv"])["sets"]["rivers"]
     assert "probabilities" in drawn["figures"] and drawn["refused"] == []
+    assert drawn["notes"][0] == "all means are over the same 13 events"
     takes = ["02", "04", "05", "06", "07", "09"]
     assert [path.name[:2] for path in listed(given[0])] == takes
     rows = load_set(given[0].folder).rows().dropna(subset=["brier"])

@@ -199,7 +199,12 @@ def gather_runs(one: QuestionSet, names: list[str]) -> list[Run]:
 def describe_shared(one: QuestionSet, names: list[str], scored: Scored) -> list[str]:
     """Return sentences on the events that agents are ranked on, and on who was not asked them and is left out."""
     if has_runs(one):
-        asked = scored.predictions.groupby("agent_id")["event_id"].agg(frozenset)
+        asked, answered = (
+            rows.groupby("agent_id")["event_id"].agg(frozenset)
+            for rows in (scored.predictions, scored.predictions.dropna(subset="value"))
+        )
+        if answered.nunique() == 1 and len(answered) == len(asked):
+            return [f"all means are over the same {len(answered.iloc[0]):,} events"]
         of = "asked different events" if asked.nunique() > 1 else "not answered by all alike"
         return [f"the means are of events that were {of}: compare by `adjusted`, and not by mean"]
     n, shown, beside = len(scored.events), set(scored.runs["agent_id"]), gather_runs(one, names)

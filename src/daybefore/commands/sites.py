@@ -64,7 +64,8 @@ def main(path, screens=(), writer=None, reader=None, *, now=None, out=None, ceil
             except ValueError as error:
                 row |= {"status": "unwritten", "reasons": str(error)}
             row["fetched_at"] = stamp_moment(now)
-            tell(f"{url}: {row['status']}, {len(made)} templates")
+            why = f" ({row['reasons']})" if row["status"] in AGAIN else ""
+            tell(f"{url}: {row['status']}{why}, {len(made)} templates")
             sites = pd.concat([sites[sites["url"] != url], pd.DataFrame([row])], ignore_index=True)
             templates = pd.concat([templates, pd.DataFrame(made, columns=list(TEMPLATE_COLUMNS))], ignore_index=True)
             keep_table(folder / "sites.csv", sites)
@@ -73,7 +74,10 @@ def main(path, screens=(), writer=None, reader=None, *, now=None, out=None, ceil
     show(f"sites: {len(sites)}: " + ", ".join(f"{n} {status}" for status, n in counts.items()))
     is_passed, is_confirmed = templates["check"] == "passed", templates["confirmed"].str.strip().str.lower() == "yes"
     show(f"templates: {len(templates)} proposed, {is_passed.sum()} passed their check, {is_confirmed.sum()} confirmed")
-    show(f"write yes into the column confirmed of {os.path.relpath(folder / 'templates.csv')}, then call this again")
+    if is_passed.any():
+        show(
+            f"write yes into the column confirmed of {os.path.relpath(folder / 'templates.csv')}, then call this again"
+        )
     found = {"folder": str(folder), "sites": counts.to_dict(), "n_templates": len(templates), "questions": None}
     if rows := write_questions(templates, now.tz_localize(None)):
         place = folder / f"questions-{now:%Y-%m-%d}.jsonl"

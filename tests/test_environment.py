@@ -209,6 +209,13 @@ def test_an_installed_package_works_on_the_checkout_that_is_named_or_worked_in(e
     assert source.startswith(str(elsewhere)), "the code is the installed one"
 
 
+def test_one_version_is_told_everywhere():
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
+    assert f"\nversion: {version}\n" in (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(r"^## (\S+),", changes, re.M)[1] == version
+
+
 def test_git_ignores_where_commands_write_what_their_users_ask():
     code = "\n".join(path.read_text(encoding="utf-8") for path in (ROOT / "src/daybefore/commands").glob("*.py"))
     places = set(re.findall(r'locate_output\(f"(data/\w+|results)/\{', code))

@@ -19,8 +19,8 @@ def ask(provider, tmp_path, monkeypatch):
     """A function that calls the command at a moment, the site showing a score; returns the command's result."""
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
     mine = {"mine": make_entry(provider)}
+    monkeypatch.setattr("daybefore.commands.service.load_entries", lambda *_, **__: mine)  # first: it imports
     monkeypatch.setattr("daybefore.agents.registry.load_entries", lambda *_, **__: mine)
-    monkeypatch.setattr("daybefore.commands.service.load_entries", lambda *_, **__: mine)
     (tmp_path / "games.csv").write_text(LIST)
     shown = {"score": "0-0"}
     provider.answer = lambda asked: {"content": r"\boxed{1-0}"}

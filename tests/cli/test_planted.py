@@ -45,8 +45,8 @@ def plant(provider, tmp_path, monkeypatch):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
     provider.answer = answer
     mine = {"mine": make_entry(provider, method="react")}
+    monkeypatch.setattr("daybefore.commands.service.load_entries", lambda *_, **__: mine)  # first: it imports
     monkeypatch.setattr("daybefore.agents.registry.load_entries", lambda *_, **__: mine)
-    monkeypatch.setattr("daybefore.commands.service.load_entries", lambda *_, **__: mine)
     write_folder(tmp_path / "folder")
     return lambda *arguments: carry_out(["planted", str(tmp_path / "folder"), "--agent", "mine", *arguments])
 

@@ -95,8 +95,8 @@ def test_the_command_asks_agents_the_markets_of_the_day(venue, provider, tmp_pat
     provider.answer = answer
     mine = {"mine": make_entry(provider)}
     whole = load_entries() | mine
+    monkeypatch.setattr("daybefore.commands.service.load_entries", lambda *_, **__: whole)  # first: it imports
     monkeypatch.setattr("daybefore.agents.registry.load_entries", lambda *_, **__: whole)
-    monkeypatch.setattr("daybefore.commands.service.load_entries", lambda *_, **__: whole)
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     source, at = "carbon", "2026-03-28T10:00:00+08:00"
     given = ["day", "--agent", "mine", "--source", source, "--market", "polymarket", "--distractors", "mine"]

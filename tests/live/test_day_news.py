@@ -58,8 +58,8 @@ def call(provider, tmp_path, monkeypatch):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
     provider.answer = answer
     whole = load_entries() | {"mine": make_entry(provider)}
+    monkeypatch.setattr("daybefore.commands.service.load_entries", lambda *_, **__: whole)  # first: it imports
     monkeypatch.setattr("daybefore.agents.registry.load_entries", lambda *_, **__: whole)
-    monkeypatch.setattr("daybefore.commands.service.load_entries", lambda *_, **__: whole)
     monkeypatch.setattr(day_news, "Guest", partial(Guest, pace_s=0.0))
     monkeypatch.setattr("daybefore.commands.day.look", lambda *_, **__: [])
     (tmp_path / "feeds.csv").write_text(f"url\n{FEED}\n")

@@ -35,6 +35,7 @@ def call(provider, tmp_path, monkeypatch):
     """A function that calls the command; returns its result."""
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
     mine = {"mine": make_entry(provider)}
+    monkeypatch.setattr("daybefore.commands.service.load_entries", lambda *_, **__: mine)  # first: it imports
     monkeypatch.setattr("daybefore.agents.registry.load_entries", lambda *_, **__: mine)
     provider.answer = answer
     text = "url\n" + "".join(f"https://port.example.org{path}\n" for path in (*PAGES, "/gone"))

@@ -110,7 +110,7 @@ def is_day(window: str) -> bool:
 
 
 def find_set(name: str | Path) -> QuestionSet:
-    """Return the set of a name or a window, whatever the case, or of the path of a folder.
+    """Return the set of a name or a window, whatever the case, _ or -, or of the path of a folder.
 
     Raises ValueError with the nearest name for another.
 
@@ -127,8 +127,8 @@ def find_set(name: str | Path) -> QuestionSet:
         iso = f"20{year}-{month}-{day}"
         return QuestionSet(f"day-{iso}", f"D{year}{month}{day}", iso, iso, "a day of one's own benchmark")
     sets = list_sets()
-    known = {key.casefold(): one for one in sets for key in (one.name, one.window)}
-    if (one := known.get(text.casefold())) is not None:
+    known = {key.casefold().replace("_", "-"): one for one in sets for key in (one.name, one.window)}
+    if (one := known.get(text.casefold().replace("_", "-"))) is not None:
         return one
     if text and (Path(text) / ABOUT).is_file():
         return open_folder(Path(text).resolve())

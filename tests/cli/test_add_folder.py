@@ -82,6 +82,11 @@ def add(path):
     return carry_out(["add", str(path)])["folder"]
 
 
+def test_a_set_whose_name_was_given_with_an_underscore_is_found_and_viewed(out):
+    add(make_folder(out / "my_folder", n_agents=2))
+    assert len(carry_out(["view", "--set", "my_folder"])["runs"]) == 2
+
+
 def test_the_scores_are_those_of_the_files_and_a_probability_becomes_a_brier_error(out):
     path = make_folder(out / "mine")
     answers, told = (pd.read_csv(path / f"{name}.csv") for name in ("answers", "predictions"))

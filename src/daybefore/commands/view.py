@@ -71,9 +71,10 @@ def read_known(windows=None, agents=None):
     files = (file for base in (ROOT, locate_output(".")) for file in base.glob("data/tables/*/events.csv.gz"))
     made = {file.parent.name for file in files}
     there = windows or [name for name in WINDOWS if name in made]
-    events, answers = (
-        pd.concat([read_window(name, window) for window in there], ignore_index=True) for name in ("events", "answers")
-    )
+    answers = pd.concat([read_window("answers", window) for window in there], ignore_index=True)
+    events = [read_window("events", window).assign(window=find_set(window).window) for window in there]
+    events = pd.concat(events, ignore_index=True)
+    events["prompt"] = events["prompt"].astype(object).fillna(events["event_id"])  # a set may have no words
     parts = list(read_parts(windows))
     tables = {name: join(parts, name) for name in (*KEPT, "pages")}
     runs, predictions = tables["runs"], tables["predictions"]

@@ -149,6 +149,7 @@ def test_the_command_asks_an_agent_and_tells_what_is_open(web, monkeypatch, caps
         web.move(hours=hours)
         found = command.main(["last_value"], sources=list(SOURCES), now=web.now.isoformat())
     said = capsys.readouterr().out
+    assert said.count("after three days of calls: call again tomorrow") == 2, "told until a set was posed"
     assert found["sets"][0]["n"] > 5 and found["sets"][0]["open"] == found["sets"][0]["n"]
     assert "no scores: no question of the day has an answer yet" in said and "day-2026-11-22" in said
     web.move(hours=8 * 24)
@@ -159,3 +160,17 @@ def test_the_command_asks_an_agent_and_tells_what_is_open(web, monkeypatch, caps
     assert "mean of answered" in capsys.readouterr().out
     with pytest.raises(ValueError, match="no live source 'tsaa'"):
         command.main(sources=["tsaa"], now=web.now.isoformat())
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"names": ["lst_value"]}, "no agent is called 'lst_value'; did you mean last_value"),
+        ({"panel": ["nobody"]}, "no agent is called 'nobody'"),
+        ({"news": "nofeeds.csv", "writer": "local/qwen", "reader": "local/qwen"}, "there is no file nofeeds.csv"),
+    ],
+)
+def test_what_is_not_there_is_told_before_any_site_is_asked(web, given, told):
+    with pytest.raises(ValueError, match=told):
+        command.main(sources=["tsa"], now=web.now.isoformat(), **given)
+    assert not web.asked

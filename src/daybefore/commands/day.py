@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pandas as pd
 
+from daybefore.agents import registry
 from daybefore.commands import run
 from daybefore.commands.terminal import show, tell
 from daybefore.commands.week import open_judge, read_now
 from daybefore.live.captures import look
-from daybefore.live.day import close_day, pose
+from daybefore.live.day import close_day, list_days_posed, pose
 from daybefore.live.day_news import describe_proposals, propose, read_proposals
 from daybefore.live.sites import read_sites
 from daybefore.web.sources import LIVE_SOURCES, load_sources
@@ -43,6 +44,10 @@ def main(
         raise ValueError(f"there is no live source {name!r}{list_nearest(name, known, 'data/live/sources')}")
     if news and not (writer and reader):
         raise ValueError("--news wants who proposes questions and who checks them: --writer NAME and --reader NAME")
+    for name in names:
+        registry.pick_entry(registry.load_entries(wanted=[name], own=True), name)
+    for name in filter(None, [writer, reader, distract, *panel]):
+        registry.find_agent(name)
     feeds = read_sites(Path(news)) if news else []
     read_proposals()  # what a person wrote there is wrong before anything is asked, or not at all
     chosen = {name: source for name, source in known.items() if not sources or name in sources}
@@ -64,6 +69,8 @@ def main(
     except ValueError as problem:
         told.append(str(problem))
         show(f"no questions today: {problem}")
+        if not list_days_posed():
+            show("most sources have values enough after three days of calls: call again tomorrow")
     if asked and names:
         run.main(names, find_set(asked).window, **how)
         told.append(f"{', '.join(names)}: asked the questions of {asked}")

@@ -48,6 +48,8 @@ TEMPLATE_COLUMNS = ("id", "url", "question", "kind", "unit", "period", "answer",
 
 def read_sites(path) -> list[str]:
     """Return the addresses of a csv (column url). Raises Problems with file, row, column and reason."""
+    if not path.is_file():
+        raise ValueError(f"there is no file {path}; write a csv with the column url")
     table = read_sheet(path, ("url",), comments=True, filled=("url",), key=["url"])
     wrong = [(n, url) for n, url in table["url"].items() if not url.startswith("https://")]
     raise_all(describe_problem(path.name, n, "url", f"{url!r} does not begin with https://") for n, url in wrong)

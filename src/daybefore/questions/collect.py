@@ -62,7 +62,7 @@ def collect_events(sources, crawler, window, *, seed, keep_binary, horizon_days=
     kept, more = screen_candidates(candidates, seed, keep_binary)
     if not kept:
         reasons = pd.Series([row["reason"] for row in screenings + more], dtype=object).value_counts()
-        why = f", most of them ({reasons.iloc[0]}) because: {reasons.index[0]}" if len(reasons) else ""
+        why = f", most often ({reasons.iloc[0]}) because: {reasons.index[0]}" if len(reasons) else ""
         raise ValueError(f"no event of window {window} is left; {reasons.sum()} candidates were dropped{why}")
     return finish_events(kept, window), check_table("screenings", pd.DataFrame(screenings + more))
 

@@ -350,7 +350,9 @@ def select_headline(scores: pd.DataFrame, events: pd.DataFrame) -> pd.DataFrame:
     rows = scores[scores["is_scored"].astype(bool)].merge(events[["event_id", "kind", "level"]], on="event_id")
     rows = rows[rows["metric"] == rows["kind"].map(HEADLINE)]
     if rows.empty:
-        raise ValueError("no scored event is left; check that scores and events are of the same window")
+        raise ValueError(
+            "no scored event is left: no answer is known yet, or scores and events are of two question sets"
+        )
     if rows["level"].isna().all():
         rows["level"] = 0
     if (unlevelled := rows["level"].isna()).any():

@@ -17,7 +17,7 @@ from sites import Hub, write_parquet
 from weeks import AGENT, make_checkout, make_model, make_week, write_agents
 
 from daybefore.commands.main import main
-from daybefore.live.challenge import ANSWERS, DATASET
+from daybefore.live.challenge import ANSWERS, DATASET, fetch_rows
 from daybefore.scoring.runs import load_scores
 from daybefore.store import read_runs
 from helpers.files import STORE, locate_output
@@ -255,6 +255,8 @@ def test_a_hub_that_is_away_is_told(ask, tmp_path, monkeypatch):
     with open_internet(tmp_path, {"huggingface.co": Hub()}, patch=monkeypatch) as web:
         with pytest.raises(SystemExit, match="the hub did not give futurex-ai/Futurex-Online .*QUESTIONS=file"):
             ask("--agent", "my_model")
+        with pytest.raises(ValueError, match="the hub did not give futurex-ai/Futurex-Past .*SETTLE=file"):
+            fetch_rows(ANSWERS)
     assert web.count("huggingface.co") and not ask.model.asked
 
 
@@ -268,7 +270,7 @@ def test_a_week_is_a_question_set_like_any_other(ask, tmp_path, capsys):
     assert f"left out: 18 questions of {name}" in "".join(capsys.readouterr())
     main(["view", "--set", name])
     assert "18 questions on 18 events" in "".join(capsys.readouterr())
-    with pytest.raises(SystemExit, match="daybefore report: no scored event is left"):
+    with pytest.raises(SystemExit, match="daybefore report: no scored event is left: no answer is known yet"):
         main(["report", "my_model", "--set", name])
     assert load_scores(name).scores["score"].isna().all(), "nothing is settled yet"
     write_lines(ask.folder / "answers.jsonl", *[{"id": row["id"], "answer": truths[row["id"]][1]} for row in rows])
@@ -284,8 +286,6 @@ def test_a_week_is_a_question_set_like_any_other(ask, tmp_path, capsys):
 def test_a_week_without_a_network_ends_in_one_sentence(monkeypatch):
     import httpx
     import huggingface_hub
-
-    from daybefore.live.challenge import fetch_rows
 
     def refuse(*_, **__):
         raise httpx.ConnectError("[Errno -2] Name or service not known")

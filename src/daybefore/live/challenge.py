@@ -155,7 +155,8 @@ def fetch_rows(name, revision=None):
         paths = sorted(Path(snapshot_download(name, **given)).glob("data/train-*.parquet"))
     except (HfHubHTTPError, httpx.HTTPError, OSError) as error:  # without a network the last but one
         said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
-        advice = "try again, or fetch the file by hand and give it (QUESTIONS=file)"
+        setting = "SETTLE" if name == ANSWERS else "QUESTIONS"
+        advice = f"try again, or fetch the file by hand and give it ({setting}=file)"
         raise ValueError(f"the hub did not give {name} ({said}); {advice}") from None
     if not paths:
         told = f"{name} at {first.commit_id[:N_COMMIT]} has no file data/train-*.parquet"

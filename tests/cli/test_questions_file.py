@@ -51,6 +51,7 @@ def test_a_file_is_run_compared_viewed_and_drawn_with_brier_errors_of_several_mo
     assert sum("river 1 freeze" in text for text in shown) == 2 and all("Yes" in text for text in shown)
     n_asked = len(here.asked)
     assert len(carry_out(["compare", "mine", "other", "--set", "rivers.csv"])["pairs"]) == 1
+    assert 'make figures AGENTS="mine other" SET=rivers' in capsys.readouterr().out
     assert len(carry_out(["view", "--set", "rivers.csv"])["runs"]) == 6
     given, listed = [], figures.list_notebooks
     monkeypatch.setattr(figures, "list_notebooks", lambda one: given.append(one) or {})  # they are run elsewhere

@@ -15,7 +15,7 @@ from daybefore.scoring.runs import find_run, list_runs, name_window, read_predic
 from daybefore.scoring.two_way import compare_adjusted, fit_two_way, tabulate_adjusted
 from helpers.means import find_clusters
 from helpers.paired import ALPHA, compare_pairs, judge_pair
-from helpers.question_sets import find_set
+from helpers.question_sets import DEFAULT, find_set
 from helpers.scores import build_matrix, score_predictions, select_headline
 
 FOLDER = "results/compare"
@@ -193,7 +193,8 @@ def main(names=(), window="A", out=None, adjust=False, explain=False):
     words = [*notes, *(legend if explain else [legend[0].split("; MDE")[0], report.EXPLAIN])]
     words += [f"open in a browser: {page}"]
     if own := [run.agent_id for run in runs if run.category != "baseline"]:
-        words += [f'the papers\' figures with these: make figures AGENTS="{shlex.join(dict.fromkeys(own))}"']
+        set_named = "" if question_set.name == DEFAULT else f" SET={question_set.name}"
+        words += [f'the papers\' figures with these: make figures AGENTS="{shlex.join(dict.fromkeys(own))}"{set_named}']
     show("\n\n".join([*printed, "\n".join(words)]))
     files = [str(folder / name) for name in ("index.html", *files)]
     found = {"window": question_set.window, "n_events": len(events), "n_scored": n, "notes": notes, "files": files}

@@ -49,43 +49,33 @@ class Asked(NamedTuple):
     at: float
 
 
-# --- faults: what is sent in place of an answer (status, headers, body as bytes) -------------------------------------
+# --- faults: each sends something in place of an answer (status, headers, body as bytes) -----------------------------
 
 
-def drip(site, answer, seconds=30.0, pace=0.1):
+def drip(site, status, headers, body):
     """Send a body a byte at a time, whose end never comes."""
-    status, headers, body = answer
     site.send_head(status, headers | {"content-length": 1_000_000})
-    for i in range(int(seconds / pace)):
-        site.wfile.write(body[i : i + 1] or b" ")
+    for _ in range(300):
+        site.wfile.write(b" ")
         site.wfile.flush()
-        time.sleep(pace)
+        time.sleep(0.1)
 
 
-def lie_about_charset(site, answer, encoding="gb18030", told="utf-8"):
-    """Send a text in one encoding and name another in the header."""
-    status, headers, body = answer
-    kind = headers.get("content-type", "text/html").partition(";")[0]
-    headers = headers | {"content-type": f"{kind}; charset={told}"}
-    site.send_whole(status, headers, body.decode().encode(encoding, "xmlcharrefreplace"))
-
-
-def close(site, _):
-    """Close the connection."""
-    site.wfile.flush()
-    site.connection.shutdown(2)
+def lie_about_charset(site, status, headers, body):
+    """Send a Chinese encoding and name UTF-8 in the header."""
+    site.send_whole(status, headers, body.decode().encode("gb18030"))
 
 
 FAULTS = {
     "drip": drip,
-    "closed": close,
     "charset": lie_about_charset,
-    "hang": lambda site, _, seconds: time.sleep(seconds),
-    "bomb": lambda site, _: site.send_whole(200, {"content-encoding": "gzip"}, press_bomb()),
-    "429": lambda site, _, retry_after=1: site.send_whole(429, {"retry-after": retry_after}, b"slow down"),
-    "500": lambda site, _: site.send_whole(500, {}, b"oops"),
-    "redirect": lambda site, _, to: site.send_whole(302, {"location": to}, b""),
-    "body": lambda site, answer, body=b"": site.send_whole(answer[0], answer[1], body),  # a changed layout
+    "closed": lambda site, *_: site.connection.shutdown(2),
+    "hang": lambda site, *_, seconds: time.sleep(seconds),
+    "bomb": lambda site, *_: site.send_whole(200, {"content-encoding": "gzip"}, press_bomb()),
+    "429": lambda site, *_, retry_after=1: site.send_whole(429, {"retry-after": retry_after}, b"slow down"),
+    "500": lambda site, *_: site.send_whole(500, {}, b"oops"),
+    "redirect": lambda site, *_, to: site.send_whole(302, {"location": to}, b""),
+    "body": lambda site, status, headers, _, body: site.send_whole(status, headers, body),  # a changed layout
 }
 
 
@@ -111,9 +101,9 @@ class Site(BaseHTTPRequestHandler):
         if host not in self.server.sites:
             return self.refuse(url.netloc)
         body = self.rfile.read(int(self.headers["content-length"] or 0))
-        headers = {name.lower(): value for name, value in self.headers.items()}
+        sent = {name.lower(): value for name, value in self.headers.items()}
         query = dict(parse_qsl(url.query, keep_blank_values=True))
-        asked = Asked(self.command, host, url.path, query, headers, body, self.server.now, time.monotonic())
+        asked = Asked(self.command, host, url.path, query, sent, body, self.server.now, time.monotonic())
         self.server.asked.append(asked)
         status, headers, body = self.server.sites[host](asked)
         if not isinstance(body, str | bytes):
@@ -123,7 +113,7 @@ class Site(BaseHTTPRequestHandler):
         if fault := self.server.take_fault(asked):
             self.close_connection = True
             name, settings = fault
-            return FAULTS[name](self, (status, headers, body), **settings)
+            return FAULTS[name](self, status, headers, body, **settings)
         self.send_whole(status, headers, body)
 
     do_GET = do_POST = do_HEAD = answer

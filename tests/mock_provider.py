@@ -120,13 +120,7 @@ FAULTS |= {
 # --- jobs in the background ------------------------------------------------------------------------------------------
 
 
-POLL_FAULTS = {
-    "poll 429": FAULTS["429"],
-    "poll 500": FAULTS["500"],
-    "poll 401": refuse_key,
-    "poll 404": FAULTS["404"],
-    "poll malformed": FAULTS["malformed"],
-}
+POLL_FAULTS = {f"poll {name}": FAULTS[name] for name in ("429", "500", "401", "404", "malformed")}
 """What the first two polls of a job meet; with "always" in its prompt, all of them."""
 
 

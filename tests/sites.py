@@ -27,44 +27,31 @@ class Hub:
         self.commits.setdefault(name, []).append((commit, pd.Timestamp(at), message, files))
         return commit
 
-    def find(self, name, revision, now):
-        seen = [one for one in self.commits.get(name, []) if one[1] <= now]
-        if revision not in (None, "main"):
-            seen = [one for one in seen if one[0].startswith(revision)]
-        return seen[-1] if seen else None
-
     def __call__(self, asked):
-        if found := re.fullmatch(r"/api/datasets/([^/]+/[^/]+)(?:/(revision|tree|commits)/([^/]+)/?)?", asked.path):
-            name, what, revision = found.groups()
-            if not (one := self.find(name, revision, asked.now)):
-                return self.miss()
-            commit, at, message, files = one
-            if what == "commits":
-                line = {"id": commit, "title": message, "message": "", "authors": [], "date": write_moment(at)}
-                return 200, {}, [line]
-            if what == "tree":
-                oids = {path: hashlib.sha1(body).hexdigest() for path, body in files.items()}
-                about = {"type": "file"}
-                return 200, {}, [about | {"path": p, "size": len(files[p]), "oid": oid} for p, oid in oids.items()]
-            told = {"id": name, "sha": commit, "lastModified": write_moment(at), "private": False}
-            return 200, {}, told | {"tags": [], "siblings": [{"rfilename": path} for path in files]}
-        if found := re.fullmatch(r"/datasets/([^/]+/[^/]+)/resolve/([^/]+)/(.+)", asked.path):
-            name, revision, path = found.groups()
-            one = self.find(name, revision, asked.now)
-            if not one or path not in one[3]:
-                return self.miss("EntryNotFound" if one else "RepoNotFound")
-            body = one[3][path]
-            told = {"x-repo-commit": one[0], "etag": f'"{hashlib.sha1(body).hexdigest()}"', "accept-ranges": "none"}
-            return 200, told | {"content-type": "application/octet-stream"}, body
-        return self.miss()
-
-    def miss(self, why="RepoNotFound"):
-        return 404, {"x-error-code": why, "x-error-message": "not found"}, {"error": "not found"}
+        name, what, revision, path = read_path(asked.path)
+        seen = [one for one in self.commits.get(name, []) if one[1] <= asked.now]
+        seen = [one for one in seen if revision in (None, "main") or one[0] == revision]
+        if not seen or path and path not in seen[-1][3]:
+            return 404, {"x-error-code": "EntryNotFound" if seen else "RepoNotFound"}, {"error": "not found"}
+        commit, at, message, files = seen[-1]
+        date = at.strftime("%Y-%m-%dT%H:%M:%S.000Z")
+        digests = {name: hashlib.sha1(body).hexdigest() for name, body in files.items()}
+        if what == "resolve":
+            told = {"x-repo-commit": commit, "etag": f'"{digests[path]}"', "accept-ranges": "none"}
+            return 200, told | {"content-type": "application/octet-stream"}, files[path]
+        if what == "commits":
+            return 200, {}, [{"id": commit, "title": message, "message": "", "authors": [], "date": date}]
+        if what == "tree":
+            rows = [{"type": "file", "path": name, "size": len(files[name]), "oid": digests[name]} for name in files]
+            return 200, {}, rows
+        told = {"id": name, "sha": commit, "lastModified": date, "private": False, "tags": []}
+        return 200, {}, told | {"siblings": [{"rfilename": name} for name in files]}
 
 
-def write_moment(at):
-    """Return a moment as the hub writes it."""
-    return at.tz_convert("UTC").strftime("%Y-%m-%dT%H:%M:%S.000Z")
+def read_path(path):
+    """Return (data set, what is asked: None, revision, tree, commits or resolve, revision, file) of a hub's path."""
+    found = re.fullmatch(r"(?:/api)?/datasets/([^/]+/[^/]+)(?:/(\w+)/([^/]+)/?(.*))?", path)
+    return found.groups() if found else (None, None, None, None)
 
 
 def write_parquet(rows):
@@ -82,30 +69,18 @@ def make_archive(captures):
     GET /cdx/search/cdx (lines: urlkey, timestamp, original, mimetype, statuscode, digest, length) and
     /web/TIMESTAMPid_/URL, a capture by its own moment.
     """
-    captures = sorted(captures, key=lambda one: one["at"])
-    rows = {(one["url"], f"{pd.Timestamp(one['at']):%Y%m%d%H%M%S}"): one for one in captures}
+    pages = {(one["url"], f"{pd.Timestamp(one['at']):%Y%m%d%H%M%S}"): one["body"] for one in captures}
 
     def answer(asked):
         if asked.path == "/cdx/search/cdx":
             first, last = asked.query.get("from", "0"), asked.query.get("to", "9" * 14)
-            found = [row for row in rows if row[0] == asked.query["url"] and first <= row[1] <= last]
-            digests = [hashlib.sha1(rows[row]["body"].encode()).hexdigest()[:32].upper() for row in found]
-            lines = [
-                f"{write_key(url)} {stamp} {url} text/html 200 {digest} 9\n"
-                for (url, stamp), digest in zip(found, digests, strict=True)
-            ]
+            found = [stamp for url, stamp in sorted(pages) if url == asked.query["url"] and first <= stamp <= last]
+            lines = [f"key {stamp} {asked.query['url']} text/html 200 {stamp} 9\n" for stamp in found]
             return 200, {"content-type": "text/plain"}, "".join(lines)
         stamp, _, url = asked.path.removeprefix("/web/").partition("id_/")
-        if (one := rows.get((url, stamp))) is None:
+        if (url, stamp) not in pages:
             return 404, {}, "The Wayback Machine has not archived that URL."
-        at = pd.Timestamp(one["at"]).strftime("%a, %d %b %Y %H:%M:%S GMT")
-        link = f'<{url}>; rel="original", <https://web.archive.org{asked.path}>; rel="memento"; datetime="{at}"'
-        return 200, {"memento-datetime": at, "link": link}, one["body"]
+        at = pd.to_datetime(stamp, format="%Y%m%d%H%M%S").strftime("%a, %d %b %Y %H:%M:%S GMT")
+        return 200, {"memento-datetime": at}, pages[url, stamp]
 
     return answer
-
-
-def write_key(url):
-    """Return an address as the archive's index sorts it: org,example)/path."""
-    host, _, path = url.partition("//")[2].partition("/")
-    return ",".join(reversed(host.split("."))) + f")/{path}"

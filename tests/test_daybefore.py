@@ -8,8 +8,7 @@ import pytest
 from daybefore import compare, draw, events, predictions, run, score
 
 
-def test_six_names_go_from_questions_to_differences(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+def test_six_names_go_from_questions_to_differences(out):
     asked = events("october-2016")
     assert {"event_id", "prompt", "kind", "level"} <= set(asked)
     results = run("last_value", limit=12)
@@ -30,8 +29,7 @@ async def half(event, world):
     return "A" if event["kind"] == "single" else None
 
 
-def test_a_function_is_run_as_it_stands_async_too_and_nothing_is_asked_twice(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+def test_a_function_is_run_as_it_stands_async_too_and_nothing_is_asked_twice(out):
     calls = deque()  # no plain value, which would name another run
 
     def first(event, world):

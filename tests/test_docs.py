@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from builders import make_checkout
 from test_make import run_make
 
 from daybefore.commands.main import daybefore
@@ -30,17 +31,10 @@ def list_commands(path):
 @pytest.fixture
 def checkout(tmp_path):
     """A folder that has the repository's data and takes a reader's files; a function that runs daybefore in it."""
-    (tmp_path / "src").symlink_to(ROOT / "src")
-    own = {"sources", "replay", "runs", "agents.local.toml"}
-    for name in ("data", "data/sources", "data/replay", "data/runs"):
-        (tmp_path / name).mkdir()
-        for path in (ROOT / name).iterdir():
-            if path.name not in own and path.suffix != ".sqlite":
-                (tmp_path / name / path.name).symlink_to(path)
+    settings = make_checkout(tmp_path, "sources", "replay", "runs")
+    settings["PYTHONPATH"] += f"{os.pathsep}{ROOT / 'tools'}"
 
     def call(*arguments, module="daybefore"):
-        folders = [str(ROOT / "src"), str(ROOT / "tools"), str(tmp_path)]
-        settings = {"DAYBEFORE_ROOT": str(tmp_path), "PYTHONPATH": os.pathsep.join(folders)}
         command = [sys.executable, "-m", module, *arguments]
         done = subprocess.run(
             command, cwd=tmp_path, env=os.environ | settings, capture_output=True, text=True, timeout=300

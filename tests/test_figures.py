@@ -21,9 +21,8 @@ FACTS = {
 
 
 @pytest.fixture
-def room(tmp_path, monkeypatch):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
-    return tmp_path / "figures"
+def room(out):
+    return out / "figures"
 
 
 def draw(name="a_fig3", shown=SHOWN, **facts):
@@ -48,7 +47,7 @@ def test_a_figure_has_the_same_bytes_each_time_for_print_and_as_vectors(room):
     assert (room / "one.png").read_bytes() != (room / "two.png").read_bytes()
 
 
-def test_every_figure_carries_its_line(room, monkeypatch):
+def test_every_figure_carries_its_line(room):
     fig, ax = plt.subplots()
     ax.set_xlabel("a label\nof three\nlines")
     figures.save_figure(fig, "a_fig3", SHOWN, **FACTS)

@@ -38,56 +38,51 @@ def test_a_zero_has_a_stroke_and_a_missing_value_a_cross_and_words(ax):
     assert list_crosses(ax) == [[[0, 1]]]
 
 
+def draw_points(ax, table):
+    look = {"label": "name", "value": "v", "low": "low", "high": "high", "series": "who"}
+    plots.draw_points(table, ax, **look, is_thin="is_thin")
+
+
 def test_points_are_hollow_where_thin_and_crossed_out_where_missing(ax):
     table = pd.DataFrame({"who": ["x", "x", "y"], "name": ["p", "q", "p"], "v": [0.5, 0.0, np.nan]})
     table = table.assign(low=table["v"] - 0.1, high=table["v"] + 0.1, is_thin=[False, True, False])
-    look = {"label": "name", "value": "v", "low": "low", "high": "high", "series": "who"}
-    plots.draw_points(table, ax, **look, is_thin="is_thin")
+    draw_points(ax, table)
     dots = [container.lines[0] for container in ax.containers if len(container.lines[0].get_xdata())]
     assert [dot.get_markerfacecolor() == "white" for dot in dots] == [False, True]
     assert np.allclose([dot.get_xydata()[0] for dot in dots], [[0.5, -0.09], [0.0, 0.91]])
     assert np.allclose(list_crosses(ax), [[[0, 0.09], [0, 1.09]]])
     with pytest.raises(ValueError, match="name and who"):
-        plots.draw_points(pd.concat([table, table]), ax, **look)
+        draw_points(ax, pd.concat([table, table]))
 
 
-def test_the_legend_shows_a_hollow_point_where_a_series_has_no_other(ax):
-    table = pd.DataFrame({"name": ["p", "q", "p", "q"], "v": [0.1, 0.2, 0.3, 0.4], "who": ["x", "x", "y", "y"]})
-    table = table.assign(low=table["v"], high=table["v"], is_thin=[True, True, False, True])
-    look = {"label": "name", "value": "v", "low": "low", "high": "high", "series": "who"}
-    plots.draw_points(table, ax, **look, is_thin="is_thin")
+def test_the_legend_names_every_series_hollow_where_it_has_no_other_point(ax):
+    table = pd.DataFrame({"name": ["p", "q", "p", "q", "p"], "v": [0.1, 0.2, 0.3, 0.4, np.nan], "who": list("xxyyz")})
+    draw_points(ax, table.assign(low=table["v"], high=table["v"], is_thin=[True, True, False, True, True]))
     handles, names = ax.get_legend_handles_labels()
-    assert names == ["x", "y"]
-    assert [handle.lines[0].get_markerfacecolor() == "white" for handle in handles] == [True, False]
+    assert names == ["no value", "x", "y", "z"]
+    assert [handle.lines[0].get_markerfacecolor() == "white" for handle in handles[1:3]] == [True, False]
 
 
-def test_a_series_without_any_value_keeps_its_name(ax):
-    table = pd.DataFrame({"name": ["p", "p"], "v": [0.1, np.nan], "who": ["x", "y"]})
-    table = table.assign(low=table["v"], high=table["v"], is_thin=True)
-    look = {"label": "name", "value": "v", "low": "low", "high": "high", "series": "who"}
-    plots.draw_points(table, ax, **look, is_thin="is_thin")
-    assert {"x", "y"} <= set(ax.get_legend_handles_labels()[1])
+def draw_effects(effects, width, names):
+    effects = effects.assign(clustered_low=effects["effect"] - width, clustered_high=effects["effect"] + width)
+    return draw_factors(effects, plt.figure(), names)
 
 
 def test_small_effects_beside_a_wide_factor_have_a_finer_axis_that_says_so():
     effects = pd.DataFrame({"factor": ["source", "model", "setting"], "category": list("abc")})
     effects["effect"] = [0.2, 0.01, 0.02]
-    effects = effects.assign(clustered_low=effects["effect"] - 0.005, clustered_high=effects["effect"] + 0.005)
-    fig = plt.figure()
-    axes = draw_factors(effects, fig, {"source": "source", "model": "model", "setting": "setting"})
+    axes = draw_effects(effects, 0.005, {"source": "source", "model": "model", "setting": "setting"})
     limits = [ax.get_xlim()[1] for ax in axes]
     assert np.allclose(limits, [1.08 * 0.205, 1.08 * 0.025, 1.08 * 0.025])
     assert axes[-1].get_xlabel() == "effect on the score (axis 8 times finer)"
-    plt.close(fig)
+    plt.close()
 
 
 def test_two_factors_stand_side_by_side():
     effects = pd.DataFrame({"factor": ["model", "model", "domain", "domain"], "category": list("abcd")})
     effects["effect"] = [0.0, 0.1, 0.0, -0.1]
-    effects = effects.assign(clustered_low=effects["effect"] - 0.05, clustered_high=effects["effect"] + 0.05)
-    fig = plt.figure()
-    axes = draw_factors(effects, fig, {"model": "models", "domain": "domains"})
+    axes = draw_effects(effects, 0.05, {"model": "models", "domain": "domains"})
     titles = [ax.title.get_text() or ax.get_title(loc="left") for ax in axes]
     assert titles == ["models", "domains"]
     assert [ax.get_xlabel() for ax in axes] == ["effect on the score"] * 2
-    plt.close(fig)
+    plt.close()

@@ -37,13 +37,12 @@ def test_every_column_stands_in_the_data_dictionary():
     assert {column for name in TABLES for column in list_columns(name)} - named == set()
 
 
-def test_a_table_reads_as_written_and_twice_the_same_bytes_and_a_repeated_key_is_named(tmp_path, monkeypatch):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+def test_a_table_reads_as_written_and_twice_the_same_bytes_and_a_repeated_key_is_named(out):
     table = make_acquisitions(FIRST, SECOND)
     first = write_table("acquisitions", table, "T").read_bytes()
     assert write_table("acquisitions", table, "T").read_bytes() == first
     assert list(read_table("acquisitions", "T")["attempted_at"]) == [FIRST, SECOND]
-    assert locate_output("x.txt").parent == tmp_path
+    assert locate_output("x.txt").parent == out
     with pytest.raises(ValueError, match="repeat a key.*2016-10-17"):
         check_table("acquisitions", make_acquisitions(FIRST, FIRST))
 

@@ -69,6 +69,8 @@ def test_a_planted_difference_is_found_and_stands_in_a_folder_of_its_own(world, 
     assert [row["agent_id"] for row in found["leaderboard"]] == ["good", "poor"], "those named only"
     told = (folder / "leaderboard.md").read_text()
     assert "+0.33" in told and "| good | 0.83 (n = 144) |" in told, "the lead over the best baseline, random"
+    table = (folder / "leaderboard.tex").read_text()
+    assert table.startswith("\\begin{tabular}{l") and "\ngood & 0.83" in table
     other = carry_out(["compare", "good", "lucky", "--out", str(world / "other")])["files"][0]
     assert other == str(world / "other/index.html")
 
@@ -187,10 +189,3 @@ def test_runs_of_two_sets_are_refused_and_a_name_says_where_its_runs_are(world, 
     every = scored_runs.list_runs()
     assert scored_runs.find_run(every, "good")[0].run_id == "good-A-01", "the default set's, though another is newer"
     assert scored_runs.list_windows(every, "good") == ["C1", "A"]
-
-
-def test_a_leaderboard_stands_as_tex_too(world):
-    files = carry_out(["compare", "good", "poor"])["files"]
-    (path,) = [file for file in files if file.endswith("leaderboard.tex")]
-    text = Path(path).read_text()
-    assert text.startswith("\\begin{tabular}{l") and "\ngood & 0.83" in text

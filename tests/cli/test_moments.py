@@ -2,7 +2,7 @@
 
 import pandas as pd
 import pytest
-from builders import make_entry
+from builders import make_entry, use_entries
 from internet import open_internet
 
 from daybefore.commands.main import carry_out
@@ -15,12 +15,9 @@ LIST = """time,page,question,pattern,id
 
 
 @pytest.fixture
-def ask(provider, tmp_path, monkeypatch):
+def ask(provider, out, tmp_path, monkeypatch):
     """A function that calls the command at a moment, the site showing a score; returns the command's result."""
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
-    mine = {"mine": make_entry(provider)}
-    monkeypatch.setattr("daybefore.commands.service.load_entries", lambda *_, **__: mine)  # first: it imports
-    monkeypatch.setattr("daybefore.agents.registry.load_entries", lambda *_, **__: mine)
+    use_entries(monkeypatch, {"mine": make_entry(provider)})
     (tmp_path / "games.csv").write_text(LIST)
     shown = {"score": "0-0"}
     provider.answer = lambda asked: {"content": r"\boxed{1-0}"}

@@ -54,20 +54,27 @@ def store(tmp_path, monkeypatch):
         store_run(tmp_path / "out" / STORE, f"{name}-A-01234567", made, category="base_model")
 
 
-def write_notebook(path, *cells, question_set="october-2016"):
-    cells = [f'agents: str = ""\nquestion_set: str = "{question_set}"', *cells]
-    notebook = new_notebook(cells=[new_code_cell(cell) for cell in cells])
-    notebook.metadata["kernelspec"] = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    notebook.cells[0].metadata["tags"] = ["parameters"]
-    nbformat.write(notebook, path)
-
-
-def test_own_agents_are_drawn_beside_the_recorded_into_a_folder_of_their_own(store, tmp_path, monkeypatch, capsys):
-    write_notebook(tmp_path / "04_levels.ipynb", SHOWN)
-    write_notebook(tmp_path / "07_factors.ipynb", FAILING)
-    write_notebook(tmp_path / "24_long.ipynb", SHOWN, question_set="long")
+@pytest.fixture
+def write_notebook(tmp_path, monkeypatch):
+    """A function that writes a notebook of some cells; those written are all there are."""
     listed = figures.list_notebooks
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
     monkeypatch.setattr(figures, "list_notebooks", lambda one: listed(one, tmp_path))
+
+    def write(name, *cells, question_set="october-2016"):
+        cells = [f'agents: str = ""\nquestion_set: str = "{question_set}"', *cells]
+        notebook = new_notebook(cells=[new_code_cell(cell) for cell in cells])
+        notebook.metadata["kernelspec"] = {"display_name": "Python 3", "language": "python", "name": "python3"}
+        notebook.cells[0].metadata["tags"] = ["parameters"]
+        nbformat.write(notebook, tmp_path / f"{name}.ipynb")
+
+    return write
+
+
+def test_own_agents_are_drawn_beside_the_recorded_into_a_folder_of_their_own(store, write_notebook, tmp_path, capsys):
+    write_notebook("04_levels", SHOWN)
+    write_notebook("07_factors", FAILING)
+    write_notebook("24_long", SHOWN, question_set="long")
     found = figures.main("wide middle brief")["sets"]
     assert list(found) == ["october-2016"]
     assert found["october-2016"]["refused"] == ["07_factors is not drawn: brief answered 15 events; a level needs 25"]
@@ -83,7 +90,7 @@ def test_own_agents_are_drawn_beside_the_recorded_into_a_folder_of_their_own(sto
     assert stated.set_index("bin").loc[0.8, ["said", "share"]].tolist() == [0.8, 1.0], "what is right is said at 0.8"
 
 
-def test_a_figure_without_the_agents_is_left_where_it_is_and_who_is_left_out_is_named(store, tmp_path, monkeypatch):
+def test_a_figure_without_the_agents_is_left_where_it_is_and_who_is_left_out_is_named(store, write_notebook):
     committed = """
 import pandas as pd
 from helpers.files import ROOT
@@ -92,9 +99,7 @@ people = pd.read_csv(ROOT / "figures/public_people.csv")
 fig, ax = plt.subplots()
 save_figure(fig, "public_people", people, title="People", source="s", n=1, window="", dates="", status="public")
 """
-    write_notebook(tmp_path / "04_levels.ipynb", SHOWN, committed, "raise ValueError('the rest needs search')")
-    listed = figures.list_notebooks
-    monkeypatch.setattr(figures, "list_notebooks", lambda one: listed(one, tmp_path))
+    write_notebook("04_levels", SHOWN, committed, "raise ValueError('the rest needs search')")
     found = figures.main("wide brief")["sets"]["october-2016"]
     assert "mock" in found["figures"] and "public_people" not in found["figures"]
     assert found["refused"] == ["04_levels is drawn in part: the rest needs search"]
@@ -119,12 +124,9 @@ def test_long_questions_have_a_notebook_and_their_baselines_and_a_set_without_on
     assert any(note.startswith("qwen_zero_shot is left out: it was asked") for note in found["notes"])
 
 
-def test_a_set_with_runs_of_its_own_is_drawn_whole_or_by_names(tmp_path, monkeypatch):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
-    write_notebook(tmp_path / "02_real.ipynb", SHOWN.replace('"window": "A"', '"window": "blf"'), question_set="blf")
-    write_notebook(tmp_path / "03_replay.ipynb", SHOWN)
-    listed = figures.list_notebooks
-    monkeypatch.setattr(figures, "list_notebooks", lambda one: listed(one, tmp_path))
+def test_a_set_with_runs_of_its_own_is_drawn_whole_or_by_names(write_notebook):
+    write_notebook("02_real", SHOWN.replace('"window": "A"', '"window": "blf"'), question_set="blf")
+    write_notebook("03_replay", SHOWN)
     found = figures.main(["Grok 4", "GPT-5.4"], "blf")["sets"]["blf"]
     assert found["refused"] == [] and {"probabilities"} < {Path(name).stem for name in found["figures"]}
     folder = Path(found["folder"])
@@ -165,28 +167,18 @@ def test_a_ranking_is_over_the_events_that_all_drawn_agents_were_asked(store, tm
     assert "asked in all: wide 200, middle 60" in both[1]
 
 
-def test_questions_that_are_no_set_do_not_stop_the_figures(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
-    monkeypatch.setattr(figures, "draw_set", lambda names, one, folder: names)
-    store_run(tmp_path / STORE, "mine-A-01234567", {"e1": {}}, category="base_model")
-    store_run(tmp_path / STORE, "mine-ask0123abcd-01234567", {"cup": {}}, category="base_model")
-    assert figures.main("mine")["sets"] == {"october-2016": ["mine"]}
-    assert "are no question set: ask0123abcd" in capsys.readouterr().err
-
-
-def test_a_set_that_cannot_be_read_does_not_stop_the_others(tmp_path, monkeypatch, capsys):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
-
+def test_questions_that_are_no_set_or_cannot_be_read_do_not_stop_the_figures(out, monkeypatch, capsys):
     def draw(names, one, folder):
         if one.name == "earnings":
             raise ValueError("its file is not there")
         return names
 
     monkeypatch.setattr(figures, "draw_set", draw)
-    for window in ("A", "E", "L"):
-        store_run(tmp_path / STORE, f"mine-{window}-01234567", {"e1": {}}, category="base_model")
+    for window in ("A", "E", "L", "ask0123abcd"):
+        store_run(out / STORE, f"mine-{window}-01234567", {"e1": {}}, category="base_model")
     assert figures.main("mine")["sets"] == {"october-2016": ["mine"], "long": ["mine"]}
-    assert "earnings is not drawn: its file is not there" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "earnings is not drawn: its file is not there" in told and "are no question set: ask0123abcd" in told
     with pytest.raises(ValueError, match="its file is not there"):
         figures.main("mine", "earnings")
 

@@ -4,7 +4,7 @@ import json
 
 import pandas as pd
 import pytest
-from builders import make_entry
+from builders import make_entry, use_entries
 
 from daybefore.commands.main import carry_out
 from studies.futurex.fake_pages import FakeSite
@@ -40,13 +40,10 @@ def answer(asked):
 
 
 @pytest.fixture
-def plant(provider, tmp_path, monkeypatch):
+def plant(provider, out, tmp_path, monkeypatch):
     """A function that shows an agent a folder's pages; returns the command's result."""
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
     provider.answer = answer
-    mine = {"mine": make_entry(provider, method="react")}
-    monkeypatch.setattr("daybefore.commands.service.load_entries", lambda *_, **__: mine)  # first: it imports
-    monkeypatch.setattr("daybefore.agents.registry.load_entries", lambda *_, **__: mine)
+    use_entries(monkeypatch, {"mine": make_entry(provider, method="react")})
     write_folder(tmp_path / "folder")
     return lambda *arguments: carry_out(["planted", str(tmp_path / "folder"), "--agent", "mine", *arguments])
 

@@ -73,15 +73,9 @@ def test_an_arm_that_sigterm_ends_is_packed_before_it_ends(recorder, end_before)
     assert read_run("mock-A")["n_recordings"] == 2, "run.json and the packed file are there"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--arm", "nope"], "no arm is called 'nope'; there are mock-A, small-A"),
-    ],
-)
-def test_a_wrong_setting_is_one_sentence(recorder, arguments, sentence):
-    with pytest.raises(SystemExit, match=f"daybefore record: {sentence}"):
-        carry_out(["record", *arguments])
+def test_an_arm_that_is_none_is_one_sentence(recorder):
+    with pytest.raises(SystemExit, match="daybefore record: no arm is called 'nope'; there are mock-A, small-A"):
+        carry_out(["record", "--arm", "nope"])
 
 
 def test_asking_again_compares_replies_and_changes_no_recording(recorder, monkeypatch, capsys):

@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import partial
 from pathlib import Path
 
 import pandas as pd
@@ -22,10 +23,15 @@ SAID = {"events": [RISE | {"confidence": 0.7}], "edges": [], "rationale": "So."}
 METHODS = dict(zip(NAMES, "zero_shot graph search_prompt search_graph search_graph search_graph".split(), strict=True))
 
 
+def guess(said):
+    """An answer of the kind that a prompt asks for."""
+    return "A" if re.search(r"^A\. ", said, re.M) else "2024-03-01" if "month" in said else "12"
+
+
 def answer(asked):
     """A model's reply: a graph where one is asked for, with the first passage as source, else the answer alone."""
     said = asked["messages"][-1]["content"]
-    value = "A" if re.search(r"^A\. ", said, re.M) else "2024-03-01" if "month" in said else "12"
+    value = guess(said)
     if "response_format" not in asked:
         return {"content": rf"\boxed{{{value}}}"}
     told = {"sources": [1] if "[1]" in said else [], "answer": value, "probability": 0.8}
@@ -78,10 +84,7 @@ def test_each_of_the_six_conditions_is_a_run_of_its_own_with_its_own_scores(
     gap = (pd.to_datetime(rows["resolves_at"]) - pd.to_datetime(rows["as_of_x"])).dt.days
     assert (gap < 0).all() if is_open else (gap <= 2).all() if condition == "Near-Resolution" else (gap > 2).all()
     assert take(mine, "worldreasoner_accuracy", "type").keys() >= {"binary", "multiple choice"}
-    right, choices = (
-        rows["value"].str.strip('"') == rows["event_id"].map(answers).str.strip('"'),
-        rows["kind"] == "single",
-    )
+    right, choices = rows["value"] == rows["event_id"].map(answers), rows["kind"] == "single"
     brier = take(mine, "worldreasoner_brier").get("")
     assert (brier is not None) == ("recall" in scores)
     if brier:
@@ -158,18 +161,18 @@ TURNS = [
 ]
 
 
-def name_form(asked):
-    """What a reply is to be: a turn, a step, a submission, or None."""
-    return asked.get("response_format", {}).get("json_schema", {}).get("name")
+def go_by_turns(asked, endless=None):
+    """A model that takes `TURNS` one after the other, then commits itself, with the second page as a source.
 
-
-def go_by_turns(asked):
-    """A model that takes `TURNS` one after the other, then commits itself, with the second page as a source."""
-    if name_form(asked) == "turn":
+    With an `endless` turn it takes that, also as a step, as often as it is asked.
+    """
+    form = asked.get("response_format", {}).get("json_schema", {}).get("name")
+    if form == "turn" or endless and form == "step":
         n = sum(message["role"] == "assistant" for message in asked["messages"])
-        return {"content": json.dumps({"thought": "hm"} | TURNS[n])}
-    said = "\n".join(message["content"] for message in asked["messages"])
-    value = "A" if re.search(r"^A\. ", said, re.M) else "2024-03-01" if "month" in said else "12"
+        return {"content": json.dumps({"thought": "hm"} | (endless or TURNS[n]))}
+    if not form:
+        return answer(asked)
+    value = guess("\n".join(message["content"] for message in asked["messages"]))
     rest = {"edges": [{"cause": 1, "effect": 0, "relation": "Causes", "strength": 0.9, "confidence": 0.9}]}
     return {"content": json.dumps(rest | {"rationale": "So.", "sources": [2], "answer": value, "probability": 0.8})}
 
@@ -188,14 +191,7 @@ def test_an_agent_that_works_by_turns_adds_its_events_so_in_the_steps_of_the_con
     assert {len(reply["events"]) for reply in replies} == {2} and all(len(reply["sources"]) == 1 for reply in replies)
     for name, n_steps, turn in (("causal", 25, 1), ("search", 15, 0)):
         del provider.asked[:]
-        endless = {"content": json.dumps({"thought": ""} | TURNS[turn])}
-        provider.answer = lambda asked, endless=endless: (
-            endless
-            if name_form(asked) in ("turn", "step")
-            else go_by_turns(asked)
-            if name_form(asked)
-            else answer(asked)
-        )
+        provider.answer = partial(go_by_turns, endless=TURNS[turn])
         ask("--condition", name, "--limit", "1", method="react")
         assert len(provider.asked) == n_steps + 1, "and it is asked for its answer where it does not end by itself"
 

@@ -36,9 +36,8 @@ def test_what_does_not_hold_raises_or_dies_is_seen():
 
 
 @pytest.mark.parametrize("play", [breaking.damage_ledger, breaking.damage_recording], ids=lambda play: play.__name__)
-def test_a_damaged_file_is_named_and_left_as_it_is(play, tmp_path, monkeypatch):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
-    n, held, seen, _ = play(tmp_path, n=12)
+def test_a_damaged_file_is_named_and_left_as_it_is(play, out):
+    n, held, seen, _ = play(out, n=12)
     assert held, seen
 
 

@@ -7,6 +7,7 @@ A site's form is its body as the site writes it, what repeats between << and >>:
 %(day)s, year, month, mday, hour, stamp (epoch seconds), name, n (from 1), value, count (whole), and the query's names.
 """
 
+import hashlib
 import json
 import math
 import random
@@ -131,3 +132,15 @@ def answer(url, now):
     site = ["".join(words) for words in told if words[0] == parts.hostname and words[2] in url][0]
     body = SITES[site](Ask(now, unquote(parts.path), query))
     return {"{": "application/json", "[": "application/json", "<": "text/html"}.get(body[0], "text/plain"), body
+
+
+def show(asked):
+    """Answer as the site would, with a digest by which an unchanged page is not sent again."""
+    if asked.path == "/robots.txt":
+        return 200, {"content-type": "text/plain"}, "User-agent: *\nDisallow: /private\n"
+    query = "&".join(f"{name}={value}" for name, value in asked.query.items())
+    kind, text = answer(f"https://{asked.host}{asked.path}?{query}", asked.now.to_pydatetime())
+    tag = f'"{hashlib.sha256(text.encode()).hexdigest()[:12]}"'
+    if asked.headers.get("if-none-match") == tag:
+        return 304, {"etag": tag}, ""
+    return 200, {"content-type": f"{kind}; charset=utf-8", "etag": tag}, text

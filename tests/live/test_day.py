@@ -1,12 +1,11 @@
 """A benchmark of one's own over a week of the simulated internet: looks, questions, answers, faults, politeness."""
 
-import hashlib
 from functools import partial
 
 import pandas as pd
 import pytest
 from internet import open_internet
-from live.bodies import HOSTS, answer
+from live.bodies import HOSTS, show
 
 from daybefore.agents.registry import load_agents
 from daybefore.agents.runs import run_agents
@@ -28,22 +27,9 @@ FIRST = pd.Timestamp("2026-11-20T17:00:00Z")
 INSIDE, CHANGED = "http://127.0.0.1:8080/secret", {"body": b'{"figures": []}'}
 
 
-def show(asked):
-    """Answer as the site would, with a digest by which an unchanged page is not sent again."""
-    if asked.path == "/robots.txt":
-        return 200, {"content-type": "text/plain"}, "User-agent: *\nDisallow: /private\n"
-    query = "&".join(f"{name}={value}" for name, value in asked.query.items())
-    kind, text = answer(f"https://{asked.host}{asked.path}?{query}", asked.now.to_pydatetime())
-    tag = f'"{hashlib.sha256(text.encode()).hexdigest()[:12]}"'
-    if asked.headers.get("if-none-match") == tag:
-        return 304, {"etag": tag}, ""
-    return 200, {"content-type": f"{kind}; charset=utf-8", "etag": tag}, text
-
-
 @pytest.fixture
-def web(tmp_path, monkeypatch):
+def web(out, tmp_path, monkeypatch):
     """The sites of the chosen sources; nothing of the kit knows that they are not the real ones."""
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
     with open_internet(tmp_path, dict.fromkeys(HOSTS, show), FIRST, patch=monkeypatch) as internet:
         yield internet
 

@@ -4,9 +4,9 @@ import json
 
 import pandas as pd
 import pytest
-from builders import make_entry
+from builders import make_entry, use_entries
 from internet import open_internet
-from live.bodies import answer as answer_site
+from live.bodies import show
 from live.venue_sites import Exchange, Market
 
 from daybefore.agents.registry import load_entries
@@ -32,23 +32,13 @@ class Cup(Market):
         return row | {"events": [{"id": "77", "slug": "cup", "title": "Which club wins the cup?"}]}
 
 
-def show(asked):
-    """A source's site beside the venues."""
-    if asked.path == "/robots.txt":
-        return 404, {}, ""
-    query = "&".join(f"{name}={value}" for name, value in asked.query.items())
-    kind, text = answer_site(f"https://{asked.host}{asked.path}?{query}", asked.now.to_pydatetime())
-    return 200, {"content-type": f"{kind}; charset=utf-8"}, text
-
-
 def invent(prompt, schema):
     return Verdict("ok", {"options": ["A lighthouse", "dock united"]})
 
 
 @pytest.fixture
-def venue(tmp_path, monkeypatch):
+def venue(out, tmp_path, monkeypatch):
     """Eleven yes/no questions and a cup of three clubs, on the simulated internet."""
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
     clubs = [Cup(n, name) for n, name in ((101, "Dock United"), (102, "Quay Rovers"), (103, "Pier City"))]
     exchange = Exchange([Market(n, 0.4) for n in range(11)] + clubs)
     hosts = exchange.hosts | {"api.carbonintensity.org.uk": show}
@@ -93,14 +83,11 @@ def test_the_command_asks_agents_the_markets_of_the_day(venue, provider, tmp_pat
         return {"content": r"\boxed{A}"}
 
     provider.answer = answer
-    mine = {"mine": make_entry(provider)}
-    whole = load_entries() | mine
-    monkeypatch.setattr("daybefore.commands.service.load_entries", lambda *_, **__: whole)  # first: it imports
-    monkeypatch.setattr("daybefore.agents.registry.load_entries", lambda *_, **__: whole)
+    use_entries(monkeypatch, load_entries() | {"mine": make_entry(provider)})
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    source, at = "carbon", "2026-03-28T10:00:00+08:00"
-    given = ["day", "--agent", "mine", "--source", source, "--market", "polymarket", "--distractors", "mine"]
-    carry_out([*given, "--now", at, "--yes"])
+    given = ["day", "--agent", "mine", "--source", "carbon", "--market", "polymarket", "--distractors", "mine"]
+    given += ["--now", NOW.isoformat(), "--yes"]
+    carry_out(given)
     shown = capsys.readouterr().out
     assert "day-2026-03-28: 3 questions" in shown and "report: " in shown
     told = read_runs(locate_output(STORE), "predictions")
@@ -109,7 +96,7 @@ def test_the_command_asks_agents_the_markets_of_the_day(venue, provider, tmp_pat
     others = told[(told["agent_id"] != "mine") & told["event_id"].str.contains("-market-")]
     assert set(others["status"]) <= {"missing"}, "what reads a series has none to read"
     n_asked = len(provider.asked)
-    carry_out([*given, "--now", at, "--yes"])
+    carry_out(given)
     assert len(provider.asked) == n_asked, "a second call of the day asks nothing"
 
 

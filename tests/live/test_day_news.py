@@ -5,7 +5,7 @@ from functools import partial
 
 import pandas as pd
 import pytest
-from builders import make_entry
+from builders import make_entry, use_entries
 from internet import open_internet
 
 from daybefore.agents.registry import load_entries
@@ -53,13 +53,10 @@ def write_feed(*items):
 
 
 @pytest.fixture
-def call(provider, tmp_path, monkeypatch):
+def call(provider, out, tmp_path, monkeypatch):
     """A function that runs `daybefore day` at a moment on a feed of the simulated internet, which it can change."""
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
     provider.answer = answer
-    whole = load_entries() | {"mine": make_entry(provider)}
-    monkeypatch.setattr("daybefore.commands.service.load_entries", lambda *_, **__: whole)  # first: it imports
-    monkeypatch.setattr("daybefore.agents.registry.load_entries", lambda *_, **__: whole)
+    use_entries(monkeypatch, load_entries() | {"mine": make_entry(provider)})
     monkeypatch.setattr(day_news, "Guest", partial(Guest, pace_s=0.0))
     monkeypatch.setattr("daybefore.commands.day.look", lambda *_, **__: [])
     (tmp_path / "feeds.csv").write_text(f"url\n{FEED}\n")

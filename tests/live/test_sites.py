@@ -4,7 +4,7 @@ import json
 
 import pandas as pd
 import pytest
-from builders import make_entry
+from builders import make_entry, use_entries
 from internet import open_internet
 
 from daybefore.commands.main import carry_out
@@ -31,12 +31,9 @@ def answer(asked):
 
 
 @pytest.fixture
-def call(provider, tmp_path, monkeypatch):
+def call(provider, out, tmp_path, monkeypatch):
     """A function that calls the command; returns its result."""
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
-    mine = {"mine": make_entry(provider)}
-    monkeypatch.setattr("daybefore.commands.service.load_entries", lambda *_, **__: mine)  # first: it imports
-    monkeypatch.setattr("daybefore.agents.registry.load_entries", lambda *_, **__: mine)
+    use_entries(monkeypatch, {"mine": make_entry(provider)})
     provider.answer = answer
     text = "url\n" + "".join(f"https://port.example.org{path}\n" for path in (*PAGES, "/gone"))
     (tmp_path / "new.csv").write_text(text)

@@ -7,14 +7,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import httpx
 import pandas as pd
 import pytest
-from builders import write_lines
+from builders import make_checkout, write_lines
 from internet import open_internet
 from mock_provider import Server
 from serving import run_server
 from sites import Hub, write_parquet
-from weeks import AGENT, make_checkout, make_model, make_week, write_agents
+from weeks import AGENT, make_model, make_week, write_agents
 
 from daybefore.commands.main import main
 from daybefore.live.challenge import ANSWERS, DATASET, fetch_rows
@@ -42,7 +43,8 @@ def week(tmp_path):
         past = {"data/train-00000-of-00001.parquet": write_parquet(truths)}
         hub.publish(ANSWERS, past, f"{pd.Timestamp(end) + pd.Timedelta(days=2):%F}T02:00Z")
     with run_server(model := Server(answer=make_model(said))):
-        settings = make_checkout(tmp_path, ROOT, AGENT.format(name="my_model", address=model.address))
+        settings = make_checkout(tmp_path)
+        (tmp_path / "data/agents.local.toml").write_text(AGENT.format(name="my_model", address=model.address))
         with open_internet(tmp_path, {"huggingface.co": hub}) as web:
 
             def call(*arguments, now, code=0):
@@ -251,13 +253,21 @@ def test_another_agents_folder_is_left_alone(ask):
     assert len(read_submission(ask.folder / "both/my_model")) == len(read_submission(ask.folder / "both/other")) == 3
 
 
-def test_a_hub_that_is_away_is_told(ask, tmp_path, monkeypatch):
+def test_a_hub_that_has_no_week_or_cannot_be_reached_is_told(ask, tmp_path, monkeypatch):
     with open_internet(tmp_path, {"huggingface.co": Hub()}, patch=monkeypatch) as web:
         with pytest.raises(SystemExit, match="the hub did not give futurex-ai/Futurex-Online .*QUESTIONS=file"):
             ask("--agent", "my_model")
         with pytest.raises(ValueError, match="the hub did not give futurex-ai/Futurex-Past .*SETTLE=file"):
             fetch_rows(ANSWERS)
-    assert web.count("huggingface.co") and not ask.model.asked
+    assert web.count("huggingface.co")
+
+    def refuse(*_, **__):
+        raise httpx.ConnectError("[Errno -2] Name or service not known")
+
+    monkeypatch.setattr("huggingface_hub.list_repo_commits", refuse)
+    with pytest.raises(SystemExit, match=r"the hub did not give \S+ \(ConnectError: .*fetch the file by hand"):
+        ask("--agent", "my_model")
+    assert not ask.model.asked
 
 
 def test_a_week_is_a_question_set_like_any_other(ask, tmp_path, capsys):
@@ -281,15 +291,3 @@ def test_a_week_is_a_question_set_like_any_other(ask, tmp_path, capsys):
     shutil.rmtree(find_set(name).folder)
     main(["view"])
     assert f"left out: 18 questions of {name}, a set that is not here" in "".join(capsys.readouterr())
-
-
-def test_a_week_without_a_network_ends_in_one_sentence(monkeypatch):
-    import httpx
-    import huggingface_hub
-
-    def refuse(*_, **__):
-        raise httpx.ConnectError("[Errno -2] Name or service not known")
-
-    monkeypatch.setattr(huggingface_hub, "list_repo_commits", refuse)
-    with pytest.raises(ValueError, match=r"the hub did not give futurex/x \(ConnectError.*fetch the file by hand"):
-        fetch_rows("futurex/x")

@@ -50,51 +50,57 @@ class Exchange:
         change = self.changes.get(venue, lambda row: row)
         return [change(one.write(venue)) for one in markets]
 
-    def list_open(self, asked, of="offset"):
+    def list_open(self, venue, asked, of="offset"):
+        """Return (a page of open questions, where the next begins or "" after the last)."""
         left = [one for one in self.markets if one.outcome is None]
         first = int(asked.query.get(of) or 0)
-        return left[first : first + int(asked.query["limit"])], first + int(asked.query["limit"]) < len(left)
+        end = first + int(asked.query["limit"])
+        return self.write(venue, left[first:end]), str(end) if end < len(left) else ""
+
+    def find(self, venue, is_it):
+        """Return the questions, in a venue's form, of which something holds."""
+        return self.write(venue, filter(is_it, self.markets))
 
     def answer_gamma(self, asked):
         if "condition_ids" in asked.query:
-            is_closed = asked.query["closed"] == "true"
-            found = [one for one in self.markets if f"0x{one.n:04x}" == asked.query["condition_ids"]]
-            return 200, {}, self.write("polymarket", [one for one in found if (one.outcome is not None) == is_closed])
+            is_closed, wanted = asked.query["closed"] == "true", asked.query["condition_ids"]
+            return (
+                200,
+                {},
+                self.find("polymarket", lambda m: (f"0x{m.n:04x}", m.outcome is not None) == (wanted, is_closed)),
+            )
         if asked.path in self.retired:
             return 410, {}, {"error": "this list is no more"}
         if not asked.path.endswith("/keyset"):
-            return 200, {}, self.write("polymarket", self.list_open(asked)[0])
-        shown, goes_on = self.list_open(asked, "after_cursor")
-        after = int(asked.query.get("after_cursor") or 0) + int(asked.query["limit"])
-        return 200, {}, {"markets": self.write("polymarket", shown)} | ({"next_cursor": str(after)} if goes_on else {})
+            return 200, {}, self.list_open("polymarket", asked)[0]
+        shown, after = self.list_open("polymarket", asked, "after_cursor")
+        return 200, {}, {"markets": shown} | ({"next_cursor": after} if after else {})
 
     def answer_clob(self, asked):
         return 200, {}, {"history": [{"t": read_ms("2026-02-20") // 1000, "p": 0.3}]}
 
     def answer_manifold(self, asked):
         if asked.path == "/v0/search-markets":
-            return 200, {}, self.write("manifold", self.list_open(asked)[0])
+            return 200, {}, self.list_open("manifold", asked)[0]
         if asked.path == "/v0/bets":
             bet = {"contractId": asked.query["contractId"], "createdTime": read_ms("2026-02-20"), "probAfter": 0.3}
             return 200, {}, [bet, bet | {"createdTime": read_ms("2026-03-10"), "probAfter": 0.9}]
-        found = [one for one in self.markets if asked.path == f"/v0/market/lock{one.n}"]
-        return (200, {}, self.write("manifold", found)[0]) if found else (404, {}, {"message": "Contract not found"})
+        found = self.find("manifold", lambda one: asked.path == f"/v0/market/lock{one.n}")
+        return (200, {}, found[0]) if found else (404, {}, {"message": "Contract not found"})
 
     def answer_kalshi(self, asked):
-        if self.archived and not asked.path.endswith("/markets") and "/historical/" not in asked.path:
-            return 404, {}, {"error": "not found"}
-        if asked.path.endswith("/candlesticks"):
-            name = "close" if "/historical/" in asked.path else "close_dollars"
-            candle = {"end_period_ts": read_ms("2026-02-20") // 1000, "price": {name: "0.3000"}}
-            candle |= {side: {name: cents} for side, cents in (("yes_bid", "0.2000"), ("yes_ask", "0.4200"))}
-            candle["price"] = {name: None} if self.untraded else candle["price"]
-            return 200, {}, {"ticker": asked.path.split("/")[-2], "candlesticks": [candle]}
+        is_old = "/historical/" in asked.path
         if asked.path.endswith("/markets"):
-            shown, goes_on = self.list_open(asked, "cursor")
-            after = int(asked.query.get("cursor") or 0) + int(asked.query["limit"])
-            return 200, {}, {"markets": self.write("kalshi", shown), "cursor": str(after) if goes_on else ""}
-        found = [one for one in self.markets if asked.path.endswith(f"-{one.n}")]
-        return (200, {}, {"market": self.write("kalshi", found)[0]}) if found else (404, {}, {"error": "not found"})
+            shown, after = self.list_open("kalshi", asked, "cursor")
+            return 200, {}, {"markets": shown, "cursor": after}
+        if asked.path.endswith("/candlesticks") and (is_old or not self.archived):
+            name = "close" if is_old else "close_dollars"
+            sides = {"yes_bid": "0.2000", "yes_ask": "0.4200", "price": None if self.untraded else "0.3000"}
+            candle = {"end_period_ts": read_ms("2026-02-20") // 1000}
+            candle |= {side: {name: value} for side, value in sides.items()}
+            return 200, {}, {"ticker": asked.path.split("/")[-2], "candlesticks": [candle]}
+        found = self.find("kalshi", lambda one: asked.path.endswith(f"-{one.n}") and (is_old or not self.archived))
+        return (200, {}, {"market": found[0]}) if found else (404, {}, {"error": "not found"})
 
 
 # --- ForecastBench ---------------------------------------------------------------------------------------------------

@@ -1,7 +1,6 @@
 """Weeks of a challenge in the documented forms, with questions of ours, and what a model says to each."""
 
 import hashlib
-import os
 import tomllib
 from pathlib import Path
 
@@ -31,17 +30,6 @@ def make_model(said):
         return {"content": next((reply for key, reply in said.items() if key in text), "no such question")}
 
     return answer
-
-
-def make_checkout(folder, root, agents):
-    """Make a checkout of links to the repository's, with a reader's own agents (toml); returns its settings."""
-    (folder / "src").symlink_to(root / "src")
-    (folder / "data").mkdir()
-    for path in (root / "data").iterdir():
-        if path.name not in ("agents.local.toml", "runs", "weeks"):
-            (folder / "data" / path.name).symlink_to(path)
-    (folder / "data/agents.local.toml").write_text(agents)
-    return {"DAYBEFORE_ROOT": str(folder), "PYTHONPATH": os.pathsep.join([str(root / "src"), str(folder)])}
 
 
 AGENT = """

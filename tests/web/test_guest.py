@@ -21,9 +21,8 @@ def show(asked):
 
 @pytest.fixture
 def web(tmp_path, monkeypatch):
-    with open_internet(tmp_path, dict.fromkeys(HOSTS, show), pd.Timestamp.now("UTC")) as internet:
-        for name, value in internet.settings.items():
-            monkeypatch.setenv(name, value)
+    sites = dict.fromkeys(HOSTS, show)
+    with open_internet(tmp_path, sites, pd.Timestamp.now("UTC"), patch=monkeypatch) as internet:
         yield internet
 
 

@@ -18,6 +18,7 @@ from faults.table import FORK, judge
 from mock_provider import Server
 from serving import run_server
 
+from daybefore import store
 from daybefore.agents import workers
 from daybefore.agents.runs import run_agents
 from daybefore.models import failures, llm
@@ -267,6 +268,7 @@ def damage_ledger(folder, n=100):
     outcome = {"reply": "x" * 500, "prediction": {"value": "B"}, "trace": [{"content": "y" * 500}]}
 
     def go_on():
+        store.CHECKED.clear()  # as a new process does, which has found no ledger whole yet
         agents = {"a": {"forecast": lambda event, world: outcome, "category": "scripted"}}
         run_agents(agents, events, dict, path, window="A", workers=WORKERS)
         read_runs(path, "replies")

@@ -19,6 +19,7 @@ from functools import partial
 from pathlib import Path
 from unittest.mock import patch
 
+import internet
 import pandas as pd
 from builders import KEY, PRICED, scan
 from faults.table import FORK, judge, measure_peak
@@ -110,7 +111,7 @@ ENDS = {
     for name, (status, words, n_requests) in TOLD["ends"].items()
 }
 SITES = {name: failure for failure, names in TOLD["sites"].items() for name in names}
-SITE = "http://site.example.org/"
+HOST = "site.example.org"
 
 # --- played -----------------------------------------------------------------------------------------------------------
 
@@ -118,7 +119,6 @@ SITE = "http://site.example.org/"
 def serve_counting(options, pipe):
     """Serve, telling the address, then, whenever asked, {message: how often it came}."""
     lies = FAULTS | {name: answer for name, (answer, _) in LIES.items()}
-    lies |= {f"{SITE}{name.replace(' ', '-')}": lies[name] for name in SITES}
     with run_server(server := Server(patience=8, faults=lies, **options)):
         pipe.send(server.address)
         while True:
@@ -127,15 +127,20 @@ def serve_counting(options, pipe):
 
 
 @contextmanager
-def start_liar(**options):
-    """Yield (address, function that returns how often each message came) of a liar in a process of its own."""
+def start_server(serve, *args):
+    """Yield (what a server tells first, function that returns what it counted) of a server in its own process."""
     ours, theirs = FORK.Pipe()
-    process = FORK.Process(target=serve_counting, args=(options, theirs), daemon=True)
+    process = FORK.Process(target=serve, args=(*args, theirs), daemon=True)
     process.start()
     try:
         yield ours.recv(), lambda: ours.send(None) or ours.recv()
     finally:
         process.kill()
+
+
+def start_liar(**options):
+    """Start a liar; see `start_server`: its address, and how often each message came."""
+    return start_server(serve_counting, options)
 
 
 def open_to(address, **settings):
@@ -180,19 +185,37 @@ def meet_lie(name, end, folder):
     return judge(1, faults, f"{row['status']}, asked {n} times" + f": {reason[:100]}" * bool(reason))
 
 
+def serve_lie(name, folder, pipe):
+    """Be the open web, with one site that tells a lie whatever it is asked; tell where, then how often it was asked."""
+    lie = LIES[name][0] if name in LIES else FAULTS[name]
+    internet.FAULTS[name] = lambda site, _: lie(site)
+    with internet.open_internet(folder, {HOST: lambda asked: (200, {}, "")}) as web:
+        web.patience = 8
+        web.plan(name, HOST, times=10)
+        pipe.send(web.settings)
+        pipe.recv()
+        pipe.send(web.count(HOST))
+        pipe.recv()
+
+
 def crawl_site(name, end, folder):
     """Crawl a source whose site lies."""
     guest, source = Guest(pd.Timestamp.now("UTC"), pace_s=0, deadline_s=PAGE_S), load_sources()["clemson"]
     faults, said = {}, ""
-    with start_liar() as (address, _), patch.dict(os.environ, {"http_proxy": address[:-3], "no_proxy": ""}):
+    with (
+        start_server(serve_lie, name, folder) as (settings, count),
+        patch.dict(os.environ, settings | {"no_proxy": ""}),
+    ):
         with bound(faults, PAGE_S, PAGE_MB):
             try:
-                _, kept, body = guest.get(f"{SITE}{name.replace(' ', '-')}", heeds_robots=False)
+                _, kept, body = guest.get(f"https://{HOST}/", heeds_robots=False)
                 extract_page(source, decode_body(body, kept.get("content-type", "")))
                 status = "read"
             except (GatewayError, ExtractionError) as error:
                 status, said = getattr(error, "status", "unread"), str(error)
-    faults |= {f"not {end}": status != end, "not one line": "\n" in said or len(said) > 400}
+        n = count()
+    faults |= {"the site was not asked": n == 0, f"not {end}": status != end}
+    faults |= {"not one line": "\n" in said or len(said) > 400}
     return judge(1, faults, f"{status}: {said[:100]}")
 
 

@@ -1,9 +1,11 @@
 """A short run of the faults and of the mutator; `make faults` plays them all."""
 
 import os
+import signal
+from functools import partial
 
 import pytest
-from faults import breaking, lying
+from faults import breaking, lying, making
 from faults.accidents import play_accident
 from faults.mutated_pages import MAX_PAGE_S, MUTATIONS, mutate_pages
 from faults.table import judge, play_fault
@@ -22,6 +24,26 @@ def test_lies_that_once_were_believed_are_not(monkeypatch):
     for lie in TRIED:
         n, held, seen, _ = play_fault(lying.PLAYS["a lying provider"][lie][1])
         assert held, f"{lie}: {seen}"
+
+
+@pytest.mark.parametrize("lie", ["50 MB", "500", "deep", "302 to a file"])
+def test_a_lying_site_is_met_and_its_lie_is_the_sources_failure(lie):
+    n, held, seen, _ = play_fault(lying.PLAYS["a lying site"][lie][1])
+    assert held, f"{lie}: {seen}"
+
+
+def test_a_site_that_was_never_asked_does_not_hold(monkeypatch):
+    monkeypatch.setattr(lying, "HOST", "localhost")  # which is not asked: "outside"
+    _, held, seen, _ = play_fault(partial(lying.crawl_site, "500", "outside"))
+    assert not held and seen.endswith("the site was not asked")
+
+
+def test_make_is_signalled_while_it_runs_however_quick_it_is(tmp_path):
+    (tmp_path / "Makefile").write_text("figures:\n\t@mkdir -p .make && sleep 1\n")
+    (tmp_path / ".make").mkdir()
+    process = making.signal_make(tmp_path, signal.SIGINT, wait_s=3)  # 3 and 1.5 s: it is over before
+    process.communicate()
+    assert process.returncode not in (0, None)
 
 
 def test_what_does_not_hold_raises_or_dies_is_seen():

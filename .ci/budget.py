@@ -1,8 +1,9 @@
 """Hold the code to its budget of tokens:  python .ci/budget.py [--lower]
 
-Counts the tokens of each room (a folder below src, or another folder of code) without comments, docstrings and
-layout, and prints them beside what .ci/budget.toml allows. Ends with 1 where a room has more than it may, or has no
-number there. With --lower each number falls to what the room has now; none ever rises.
+Counts the tokens of each room (a folder below src, or another folder of code) without comments,
+docstrings and layout, and prints them beside what .ci/budget.toml allows. Ends with 1 where a room
+has more than it may, or has no number there. With --lower each number falls to what the room has
+now; none ever rises.
 """
 
 import ast
@@ -28,7 +29,8 @@ LAYOUT = {
 
 
 def count_tokens(text):
-    """Return the tokens of some code as a reader meets it; an f-string is one, as it is to Python before 3.12.
+    """Return the tokens of some code as a reader meets it; an f-string is one, as it is to Python
+    before 3.12.
 
     >>> count_tokens("x = f'{a:{b}} c'" + chr(10))
     3
@@ -52,7 +54,8 @@ def count_tokens(text):
 
 
 def count_rooms():
-    """Return {room: tokens}: each folder of a package, its files together, src's other files, and `OTHERS`."""
+    """Return {room: tokens}: each folder of a package, its files together, src's other files, and
+    `OTHERS`."""
     rooms = {}
     for path in sorted((ROOT / "src").rglob("*.py")):
         parts = path.relative_to(ROOT / "src").parts
@@ -65,7 +68,8 @@ def count_rooms():
 
 
 def main(arguments):
-    """Print the table, lower the numbers where that was asked, and return 1 where a room is above its number."""
+    """Print the table, lower the numbers where that was asked, and return 1 where a room is above
+    its number."""
     allowed, rooms = tomllib.loads(BUDGET.read_text(encoding="utf-8"))["allowed"], count_rooms()
     if "--lower" in arguments:
         head = BUDGET.read_text(encoding="utf-8").split("[allowed]")[0]

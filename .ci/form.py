@@ -1,4 +1,5 @@
-"""The one form in which notebooks are kept: what differs from run to run, or from editor to editor, is taken out."""
+"""The one form in which notebooks are kept: what differs from run to run, or from editor to editor,
+is taken out."""
 
 from nbstripout import strip_output
 
@@ -12,8 +13,11 @@ KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
 def put_in_form(notebook):
-    """Strip a notebook in place, outputs and counts kept; cells are numbered, and every environment's kernel is one."""
-    strip_output(notebook, keep_output=True, keep_count=True, keep_id=False, extra_keys=VARYING_KEYS.split())
+    """Strip a notebook in place, outputs and counts kept; cells are numbered, and every
+    environment's kernel is one."""
+    strip_output(
+        notebook, keep_output=True, keep_count=True, keep_id=False, extra_keys=VARYING_KEYS.split()
+    )
     notebook.metadata["kernelspec"] = dict(KERNEL)
     for cell in notebook["cells"]:
         if not cell["metadata"].get("tags", True):

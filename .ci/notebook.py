@@ -1,9 +1,10 @@
 """Run one notebook, and put it and what it wrote in place only when every cell passed.
 
-The notebook runs from a copy under .make/ with `DAYBEFORE_OUT` set to .make/<name>.out, so a failing cell leaves the
-committed notebook, figures and tables as they were. What differs from run to run or from machine to machine is
-stripped (times) or refused (warnings, paths, addresses of objects). What it read is written to .make/<name>.d, as
-compilers do, for make to know when it is out of date; what it read of a notebook that it does not follow is refused.
+The notebook runs from a copy under .make/ with `DAYBEFORE_OUT` set to .make/<name>.out, so a
+failing cell leaves the committed notebook, figures and tables as they were. What differs from run
+to run or from machine to machine is stripped (times) or refused (warnings, paths, addresses of
+objects). What it read is written to .make/<name>.d, as compilers do, for make to know when it is
+out of date; what it read of a notebook that it does not follow is refused.
 """
 
 import argparse
@@ -24,25 +25,37 @@ from papermill.exceptions import PapermillExecutionError
 from traitlets.config import Config
 
 ROOMS = ("data", "figures")
-"""A notebook may write here; the live ledger of runs (*.sqlite) is never moved over the user's own."""
+"""A notebook may write here; the live ledger of runs (*.sqlite) is never moved over the user's
+own."""
 WRITTEN = re.compile(r"data/tables/|figures/")
 """What only notebooks write."""
 WATCH = Path(__file__).parent / "watch"
 
 
 def run_notebook(name, follows=None, work=Path(".make")):
-    """Execute notebooks/<name>.ipynb and move the result into place; exits with a message when a cell fails.
+    """Execute notebooks/<name>.ipynb and move the result into place; exits with a message when a
+    cell fails.
 
-    `follows` are the notebooks whose outputs it may read; None, by hand, asks nothing and tells make nothing.
+    `follows` are the notebooks whose outputs it may read; None, by hand, asks nothing and tells
+    make nothing.
     """
-    source, partial, staged = Path("notebooks", f"{name}.ipynb"), work / f"{name}.partial.ipynb", work / f"{name}.out"
+    source, partial, staged = (
+        Path("notebooks", f"{name}.ipynb"),
+        work / f"{name}.partial.ipynb",
+        work / f"{name}.out",
+    )
     check_notebook(source)
     shutil.rmtree(staged, ignore_errors=True)
     staged.mkdir(parents=True)
     notes = work / f"{name}.reads"
     notes.write_text("", encoding="utf-8")
     try:
-        execute(source, partial, DAYBEFORE_OUT=str(staged.resolve()), DAYBEFORE_READS=str(notes.resolve()))
+        execute(
+            source,
+            partial,
+            DAYBEFORE_OUT=str(staged.resolve()),
+            DAYBEFORE_READS=str(notes.resolve()),
+        )
     except PapermillExecutionError:
         sys.exit(describe_failure(source, partial))
     notebook = nbformat.read(partial, as_version=4)
@@ -56,7 +69,9 @@ def run_notebook(name, follows=None, work=Path(".make")):
         move(staged / path, path)
     move(partial, source)
     if follows is not None:
-        (work / f"{name}.d").write_text(write_rules(name, follows, reads, written), encoding="utf-8")
+        (work / f"{name}.d").write_text(
+            write_rules(name, follows, reads, written), encoding="utf-8"
+        )
     notes.unlink()
     shutil.rmtree(staged)
 
@@ -67,26 +82,45 @@ def check_notebook(source):
         nbformat.validate(nbformat.read(source, as_version=4))
     except (ValueError, TypeError, AttributeError, KeyError, nbformat.ValidationError) as error:
         said = str(error).splitlines()[0]
-        sys.exit(f"{source} cannot be read as a notebook ({said}); restore it, by `git checkout {source}` for one")
+        sys.exit(
+            f"{source} cannot be read as a notebook ({said}); restore it, by `git checkout {source}` for one"
+        )
 
 
 def execute(source, partial, parameters=None, shows=False, **environment):
-    """Run a notebook by papermill with some environment variables, watched; what came is written to `partial`.
+    """Run a notebook by papermill with some environment variables, watched; what came is written to
+    `partial`.
 
     With `shows` the cells' output is shown as it comes.
     """
-    os.environ.update(environment, PYTHONPATH=os.pathsep.join([str(WATCH.resolve()), os.environ.get("PYTHONPATH", "")]))
+    os.environ.update(
+        environment,
+        PYTHONPATH=os.pathsep.join([str(WATCH.resolve()), os.environ.get("PYTHONPATH", "")]),
+    )
     with tempfile.TemporaryDirectory() as sockets:
-        # A kernel of its own socket files: two kernels that start together can take each other's port.
+        # A kernel of its own socket files: two kernels that start together can take each other's
+        # port.
         config = Config({"KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"}})
-        options = {"kernel_name": "python3", "cwd": "notebooks", "progress_bar": False, "config": config}
-        options["coalesce_streams"] = True  # where a slow cell's text is cut differs from run to run
+        options = {
+            "kernel_name": "python3",
+            "cwd": "notebooks",
+            "progress_bar": False,
+            "config": config,
+        }
+        options["coalesce_streams"] = (
+            True  # where a slow cell's text is cut differs from run to run
+        )
         execute_notebook(source, partial, parameters, log_output=shows, **options)
 
 
 def describe_failure(source, partial):
-    """Return the failing cell of a run, its last traceback lines without colours, and where to look."""
-    outputs = [(cell, one) for cell in nbformat.read(partial, as_version=4)["cells"] for one in cell.get("outputs", ())]
+    """Return the failing cell of a run, its last traceback lines without colours, and where to
+    look."""
+    outputs = [
+        (cell, one)
+        for cell in nbformat.read(partial, as_version=4)["cells"]
+        for one in cell.get("outputs", ())
+    ]
     cell, error = next(pair for pair in outputs if pair[1].output_type == "error")
     trace = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error.traceback)).splitlines()
     code = "".join(f"    {line}\n" for line in cell.source.splitlines())
@@ -98,34 +132,46 @@ def describe_failure(source, partial):
 
 
 def find_faults(notebook):
-    """Return a sentence for each output that would not be the same on another run or another machine."""
+    """Return a sentence for each output that would not be the same on another run or another
+    machine."""
     faults = []
     for cell in notebook["cells"]:
         for output in cell.get("outputs", []):
-            text = json.dumps(output.get("text", output.get("data", {}).get("text/plain", "")), ensure_ascii=False)
+            text = json.dumps(
+                output.get("text", output.get("data", {}).get("text/plain", "")), ensure_ascii=False
+            )
             where = f"cell [{cell['execution_count']}]"
             if output.get("name") == "stderr":
-                faults.append(f"{where} writes to stderr (a warning or progress bar): {text[:300]}; mend its cause")
+                faults.append(
+                    f"{where} writes to stderr (a warning or progress bar): {text[:300]}; mend its cause"
+                )
             if re.search(r" at 0x[0-9a-f]{6,}", text):
                 faults.append(f"{where} shows an object's address; give its last value a name")
             if str(Path.cwd()) in text or str(Path.home()) + "/" in text:
-                faults.append(f"{where} shows a path of this machine; show it relative to the repository")
+                faults.append(
+                    f"{where} shows a path of this machine; show it relative to the repository"
+                )
     return faults
 
 
 def list_outputs(staged):
-    """Return what the notebook wrote, relative to its staging folder; refuses folders other than `ROOMS`."""
+    """Return what the notebook wrote, relative to its staging folder; refuses folders other than
+    `ROOMS`."""
     files = (path.relative_to(staged) for path in sorted(staged.rglob("*")) if path.is_file())
     written = [path for path in files if ".sqlite" not in path.name]
     if astray := [str(path) for path in written if path.parts[0] not in ROOMS]:
-        sys.exit(f"{staged} holds {', '.join(astray)}; a notebook writes under {' or '.join(ROOMS)} only")
+        sys.exit(
+            f"{staged} holds {', '.join(astray)}; a notebook writes under {' or '.join(ROOMS)} only"
+        )
     return written
 
 
 def list_reads(notes):
-    """Return the files under src/, data/ and figures/ that were read, and the folders (ending in /) that were listed.
+    """Return the files under src/, data/ and figures/ that were read, and the folders (ending in /)
+    that were listed.
 
-    A compiled module stands for its source; folders of modules are listed by Python itself at every import.
+    A compiled module stands for its source; folders of modules are listed by Python itself at every
+    import.
     """
     reads = set()
     for path in notes.read_text(encoding="utf-8").splitlines():
@@ -137,7 +183,8 @@ def list_reads(notes):
 
 
 def find_strangers(reads, name, follows, work):
-    """Return a sentence for each notebook that wrote what was read, but is not among those this one follows."""
+    """Return a sentence for each notebook that wrote what was read, but is not among those this one
+    follows."""
     records = {path.stem: read_record(path) for path in sorted(work.glob("*.d"))}
     todo, before = list(follows), set()
     while todo:
@@ -158,18 +205,23 @@ def find_strangers(reads, name, follows, work):
 
 
 def read_record(path):
-    """Return what the first two lines of a notebook's .d say: the notebooks it follows, the files it wrote."""
+    """Return what the first two lines of a notebook's .d say: the notebooks it follows, the files
+    it wrote."""
     lines = path.read_text(encoding="utf-8").splitlines()
-    return {key: line.removeprefix(f"# {key}:").split() for key, line in zip(("follows", "wrote"), lines, strict=False)}
+    return {
+        key: line.removeprefix(f"# {key}:").split()
+        for key, line in zip(("follows", "wrote"), lines, strict=False)
+    }
 
 
 def write_rules(name, follows, reads, written):
-    """Return make's rules for a notebook that has run: what it read, what it wrote, the folders it listed.
+    """Return make's rules for a notebook that has run: what it read, what it wrote, the folders it
+    listed.
 
-    A file that is read and gone later is no error but makes the notebook run (the lines without recipe). A written
-    file is looked at again after its notebook ran: only if it changed do its readers run; one that is newer than the
-    run was changed by another hand, and the notebook runs again. A listed folder is compared by the names in it
-    (folders' times change with every write).
+    A file that is read and gone later is no error but makes the notebook run (the lines without
+    recipe). A written file is looked at again after its notebook ran: only if it changed do its
+    readers run; one that is newer than the run was changed by another hand, and the notebook runs
+    again. A listed folder is compared by the names in it (folders' times change with every write).
     """
     wrote = " ".join(path.as_posix() for path in written)
     sources = " ".join(path for path in reads if not path.endswith("/"))
@@ -178,7 +230,8 @@ def write_rules(name, follows, reads, written):
     lines += [f"{stamp}: {sources}", f"{sources}:"] * bool(sources)
     if made := " ".join(path for path in wrote.split() if WRITTEN.match(path)):
         lines += [f"{made}: {stamp} ; +", f"{stamp}: $(call unlike,$(wildcard {made}),{made})"]
-        # What was changed by another hand since: `find` is asked as make cannot depend on what it makes.
+        # What was changed by another hand since: `find` is asked as make cannot depend on what it
+        # makes.
         lines.append(f"{stamp}: $(if $(shell find {made} -newer {stamp} 2>/dev/null),FORCE)")
     for folder in (path for path in reads if path.endswith("/")):
         names = " ".join(sorted(entry for entry in os.listdir(folder) if not entry.startswith(".")))
@@ -196,7 +249,8 @@ def move(path, target):
 
 
 def describe_progress(name, seconds, work=Path(".make")):
-    """Return a line on a notebook that has run: of how many that are due, and about how long the others take.
+    """Return a line on a notebook that has run: of how many that are due, and about how long the
+    others take.
 
     `make figures` writes their number to .make/due; here each adds itself to .make/done.
     """
@@ -207,7 +261,9 @@ def describe_progress(name, seconds, work=Path(".make")):
         notes.write(f"{name}\n")
         notes.seek(0)
         n_done = len(notes.readlines())
-    due = max(n_done, int((work / "due").read_text(encoding="utf-8")))  # a changed table makes its readers run too
+    due = max(
+        n_done, int((work / "due").read_text(encoding="utf-8"))
+    )  # a changed table makes its readers run too
     left = (time.time() - (work / "due").stat().st_mtime) * (due - n_done) / n_done
     to_go = f", about {left:.0f} s to go" if n_done < due else ""
     return f"[{n_done:2}/{due}] {line}{to_go}"
@@ -216,7 +272,9 @@ def describe_progress(name, seconds, work=Path(".make")):
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", help="file name in notebooks/ without .ipynb")
-    parser.add_argument("--follows", nargs="*", help="the notebooks whose outputs it may read (default: any)")
+    parser.add_argument(
+        "--follows", nargs="*", help="the notebooks whose outputs it may read (default: any)"
+    )
     start = time.monotonic()
     given = parser.parse_args()
     run_notebook(given.name, given.follows)

@@ -1,13 +1,15 @@
-"""List every sentence with a number in README, FINDINGS and the notebooks, and the cell of a table it comes from.
+"""List every sentence with a number in README, FINDINGS and the notebooks, and the cell of a table
+it comes from.
 
     python .ci/sentences.py            what is wrong, and how many numbers come from what
     python .ci/sentences.py list       every sentence, its numbers, their cells
     python .ci/sentences.py write      the map anew: numbers as printed now; rows follow reworded sentences, moved cells
 
-The map is data/sentences.csv (its columns are in data/README.md). A number that has a row is read again from its cell;
-one of README or FINDINGS that has none is an error, one of a notebook is listed. What is no result needs no row: names,
-numbers of sections, figures and levels, dates, the 95 of an interval (`NAMES`), and whatever stands in code.
-Numbers in words are looked at where they count out of something ("four of six"), and nowhere else.
+The map is data/sentences.csv (its columns are in data/README.md). A number that has a row is read
+again from its cell; one of README or FINDINGS that has none is an error, one of a notebook is
+listed. What is no result needs no row: names, numbers of sections, figures and levels, dates, the
+95 of an interval (`NAMES`), and whatever stands in code. Numbers in words are looked at where they
+count out of something ("four of six"), and nowhere else.
 """
 
 import collections
@@ -73,24 +75,32 @@ def read_texts(root=ROOT):
 
 
 def read_page(path):
-    """Return a page's prose without its code; a csv of findings as lines of a Markdown table, its links in place."""
+    """Return a page's prose without its code; a csv of findings as lines of a Markdown table, its
+    links in place."""
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".csv":
         return re.sub(r"(?ms)^```.*?^```$", "", text)
     rows = csv.reader(StringIO(text))
     next(rows)
-    return "\n".join(f"| {' | '.join(cells)} | [{name}](notebooks/{name}.ipynb) |" for _, *cells, name in rows)
+    return "\n".join(
+        f"| {' | '.join(cells)} | [{name}](notebooks/{name}.ipynb) |" for _, *cells, name in rows
+    )
 
 
 def split_sentences(text):
-    """Return the sentences of Markdown text: paragraphs, list items and table rows apart, ended by a full stop.
+    """Return the sentences of Markdown text: paragraphs, list items and table rows apart, ended by
+    a full stop.
 
     >>> split_sentences("# A title\\nIt is 0.5 of 3. So (e.g. this)\\nis one.\\n- And an item")
     ['# A title', 'It is 0.5 of 3.', 'So (e.g. this) is one.', '- And an item']
     """
     blocks = re.split(r"\n\s*\n|\n(?=\s*(?:[-*|#]|\d+\.\s))|(?<=\|)\n|(?m:(?<=^)(#.*)\n)", text)
     joined = (" ".join(block.split()) for block in blocks if block and block.strip())
-    return [part for block in joined for part in re.split(r"(?<=[.?!])(?<!e\.g\.)(?<!vs\.)\s+(?=[A-Z`*(\"0-9])", block)]
+    return [
+        part
+        for block in joined
+        for part in re.split(r"(?<=[.?!])(?<!e\.g\.)(?<!vs\.)\s+(?=[A-Z`*(\"0-9])", block)
+    ]
 
 
 def mask_names(sentence):
@@ -108,7 +118,9 @@ def find_numbers(sentence):
     """
     plain = mask_names(sentence)
     found = [(m.start(), m[0].strip()) for m in re.finditer(NUMBER, plain, re.VERBOSE)]
-    found += [(m.start(1), m[1]) for rule in COUNTED for m in re.finditer(rule, plain) if m[1] in WORDS]
+    found += [
+        (m.start(1), m[1]) for rule in COUNTED for m in re.finditer(rule, plain) if m[1] in WORDS
+    ]
     return sorted(set(found))
 
 
@@ -127,7 +139,8 @@ def read_number(text):
 
 
 def mask_phrase(sentence, start, text):
-    """Return up to six words before a number, a # in its place, and up to three after it, other numbers as 0.
+    """Return up to six words before a number, a # in its place, and up to three after it, other
+    numbers as 0.
 
     >>> mask_phrase("Guessing is told apart from 4 of 6 rules, and nothing else.", 28, "4")
     'Guessing is told apart from # of 0 rules,'
@@ -141,7 +154,8 @@ def mask_phrase(sentence, start, text):
 
 
 def list_numbers(texts):
-    """Return a table of all numbers: file, sentence, phrase, nth (of the same phrase in its file), number."""
+    """Return a table of all numbers: file, sentence, phrase, nth (of the same phrase in its file),
+    number."""
     rows, seen = [], collections.Counter()
     for file, text in texts:
         for sentence in split_sentences(text):
@@ -154,8 +168,9 @@ def list_numbers(texts):
 
 @functools.cache
 def read_source(source, root=ROOT):
-    """Return what a source holds: a table (a csv, or one a notebook prints: `notebooks/x.ipynb#cell id`, `#cell id/2`
-    for the second of a cell), a cell's printed text (`#cell id/text`), or a tree (toml)."""
+    """Return what a source holds: a table (a csv, or one a notebook prints: `notebooks/x.ipynb#cell
+    id`, `#cell id/2` for the second of a cell), a cell's printed text (`#cell id/text`), or a tree
+    (toml)."""
     path, _, cell = source.partition("#")
     if path.endswith(".toml"):
         return tomllib.loads((root / path).read_text(encoding="utf-8"))
@@ -171,21 +186,37 @@ def read_outputs(path):
     """Return by cell id what a notebook's cells print: (tables, text)."""
     printed = {}
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-        shown = [output.get("data") or {"text/plain": output["text"]} for output in cell.get("outputs", [])]
+        shown = [
+            output.get("data") or {"text/plain": output["text"]}
+            for output in cell.get("outputs", [])
+        ]
         html = [StringIO("".join(data["text/html"])) for data in shown if "text/html" in data]
-        plain = ["".join(data["text/plain"]) for data in shown if "text/html" not in data and "text/plain" in data]
-        printed[cell["id"]] = [name_columns(pd.read_html(part, flavor="lxml")[0]) for part in html], "\n".join(plain)
+        plain = [
+            "".join(data["text/plain"])
+            for data in shown
+            if "text/html" not in data and "text/plain" in data
+        ]
+        printed[cell["id"]] = (
+            [name_columns(pd.read_html(part, flavor="lxml")[0]) for part in html],
+            "\n".join(plain),
+        )
     return printed
 
 
 def name_columns(table):
     """Return a printed table with columns of one line of text each."""
-    parts = [[str(part) for part in (column if isinstance(column, tuple) else [column])] for column in table.columns]
-    return table.set_axis([" ".join(p for p in part if "Unnamed" not in p) or "index" for part in parts], axis=1)
+    parts = [
+        [str(part) for part in (column if isinstance(column, tuple) else [column])]
+        for column in table.columns
+    ]
+    return table.set_axis(
+        [" ".join(p for p in part if "Unnamed" not in p) or "index" for part in parts], axis=1
+    )
 
 
 def take_value(rows, column, how):
-    """Return what is taken of a source's rows: their number, the one value that all have ("cell"), or a sum, max ..."""
+    """Return what is taken of a source's rows: their number, the one value that all have ("cell"),
+    or a sum, max ..."""
     if how == "rows":
         return len(rows)
     values = rows.eval(column)
@@ -200,13 +231,16 @@ TURNS = {"percent": lambda x: 100 * x, "tenths": lambda x: 10 * x, "abs": abs}
 def only(values):
     """Return the one value that all rows have; raise ValueError otherwise."""
     if values.nunique(dropna=False) != 1:
-        raise ValueError(f"{len(values)} rows with {values.nunique(dropna=False)} values, where one is wanted")
+        raise ValueError(
+            f"{len(values)} rows with {values.nunique(dropna=False)} values, where one is wanted"
+        )
     return values.iloc[0]
 
 
 @functools.cache
 def read_cell(source, key, column, take):
-    """Return the number that a row of the map points to; raise LookupError or ValueError where there is none."""
+    """Return the number that a row of the map points to; raise LookupError or ValueError where
+    there is none."""
     found = read_source(source)
     turns = take.split()
     if isinstance(found, pd.DataFrame):
@@ -231,11 +265,16 @@ def as_number(value):
 
 @functools.cache
 def is_stated(value, source, root=ROOT):
-    """Say whether a file, a notebook's code or a room holds a number, in digits, as a share or in words."""
+    """Say whether a file, a notebook's code or a room holds a number, in digits, as a share or in
+    words."""
     files = sorted((root / source).rglob("*.py")) or [root / source]
     text = "\n".join(path.read_text(encoding="utf-8") for path in files)
     if source.endswith(".ipynb"):
-        text = "\n".join("".join(cell["source"]) for cell in json.loads(text)["cells"] if cell["cell_type"] == "code")
+        text = "\n".join(
+            "".join(cell["source"])
+            for cell in json.loads(text)["cells"]
+            if cell["cell_type"] == "code"
+        )
     value = abs(value)
     words = {word for word, count in WORDS.items() if count == value}
     forms = {f"{value:g}", f"{value:,.0f}", f"{value:_.0f}", f"{value / 100:g}"} | words
@@ -243,7 +282,8 @@ def is_stated(value, source, root=ROOT):
 
 
 def check_row(row):
-    """Return what is wrong with a row of the map, joined to the text's numbers, or an empty text."""
+    """Return what is wrong with a row of the map, joined to the text's numbers, or an empty
+    text."""
     value, half = read_number(row.number)
     if row.kind == "measured":
         return "" if row.source else "no command that measures it"
@@ -253,7 +293,11 @@ def check_row(row):
         cell = read_cell(row.source, row.key, row.column, row.take)
     except UNREAD as error:
         return f"{row.source} [{row.key}] {row.column}: {error}"
-    return "" if abs(cell - value) <= half + 1e-9 else f"{row.source} [{row.key}] {row.column} {row.take}has {cell:.6g}"
+    return (
+        ""
+        if abs(cell - value) <= half + 1e-9
+        else f"{row.source} [{row.key}] {row.column} {row.take}has {cell:.6g}"
+    )
 
 
 UNREAD = (LookupError, ValueError, TypeError, OSError, AttributeError, NameError, SyntaxError)
@@ -267,33 +311,43 @@ KINDS = {
     "stated": "a setting that a file states",
     "measured": "measured by a command",
 }
-"""What a number may come from: the first three are read again, a setting must stand in its file, a measure is named."""
+"""What a number may come from: the first three are read again, a setting must stand in its file, a
+measure is named."""
 
 
 def join_map(numbers, root=ROOT):
-    """Return the texts' numbers with their rows of the map (kind blank without one), and rows that fit no number."""
+    """Return the texts' numbers with their rows of the map (kind blank without one), and rows that
+    fit no number."""
     kept = pd.read_csv(root / MAP, dtype=str, keep_default_na=False).astype({"nth": int})
-    joined = numbers.merge(kept.drop(columns="number"), how="left", on=["file", "phrase", "nth"]).fillna("")
+    joined = numbers.merge(
+        kept.drop(columns="number"), how="left", on=["file", "phrase", "nth"]
+    ).fillna("")
     lost = kept.merge(numbers[["file", "phrase", "nth"]], how="left", indicator=True)
     return joined, lost[lost["_merge"] == "left_only"]
 
 
 def find_faults(joined, lost):
-    """Return one line for all that is wrong: a number that is not its cell's, a row without its phrase, and a number of
-    `PAGES` that has no row."""
+    """Return one line for all that is wrong: a number that is not its cell's, a row without its
+    phrase, and a number of `PAGES` that has no row."""
     faults = [f"{row.file}: no such phrase (any more): {row.phrase}" for row in lost.itertuples()]
     for row in joined.itertuples():
-        wrong = check_row(row) if row.kind else "has no row in data/sentences.csv" * (row.file in PAGES)
+        wrong = (
+            check_row(row) if row.kind else "has no row in data/sentences.csv" * (row.file in PAGES)
+        )
         faults += [f"{row.file}: {row.number} in {row.phrase!r}: {wrong}"] if wrong else []
     return faults
 
 
 def follow_rows(joined, lost):
-    """Return the numbers with rows whose sentence was reworded: each lost row goes to the same number of its
-    file that has none and whose phrase is most like its own."""
-    joined = joined.set_index(joined["file"] + "#" + joined["phrase"] + "#" + joined["nth"].astype(str))
+    """Return the numbers with rows whose sentence was reworded: each lost row goes to the same
+    number of its file that has none and whose phrase is most like its own."""
+    joined = joined.set_index(
+        joined["file"] + "#" + joined["phrase"] + "#" + joined["nth"].astype(str)
+    )
     for row in lost.itertuples():
-        is_free = (joined["kind"] == "") & (joined["file"] == row.file) & (joined["number"] == row.number)
+        is_free = (
+            (joined["kind"] == "") & (joined["file"] == row.file) & (joined["number"] == row.number)
+        )
         free = joined.index[is_free]
         for key in difflib.get_close_matches(f"{row.file}#{row.phrase}#{row.nth}", free, 1, 0.75):
             joined.loc[key, list(COLUMNS[4:])] = [getattr(row, name) for name in COLUMNS[4:]]
@@ -301,7 +355,8 @@ def follow_rows(joined, lost):
 
 
 def follow_cells(joined):
-    """Return the numbers with rows whose notebook cell has another id now: that of the nearest that prints the same."""
+    """Return the numbers with rows whose notebook cell has another id now: that of the nearest that
+    prints the same."""
     joined = joined.copy()
     for row in joined[joined["source"].str.contains("#")].itertuples():
         path, _, cell = row.source.partition("#")
@@ -310,12 +365,15 @@ def follow_cells(joined):
         cell_id, slash, place = cell.partition("/")
         near = sorted(read_outputs(ROOT / path), key=lambda other: abs(int(other) - int(cell_id)))
         tried = (row._replace(source=f"{path}#{other}{slash}{place}") for other in near)
-        joined.loc[row.Index, "source"] = next((new.source for new in tried if not check_row(new)), row.source)
+        joined.loc[row.Index, "source"] = next(
+            (new.source for new in tried if not check_row(new)), row.source
+        )
     return joined
 
 
 def count_kinds(joined):
-    """Return how many sentences and numbers there are by what they come from, `PAGES` and notebooks apart."""
+    """Return how many sentences and numbers there are by what they come from, `PAGES` and notebooks
+    apart."""
     where = joined["file"].where(joined["file"].isin(PAGES), "notebooks")
     kind = joined["kind"].map(KINDS).fillna("no row (not a result, or not traced)")
     table = joined.groupby([kind, where]).size().unstack(fill_value=0)
@@ -329,7 +387,10 @@ def print_sentences(joined):
     for (file, sentence), part in joined.groupby(["file", "sentence"], sort=False):
         print(f"{file}: {sentence}")
         for row in part.itertuples():
-            print(f"    {row.number}:", " | ".join(filter(None, [row.kind, row.source, row.key, row.column, row.take])))
+            print(
+                f"    {row.number}:",
+                " | ".join(filter(None, [row.kind, row.source, row.key, row.column, row.take])),
+            )
 
 
 def main(command=""):

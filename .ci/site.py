@@ -1,7 +1,8 @@
 """Build the site of the kit:  .ci/site.py  (part of `make site`; the pages land in .make/site)
 
-README, FINDINGS, docs and the executed notebooks become pages as they stand. Files that a page links to are copied
-beside it; a link to a folder becomes plain text. Of the helpers one page a module is made from their docstrings.
+README, FINDINGS, docs and the executed notebooks become pages as they stand. Files that a page
+links to are copied beside it; a link to a folder becomes plain text. Of the helpers one page a
+module is made from their docstrings.
 """
 
 import html
@@ -34,7 +35,8 @@ SECTIONS = {
 
 
 def copy_page(path):
-    """Copy a page of markdown with what it links to; a link that no page or file answers is kept as words."""
+    """Copy a page of markdown with what it links to; a link that no page or file answers is kept as
+    words."""
     text = (ROOT / path).read_text(encoding="utf-8")
 
     def answer(match):
@@ -54,7 +56,8 @@ def copy_page(path):
 
 
 def copy_file(path):
-    """Copy a file that a page links to to the same place of the site, once; notebooks come by themselves."""
+    """Copy a file that a page links to to the same place of the site, once; notebooks come by
+    themselves."""
     if (WORK / path).exists() or path.suffix == ".ipynb":
         return
     if path.suffix == ".md":
@@ -70,7 +73,9 @@ def write_api():
     for module in sorted((ROOT / "src/helpers").glob("[a-z]*.py")):
         page = Path("api", f"{module.stem}.md")
         (WORK / page).parent.mkdir(parents=True, exist_ok=True)
-        (WORK / page).write_text(f"# helpers.{module.stem}\n\n::: helpers.{module.stem}\n", encoding="utf-8")
+        (WORK / page).write_text(
+            f"# helpers.{module.stem}\n\n::: helpers.{module.stem}\n", encoding="utf-8"
+        )
         pages.append(str(page))
     return pages
 
@@ -100,7 +105,10 @@ def list_notebooks():
         shutil.copyfile(notebook, WORK / "notebooks" / notebook.name)
         label = notebook.stem.replace("_", " ")
         sections[SECTIONS[notebook.stem[0]]].append({label: f"notebooks/{notebook.name}"})
-    return [{"All notebooks": "notebooks/README.md"}, *({heading: pages} for heading, pages in sections.items())]
+    return [
+        {"All notebooks": "notebooks/README.md"},
+        *({heading: pages} for heading, pages in sections.items()),
+    ]
 
 
 def main():
@@ -135,7 +143,9 @@ def main():
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
     )
     if done.returncode == 0:
-        shutil.copyfile(OUT / "assets/images/favicon.png", OUT / "favicon.ico")  # for the pages that are no theme's
+        shutil.copyfile(
+            OUT / "assets/images/favicon.png", OUT / "favicon.ico"
+        )  # for the pages that are no theme's
         print(f"the site is {OUT.relative_to(ROOT)}; open index.html there, or serve the folder")
     return done.returncode
 

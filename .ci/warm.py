@@ -1,9 +1,10 @@
 """Start Python with its libraries already loaded:  .ci/warm.py with COMMAND;  below it  .ci/warm.py FILE|-m MODULE ...
 
-A notebook, its kernel and its check each spend seconds on importing the same libraries. `with COMMAND` runs a command
-and serves while it runs: each `.ci/warm.py FILE|-m MODULE ARGUMENTS` below it becomes a fork of the server, in its
-caller's folder, environment and streams, where `LIBRARIES` are loaded. Without a server it is a plain `python`. The
-kit's own modules are never loaded here, so what runs is what stands in the files.
+A notebook, its kernel and its check each spend seconds on importing the same libraries. `with
+COMMAND` runs a command and serves while it runs: each `.ci/warm.py FILE|-m MODULE ARGUMENTS` below
+it becomes a fork of the server, in its caller's folder, environment and streams, where `LIBRARIES`
+are loaded. Without a server it is a plain `python`. The kit's own modules are never loaded here, so
+what runs is what stands in the files.
 """
 
 import contextlib
@@ -20,7 +21,8 @@ DOOR = "DAYBEFORE_WARM"
 
 
 def wait_turn():
-    """Return once no other make is at work in this folder; the lock lasts as long as this process and its forks."""
+    """Return once no other make is at work in this folder; the lock lasts as long as this process
+    and its forks."""
     import fcntl
 
     os.makedirs(".make", exist_ok=True)
@@ -28,13 +30,18 @@ def wait_turn():
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        print("another make is at work in this folder; this one waits until it has ended", file=sys.stderr, flush=True)
+        print(
+            "another make is at work in this folder; this one waits until it has ended",
+            file=sys.stderr,
+            flush=True,
+        )
         fcntl.flock(lock, fcntl.LOCK_EX)
     return lock
 
 
 def ask(argv):
-    """Have the server run a program in this process's folder, environment and streams; return its exit status."""
+    """Have the server run a program in this process's folder, environment and streams; return its
+    exit status."""
     import json
     import signal
     import socket
@@ -49,7 +56,8 @@ def ask(argv):
 
 
 def serve(command):
-    """Run a command and fork for what asks meanwhile; exit with its status once it and all forks have ended.
+    """Run a command and fork for what asks meanwhile; exit with its status once it and all forks
+    have ended.
 
     In a fork that is to run a program return the program's arguments.
     """
@@ -61,7 +69,8 @@ def serve(command):
     import tempfile
     import warnings
 
-    # From 3.12 on Python warns of forks beside threads; those of the libraries' pools wait, and hold no lock.
+    # From 3.12 on Python warns of forks beside threads; those of the libraries' pools wait, and
+    # hold no lock.
     warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
     signal.signal(signal.SIGINT, lambda *_: None)  # the command decides what an interrupt ends
     folder, door, minders = tempfile.mkdtemp(), socket.socket(socket.AF_UNIX), []
@@ -85,7 +94,8 @@ def serve(command):
 
 
 def load_libraries():
-    """Import the libraries as a notebook would, the first time; what they hold is kept out of forks' garbage."""
+    """Import the libraries as a notebook would, the first time; what they hold is kept out of
+    forks' garbage."""
     import gc
     import importlib
 
@@ -93,13 +103,15 @@ def load_libraries():
         return
     for name in LIBRARIES.split():
         importlib.import_module(name)
-    # At its import pandas asks whether it prints to a terminal, as wide as that is, or, as kernels do, in a notebook.
+    # At its import pandas asks whether it prints to a terminal, as wide as that is, or, as kernels
+    # do, in a notebook.
     sys.modules["pandas"].set_option("display.max_columns", 20)
     gc.freeze()
 
 
 def mind(line, command_end):
-    """Fork for the program that a caller asks for, whose arguments return in that fork; tell the caller how it ended.
+    """Fork for the program that a caller asks for, whose arguments return in that fork; tell the
+    caller how it ended.
 
     A program whose caller is gone, or that outlives the command, is ended with all that it started.
     """
@@ -114,7 +126,9 @@ def mind(line, command_end):
         line.close()
         os.close(command_end)
         return become(*request, streams)
-    with contextlib.suppress(OSError):  # it does so itself, later; until then it could not be ended as a group
+    with contextlib.suppress(
+        OSError
+    ):  # it does so itself, later; until then it could not be ended as a group
         os.setpgid(job, job)
     for stream in streams:
         os.close(stream)
@@ -129,7 +143,8 @@ def mind(line, command_end):
 
 
 def become(argv, folder, environment, streams):
-    """Take over a caller's folder, environment and streams; return the arguments of the program to run."""
+    """Take over a caller's folder, environment and streams; return the arguments of the program to
+    run."""
     import importlib
     import signal
 
@@ -146,9 +161,11 @@ def become(argv, folder, environment, streams):
 
 
 def run(argv):
-    """Run FILE or -m MODULE as `python` would, watched when the environment asks for it, and end this process.
+    """Run FILE or -m MODULE as `python` would, watched when the environment asks for it, and end
+    this process.
 
-    It ends by `os._exit`, as forks of multiprocessing do: taking down the libraries it shares would copy them first.
+    It ends by `os._exit`, as forks of multiprocessing do: taking down the libraries it shares would
+    copy them first.
     """
     import atexit
     import runpy
@@ -158,7 +175,11 @@ def run(argv):
     status = 1
     try:
         if "DAYBEFORE_READS" in os.environ:
-            runpy.run_path(os.path.join(os.path.dirname(os.path.abspath(__file__)), "watch", "sitecustomize.py"))
+            runpy.run_path(
+                os.path.join(
+                    os.path.dirname(os.path.abspath(__file__)), "watch", "sitecustomize.py"
+                )
+            )
         if argv[0] == "-m":
             sys.path[0], sys.argv = os.getcwd(), argv[1:]
             runpy.run_module(argv[1], run_name="__main__", alter_sys=True)

@@ -1,4 +1,5 @@
-"""What several tests build: an event, a mock's replies, a scan for secrets, a grammar as a pattern."""
+"""What several tests build: an event, a mock's replies, a scan for secrets, a grammar as a
+pattern."""
 
 import base64
 import contextlib
@@ -57,7 +58,8 @@ def hold_memory(n_bytes):
 
 
 def needs_sandbox(find=find_backend):
-    """Skip a test, saying why, where no sandbox can be had: not where bubblewrap works and ours does not."""
+    """Skip a test, saying why, where no sandbox can be had: not where bubblewrap works and ours
+    does not."""
     try:
         return find()
     except SandboxError as error:
@@ -73,7 +75,8 @@ look_for_bubblewrap = cache(find_bubblewrap)
 
 @cache
 def look_for_docker():
-    """Return Docker's backend and why there is none; raises where the engine and the image are there, and it fails."""
+    """Return Docker's backend and why there is none; raises where the engine and the image are
+    there, and it fails."""
     try:
         return find_docker(), None
     except SandboxError as error:
@@ -84,7 +87,8 @@ def look_for_docker():
 
 
 def needs_backend(name):
-    """Return a backend by name, bubblewrap or docker; skips a test, saying why, where it cannot be had."""
+    """Return a backend by name, bubblewrap or docker; skips a test, saying why, where it cannot be
+    had."""
     if name != "docker":
         return needs_sandbox(look_for_bubblewrap)
     backend, problem = look_for_docker()
@@ -131,7 +135,10 @@ def say(text):
 def call_tools(**calls):
     """Return a message that calls tools, by name, with their arguments."""
     functions = [{"name": name, "arguments": json.dumps(given)} for name, given in calls.items()]
-    made = [{"id": f"call_{n}", "type": "function", "function": function} for n, function in enumerate(functions)]
+    made = [
+        {"id": f"call_{n}", "type": "function", "function": function}
+        for n, function in enumerate(functions)
+    ]
     return {"content": None, "tool_calls": made}
 
 
@@ -143,24 +150,34 @@ def write_lines(path, *rows):
 
 
 PRICED = "openai/gpt-4o-mini"
-ENTRY = {"category": "base_model", "framework": "prompt", "method": "zero_shot", "model": "openai/mock-1"}
+ENTRY = {
+    "category": "base_model",
+    "framework": "prompt",
+    "method": "zero_shot",
+    "model": "openai/mock-1",
+}
 """An agent of the mock provider, as agents.toml would have it."""
 
 
 def make_entry(provider, **changes):
-    """Return the entry of an agent that a provider answers, with prices of 1 USD a million tokens."""
+    """Return the entry of an agent that a provider answers, with prices of 1 USD a million
+    tokens."""
     priced = {"api_base": provider.address, "usd_per_million": {"input": 1, "output": 1}}
     return ENTRY | priced | changes
 
 
 def use_entries(monkeypatch, entries):
     """Let the commands know these agents, {name: entry}, and no other."""
-    for room in ("commands.service", "agents.registry"):  # in this order: the first imports the second
+    for room in (
+        "commands.service",
+        "agents.registry",
+    ):  # in this order: the first imports the second
         monkeypatch.setattr(f"daybefore.{room}.load_entries", lambda *_, **__: entries)
 
 
 def make_checkout(folder, *opened):
-    """Make a checkout of links to the repository's, where a reader's own files can be put; returns its settings.
+    """Make a checkout of links to the repository's, where a reader's own files can be put; returns
+    its settings.
 
     `opened` are folders below data that take such files, too.
     """
@@ -171,12 +188,21 @@ def make_checkout(folder, *opened):
         for path in (ROOT / room).iterdir():
             if path.name not in own and path.suffix != ".sqlite":
                 (folder / room / path.name).symlink_to(path)
-    return {"DAYBEFORE_ROOT": str(folder), "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(folder)])}
+    return {
+        "DAYBEFORE_ROOT": str(folder),
+        "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(folder)]),
+    }
 
 
 def scan(folder, secret=KEY):
-    """Return the files below a folder that hold a secret, as it is, in base64 or URL-encoded; gz files are opened."""
-    forms = [secret, base64.b64encode(secret.encode()).decode().rstrip("="), quote(secret, safe=""), quote(secret)]
+    """Return the files below a folder that hold a secret, as it is, in base64 or URL-encoded; gz
+    files are opened."""
+    forms = [
+        secret,
+        base64.b64encode(secret.encode()).decode().rstrip("="),
+        quote(secret, safe=""),
+        quote(secret),
+    ]
     forms += [base64.b64encode(b"Bearer " + secret.encode()).decode()[12:-4]]
     found = []
     for path in filter(Path.is_file, Path(folder).rglob("*")):
@@ -189,14 +215,21 @@ def scan(folder, secret=KEY):
 PUBLIC = Path(os.environ.get(MIRROR, "no mirror"))
 AGENTS = PUBLIC / "agents"
 """Public files of other projects, and those of agents among them."""
-needs_public = pytest.mark.skipif(not AGENTS.exists(), reason=f"needs the public files: set {MIRROR}")
+needs_public = pytest.mark.skipif(
+    not AGENTS.exists(), reason=f"needs the public files: set {MIRROR}"
+)
 SMALL = FOLDER / MODELS["smollm2"]["file"]
-needs_server = pytest.mark.skipif(not has_server(), reason="xllamacpp is not installed; `make model` installs it")
-needs_model = pytest.mark.skipif(not SMALL.exists(), reason="the 135M model is not there; `make model` fetches it")
+needs_server = pytest.mark.skipif(
+    not has_server(), reason="xllamacpp is not installed; `make model` installs it"
+)
+needs_model = pytest.mark.skipif(
+    not SMALL.exists(), reason="the 135M model is not there; `make model` fetches it"
+)
 
 
 def match(grammar, text):
-    """Say whether a grammar allows a text; the grammar is turned into a regular expression, rule by rule."""
+    """Say whether a grammar allows a text; the grammar is turned into a regular expression, rule by
+    rule."""
     rules = dict(line.split(" ::= ", 1) for line in grammar.split("\n"))
 
     def expand(body):
@@ -214,21 +247,35 @@ def match(grammar, text):
     return re.fullmatch(expand(rules["root"]), text) is not None
 
 
-LEVEL_KINDS = {1: ("single", "accuracy"), 2: ("multi", "f1"), 3: ("ranking", "ranking"), 4: ("number", "number")}
+LEVEL_KINDS = {
+    1: ("single", "accuracy"),
+    2: ("multi", "f1"),
+    3: ("ranking", "ranking"),
+    4: ("number", "number"),
+}
 
 
 def make_scores(by_agent, kinds=LEVEL_KINDS):
-    """Scores and events from {agent: {level: [score or None for each event]}}; None is a missing prediction."""
+    """Scores and events from {agent: {level: [score or None for each event]}}; None is a missing
+    prediction."""
     rows, events = [], {}
     for agent, levels in by_agent.items():
         for level, values in levels.items():
             kind, metric = kinds[level]
-            about = {"run_id": f"run_{agent}", "sample": 0, "metric": metric, "agent_id": agent, "is_scored": True}
+            about = {
+                "run_id": f"run_{agent}",
+                "sample": 0,
+                "metric": metric,
+                "agent_id": agent,
+                "is_scored": True,
+            }
             for at, value in enumerate(values):
                 event_id, is_missing = f"l{level}_{at:03d}", value is None
                 events[event_id] = {"event_id": event_id, "kind": kind, "level": level}
                 scores = (math.nan, 0.0) if is_missing else (value, value)
-                found = dict(zip(("score", "score_imputed"), scores, strict=True)) | {"is_missing": is_missing}
+                found = dict(zip(("score", "score_imputed"), scores, strict=True)) | {
+                    "is_missing": is_missing
+                }
                 rows.append(about | {"event_id": event_id} | found)
     return pd.DataFrame(rows), pd.DataFrame(events.values())
 
@@ -237,14 +284,24 @@ def make_tables(kind, value, answer, spread=None, distribution=None, status="ok"
     """One prediction, one answer, one event; None is a blank cell."""
     options = dump_json({"A": "a", "B": "b", "C": "c"}) if kind in ("single", "multi") else ""
     events = pd.DataFrame([{"event_id": "e1", "kind": kind, "options": options, "level": 1}])
-    row = {"run_id": "r1", "event_id": "e1", "sample": 0, "agent_id": "a1", "status": status, "value": dump_json(value)}
+    row = {
+        "run_id": "r1",
+        "event_id": "e1",
+        "sample": 0,
+        "agent_id": "a1",
+        "status": status,
+        "value": dump_json(value),
+    }
     row |= {"distribution": dump_json(distribution), "probability": probability}
-    answers = pd.DataFrame([{"event_id": "e1", "value": dump_json(answer), "status": "ok", "spread": spread}])
+    answers = pd.DataFrame(
+        [{"event_id": "e1", "value": dump_json(answer), "status": "ok", "spread": spread}]
+    )
     return pd.DataFrame([row]), answers, events
 
 
 def make_past_row(number, *, options=("Yes", "No"), answer="A", **cells):
-    """A row of a past FutureX set, invented, in the file's columns; its question closes on 2026-01-20."""
+    """A row of a past FutureX set, invented, in the file's columns; its question closes on
+    2026-01-20."""
     row = {
         "id": f"69400000{number:016x}",
         "choice_type": "single",
@@ -258,15 +315,23 @@ def make_past_row(number, *, options=("Yes", "No"), answer="A", **cells):
 
 
 def store_run(path, run_id, predictions, reply=(), steps=(), **about):
-    """Keep a run in a store: `predictions` maps event_id to columns, without a value a refusal unless they say else.
+    """Keep a run in a store: `predictions` maps event_id to columns, without a value a refusal
+    unless they say else.
 
     `reply` and `steps` are columns of each question's reply and traces, `about` of the run.
     The id of a run begins with its agent's.
     """
-    run, batch = {"run_id": run_id, "agent_id": run_id.rsplit("-", 2)[0], "packages": "[]"} | about, []
+    run, batch = (
+        {"run_id": run_id, "agent_id": run_id.rsplit("-", 2)[0], "packages": "[]"} | about,
+        [],
+    )
     for event_id, columns in predictions.items():
         key = {"run_id": run_id, "event_id": event_id, "sample": 0}
-        made = key | {"agent_id": run["agent_id"], "status": "ok" if columns.get("value") else "refusal"} | columns
+        made = (
+            key
+            | {"agent_id": run["agent_id"], "status": "ok" if columns.get("value") else "refusal"}
+            | columns
+        )
         traces = [key | {"step": at} | step for at, step in enumerate(steps)]
         batch.append((key | {"status": made["status"]} | dict(reply), made, traces))
     with contextlib.closing(open_store(path)) as store:
@@ -275,18 +340,29 @@ def store_run(path, run_id, predictions, reply=(), steps=(), **about):
 
 
 def take_like(tables, wanted):
-    """Return of some tables the columns that `wanted` has ({table: {column: values}}); a blank is None."""
+    """Return of some tables the columns that `wanted` has ({table: {column: values}}); a blank is
+    None."""
     return {
-        name: {column: [None if pd.isna(cell) else cell for cell in tables[name][column]] for column in columns}
+        name: {
+            column: [None if pd.isna(cell) else cell for cell in tables[name][column]]
+            for column in columns
+        }
         for name, columns in wanted.items()
     }
 
 
 def read_long_texts(test, name):
     """Return {name: text} of a table of long texts beside a test; a part is (text, how often)."""
-    return {row["name"]: "".join(repeat(*part) for part in row["parts"]) for row in read_cases(test, name)}
+    return {
+        row["name"]: "".join(repeat(*part) for part in row["parts"])
+        for row in read_cases(test, name)
+    }
 
 
 def repeat(part, times):
     """Return a text as often as wanted, each time with its number where it has {n}."""
-    return "".join(part.replace("{n}", str(n)) for n in range(times)) if "{n}" in part else part * times
+    return (
+        "".join(part.replace("{n}", str(n)) for n in range(times))
+        if "{n}" in part
+        else part * times
+    )

@@ -1,4 +1,5 @@
-"""What several tests share: the replay world, its events with their answers (made once a run), small servers."""
+"""What several tests share: the replay world, its events with their answers (made once a run),
+small servers."""
 
 import fcntl
 import os
@@ -19,8 +20,9 @@ from daybefore.scoring.answers import acquire_answers
 from daybefore.web.replay import open_world
 from daybefore.web.sources import load_sources
 
-# What a shell or a login may have set otherwise, for these tests and the processes they start: under nohup an interrupt
-# is ignored, and a strict umask makes folders that no other user may enter.
+# What a shell or a login may have set otherwise, for these tests and the processes they start:
+# under nohup an interrupt is ignored, and a strict umask makes folders that no other user may
+# enter.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 os.umask(0o022)
 
@@ -43,7 +45,8 @@ def world():
 
 @pytest.fixture(scope="session")
 def share(request, tmp_path_factory):
-    """Return `share(name, make)`: what `make` returns, made once though several workers of pytest ask for it."""
+    """Return `share(name, make)`: what `make` returns, made once though several workers of pytest
+    ask for it."""
     is_worker = hasattr(request.config, "workerinput")
     folder = tmp_path_factory.getbasetemp()
     folder = folder.parent if is_worker else folder
@@ -62,7 +65,9 @@ def share(request, tmp_path_factory):
 @pytest.fixture(scope="session")
 def collected(share, world, sources):
     """Events and screenings of window A."""
-    return share("events", lambda: collect_events(sources, world(), "A", seed=1, keep_binary=KEEP_BINARY))
+    return share(
+        "events", lambda: collect_events(sources, world(), "A", seed=1, keep_binary=KEEP_BINARY)
+    )
 
 
 @pytest.fixture(scope="session")
@@ -87,7 +92,8 @@ def provider():
 
 @pytest.fixture(scope="session")
 def warm(tmp_path_factory):
-    """A job and a chat before any clock is watched: litellm imports parts of itself with the first."""
+    """A job and a chat before any clock is watched: litellm imports parts of itself with the
+    first."""
     with run_server(server := Server()), pytest.MonkeyPatch.context() as patch:
         patch.setenv("DAYBEFORE_OUT", str(tmp_path_factory.mktemp("warm")))
         door = open_door("warm", live=True, connection={"api_base": server.address}, wait_s=0.05)
@@ -98,13 +104,16 @@ def warm(tmp_path_factory):
 
 @pytest.fixture
 def knock(warm, provider, out):
-    """A function that opens a door on the mock provider; everything is written under a folder of the test."""
+    """A function that opens a door on the mock provider; everything is written under a folder of
+    the test."""
     doors = []
 
     def open_mock(live=True, run_id="mock", **settings):
         settings = {"deadline_s": 20, "n_requests": 2, "wait_s": 0.05} | settings
         connection = {"api_base": provider.address, "api_key": KEY}
-        doors.append(open_door(run_id, live=live, connection=connection, environment={}, **settings))
+        doors.append(
+            open_door(run_id, live=live, connection=connection, environment={}, **settings)
+        )
         return doors[-1]
 
     yield open_mock

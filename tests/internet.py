@@ -1,7 +1,9 @@
-"""A simulated internet on loopback: listed hosts answer by small functions, under a clock that can be moved.
+"""A simulated internet on loopback: listed hosts answer by small functions, under a clock that can
+be moved.
 
-A client reaches it as a company's users reach the open web: through the proxy of HTTPS_PROXY, whose certificates it
-trusts by REQUESTS_CA_BUNDLE and SSL_CERT_FILE. Nothing else tells it from the real one:
+A client reaches it as a company's users reach the open web: through the proxy of HTTPS_PROXY, whose
+certificates it trusts by REQUESTS_CA_BUNDLE and SSL_CERT_FILE. Nothing else tells it from the real
+one:
 
     with open_internet(folder, {"www.example.org": lambda asked: (200, {}, "hello")}, now="2026-03-02T08:00Z") as web:
         subprocess.run(command, env=web.environment())
@@ -9,9 +11,10 @@ trusts by REQUESTS_CA_BUNDLE and SSL_CERT_FILE. Nothing else tells it from the r
         web.move(days=7)
         web.asked, web.refused
 
-A host's function gets an `Asked` and returns (status, headers, body); a body that is no text and no bytes goes out as
-JSON. A fault planned for a host and the start of a path stands in place of its next answers. A host that is not listed
-is refused and counted, addresses inside the machine among them.
+A host's function gets an `Asked` and returns (status, headers, body); a body that is no text and no
+bytes goes out as JSON. A fault planned for a host and the start of a path stands in place of its
+next answers. A host that is not listed is refused and counted, addresses inside the machine among
+them.
 """
 
 import json
@@ -34,9 +37,11 @@ from serving import Server, run_server
 
 
 class Asked(NamedTuple):
-    """A request: `query` and `headers` (lower-case names) are dicts, `body` bytes, `now` the simulated moment in UTC.
+    """A request: `query` and `headers` (lower-case names) are dicts, `body` bytes, `now` the
+    simulated moment in UTC.
 
-    `at` is the moment of time.monotonic() at which it came, for paces that a client keeps by its own clock.
+    `at` is the moment of time.monotonic() at which it came, for paces that a client keeps by its
+    own clock.
     """
 
     method: str
@@ -49,7 +54,7 @@ class Asked(NamedTuple):
     at: float
 
 
-# --- faults: each sends something in place of an answer (status, headers, body as bytes) -----------------------------
+# --- faults: each sends something in place of an answer (status, headers, body as bytes) ------------
 
 
 def drip(site, status, headers, body):
@@ -72,10 +77,14 @@ FAULTS = {
     "closed": lambda site, *_: site.connection.shutdown(2),
     "hang": lambda site, *_, seconds: time.sleep(seconds),
     "bomb": lambda site, *_: site.send_whole(200, {"content-encoding": "gzip"}, press_bomb()),
-    "429": lambda site, *_, retry_after=1: site.send_whole(429, {"retry-after": retry_after}, b"slow down"),
+    "429": lambda site, *_, retry_after=1: site.send_whole(
+        429, {"retry-after": retry_after}, b"slow down"
+    ),
     "500": lambda site, *_: site.send_whole(500, {}, b"oops"),
     "redirect": lambda site, *_, to: site.send_whole(302, {"location": to}, b""),
-    "body": lambda site, status, headers, _, body: site.send_whole(status, headers, body),  # a changed layout
+    "body": lambda site, status, headers, _, body: site.send_whole(
+        status, headers, body
+    ),  # a changed layout
 }
 
 
@@ -103,7 +112,9 @@ class Site(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["content-length"] or 0))
         sent = {name.lower(): value for name, value in self.headers.items()}
         query = dict(parse_qsl(url.query, keep_blank_values=True))
-        asked = Asked(self.command, host, url.path, query, sent, body, self.server.now, time.monotonic())
+        asked = Asked(
+            self.command, host, url.path, query, sent, body, self.server.now, time.monotonic()
+        )
         self.server.asked.append(asked)
         status, headers, body = self.server.sites[host](asked)
         if not isinstance(body, str | bytes):
@@ -120,7 +131,9 @@ class Site(BaseHTTPRequestHandler):
 
     def send_head(self, status, headers):
         self.send_response(status)
-        for name, value in (headers | ({"connection": "close"} if self.close_connection else {})).items():
+        for name, value in (
+            headers | ({"connection": "close"} if self.close_connection else {})
+        ).items():
             self.send_header(name, str(value))
         self.end_headers()
 
@@ -149,37 +162,50 @@ class Site(BaseHTTPRequestHandler):
 
 
 class Internet(Server):
-    """The proxy and the sites behind it; `asked` are the requests in order, `refused` counts hosts not listed.
+    """The proxy and the sites behind it; `asked` are the requests in order, `refused` counts hosts
+    not listed.
 
-    `settings` are the variables by which clients find it. `sites` and `now` may be changed while it runs.
+    `settings` are the variables by which clients find it. `sites` and `now` may be changed while it
+    runs.
     """
 
     request_queue_size = 128
 
     def __init__(self, folder, sites, now):
         super().__init__(("127.0.0.1", 0), Site)
-        self.sites, self.now, self.lock = dict(sites), pd.Timestamp(now).tz_convert("UTC"), threading.Lock()
+        self.sites, self.now, self.lock = (
+            dict(sites),
+            pd.Timestamp(now).tz_convert("UTC"),
+            threading.Lock(),
+        )
         self.asked, self.refused, self.faults, self.folder = [], Counter(), [], folder
         authority, bundle = trustme.CA(), str(Path(folder, "authority.pem"))
         authority.cert_pem.write_to_path(bundle)
         self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         authority.issue_cert(*self.sites).configure_cert(self.tls)
         proxy = f"http://127.0.0.1:{self.server_address[1]}"
-        self.settings = {"HTTPS_PROXY": proxy, "REQUESTS_CA_BUNDLE": bundle, "SSL_CERT_FILE": bundle}
+        self.settings = {
+            "HTTPS_PROXY": proxy,
+            "REQUESTS_CA_BUNDLE": bundle,
+            "SSL_CERT_FILE": bundle,
+        }
 
     def environment(self, **more):
-        """Return a subprocess' environment in which this is the internet; what a login may have set is left out."""
+        """Return a subprocess' environment in which this is the internet; what a login may have set
+        is left out."""
         foreign = re.compile(r"\w+_proxy|\w*SSL\w*_CERT\w*|\w+_CA_BUNDLE|HF_\w+", re.IGNORECASE)
         kept = {name: value for name, value in os.environ.items() if not foreign.fullmatch(name)}
         return kept | self.settings | more
 
     def plan(self, name, host, path="/", times=1, **settings):
-        """Let a fault of FAULTS stand in place of a host's next answers to paths that start so; KeyError for none."""
+        """Let a fault of FAULTS stand in place of a host's next answers to paths that start so;
+        KeyError for none."""
         FAULTS[name], self.sites[host]
         self.faults += [(host, path, (name, settings))] * times
 
     def take_fault(self, asked):
-        """Return (name, settings) of the next fault planned for a request and cross it out, or None."""
+        """Return (name, settings) of the next fault planned for a request and cross it out, or
+        None."""
         with self.lock:
             for i, (host, path, fault) in enumerate(self.faults):
                 if host == asked.host and asked.path.startswith(path):
@@ -197,7 +223,8 @@ class Internet(Server):
 
 @contextmanager
 def open_internet(folder, sites, now="2026-03-02T08:00:00Z", patch=None):
-    """Run an internet of {host: function} until the block ends; the authority's certificate lies in the folder.
+    """Run an internet of {host: function} until the block ends; the authority's certificate lies in
+    the folder.
 
     With pytest's monkeypatch as `patch` it is the internet of this process, too.
     """

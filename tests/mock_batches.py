@@ -1,8 +1,10 @@
-"""A provider with a batch interface to test against: OpenAI's files and batches over real HTTP, beside its chats.
+"""A provider with a batch interface to test against: OpenAI's files and batches over real HTTP,
+beside its chats.
 
-A batch is answered once it has been looked at `n_looks` times. `fate(prompt)` says what becomes of a line: "ok",
-"expired" (it stands in no file of replies, and a line of the file of errors says so), "lost" (it stands nowhere), an
-HTTP status, or a body. `at(moment)` is called at "uploaded", "created", "looked", "read" before the reply goes out.
+A batch is answered once it has been looked at `n_looks` times. `fate(prompt)` says what becomes of
+a line: "ok", "expired" (it stands in no file of replies, and a line of the file of errors says so),
+"lost" (it stands nowhere), an HTTP status, or a body. `at(moment)` is called at "uploaded",
+"created", "looked", "read" before the reply goes out.
 """
 
 import json
@@ -49,7 +51,8 @@ class Handler(mock_provider.Provider):
 
 
 class BatchServer(mock_provider.Server):
-    """A mock provider of batches; `billed` counts how often each prompt was answered and is to be paid."""
+    """A mock provider of batches; `billed` counts how often each prompt was answered and is to be
+    paid."""
 
     def __init__(self, **settings):
         super().__init__(**settings)
@@ -61,20 +64,34 @@ class BatchServer(mock_provider.Server):
         """Keep a file's lines, or a batch, under an id; returns it as the protocol has a file."""
         name = f"{kind}-{len(self.kept)}"
         self.kept[name] = value
-        return {"id": name, "object": "file", "bytes": 1, "created_at": 1, "filename": "a", "purpose": "batch"} | (
-            {"status": "processed"}
-        )
+        return {
+            "id": name,
+            "object": "file",
+            "bytes": 1,
+            "created_at": 1,
+            "filename": "a",
+            "purpose": "batch",
+        } | ({"status": "processed"})
 
     def create(self, asked):
         """Return a batch as the protocol has it, and bill what will be answered of it."""
         lines = self.kept[asked["input_file_id"]]
         counts = {"total": len(lines), "completed": 0, "failed": 0}
-        batch = asked | {"object": "batch", "created_at": 1, "status": "in_progress", "request_counts": counts}
+        batch = asked | {
+            "object": "batch",
+            "created_at": 1,
+            "status": "in_progress",
+            "request_counts": counts,
+        }
         batch["id"] = self.keep("batch", batch)["id"]
         batch["looks"] = 0
         for line in lines:
             self.asked.append(line["body"])
-            self.billed[line["body"]["messages"][-1]["content"]] += self.fate_of(line) in ("ok", "lost", "broken")
+            self.billed[line["body"]["messages"][-1]["content"]] += self.fate_of(line) in (
+                "ok",
+                "lost",
+                "broken",
+            )
         return batch
 
     def fate_of(self, line):
@@ -90,7 +107,10 @@ class BatchServer(mock_provider.Server):
                 self.answer_line(line, files)
             for kind, lines in files.items():
                 batch[f"{kind}_file_id"] = self.keep("file", lines)["id"] if lines else None
-            batch["request_counts"] |= {"completed": len(files["output"]), "failed": len(files["error"])}
+            batch["request_counts"] |= {
+                "completed": len(files["output"]),
+                "failed": len(files["error"]),
+            }
             batch["status"] = self.ends
         return batch
 
@@ -98,7 +118,10 @@ class BatchServer(mock_provider.Server):
         fate = self.fate_of(line)
         row = {"id": "r", "custom_id": line["custom_id"], "error": None, "response": None}
         if fate == "expired":
-            fault = {"code": "batch_expired", "message": "This request could not be executed in time."}
+            fault = {
+                "code": "batch_expired",
+                "message": "This request could not be executed in time.",
+            }
             files["error"].append(row | {"error": fault})
         elif fate in ("ok", "broken"):
             body = read_form("chat") if fate == "ok" else {"object": "none"}

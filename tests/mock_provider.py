@@ -1,9 +1,11 @@
-"""A provider to test against: a real HTTP server on loopback that speaks OpenAI's chat completions and background jobs.
+"""A provider to test against: a real HTTP server on loopback that speaks OpenAI's chat completions
+and background jobs.
 
-How it answers is the request's last message: "429", "hang", "drip", ... (FAULTS), anything else is answered, by the
-server's `answer(asked)` where it has one (a message, a fault's name, or a whole body in another provider's form). A job
-(POST /v1/responses or Gemini's /v1beta/interactions, with background) is at work for as many polls as a number in its
-prompt says, two without, then ends as the words in its prompt say (mock_provider.json, `ends`).
+How it answers is the request's last message: "429", "hang", "drip", ... (FAULTS), anything else is
+answered, by the server's `answer(asked)` where it has one (a message, a fault's name, or a whole
+body in another provider's form). A job (POST /v1/responses or Gemini's /v1beta/interactions, with
+background) is at work for as many polls as a number in its prompt says, two without, then ends as
+the words in its prompt say (mock_provider.json, `ends`).
 """
 
 import contextlib
@@ -23,7 +25,8 @@ CONTENT = "I looked at it. \\boxed{B}"
 
 
 def read_form(name):
-    """Return a body of the protocols, a new one each time: chat, job, interaction; or `ends`, those of jobs."""
+    """Return a body of the protocols, a new one each time: chat, job, interaction; or `ends`, those
+    of jobs."""
     return json.loads(read_forms())[name]
 
 
@@ -33,7 +36,8 @@ def read_forms():
 
 
 def write_body(content=CONTENT, usage=None, **message):
-    """Return a chat completion as the protocol has it; `usage` stands in place of the tokens it tells."""
+    """Return a chat completion as the protocol has it; `usage` stands in place of the tokens it
+    tells."""
     body = read_form("chat")
     body["choices"][0]["message"] |= {"content": content} | message
     if usage is not None:
@@ -42,9 +46,12 @@ def write_body(content=CONTENT, usage=None, **message):
 
 
 def send(handler, code, body, cut=False, **headers):
-    """Send a whole response; `cut` promises more bytes than come. A connection that will be closed is said to be so."""
+    """Send a whole response; `cut` promises more bytes than come. A connection that will be closed
+    is said to be so."""
     handler.send_response(code)
-    if handler.close_connection:  # else the client keeps it, and its next request meets a closed one now and then
+    if (
+        handler.close_connection
+    ):  # else the client keeps it, and its next request meets a closed one now and then
         headers["connection"] = "close"
     for name, value in {"content-type": "application/json", **headers}.items():
         handler.send_header(name.replace("_", "-"), str(value))
@@ -56,11 +63,17 @@ def send(handler, code, body, cut=False, **headers):
 
 def refuse_key(handler):
     said = handler.headers["authorization"]
-    send(handler, 401, json.dumps({"error": {"message": f"Incorrect API key: {said}"}}).encode(), x_key=said)
+    send(
+        handler,
+        401,
+        json.dumps({"error": {"message": f"Incorrect API key: {said}"}}).encode(),
+        x_key=said,
+    )
 
 
 def repeat(piece, before=b"", pause_s=0.1):
-    """Answer with some bytes, then with a piece again and again, until the client hangs up or its patience ends."""
+    """Answer with some bytes, then with a piece again and again, until the client hangs up or its
+    patience ends."""
 
     def answer(handler):
         end = time.monotonic() + handler.server.patience
@@ -91,7 +104,9 @@ def press_bomb():
 
 def say(code=200, body=b"", **headers):
     """Answer with a whole response; a body may be text."""
-    return lambda handler: send(handler, code, body.encode() if isinstance(body, str) else body, **headers)
+    return lambda handler: send(
+        handler, code, body.encode() if isinstance(body, str) else body, **headers
+    )
 
 
 HEAD = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n\r\n"
@@ -108,16 +123,22 @@ FAULTS |= {
     "50 MB": lambda h: send(h, 200, write_body("B" * 50_000_000)),
     "brotli": lambda h: send(h, 200, b"\x0b\x02\x80{}\x03", content_encoding="br"),
     "no gzip": lambda h: send(h, 200, write_body(), content_encoding="gzip"),
-    "redirect": lambda h: send(h, 307, b"", location=f"{h.server.elsewhere}/chat/completions?key=secret"),
+    "redirect": lambda h: send(
+        h, 307, b"", location=f"{h.server.elsewhere}/chat/completions?key=secret"
+    ),
     "deep": lambda h: send(h, 200, b'{"a":' + b"[" * 100_000),
-    "long error": lambda h: send(h, 200, json.dumps({"error": "x" * 60 + h.headers["authorization"]}).encode()),
-    "no choice": lambda h: send(h, 200, json.dumps(json.loads(write_body()) | {"choices": []}).encode()),
+    "long error": lambda h: send(
+        h, 200, json.dumps({"error": "x" * 60 + h.headers["authorization"]}).encode()
+    ),
+    "no choice": lambda h: send(
+        h, 200, json.dumps(json.loads(write_body()) | {"choices": []}).encode()
+    ),
     "refusal": lambda h: send(h, 200, write_body(None, refusal="I will not bet.")),
     "key": lambda h: send(h, 200, write_body(f"your key is {h.headers['authorization']}")),
 }
 
 
-# --- jobs in the background ------------------------------------------------------------------------------------------
+# --- jobs in the background -------------------------------------------------------------------------
 
 
 POLL_FAULTS = {f"poll {name}": FAULTS[name] for name in ("429", "500", "401", "404", "malformed")}
@@ -140,7 +161,8 @@ def write_interaction(job_id, key, **columns):
 
 
 class Provider(BaseHTTPRequestHandler):
-    """Answers POST /v1/chat/completions after the server's latency, and jobs under /v1/responses."""
+    """Answers POST /v1/chat/completions after the server's latency, and jobs under
+    /v1/responses."""
 
     protocol_version, wbufsize, disable_nagle_algorithm = "HTTP/1.1", -1, True
 
@@ -170,7 +192,11 @@ class Provider(BaseHTTPRequestHandler):
                 return faults[said](self)
             if not is_job:
                 time.sleep(self.server.latency_s)
-            answer = self.server.answer(asked) if self.server.answer else {"content": asked.get("echo", CONTENT)}
+            answer = (
+                self.server.answer(asked)
+                if self.server.answer
+                else {"content": asked.get("echo", CONTENT)}
+            )
             if isinstance(answer, str):
                 self.close_connection = True
                 return FAULTS[answer](self)
@@ -219,10 +245,11 @@ class Provider(BaseHTTPRequestHandler):
 
 
 class Server(serving.Server):
-    """A mock provider; `counts` tells how often each message, "poll ..." and "cancel ..." came, `asked` holds them.
+    """A mock provider; `counts` tells how often each message, "poll ..." and "cancel ..." came,
+    `asked` holds them.
 
-    `keys` holds the key each came with, in its provider's header, `moments` when jobs were polled or cancelled, by
-    time.monotonic(); a "redirect" leads to `elsewhere`.
+    `keys` holds the key each came with, in its provider's header, `moments` when jobs were polled
+    or cancelled, by time.monotonic(); a "redirect" leads to `elsewhere`.
     """
 
     block_on_close, request_queue_size = False, 128

@@ -7,7 +7,8 @@ from http.server import ThreadingHTTPServer
 
 
 class Server(ThreadingHTTPServer):
-    """A server with a thread a request; that a client hangs up, as one that is killed does, is no news."""
+    """A server with a thread a request; that a client hangs up, as one that is killed does, is no
+    news."""
 
     daemon_threads = True
 
@@ -20,7 +21,9 @@ class Server(ThreadingHTTPServer):
 @contextmanager
 def run_server(server):
     """Run a server in a thread of this process until the block ends; yields its address."""
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread = threading.Thread(
+        target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True
+    )
     thread.start()
     try:
         yield f"http://127.0.0.1:{server.server_address[1]}"

@@ -16,11 +16,21 @@ def test_six_names_go_from_questions_to_differences(out):
     rows = predictions("last_value arima")
     assert set(rows["agent_id"]) == {"last_value", "arima"}
     scores = score(rows)
-    assert scores["score"].dropna().ge(0).all() and set(scores["agent_id"]) == {"last_value", "arima"}
-    mine = score(pd.DataFrame({"event_id": asked["event_id"][asked["kind"] == "single"].head(3), "value": '"A"'}))
+    assert scores["score"].dropna().ge(0).all() and set(scores["agent_id"]) == {
+        "last_value",
+        "arima",
+    }
+    mine = score(
+        pd.DataFrame(
+            {"event_id": asked["event_id"][asked["kind"] == "single"].head(3), "value": '"A"'}
+        )
+    )
     assert set(mine["agent_id"]) == {"mine"} and len(mine) == 3
     found = compare("last_value", "arima")
-    assert len(found["pairs"]) == 1 and set(found["leaderboard"]["agent_id"]) == {"last_value", "arima"}
+    assert len(found["pairs"]) == 1 and set(found["leaderboard"]["agent_id"]) == {
+        "last_value",
+        "arima",
+    }
     with pytest.raises(ValueError, match="'last_valeu'; did you mean last_value"):
         draw("last_valeu")
 

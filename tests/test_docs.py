@@ -1,4 +1,5 @@
-"""The snippets of README and docs/, run as a reader would: in a checkout of their own, against a mock provider."""
+"""The snippets of README and docs/, run as a reader would: in a checkout of their own, against a
+mock provider."""
 
 import os
 import re
@@ -20,7 +21,9 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def list_snippets(path, language):
-    return re.findall(rf"^```{language}\n(.*?)^```", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    return re.findall(
+        rf"^```{language}\n(.*?)^```", path.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
 
 
 def list_commands(path):
@@ -30,14 +33,20 @@ def list_commands(path):
 
 @pytest.fixture
 def checkout(tmp_path):
-    """A folder that has the repository's data and takes a reader's files; a function that runs daybefore in it."""
+    """A folder that has the repository's data and takes a reader's files; a function that runs
+    daybefore in it."""
     settings = make_checkout(tmp_path, "sources", "replay", "runs")
     settings["PYTHONPATH"] += f"{os.pathsep}{ROOT / 'tools'}"
 
     def call(*arguments, module="daybefore"):
         command = [sys.executable, "-m", module, *arguments]
         done = subprocess.run(
-            command, cwd=tmp_path, env=os.environ | settings, capture_output=True, text=True, timeout=300
+            command,
+            cwd=tmp_path,
+            env=os.environ | settings,
+            capture_output=True,
+            text=True,
+            timeout=300,
         )
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
@@ -59,7 +68,11 @@ def test_every_command_is_one_that_make_or_python_has(path, out, tmp_path, monke
 
 
 def test_every_notebook_that_is_named_to_make_is_there():
-    places = [*PAGES, *sorted((ROOT / "notebooks").glob("*.ipynb")), *sorted((ROOT / "src").rglob("*.py"))]
+    places = [
+        *PAGES,
+        *sorted((ROOT / "notebooks").glob("*.ipynb")),
+        *sorted((ROOT / "src").rglob("*.py")),
+    ]
     named = {
         (path.name, name)
         for path in places
@@ -75,7 +88,9 @@ def test_every_link_leads_to_a_file():
             assert "://" in target or (path.parent / target).exists(), (path.name, target)
 
 
-def test_a_model_and_a_function_of_ones_own_are_asked_as_the_pages_say(checkout, provider, tmp_path):
+def test_a_model_and_a_function_of_ones_own_are_asked_as_the_pages_say(
+    checkout, provider, tmp_path
+):
     (model,), page = list_snippets(ROOT / "docs/own-model.md", "toml"), ROOT / "docs/own-agent.md"
     model = model.replace(tomllib.loads(model)["my_model"]["api_base"], provider.address)
     (tmp_path / "my_module.py").write_text(list_snippets(page, "python")[0])
@@ -86,13 +101,19 @@ def test_a_model_and_a_function_of_ones_own_are_asked_as_the_pages_say(checkout,
 
 def test_three_files_of_ones_own_are_scored_as_the_page_says(tmp_path, monkeypatch):
     page = ROOT / "docs/own-results.md"
-    files, _ = re.search(r"```\n(events.csv.*?)```(.*)", page.read_text(encoding="utf-8"), re.DOTALL).groups()
+    files, _ = re.search(
+        r"```\n(events.csv.*?)```(.*)", page.read_text(encoding="utf-8"), re.DOTALL
+    ).groups()
     names, *lines = files.splitlines()
     starts = [names.index(f"{name}.csv") for name in ("events", "answers", "predictions")]
     folder = tmp_path / "my_folder"
     folder.mkdir()
-    for name, start, end in zip(("events", "answers", "predictions"), starts, [*starts[1:], None], strict=True):
-        (folder / f"{name}.csv").write_text("".join(f"{line[start:end].strip()}\n" for line in lines))
+    for name, start, end in zip(
+        ("events", "answers", "predictions"), starts, [*starts[1:], None], strict=True
+    ):
+        (folder / f"{name}.csv").write_text(
+            "".join(f"{line[start:end].strip()}\n" for line in lines)
+        )
     monkeypatch.chdir(tmp_path)
     world = {}
     exec(list_snippets(page, "python")[0].split("compare(scores")[0], world)

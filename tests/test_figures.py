@@ -54,7 +54,9 @@ def test_every_figure_carries_its_line(room):
     fig.canvas.draw()
     (line,) = fig.texts
     assert line.get_text() == "n = 800, october-2016, 2016-10-10 to 2016-10-24, public data"
-    assert line.get_window_extent().y1 < ax.get_tightbbox().y0, "the line runs into the axes' labels"
+    assert line.get_window_extent().y1 < ax.get_tightbbox().y0, (
+        "the line runs into the axes' labels"
+    )
 
 
 def test_the_index_is_read_from_the_images_and_its_page_shows_each_with_its_names_escaped(room):
@@ -97,4 +99,8 @@ def test_a_legend_outside_stays_above_the_line(room):
     svg = (room / "a_fig3.svg").read_text(encoding="utf-8")
     heights = {text: float(y) for y, text in re.findall(r' y="([\d.]+)"[^>]*>([^<]+)</text>', svg)}
     (line,) = (y for text, y in heights.items() if text.startswith("n = 800"))
-    assert max(y for text, y in heights.items() if text in ("1", "2", "1.0")) < heights["a series"] < line - 8
+    assert (
+        max(y for text, y in heights.items() if text in ("1", "2", "1.0"))
+        < heights["a series"]
+        < line - 8
+    )

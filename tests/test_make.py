@@ -1,4 +1,5 @@
-"""The Makefile: a notebook runs when what it read has changed, and only then; a failing one changes nothing."""
+"""The Makefile: a notebook runs when what it read has changed, and only then; a failing one changes
+nothing."""
 
 import importlib.util
 import json
@@ -19,9 +20,15 @@ ROOT = Path(__file__).parents[1]
 
 def run_make(folder, *arguments):
     """Run make in a folder without this test run's own settings; returns the finished process."""
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "DAYBEFORE"))}
+    environment = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("MAKE", "DAYBEFORE"))
+    }
     command = ["make", "--no-print-directory", *arguments]
-    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300)
+    return subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300
+    )
 
 
 @pytest.mark.parametrize(
@@ -31,9 +38,15 @@ def run_make(folder, *arguments):
         (["Figure"], "there is no target Figure; there are: help figures add "),
         (["11_fake_website"], "and .make/NAME for a notebook of "),
         (["run", "limit=3"], "there is no setting limit; there are: AGENT AGENTS "),
-        (["moments", "AGENT=mine", f"VENV={sys.prefix}"], "make moments wants MOMENTS=, such as MOMENTS=games.csv"),
+        (
+            ["moments", "AGENT=mine", f"VENV={sys.prefix}"],
+            "make moments wants MOMENTS=, such as MOMENTS=games.csv",
+        ),
         (["sites", f"VENV={sys.prefix}"], "make sites wants SITES=, such as SITES=new.csv"),
-        (["study", "NOTEBOOK=11_fake", f"VENV={sys.prefix}"], "there is no notebook 11_fake; there are: "),
+        (
+            ["study", "NOTEBOOK=11_fake", f"VENV={sys.prefix}"],
+            "there is no notebook 11_fake; there are: ",
+        ),
     ],
 )
 def test_a_name_mistyped_is_answered_with_the_names_there_are_and_nothing_runs(typed, told):
@@ -72,7 +85,8 @@ KIT = {"40_first": WRITE, "41_second": READ, "42_prompt": ASK, "43_work": WORK}
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory):
-    """A small kit of four notebooks, the second reading the first's table, once drawn by the real Makefile."""
+    """A small kit of four notebooks, the second reading the first's table, once drawn by the real
+    Makefile."""
     ready = Path(sys.prefix, ".ready")
     if not ready.exists() or ready.read_bytes() != (ROOT / "requirements.lock").read_bytes():
         pytest.skip("needs the environment that make sets up; run it by `make test`")
@@ -81,11 +95,15 @@ def drawn(tmp_path_factory):
     for file in ("Makefile", "requirements.lock"):
         shutil.copy2(ROOT / file, folder)
     warm = folder / ".ci/warm.py"  # these notebooks need no libraries
-    warm.write_text(re.sub(r"pandas seaborn .*", "pandas", warm.read_text(encoding="utf-8")), encoding="utf-8")
+    warm.write_text(
+        re.sub(r"pandas seaborn .*", "pandas", warm.read_text(encoding="utf-8")), encoding="utf-8"
+    )
     with open(folder / "Makefile", "a", encoding="utf-8") as makefile:
         makefile.write("\n.make/41_second: | .make/40_first\n")
     texts = {f"src/helpers/{name}.py": f"{code}\n" for name, code in MODULES.items()}
-    texts |= dict.fromkeys(["data/sources/a.toml", "data/sources/b.toml", "data/prompts/ask.md"], "")
+    texts |= dict.fromkeys(
+        ["data/sources/a.toml", "data/sources/b.toml", "data/prompts/ask.md"], ""
+    )
     for file, text in texts.items():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
         (folder / file).write_text(text)
@@ -133,7 +151,8 @@ def read_results(kit):
 
 @pytest.mark.parametrize("case", read_cases(__file__, "stale"), ids=lambda case: case["touched"])
 def test_what_a_changed_file_makes_out_of_date(drawn, case):
-    """A study, a prompt, what a worker reads or imports; of a notebook's readers none, until its table changes."""
+    """A study, a prompt, what a worker reads or imports; of a notebook's readers none, until its
+    table changes."""
     path = drawn / case["touched"]
     before = path.stat()
     os.utime(path)
@@ -144,7 +163,9 @@ def test_what_a_changed_file_makes_out_of_date(drawn, case):
 def test_figures_runs_what_is_out_of_date_and_leaves_all_as_it_was_when_a_cell_fails(kit):
     first = read_results(kit)
     cells = json.loads(first[kit / "notebooks/41_second.ipynb"])["cells"]
-    assert cells[0]["outputs"][0]["data"]["text/plain"] == ["'1'"], "the second reads what the first wrote"
+    assert cells[0]["outputs"][0]["data"]["text/plain"] == ["'1'"], (
+        "the second reads what the first wrote"
+    )
     assert "papermill" not in str(first[kit / "notebooks/41_second.ipynb"])
 
     status, ran, said = make_figures(kit)
@@ -153,7 +174,9 @@ def test_figures_runs_what_is_out_of_date_and_leaves_all_as_it_was_when_a_cell_f
     os.utime(kit / "notebooks/40_first.ipynb")
     os.utime(kit / "notebooks/42_prompt.ipynb")
     status, ran, said = make_figures(kit)
-    assert (status, ran) == (0, ["40_first", "42_prompt"]), "an unchanged table leaves its readers alone"
+    assert (status, ran) == (0, ["40_first", "42_prompt"]), (
+        "an unchanged table leaves its readers alone"
+    )
     assert re.search(r"^\[ 1/2\] \w+ [\d.]+ s, about \d+ s to go$", said, re.M)
     assert re.search(r"^\[ 2/2\] \w+ [\d.]+ s$", said, re.M)
     assert said.splitlines()[-1].startswith("done: open figures/index.html")
@@ -164,14 +187,18 @@ def test_figures_runs_what_is_out_of_date_and_leaves_all_as_it_was_when_a_cell_f
     assert read_results(kit) == first
 
     make_notebook(kit, "40_first", WRITE.replace('"1"', '"2"'))
-    assert make_figures(kit)[:2] == (0, ["40_first", "41_second"]), "a changed table makes its readers run"
+    assert make_figures(kit)[:2] == (0, ["40_first", "41_second"]), (
+        "a changed table makes its readers run"
+    )
     assert "'2'" in (kit / "notebooks/41_second.ipynb").read_text(encoding="utf-8")
 
     make_notebook(kit, "40_first", WRITE.replace('"1")', '"3") / 0'))
     before = read_results(kit)
     status, ran, said = make_figures(kit)
     assert (status != 0, ran) == (True, [])
-    assert "notebooks/40_first.ipynb: cell [1] failed with ZeroDivisionError: division by zero" in said
+    assert (
+        "notebooks/40_first.ipynb: cell [1] failed with ZeroDivisionError: division by zero" in said
+    )
     assert read_results(kit) == before
     assert "ZeroDivisionError" in (kit / ".make/40_first.partial.ipynb").read_text(encoding="utf-8")
     assert list_stale(kit) == ["40_first"], "it is still to be done"
@@ -184,7 +211,9 @@ def load_part(name):
     return part
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem
+)
 def test_every_notebook_is_kept_in_the_one_form(path):
     notebook = nbformat.read(path, as_version=4)
     load_part("form").put_in_form(notebook)
@@ -214,7 +243,9 @@ def test_an_unpacked_zip_has_no_run_bits_and_a_home_may_be_read_only(tmp_path):
     (tmp_path / "new/bin/python").chmod(0o755)
     command = ["bash", ".ci/setup", "new", "requirements.lock"]
     house = os.environ | {"HOME": "/dev/null", "XDG_CACHE_HOME": ""}
-    done = subprocess.run(command, cwd=tmp_path, env=house, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, env=house, capture_output=True, text=True, check=False
+    )
     assert "/dev/null/.cache cannot be written; caches go to new/cache" in done.stderr
     assert str(tmp_path / "new/cache") in (tmp_path / "new/setup.log").read_text()
 
@@ -237,20 +268,27 @@ def test_of_two_makes_in_one_folder_the_second_says_so_and_waits(tmp_path):
     assert (tmp_path / "order").read_text().split() == ["first", "second"]
 
 
-@pytest.mark.parametrize("text", ["", '{"cells": [', "<<<<<<< HEAD", "[]", '{"nbformat": 4, "cells": 3}'])
+@pytest.mark.parametrize(
+    "text", ["", '{"cells": [', "<<<<<<< HEAD", "[]", '{"nbformat": 4, "cells": 3}']
+)
 def test_a_damaged_notebook_is_told_in_a_sentence_and_nothing_is_made_of_it(tmp_path, text):
     path = tmp_path / "notebooks/40_first.ipynb"
     path.parent.mkdir()
     path.write_text(text)
     command = [sys.executable, ROOT / ".ci/notebook.py", path.stem]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False)
+    done = subprocess.run(
+        command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False
+    )
     (said,) = done.stderr.splitlines()
-    assert done.returncode == 1 and said.startswith("notebooks/40_first.ipynb cannot be read as a notebook (")
+    assert done.returncode == 1 and said.startswith(
+        "notebooks/40_first.ipynb cannot be read as a notebook ("
+    )
     assert (path.read_text(), os.listdir(tmp_path)) == (text, ["notebooks"])
 
 
 def test_what_outlives_the_command_ends_with_it(tmp_path):
-    """As a kernel does, in a session of its own, when Ctrl-C has ended make and the notebook that started it."""
+    """As a kernel does, in a session of its own, when Ctrl-C has ended make and the notebook that
+    started it."""
     (tmp_path / "nap.py").write_text("import time\n\nopen('begun', 'w').close()\ntime.sleep(600)")
     (tmp_path / "warm.py").symlink_to(ROOT / ".ci/warm.py")
     line = f"setsid '{sys.executable}' -S warm.py nap.py & while [ ! -e begun ]; do sleep 0.1; done"

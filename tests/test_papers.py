@@ -1,4 +1,5 @@
-"""The papers' numbers have one home, data/papers: each has its place, and is read by what computes with it."""
+"""The papers' numbers have one home, data/papers: each has its place, and is read by what computes
+with it."""
 
 import ast
 import json
@@ -10,12 +11,17 @@ import pytest
 from helpers import papers
 from helpers.files import ROOT
 
-MODULES = [*(ROOT / "src").rglob("*.py"), *(ROOT / "tools/public").glob("*.py"), ROOT / "tools/taskset.py"]
+MODULES = [
+    *(ROOT / "src").rglob("*.py"),
+    *(ROOT / "tools/public").glob("*.py"),
+    ROOT / "tools/taskset.py",
+]
 BY_REFERENCE = ("papers.py", "ledger.py")
 """Where a constant's name is no literal: the reader itself and the ledger."""
 
 COMMON = (0.001, 1e-10, 0.55, 0.75, 1.5)
-"""Values of a paper that stand in code for other reasons, too: bounds of rounding, BM25's usual constants, a shade."""
+"""Values of a paper that stand in code for other reasons, too: bounds of rounding, BM25's usual
+constants, a shade."""
 
 
 def read_code(path):
@@ -28,7 +34,8 @@ def read_code(path):
 
 
 def find_reads(text):
-    """Return pairs of paper and name that a source text reads by `get_constant`; a paper may be the module's KEY."""
+    """Return pairs of paper and name that a source text reads by `get_constant`; a paper may be the
+    module's KEY."""
     key = re.search(r'^KEY = "(\w+)"$', text, re.MULTILINE)
     calls = re.findall(r'get_constant\(\s*(?:"(\w+)"|KEY),\s*"(\w+)"\s*\)', text)
     return [(paper or key[1], name) for paper, name in calls]
@@ -48,18 +55,28 @@ def reads(code):
 def test_each_constant_is_read_by_the_code_and_each_that_is_read_is_there(key, reads):
     paper = papers.load_paper(key)
     read = {name for pairs in reads.values() for one, name in pairs if one == key}
-    assert read == {*paper["constants"], *paper["assumed"]}, "read it where it is computed with, or make it a decision"
+    assert read == {*paper["constants"], *paper["assumed"]}, (
+        "read it where it is computed with, or make it a decision"
+    )
 
 
 def test_constants_are_named_by_literals(code, reads):
-    calls = {path: text.count("get_constant(") for path, text in code.items() if path.name not in BY_REFERENCE}
+    calls = {
+        path: text.count("get_constant(")
+        for path, text in code.items()
+        if path.name not in BY_REFERENCE
+    }
     assert not [path.name for path, n in calls.items() if n != len(reads[path])]
 
 
 @pytest.mark.parametrize("key", papers.list_papers())
 def test_every_constant_has_a_section_and_every_assumption_a_reason(key):
     table = papers.list_constants(key)
-    assert table["name"].is_unique and table["value"].notna().all() and (table["section"].str.len() > 0).all()
+    assert (
+        table["name"].is_unique
+        and table["value"].notna().all()
+        and (table["section"].str.len() > 0).all()
+    )
     assumed = table[table["status"] != "printed"]
     assert len(assumed) and (assumed["reason"].str.len() > 10).all()
 
@@ -72,28 +89,41 @@ def test_every_printed_cell_has_its_place(key):
 
 
 def is_rare(number):
-    """Say whether a number is told from those that stand in code for other reasons: 0.97, 374, 0.005, 20000, not 7."""
+    """Say whether a number is told from those that stand in code for other reasons: 0.97, 374,
+    0.005, 20000, not 7."""
     digits = f"{abs(number):e}".split("e")[0].rstrip("0").replace(".", "")
-    return number != 0 and (len(digits) > 1 and (number > 100 or number % 1) or number < 0.01 or number >= 10_000)
+    return number != 0 and (
+        len(digits) > 1 and (number > 100 or number % 1) or number < 0.01 or number >= 10_000
+    )
 
 
 @cache
 def list_values():
-    """Return {numbers: paper and name} of the constants that a value alone gives away; minutes in seconds, too."""
+    """Return {numbers: paper and name} of the constants that a value alone gives away; minutes in
+    seconds, too."""
     values = {}
     for key in papers.list_papers():
         for row in papers.list_constants(key).query("status != 'decided'").itertuples():
             given = row.value if isinstance(row.value, list) else [row.value]
             if not all(type(number) in (int, float) for number in given):
                 continue
-            for numbers in (tuple(given), tuple(60 * number for number in given if row.name.endswith("_minutes"))):
-                if len(numbers) > 2 or len(numbers) == 1 and is_rare(numbers[0]) and numbers[0] not in COMMON:
+            for numbers in (
+                tuple(given),
+                tuple(60 * number for number in given if row.name.endswith("_minutes")),
+            ):
+                if (
+                    len(numbers) > 2
+                    or len(numbers) == 1
+                    and is_rare(numbers[0])
+                    and numbers[0] not in COMMON
+                ):
                     values[numbers] = f"{key} {row.name}"
     return values
 
 
 def find_typed(text):
-    """Return a sentence for each number, or list of numbers, of a module's code that is a paper's constant."""
+    """Return a sentence for each number, or list of numbers, of a module's code that is a paper's
+    constant."""
     found = []
     for node in ast.walk(ast.parse(text)):
         parts = node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else [node]
@@ -104,10 +134,14 @@ def find_typed(text):
 
 
 def test_no_constant_of_a_paper_is_typed(code):
-    typed = {path.name: find_typed(text) for path, text in code.items() if ROOT / "src" in path.parents}
+    typed = {
+        path.name: find_typed(text) for path, text in code.items() if ROOT / "src" in path.parents
+    }
     assert {name: found for name, found in typed.items() if found} == {}
 
 
-@pytest.mark.parametrize("line", ["hours = (14, 16, 18, 20)", "def draw(a=0.005): pass", "DEADLINE_S = 1800"])
+@pytest.mark.parametrize(
+    "line", ["hours = (14, 16, 18, 20)", "def draw(a=0.005): pass", "DEADLINE_S = 1800"]
+)
 def test_a_typed_constant_is_found(line):
     assert len(find_typed(line)) == 1

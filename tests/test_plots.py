@@ -14,7 +14,9 @@ def ax():
     plt.close(fig)
 
 
-TABLE = pd.DataFrame({"name": ["b", "a"], "score": [0.5, 0.25], "low": [0.4, 0.2], "high": [0.7, 0.3]})
+TABLE = pd.DataFrame(
+    {"name": ["b", "a"], "score": [0.5, 0.25], "low": [0.4, 0.2], "high": [0.7, 0.3]}
+)
 
 
 def test_intervals_put_the_first_row_on_top_and_write_the_values(ax):
@@ -47,7 +49,9 @@ def test_points_are_hollow_where_thin_and_crossed_out_where_missing(ax):
     table = pd.DataFrame({"who": ["x", "x", "y"], "name": ["p", "q", "p"], "v": [0.5, 0.0, np.nan]})
     table = table.assign(low=table["v"] - 0.1, high=table["v"] + 0.1, is_thin=[False, True, False])
     draw_points(ax, table)
-    dots = [container.lines[0] for container in ax.containers if len(container.lines[0].get_xdata())]
+    dots = [
+        container.lines[0] for container in ax.containers if len(container.lines[0].get_xdata())
+    ]
     assert [dot.get_markerfacecolor() == "white" for dot in dots] == [False, True]
     assert np.allclose([dot.get_xydata()[0] for dot in dots], [[0.5, -0.09], [0.0, 0.91]])
     assert np.allclose(list_crosses(ax), [[[0, 0.09], [0, 1.09]]])
@@ -56,22 +60,33 @@ def test_points_are_hollow_where_thin_and_crossed_out_where_missing(ax):
 
 
 def test_the_legend_names_every_series_hollow_where_it_has_no_other_point(ax):
-    table = pd.DataFrame({"name": ["p", "q", "p", "q", "p"], "v": [0.1, 0.2, 0.3, 0.4, np.nan], "who": list("xxyyz")})
-    draw_points(ax, table.assign(low=table["v"], high=table["v"], is_thin=[True, True, False, True, True]))
+    table = pd.DataFrame(
+        {"name": ["p", "q", "p", "q", "p"], "v": [0.1, 0.2, 0.3, 0.4, np.nan], "who": list("xxyyz")}
+    )
+    draw_points(
+        ax, table.assign(low=table["v"], high=table["v"], is_thin=[True, True, False, True, True])
+    )
     handles, names = ax.get_legend_handles_labels()
     assert names == ["no value", "x", "y", "z"]
-    assert [handle.lines[0].get_markerfacecolor() == "white" for handle in handles[1:3]] == [True, False]
+    assert [handle.lines[0].get_markerfacecolor() == "white" for handle in handles[1:3]] == [
+        True,
+        False,
+    ]
 
 
 def draw_effects(effects, width, names):
-    effects = effects.assign(clustered_low=effects["effect"] - width, clustered_high=effects["effect"] + width)
+    effects = effects.assign(
+        clustered_low=effects["effect"] - width, clustered_high=effects["effect"] + width
+    )
     return draw_factors(effects, plt.figure(), names)
 
 
 def test_small_effects_beside_a_wide_factor_have_a_finer_axis_that_says_so():
     effects = pd.DataFrame({"factor": ["source", "model", "setting"], "category": list("abc")})
     effects["effect"] = [0.2, 0.01, 0.02]
-    axes = draw_effects(effects, 0.005, {"source": "source", "model": "model", "setting": "setting"})
+    axes = draw_effects(
+        effects, 0.005, {"source": "source", "model": "model", "setting": "setting"}
+    )
     limits = [ax.get_xlim()[1] for ax in axes]
     assert np.allclose(limits, [1.08 * 0.205, 1.08 * 0.025, 1.08 * 0.025])
     assert axes[-1].get_xlabel() == "effect on the score (axis 8 times finer)"
@@ -79,7 +94,9 @@ def test_small_effects_beside_a_wide_factor_have_a_finer_axis_that_says_so():
 
 
 def test_two_factors_stand_side_by_side():
-    effects = pd.DataFrame({"factor": ["model", "model", "domain", "domain"], "category": list("abcd")})
+    effects = pd.DataFrame(
+        {"factor": ["model", "model", "domain", "domain"], "category": list("abcd")}
+    )
     effects["effect"] = [0.0, 0.1, 0.0, -0.1]
     axes = draw_effects(effects, 0.05, {"model": "models", "domain": "domains"})
     titles = [ax.title.get_text() or ax.get_title(loc="left") for ax in axes]

@@ -1,4 +1,5 @@
-"""Public files: where they come from, that their digest is checked, and what is said when they cannot be had."""
+"""Public files: where they come from, that their digest is checked, and what is said when they
+cannot be had."""
 
 import hashlib
 import importlib
@@ -32,7 +33,12 @@ def room(tmp_path, monkeypatch):
 
 
 def write_registry(folder, address):
-    lines = ['[files."board/a.csv"]', 'title = "A board"', f'address = "{address}"', f'sha256 = "{DIGEST}"']
+    lines = [
+        '[files."board/a.csv"]',
+        'title = "A board"',
+        f'address = "{address}"',
+        f'sha256 = "{DIGEST}"',
+    ]
     lines += ['licence = "MIT"', 'retrieved_date = "2026-01-02"', ""]
     (folder / "public.toml").write_text("\n".join(lines), encoding="utf-8")
 
@@ -47,7 +53,10 @@ def test_a_mirrored_file_with_another_digest_is_refused(room, monkeypatch):
     write_registry(room, "http://127.0.0.1:9/")
     put_file(room / "cache")
     monkeypatch.setenv(public.MIRROR, str(put_file(room / "mirror", b"other")))
-    with pytest.raises(ValueError, match="board/a.csv in the folder of KIT_DATA_MIRROR is not the file of 2026-01-02"):
+    with pytest.raises(
+        ValueError,
+        match="board/a.csv in the folder of KIT_DATA_MIRROR is not the file of 2026-01-02",
+    ):
         public.locate_public("board/a.csv")
 
 
@@ -71,12 +80,18 @@ def test_each_table_of_public_data_is_listed_with_the_digests_of_its_sources():
     index = pd.read_csv(folder / "index.csv", index_col="name", dtype=str)
     tables = {path.stem for path in folder.glob("*.csv")} - {"index"}
     assert tables == set(index.index)
-    named = {name: sources for builder in build.list_builders() for name, sources in list_sources(builder).items()}
+    named = {
+        name: sources
+        for builder in build.list_builders()
+        for name, sources in list_sources(builder).items()
+    }
     assert set(named) == tables
     for name, row in index.iterrows():
         sources = row["sources"].split("; ")
         assert sources == list(named[name])
-        assert row["sha256"].split("; ") == [public.find_entry(source)["sha256"] for source in sources]
+        assert row["sha256"].split("; ") == [
+            public.find_entry(source)["sha256"] for source in sources
+        ]
         assert int(row["rows"]) == len(public.read_public(name))
     sizes = [(folder / f"{name}.csv").stat().st_size for name in tables]
     assert max(sizes) <= build.LARGEST and sum(sizes) <= 1_500_000

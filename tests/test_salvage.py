@@ -17,8 +17,13 @@ def save(store, numbers):
     store.execute("BEGIN")
     for n in numbers:
         reply = ("r", f"e{n}", 0, "ok", TEXT)
-        store.execute("INSERT INTO replies (run_id, event_id, sample, status, reply) VALUES (?, ?, ?, ?, ?)", reply)
-        store.execute("INSERT INTO requests (run, key, recording) VALUES ('r', ?, ?)", (f"k{n}", recording))
+        store.execute(
+            "INSERT INTO replies (run_id, event_id, sample, status, reply) VALUES (?, ?, ?, ?, ?)",
+            reply,
+        )
+        store.execute(
+            "INSERT INTO requests (run, key, recording) VALUES ('r', ?, ?)", (f"k{n}", recording)
+        )
     store.execute("COMMIT")
 
 

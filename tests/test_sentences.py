@@ -1,4 +1,5 @@
-"""Numbers of README, FINDINGS and notebooks against the cells they come from, and the check against slips in either."""
+"""Numbers of README, FINDINGS and notebooks against the cells they come from, and the check against
+slips in either."""
 
 import doctest
 import importlib.util
@@ -7,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-spec = importlib.util.spec_from_file_location("sentences", Path(__file__).parents[1] / ".ci/sentences.py")
+spec = importlib.util.spec_from_file_location(
+    "sentences", Path(__file__).parents[1] / ".ci/sentences.py"
+)
 script = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(script)
 
@@ -28,7 +31,9 @@ def change(texts, old, new):
 
 
 def test_all_numbers_are_those_of_their_cells(texts):
-    assert find_faults(texts) == [], "mend the sentence or its row; .ci/sentences.py write keeps rows of reworded ones"
+    assert find_faults(texts) == [], (
+        "mend the sentence or its row; .ci/sentences.py write keeps rows of reworded ones"
+    )
 
 
 def test_examples():
@@ -36,7 +41,9 @@ def test_examples():
 
 
 def test_a_number_that_its_cell_does_not_have(texts):
-    (fault,) = find_faults(change(texts, "51 sources from autumn 2016", "52 sources from autumn 2016"))
+    (fault,) = find_faults(
+        change(texts, "51 sources from autumn 2016", "52 sources from autumn 2016")
+    )
     assert "52" in fault and "figures/futurex_fig2.csv" in fault and "has 51" in fault
 
 

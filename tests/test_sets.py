@@ -10,8 +10,12 @@ def make_set(folder, about=ABOUT):
     folder.mkdir(parents=True)
     (folder / "set.toml").write_text(about)
     tables = {
-        "events": pd.DataFrame({"event_id": ["1", "2"], "cluster_id": ["1", "2"], "kind": "single"}),
-        "answers": pd.DataFrame({"event_id": ["1", "2"], "value": ['"A"', '"B"'], "outcome": [1, 0]}),
+        "events": pd.DataFrame(
+            {"event_id": ["1", "2"], "cluster_id": ["1", "2"], "kind": "single"}
+        ),
+        "answers": pd.DataFrame(
+            {"event_id": ["1", "2"], "value": ['"A"', '"B"'], "outcome": [1, 0]}
+        ),
         "runs": pd.DataFrame({"run_id": ["r"], "agent_id": ["an agent"], "model": ["m"]}),
         "predictions": pd.DataFrame(
             {
@@ -75,7 +79,9 @@ def test_a_prediction_of_no_event_is_refused_and_nothing_written(tmp_path):
 
 def test_a_set_toml_with_a_fault_names_file_and_field(tmp_path):
     folder, _ = make_set(tmp_path / "mine", ABOUT.replace("title", "titel"))
-    with pytest.raises(ValueError, match="set.toml: title is missing\n.*titel is unknown; did you mean title"):
+    with pytest.raises(
+        ValueError, match="set.toml: title is missing\n.*titel is unknown; did you mean title"
+    ):
         load_set(folder)
 
 
@@ -104,11 +110,22 @@ def test_a_set_that_says_nothing_on_arms_has_usual_ones(tmp_path):
     write_set(folder, tables)
     loaded = load_set(folder)
     rows = loaded.rows()
-    assert rows[["uses_tools", "round", "search", "sees_price", "keeps_beliefs", "variant"]].isna().all(axis=None)
+    assert (
+        rows[["uses_tools", "round", "search", "sees_price", "keeps_beliefs", "variant"]]
+        .isna()
+        .all(axis=None)
+    )
     assert rows["brier_filled"].isna().tolist() == [False, True], "nothing was filled in"
     kept = take_usual(rows)
     assert len(kept) == 2 and kept["forecaster"].eq("an agent").all()
-    about = {"window": "mine", "status": "as given", "source": "a test", "unit": "questions", "dates": "", "n": 2}
+    about = {
+        "window": "mine",
+        "status": "as given",
+        "source": "a test",
+        "unit": "questions",
+        "dates": "",
+        "n": 2,
+    }
     assert loaded.describe(rows) == about, "no dates in it"
 
 

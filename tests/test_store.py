@@ -1,4 +1,5 @@
-"""Files and the store: same rows, same bytes; columns in the dictionary; one answer a question, whoever opens it."""
+"""Files and the store: same rows, same bytes; columns in the dictionary; one answer a question,
+whoever opens it."""
 
 import re
 import subprocess
@@ -47,7 +48,7 @@ def test_a_table_reads_as_written_and_twice_the_same_bytes_and_a_repeated_key_is
         check_table("acquisitions", make_acquisitions(FIRST, FIRST))
 
 
-# --- the store -------------------------------------------------------------------------------------------------------
+# --- the store --------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -60,7 +61,9 @@ def save(store, i, **reply):
     key = {"run_id": "r", "event_id": f"e{i}", "sample": 0}
     insert_row(store, "runs", {"run_id": "r", "agent_id": "a"})
     reply = key | {"status": "ok", "started_at": "now", "duration_s": 0.1} | reply
-    return save_questions(store, [(reply, key | {"value": "1.5"}, [key | {"step": 0}, key | {"step": 1}])])
+    return save_questions(
+        store, [(reply, key | {"value": "1.5"}, [key | {"step": 0}, key | {"step": 1}])]
+    )
 
 
 OPENER = """
@@ -108,9 +111,15 @@ def test_a_question_is_stored_once_and_keeps_its_first_answer(path):
 
 
 def test_questions_stored_together_are_all_there_or_none(path):
-    store, keys = open_store(path), [{"run_id": "r", "event_id": f"e{i}", "sample": 0} for i in range(3)]
+    store, keys = (
+        open_store(path),
+        [{"run_id": "r", "event_id": f"e{i}", "sample": 0} for i in range(3)],
+    )
     with pytest.raises(Exception, match="NOT NULL"):
-        save_questions(store, [(key, key, [key | {"step": None if i == 2 else 0}]) for i, key in enumerate(keys)])
+        save_questions(
+            store,
+            [(key, key, [key | {"step": None if i == 2 else 0}]) for i, key in enumerate(keys)],
+        )
     assert not list_done(store, "r")
     assert save_questions(store, [(key, key, []) for key in keys[:2]]) == 2
     assert save_questions(store, [(key, key, []) for key in keys]) == 1
@@ -135,7 +144,9 @@ def test_columns_that_the_contract_has_gained_are_added_to_an_older_store(path):
     save_questions(open_store(path), [(key, key, [key | {"step": 0, "tool": "fetch"}])])
 
 
-def test_a_notebook_with_other_parameters_by_hand_writes_below_results(tmp_path, monkeypatch, capsys):
+def test_a_notebook_with_other_parameters_by_hand_writes_below_results(
+    tmp_path, monkeypatch, capsys
+):
     monkeypatch.delenv("DAYBEFORE_OUT", raising=False)
     monkeypatch.setattr(files, "ROOT", tmp_path)
     monkeypatch.setattr(places, "ROOT", tmp_path)
@@ -145,10 +156,15 @@ def test_a_notebook_with_other_parameters_by_hand_writes_below_results(tmp_path,
     own = files.locate_output("figures/futurex_fig8.png")
     assert own.is_relative_to(tmp_path / "results/notebooks") and "agents-my_agent" in str(own)
     assert files.locate_output("data/tables/A/x.csv").is_relative_to(tmp_path / "results/notebooks")
-    assert files.locate_output(files.STORE) == tmp_path / files.STORE, "what is asked is kept where it is looked for"
+    assert files.locate_output(files.STORE) == tmp_path / files.STORE, (
+        "what is asked is kept where it is looked for"
+    )
     own.write_text("mine")
     assert files.locate_input("figures/futurex_fig8.png") == own
     said = capsys.readouterr().out
-    assert said.count("\n") == 1 and "agents set by hand: figures and tables go to results/notebooks/" in said
+    assert (
+        said.count("\n") == 1
+        and "agents set by hand: figures and tables go to results/notebooks/" in said
+    )
     cells[1] = '# Parameters\nagents = ""\n'
     assert files.locate_output("figures/futurex_fig8.png") == tmp_path / "figures/futurex_fig8.png"

@@ -1,4 +1,5 @@
-"""What the tables and settings may hold: a wrong cell of each sort is named by table, row, column, value and wanted."""
+"""What the tables and settings may hold: a wrong cell of each sort is named by table, row, column,
+value and wanted."""
 
 import gzip
 import json
@@ -31,17 +32,24 @@ def test_a_wrong_cell_is_named_with_what_is_wanted(case):
     with pytest.raises(ValueError) as problem:
         check_table(name, make_rows(name, column, cell))
     told = str(problem.value)
-    assert told.startswith(f"{name}, row 1, column {column}: {repr(cell)[:40]}") and f" is {wanted}" in told
+    assert (
+        told.startswith(f"{name}, row 1, column {column}: {repr(cell)[:40]}")
+        and f" is {wanted}" in told
+    )
     assert len(told) < 250 and ("rankign" not in told or told.endswith("; did you mean ranking?"))
 
 
-@pytest.mark.parametrize("path", sorted((ROOT / "data/tables").rglob("*.csv.gz")), ids=lambda path: path.parent.name)
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "data/tables").rglob("*.csv.gz")), ids=lambda path: path.parent.name
+)
 def test_every_table_of_the_kit_passes(path):
     table = pd.read_csv(path, low_memory=False)
     assert len(check_table(path.name.split(".")[0], table)) == len(table) > 0
 
 
-@pytest.mark.parametrize("case", read_cases(__file__, "wrong_entries"), ids=lambda case: case["said"])
+@pytest.mark.parametrize(
+    "case", read_cases(__file__, "wrong_entries"), ids=lambda case: case["said"]
+)
 def test_a_wrong_entry_is_named_with_its_field(case):
     with pytest.raises(Problems) as problem:
         check_object("agents.toml, mine", case["entry"], getattr(tables, case["kind"]))
@@ -50,7 +58,9 @@ def test_a_wrong_entry_is_named_with_its_field(case):
 
 def test_a_line_of_json_ends_where_the_file_ends_it(tmp_path):
     path = tmp_path / "a.jsonl"
-    path.write_text('\ufeff{"a": "one\u2028two"}\r\n\n{"n": ' + "9" * 5000 + "}\n", encoding="utf-8", newline="")
+    path.write_text(
+        '\ufeff{"a": "one\u2028two"}\r\n\n{"n": ' + "9" * 5000 + "}\n", encoding="utf-8", newline=""
+    )
     assert list(read_lines(path)) == [
         ("a.jsonl, line 1", {"a": "one\u2028two"}),
         ("a.jsonl, line 3", {"n": float("inf")}),

@@ -1,4 +1,5 @@
-"""Ask a local model recorded requests again and say how many replies are the same: a test of the recordings.
+"""Ask a local model recorded requests again and say how many replies are the same: a test of the
+recordings.
 
 PYTHONPATH=src:tools python -m ask_again [N] [ARM]     (default: 20 of qwen_zero_shot-A)
 """
@@ -21,15 +22,23 @@ from helpers.question_sets import PUBLIC_WINDOWS
 
 
 def ask_again(arm_id, arm, n):
-    """Ask a local model `n` recorded requests again and print which replies differ and how many agree.
+    """Ask a local model `n` recorded requests again and print which replies differ and how many
+    agree.
 
-    Only requests that stand alone are taken: a later turn's reply may depend on the cache of the turns before. Raises
-    LookupError when nothing is recorded, or its values alone, RuntimeError when a request fails.
+    Only requests that stand alone are taken: a later turn's reply may depend on the cache of the
+    turns before. Raises LookupError when nothing is recorded, or its values alone, RuntimeError
+    when a request fails.
     """
     if arm["window"] in PUBLIC_WINDOWS:
-        raise LookupError(f"of {arm_id} values alone are kept, not the requests: they cannot be asked again")
+        raise LookupError(
+            f"of {arm_id} values alone are kept, not the requests: they cannot be asked again"
+        )
     rows = [row for row in Recordings(arm_id).rows.values() if row["status"] == "ok"]
-    rows = [row for row in rows if not row["request"]["options"].get("extra_body", {}).get("cache_prompt")]
+    rows = [
+        row
+        for row in rows
+        if not row["request"]["options"].get("extra_body", {}).get("cache_prompt")
+    ]
     chosen, n_same = sorted(rows, key=lambda row: hash_text(f"{SEED}:{row['key']}"))[:n], 0
     if not chosen:
         raise LookupError(f"nothing is recorded of {arm_id}; `make record ARM={arm_id}` records it")
@@ -39,10 +48,14 @@ def ask_again(arm_id, arm, n):
         stack.callback(door.recordings.close)
         for row in tqdm(chosen, desc=f"{arm_id}, again", unit="request"):
             try:
-                now = complete(door, row["request"], time.monotonic() + door.deadline_s, {"n_requests": 0})
+                now = complete(
+                    door, row["request"], time.monotonic() + door.deadline_s, {"n_requests": 0}
+                )
                 now = open_recording({"status": "ok"} | now)["content"]
             except LlmError as error:
-                failed = f"{arm_id}: request {row['key']} failed now ({error.status}): {error.reason}"
+                failed = (
+                    f"{arm_id}: request {row['key']} failed now ({error.status}): {error.reason}"
+                )
                 raise RuntimeError(failed) from None
             n_same += now == row["content"]
             if now != row["content"]:

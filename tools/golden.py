@@ -3,9 +3,10 @@
     python tools/golden.py write      # keep today's answers in tools/golden.json
     python tools/golden.py check      # say what differs from them; ends with 1 where something does
 
-Kept are a digest of every table behind a figure, every recorded reply as the parser reads it (under each kind of
-answer, with options and without), results.json of six runs, and of documented commands the exit code and the
-numbers they print. Wording, timings, digests of code and paths are not kept. Of the helpers it imports the parser.
+Kept are a digest of every table behind a figure, every recorded reply as the parser reads it (under
+each kind of answer, with options and without), results.json of six runs, and of documented commands
+the exit code and the numbers they print. Wording, timings, digests of code and paths are not kept.
+Of the helpers it imports the parser.
 """
 
 import argparse
@@ -76,7 +77,9 @@ def list_replies(commit="HEAD"):
 
 def run_git(*arguments):
     """Return what a git command writes."""
-    return subprocess.run(["git", "-C", str(ROOT), *arguments], check=True, stdout=subprocess.PIPE).stdout
+    return subprocess.run(
+        ["git", "-C", str(ROOT), *arguments], check=True, stdout=subprocess.PIPE
+    ).stdout
 
 
 def read_reply(text):
@@ -95,7 +98,10 @@ def digest_replies(commit):
     found = {}
     for name, key, text in list_replies(commit):
         found.setdefault(name, []).append(f"{key} {read_reply(text)}")
-    return {name: [len(rows), hash_bytes("\n".join(sorted(rows)).encode())] for name, rows in found.items()}
+    return {
+        name: [len(rows), hash_bytes("\n".join(sorted(rows)).encode())]
+        for name, rows in found.items()
+    }
 
 
 def run_command(words, folder):
@@ -107,13 +113,17 @@ def run_command(words, folder):
         "PYTHONHASHSEED": "0",
     }
     command = [sys.executable, "-m", "daybefore", *words.split()]
-    return subprocess.run(command, cwd=ROOT, env=os.environ | variables, capture_output=True, text=True, timeout=600)
+    return subprocess.run(
+        command, cwd=ROOT, env=os.environ | variables, capture_output=True, text=True, timeout=600
+    )
 
 
 def keep_facts(value):
     """Return JSON without what differs between executions; numbers to nine digits."""
     if isinstance(value, dict):
-        return {key: keep_facts(part) for key, part in sorted(value.items()) if not ASIDE.search(key)}
+        return {
+            key: keep_facts(part) for key, part in sorted(value.items()) if not ASIDE.search(key)
+        }
     if isinstance(value, list):
         return [keep_facts(part) for part in value]
     return float(f"{value:.9g}") if isinstance(value, float) else value
@@ -133,7 +143,10 @@ def collect_runs():
             runs[name] = {"code": done.returncode, "results": keep_facts(results)}
         for name, words in COMMANDS.items():
             done = run_command(words, folder)
-            commands[name] = {"code": done.returncode, "numbers": sorted(set(re.findall(r"-?\d+\.\d+", done.stdout)))}
+            commands[name] = {
+                "code": done.returncode,
+                "numbers": sorted(set(re.findall(r"-?\d+\.\d+", done.stdout))),
+            }
     return {"runs": runs, "commands": commands}
 
 
@@ -167,7 +180,9 @@ def main():
     if "runs" in parts:
         found |= collect_runs()
     if given.what == "write":
-        KEPT.write_text(json.dumps(kept | found, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
+        KEPT.write_text(
+            json.dumps(kept | found, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+        )
         return 0
     lines = [line for part in found for line in list_differences(kept.get(part), found[part], part)]
     print("\n".join(lines[: given.most]))

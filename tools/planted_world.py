@@ -1,7 +1,9 @@
-"""A synthetic world whose causes are planted: series that push one another, agents that see it, or see too much.
+"""A synthetic world whose causes are planted: series that push one another, agents that see it, or
+see too much.
 
-It shows that graph builders and matchers find what is there, and nothing about the world. `PYTHONPATH=src:tools python
--m planted_world` writes data/planted_world/*, from which notebooks 22 and 23 draw; the same seeds give the same bytes.
+It shows that graph builders and matchers find what is there, and nothing about the world.
+`PYTHONPATH=src:tools python -m planted_world` writes data/planted_world/*, from which notebooks 22
+and 23 draw; the same seeds give the same bytes.
 """
 
 import json
@@ -20,7 +22,8 @@ OTHERS = ("moth counts", "print jobs")
 """Series that nothing pushes and that push nothing."""
 FIRST, N_DAYS = pd.Timestamp("2026-01-01"), 120
 AGENTS = ("honest", "copies")
-"""What an agent names: what had happened, and guesses; with "copies" also what comes after, word by word."""
+"""What an agent names: what had happened, and guesses; with "copies" also what comes after, word by
+word."""
 PUSHES = ("directly", "through others", "not planted")
 """How one series pushes another: the day after, by way of those between, or not at all."""
 N_BURN = 80
@@ -29,29 +32,45 @@ SHOCK, NOISE, PULL = 8.0, 1.0, 0.9
 
 
 def draw_series(rng, n_shocks=10):
-    """Return daily series: shocks reach the chain's first and each of the others a day after the one before it.
+    """Return daily series: shocks reach the chain's first and each of the others a day after the
+    one before it.
 
     >>> draw_series(np.random.default_rng(0)).shape
     (120, 6)
     """
     steps = rng.normal(0, NOISE, (N_DAYS, len(CHAIN) + len(OTHERS)))
     for name in (0, *range(len(CHAIN), steps.shape[1])):
-        steps[rng.choice(N_DAYS - 8, n_shocks, replace=False), name] += rng.choice([-SHOCK, SHOCK], n_shocks)
+        steps[rng.choice(N_DAYS - 8, n_shocks, replace=False), name] += rng.choice(
+            [-SHOCK, SHOCK], n_shocks
+        )
     for at in range(1, len(CHAIN)):
         steps[1:, at] += PULL * steps[:-1, at - 1]
-    return pd.DataFrame(steps.cumsum(axis=0), pd.date_range(FIRST, periods=N_DAYS), [*CHAIN, *OTHERS])
+    return pd.DataFrame(
+        steps.cumsum(axis=0), pd.date_range(FIRST, periods=N_DAYS), [*CHAIN, *OTHERS]
+    )
 
 
 def draw_question(question_id, rng):
-    """Return a question on a drawn world: question_id, opens_at, resolves_at, answer, values, tests, graph.
+    """Return a question on a drawn world: question_id, opens_at, resolves_at, answer, values,
+    tests, graph.
 
-    Will the last of the chain stand above its value of the opening day at the end? All ordered pairs are tested.
+    Will the last of the chain stand above its value of the opening day at the end? All ordered
+    pairs are tested.
     """
-    values, opens, closes = draw_series(rng), FIRST + pd.Timedelta(days=N_BURN), FIRST + pd.Timedelta(days=N_DAYS - 1)
+    values, opens, closes = (
+        draw_series(rng),
+        FIRST + pd.Timedelta(days=N_BURN),
+        FIRST + pd.Timedelta(days=N_DAYS - 1),
+    )
     tests = judge_lags(values, [(one, two) for one in values for two in values if one != two])
     cut, asked = float(values.loc[opens, CHAIN[-1]]), CHAIN[-1]
     answer = "Yes" if values.loc[closes, asked] > cut else "No"
-    outcome = {"series": asked, "title": f"{asked} end above {cut:.0f}: {answer}", "day": closes, "opens_at": opens}
+    outcome = {
+        "series": asked,
+        "title": f"{asked} end above {cut:.0f}: {answer}",
+        "day": closes,
+        "opens_at": opens,
+    }
     graph = build_graph(question_id, values, tests, outcome, {asked: [cut]})
     return {"question_id": question_id, "opens_at": opens, "resolves_at": closes, "answer": answer} | {
         "values": values, "tests": tests, "graph": graph,
@@ -73,11 +92,13 @@ def name_push(cause, effect):
 
 
 def forecast_events(question, nodes, horizon, agent, rng, n_guesses=4):
-    """Return the events an agent's graph names: run_id, question_id, node_id, of_id, text, day, as_of.
+    """Return the events an agent's graph names: run_id, question_id, node_id, of_id, text, day,
+    as_of.
 
-    `of_id` is the node an event tells of, None of a guess. `nodes` are the question's (`graphs.tabulate_nodes`). An
-    honest agent names what had happened, in words of its own (it drops some), and guesses what may come; the one that
-    copies names what came after as well, word by word.
+    `of_id` is the node an event tells of, None of a guess. `nodes` are the question's
+    (`graphs.tabulate_nodes`). An honest agent names what had happened, in words of its own (it
+    drops some), and guesses what may come; the one that copies names what came after as well, word
+    by word.
     """
 
     def drop_words(text, share):
@@ -97,7 +118,7 @@ def forecast_events(question, nodes, horizon, agent, rng, n_guesses=4):
     return table.assign(node_id=[f"f{at}" for at in range(len(table))], **about)
 
 
-# --- what the notebooks draw from ------------------------------------------------------------------------------------
+# --- what the notebooks draw from -------------------------------------------------------------------
 
 N_QUESTIONS, N_ASKED = 16, 4
 """Questions of a world, and of these, put to a language model."""
@@ -106,7 +127,8 @@ HORIZONS = ("Early", "Mid", "Late")
 
 
 def write_edges():
-    """Write how far the rule's edges are planted, its graphs' checks, and the articles that a model is shown."""
+    """Write how far the rule's edges are planted, its graphs' checks, and the articles that a model
+    is shown."""
     rng = np.random.default_rng(SEED_EDGES)
     world = [draw_question(f"q{at:02}", rng) for at in range(N_QUESTIONS)]
     rows = []
@@ -115,29 +137,47 @@ def write_edges():
         pairs = pair_changes(changes)
         rows += [(question["question_id"], "any two changes", kind) for kind in pairs["kind"]]
         series = changes.set_index("node_id")["series"]
-        edges = [(edge["cause"], edge["effect"]) for edge in correct_edges(question["graph"])["edges"]]
+        edges = [
+            (edge["cause"], edge["effect"]) for edge in correct_edges(question["graph"])["edges"]
+        ]
         edges = [edge for edge in edges if edge[1] in series]  # not to the outcome
-        rows += [(question["question_id"], "the rule", name_push(series[one], series[two])) for one, two in edges]
-        pushes = pairs[(pairs["kind"] == PUSHES[0]) & (pairs["move"] == pairs["move_to"]) & (pairs["lag"] == 1)]
+        rows += [
+            (question["question_id"], "the rule", name_push(series[one], series[two]))
+            for one, two in edges
+        ]
+        pushes = pairs[
+            (pairs["kind"] == PUSHES[0]) & (pairs["move"] == pairs["move_to"]) & (pairs["lag"] == 1)
+        ]
         for push in zip(pushes["node_id"], pushes["node_id_to"], strict=True):
-            rows.append((question["question_id"], "planted pushes", "found" if push in edges else "missed"))
+            rows.append(
+                (question["question_id"], "planted pushes", "found" if push in edges else "missed")
+            )
     table = pd.DataFrame(rows, columns=["question_id", "of", "kind"])
     write_csv("edges", table.groupby(list(table), sort=False).size().rename("n").reset_index())
     write_csv("graphs", pd.DataFrame([check_graph(question["graph"]) for question in world]))
-    asked = [{"question": ask_outcome(one), "articles": tell_articles(one["graph"])} for one in world[:N_ASKED]]
+    asked = [
+        {"question": ask_outcome(one), "articles": tell_articles(one["graph"])}
+        for one in world[:N_ASKED]
+    ]
     text = json.dumps(asked, indent=1, ensure_ascii=False) + "\n"
     locate_output("data/planted_world/articles.json").write_text(text, encoding="utf-8")
 
 
 def list_changes(graph):
-    """Return the changes of a graph, all nodes but the outcome: its columns, series, move (rises or falls), day."""
-    table = pd.DataFrame([node for node in graph["nodes"] if node["node_id"] != graph["outcome_id"]])
-    table[["series", "move"]] = table["title"].str.split(":").str[0].str.rsplit(" ", n=1, expand=True)
+    """Return the changes of a graph, all nodes but the outcome: its columns, series, move (rises or
+    falls), day."""
+    table = pd.DataFrame(
+        [node for node in graph["nodes"] if node["node_id"] != graph["outcome_id"]]
+    )
+    table[["series", "move"]] = (
+        table["title"].str.split(":").str[0].str.rsplit(" ", n=1, expand=True)
+    )
     return table.assign(day=pd.to_datetime(table["occurred_at"]))
 
 
 def pair_changes(changes):
-    """Return pairs of changes of different series, the second up to N_LAGS days after the first: lag, kind of push."""
+    """Return pairs of changes of different series, the second up to N_LAGS days after the first:
+    lag, kind of push."""
     columns = changes[["node_id", "series", "move", "day"]]
     pairs = columns.merge(columns, how="cross", suffixes=("", "_to"))
     pairs["lag"] = (pairs["day_to"] - pairs["day"]).dt.days
@@ -156,20 +196,32 @@ def tell_articles(graph):
 
 def ask_outcome(question):
     """Return what a builder is told of a question: its words, the answer and the day."""
-    outcome = next(node for node in question["graph"]["nodes"] if node["node_id"] == question["graph"]["outcome_id"])
-    asked = {"question_id": question["question_id"], "question": f"Will {outcome['title'].rsplit(':', 1)[0]}?"}
+    outcome = next(
+        node
+        for node in question["graph"]["nodes"]
+        if node["node_id"] == question["graph"]["outcome_id"]
+    )
+    asked = {
+        "question_id": question["question_id"],
+        "question": f"Will {outcome['title'].rsplit(':', 1)[0]}?",
+    }
     return asked | {"answer": question["answer"], "day": str(question["resolves_at"].date())}
 
 
 def write_matches():
-    """Write the events of hindsight and of forecasts by agents that are honest, or copy what came after."""
+    """Write the events of hindsight and of forecasts by agents that are honest, or copy what came
+    after."""
     rng = np.random.default_rng(SEED_MATCHES)
-    rng.integers(0, 540, 120)  # what an earlier version of the world drew first, so that its numbers stay
+    rng.integers(
+        0, 540, 120
+    )  # what an earlier version of the world drew first, so that its numbers stay
     rng.random(360)
     world = [draw_question(f"q{at:02}", rng) for at in range(N_QUESTIONS)]
     nodes = tabulate_nodes([question["graph"] for question in world])
     parts = [
-        forecast_events(question, nodes[nodes["question_id"] == question["question_id"]], horizon, agent, rng)
+        forecast_events(
+            question, nodes[nodes["question_id"] == question["question_id"]], horizon, agent, rng
+        )
         for question in world
         for agent in AGENTS
         for horizon in HORIZONS

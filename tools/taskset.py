@@ -1,10 +1,13 @@
-"""The task set of LiveAgentBench's room: questions, answers computed from the replay's rows, the files they come with.
+"""The task set of LiveAgentBench's room: questions, answers computed from the replay's rows, the
+files they come with.
 
-data/taskset/scenarios.csv and tasks.csv are made to be edited by a person; they hold questions and what is asked, never
-an answer: answers are computed from the rows. A task's `parts` are the files or pages that hold what it needs, joined
-by "+": csv, html, pdf, png, gif, mp3 or page, each after "source/" where it is not of the scenario's source. Parts of
-one source share its dates out between them, the earlier ones to the first. `PYTHONPATH=src:tools python -m taskset`
-writes data/sets/taskset (events, answers) and data/taskset/files.tar.xz; the same rows give the same files.
+data/taskset/scenarios.csv and tasks.csv are made to be edited by a person; they hold questions and
+what is asked, never an answer: answers are computed from the rows. A task's `parts` are the files
+or pages that hold what it needs, joined by "+": csv, html, pdf, png, gif, mp3 or page, each after
+"source/" where it is not of the scenario's source. Parts of one source share its dates out between
+them, the earlier ones to the first. `PYTHONPATH=src:tools python -m taskset` writes
+data/sets/taskset (events, answers) and data/taskset/files.tar.xz; the same rows give the same
+files.
 """
 
 import subprocess
@@ -39,10 +42,13 @@ TASK_COLUMNS = "scenario parts variables first last shown ask at of arg question
 def load_tasks(folder=ROOT / "data/taskset"):
     """Return (tasks, scenarios) as written, all text, with `task_id`.
 
-    Raises Problems, with file, row and column, for an unknown scenario, group or ask, and for a question asked twice.
+    Raises Problems, with file, row and column, for an unknown scenario, group or ask, and for a
+    question asked twice.
     """
     columns = ("scenario", "scenario_group", "name", "source_id")
-    scenarios = read_sheet(folder / "scenarios.csv", columns, key=["scenario"], words={"scenario_group": GROUPS})
+    scenarios = read_sheet(
+        folder / "scenarios.csv", columns, key=["scenario"], words={"scenario_group": GROUPS}
+    )
     words = {"scenario": scenarios["scenario"].tolist(), "ask": ASKS}
     tasks = read_sheet(folder / "tasks.csv", TASK_COLUMNS, key=["question"], words=words)
     place = tasks.groupby("scenario").cumcount() + 1
@@ -56,18 +62,24 @@ def list_parts(task, source_id):
     >>> list_parts({"task_id": "a_1", "parts": "csv+oil_wti/page"}, "oil_brent")
     [('oil_brent', 'csv'), ('oil_wti', 'page')]
     """
-    pairs = [tuple(part.split("/")) if "/" in part else (source_id, part) for part in task["parts"].split("+")]
+    pairs = [
+        tuple(part.split("/")) if "/" in part else (source_id, part)
+        for part in task["parts"].split("+")
+    ]
     for _, form in pairs:
         if form not in FORMS:
-            raise ValueError(f"{task['task_id']}: {form!r} is no form; there are {', '.join(FORMS)}")
+            raise ValueError(
+                f"{task['task_id']}: {form!r} is no form; there are {', '.join(FORMS)}"
+            )
     return pairs
 
 
-# --- rows and answers -------------------------------------------------------------------------------------------------
+# --- rows and answers -------------------------------------------------------------------------------
 
 
 def pick_rows(rows, first, last, entities, variables):
-    """Return rows (occurred_at, entity, the variables) of some dates and entities ("A;B"; "" for all), in order."""
+    """Return rows (occurred_at, entity, the variables) of some dates and entities ("A;B"; "" for
+    all), in order."""
     chosen = rows[rows["occurred_at"].between(first, last)]
     if entities:
         chosen = chosen[chosen["entity"].isin(entities.split(";"))]
@@ -76,7 +88,8 @@ def pick_rows(rows, first, last, entities, variables):
 
 
 def read_shown(sources):
-    """Return {source_id: rows} of the sources that tasks use: the rows published before they are asked."""
+    """Return {source_id: rows} of the sources that tasks use: the rows published before they are
+    asked."""
     tasks, scenarios = load_tasks()
     shown = {}
     for task in tasks.to_dict("records"):
@@ -88,14 +101,19 @@ def read_shown(sources):
 
 
 def collect_rows(task, parts, shown):
-    """Return the rows that a task asks about: occurred_at, entity, value (of the first variable named).
+    """Return the rows that a task asks about: occurred_at, entity, value (of the first variable
+    named).
 
-    Raises ValueError when a row that is asked about was not published by then, or when an entity has none.
+    Raises ValueError when a row that is asked about was not published by then, or when an entity
+    has none.
     """
     first, _, last = task["at"].partition("..")
     variable = task["variables"].split()[0]
     source_ids = dict.fromkeys(source_id for source_id, _ in parts)
-    tables = [pick_rows(shown[source_id], first, last or first, task["of"], [variable]) for source_id in source_ids]
+    tables = [
+        pick_rows(shown[source_id], first, last or first, task["of"], [variable])
+        for source_id in source_ids
+    ]
     if len(tables) == 1:
         tables = [pick_rows(tables[0], first, last or first, task["shown"], [variable])]
     rows = pd.concat(tables, ignore_index=True).rename(columns={variable: "value"})
@@ -107,20 +125,23 @@ def collect_rows(task, parts, shown):
 
 
 def count_steps(task, parts):
-    """Return the steps a task takes (3.2.4): open each file, or go down two menus to a page; then find the row, or
-    gather the rows and reckon.
+    """Return the steps a task takes (3.2.4): open each file, or go down two menus to a page; then
+    find the row, or gather the rows and reckon.
 
     >>> count_steps({"ask": "mean"}, [("a", "csv"), ("b", "page")])
     6
     """
-    return sum(3 if form == "page" else 1 for _, form in parts) + (1 if task["ask"] == "value" else 2)
+    return sum(3 if form == "page" else 1 for _, form in parts) + (
+        1 if task["ask"] == "value" else 2
+    )
 
 
 def compute_answer(task, rows, decimals):
-    """Return a task's answer as text: a name, a date (or time), or a number with the variable's decimals.
+    """Return a task's answer as text: a name, a date (or time), or a number with the variable's
+    decimals.
 
-    A mean is rounded to the decimals its `arg` says. Raises ValueError when the answer is not unique or a mean lies so
-    near the middle between two roundings that programs may differ.
+    A mean is rounded to the decimals its `arg` says. Raises ValueError when the answer is not
+    unique or a mean lies so near the middle between two roundings that programs may differ.
     """
     arg = task["of"].split(";") if task["ask"] == "gap" else task["arg"]
     try:
@@ -133,18 +154,21 @@ def compute_answer(task, rows, decimals):
     return format_answer(value, places)
 
 
-# --- the set as tables ------------------------------------------------------------------------------------------------
+# --- the set as tables ------------------------------------------------------------------------------
 
 
 def build_taskset(sources, shown, rng):
     """Return (events, answers) of the tasks; `shown` is what `read_shown` returns.
 
-    The share of the validation split, which is drawn, is the paper's. Raises ValueError for a wrong task.
+    The share of the validation split, which is drawn, is the paper's. Raises ValueError for a wrong
+    task.
     """
     tasks, scenarios = load_tasks()
     rows = []
     truths = []
-    share = papers.get_constant("liveagentbench", "n_validation") / papers.get_constant("liveagentbench", "n_tasks")
+    share = papers.get_constant("liveagentbench", "n_validation") / papers.get_constant(
+        "liveagentbench", "n_tasks"
+    )
     n_first = round(share * len(tasks))
     splits = rng.permutation(["validation"] * n_first + ["test"] * (len(tasks) - n_first))
     for task, split in zip(tasks.to_dict("records"), splits, strict=True):
@@ -162,7 +186,10 @@ def build_taskset(sources, shown, rng):
 def describe_task(task, scenario, source, parts):
     """Return a task's row of the events table."""
     forms = [form for _, form in parts]
-    names = [PORTAL if form == "page" else f"{task['task_id']}_{n}.{form}" for n, form in enumerate(forms, 1)]
+    names = [
+        PORTAL if form == "page" else f"{task['task_id']}_{n}.{form}"
+        for n, form in enumerate(forms, 1)
+    ]
     capabilities = [c for c in CAPABILITIES if c in {FORMS[form][0] for form in forms}]
     wants_text = task["ask"] in ("highest", "lowest", "rank", "mover")
     return {
@@ -171,7 +198,9 @@ def describe_task(task, scenario, source, parts):
         "task": task["ask"],
         "cluster_id": source.id,
         "source_id": source.id,
-        "variables": dump_json({key: task[key] for key in ("parts", "variables", "first", "last", "shown")}),
+        "variables": dump_json(
+            {key: task[key] for key in ("parts", "variables", "first", "last", "shown")}
+        ),
         "domain": source.domain,
         "prompt": task["question"],
         "kind": "text" if wants_text else "date" if task["ask"] in ("peak", "trough") else "number",
@@ -186,13 +215,14 @@ def describe_task(task, scenario, source, parts):
     }
 
 
-# --- files ------------------------------------------------------------------------------------------------------------
+# --- files ------------------------------------------------------------------------------------------
 
 
 def build_files(events, sources, shown, folder, others=()):
     """Write the files of tasks into a folder; a page has none.
 
-    `shown` is what `read_shown` returns, `others` are writers beside `WRITERS`; a form without a writer is left out.
+    `shown` is what `read_shown` returns, `others` are writers beside `WRITERS`; a form without a
+    writer is left out.
     """
     writers = WRITERS | dict(others)
     folder.mkdir(parents=True, exist_ok=True)
@@ -200,13 +230,16 @@ def build_files(events, sources, shown, folder, others=()):
         spec = parse_json(event["variables"])
         parts = list_parts(spec | {"task_id": event["event_id"]}, event["source_id"])
         tables = share_rows(spec, parts, shown)
-        for (source_id, form), name, rows in zip(parts, parse_json(event["attachments"]), tables, strict=True):
+        for (source_id, form), name, rows in zip(
+            parts, parse_json(event["attachments"]), tables, strict=True
+        ):
             if form in writers:
                 (folder / name).write_bytes(writers[form](sources[source_id], rows))
 
 
 def share_rows(spec, parts, shown):
-    """Return the rows that each part shows, None for a page; file parts of one source share its dates out in order."""
+    """Return the rows that each part shows, None for a page; file parts of one source share its
+    dates out in order."""
     tables = [None] * len(parts)
     for source_id in dict.fromkeys(source_id for source_id, _ in parts):
         places = [n for n, (name, form) in enumerate(parts) if name == source_id and form != "page"]
@@ -214,7 +247,9 @@ def share_rows(spec, parts, shown):
             continue
         variables = spec["variables"].split()
         rows = pick_rows(shown[source_id], spec["first"], spec["last"], spec["shown"], variables)
-        for place, dates in zip(places, np.array_split(sorted(rows["occurred_at"].unique()), len(places)), strict=True):
+        for place, dates in zip(
+            places, np.array_split(sorted(rows["occurred_at"].unique()), len(places)), strict=True
+        ):
             tables[place] = rows[rows["occurred_at"].isin(dates)].reset_index(drop=True)
     return tables
 
@@ -253,7 +288,8 @@ def plain_style(settings):
 
 
 def write_pdf(source, rows):
-    """Return a page with a table of real text, without a date, in one style whatever the caller has set."""
+    """Return a page with a table of real text, without a date, in one style whatever the caller has
+    set."""
     head, lines = lay_out(source, rows)
     with plain_style({"font.size": 9, "pdf.fonttype": 3}):
         figure = Figure(figsize=(8.3, 1.2 + 0.3 * len(lines)))
@@ -266,12 +302,15 @@ def write_pdf(source, rows):
                  colLabels=head, colWidths=shares, loc="upper center", cellLoc="left")  # fmt: skip
         FigureCanvasPdf(figure)
         out = BytesIO()
-        figure.savefig(out, format="pdf", metadata={"CreationDate": None, "Producer": None, "Creator": None})
+        figure.savefig(
+            out, format="pdf", metadata={"CreationDate": None, "Producer": None, "Creator": None}
+        )
     return out.getvalue()
 
 
 def draw_frame(source, rows, nth=None):
-    """Return a chart in sixteen greys, every value beside its mark: bars of one moment, else a line an entity.
+    """Return a chart in sixteen greys, every value beside its mark: bars of one moment, else a line
+    an entity.
 
     `nth`: the one moment that is drawn, from 0, on the axes of all (a frame of a clip).
     """
@@ -288,14 +327,29 @@ def draw_frame(source, rows, nth=None):
             ax.margins(x=0.15)
         else:
             for entity, own in shown.groupby("entity", sort=False):
-                ax.plot(own["occurred_at"].map(moments.index), own[name], marker="o", color="0.4", label=entity)
+                ax.plot(
+                    own["occurred_at"].map(moments.index),
+                    own[name],
+                    marker="o",
+                    color="0.4",
+                    label=entity,
+                )
             for moment, value, text in zip(shown["occurred_at"], shown[name], texts, strict=True):
-                box = {"bbox": {"facecolor": "white", "edgecolor": "none", "pad": 0.5}, "ha": "center"}
-                ax.annotate(text, (moments.index(moment), value), (0, 8), textcoords="offset points", **box)
+                box = {
+                    "bbox": {"facecolor": "white", "edgecolor": "none", "pad": 0.5},
+                    "ha": "center",
+                }
+                ax.annotate(
+                    text, (moments.index(moment), value), (0, 8), textcoords="offset points", **box
+                )
             ax.set_xticks(range(len(moments)), labels, rotation=30, ha="right")
             low, high = rows[name].min(), rows[name].max()
             pad = 0.15 * (high - low or 1)
-            ax.set(xlim=(-0.5, len(moments) - 0.5), ylim=(low - pad, high + pad), ylabel=head_column(spec))
+            ax.set(
+                xlim=(-0.5, len(moments) - 0.5),
+                ylim=(low - pad, high + pad),
+                ylabel=head_column(spec),
+            )
             ax.set_title(source.name if nth is None else f"{source.name}, {labels[nth]}")
             ax.legend()
         FigureCanvasAgg(figure)
@@ -317,7 +371,8 @@ def write_clip(source, rows):
 
 
 def read_out(source, rows):
-    """Return a recording as MP3 (mono, 16 kbit/s): what espeak-ng says of the rows, one after the other.
+    """Return a recording as MP3 (mono, 16 kbit/s): what espeak-ng says of the rows, one after the
+    other.
 
     Raises FileNotFoundError where espeak-ng or lame is not installed.
     """
@@ -327,14 +382,24 @@ def read_out(source, rows):
     for row in rows.to_dict("records"):
         moment = pd.Timestamp(row["occurred_at"])
         hour = f", {moment.hour} hours" if source.is_hourly else ""
-        said.append(f"{moment:%B} {moment.day}{hour}: {format_number(row[name], spec['decimals'], False)}.")
-    speech = subprocess.run(["espeak-ng", "-v", "en-us", "-s", "140", "--stdout", " ".join(said)], **PIPED).stdout
+        said.append(
+            f"{moment:%B} {moment.day}{hour}: {format_number(row[name], spec['decimals'], False)}."
+        )
+    speech = subprocess.run(
+        ["espeak-ng", "-v", "en-us", "-s", "140", "--stdout", " ".join(said)], **PIPED
+    ).stdout
     pressed = "lame --quiet -t -m m -b 16 --resample 11.025 - -".split()
     return subprocess.run(pressed, input=speech, **PIPED).stdout
 
 
 PIPED = {"check": True, "stdout": subprocess.PIPE}
-WRITERS = {"csv": write_csv, "html": write_html, "pdf": write_pdf, "png": write_chart, "gif": write_clip}
+WRITERS = {
+    "csv": write_csv,
+    "html": write_html,
+    "pdf": write_pdf,
+    "png": write_chart,
+    "gif": write_clip,
+}
 """Form of a file -> what writes its bytes from a source and the rows shown."""
 
 

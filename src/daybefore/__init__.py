@@ -27,7 +27,8 @@ INTERRUPTED = 130
 
 
 def events(question_set: str = "october-2016") -> "pd.DataFrame":
-    """Return the questions of a set (its name, its folder, or a file of your questions) as a DataFrame."""
+    """Return the questions of a set (its name, its folder, or a file of your questions) as a
+    DataFrame."""
     from daybefore.commands.questions import open_set
     from daybefore.questions.sets import read_window
 
@@ -35,13 +36,17 @@ def events(question_set: str = "october-2016") -> "pd.DataFrame":
 
 
 def run(
-    agent: "Agent | list[Agent]", question_set: str = "october-2016", limit: int | None = None, **settings: Any
+    agent: "Agent | list[Agent]",
+    question_set: str = "october-2016",
+    limit: int | None = None,
+    **settings: Any,
 ) -> dict[str, dict]:
-    """Put an agent (or a list of them) to a set's questions beside the baselines; returns {agent: its results.json}.
+    """Put an agent (or a list of them) to a set's questions beside the baselines; returns {agent:
+    its results.json}.
 
-    An agent is a name, or a function of your own, `async` or not (docs/own-agent.md). `settings` are those of
-    `daybefore run`: ceiling_usd, n_samples, horizon, retry ... Raises ValueError as it does; an agent that was stopped
-    part-way is told.
+    An agent is a name, or a function of your own, `async` or not (docs/own-agent.md). `settings`
+    are those of `daybefore run`: ceiling_usd, n_samples, horizon, retry ... Raises ValueError as it
+    does; an agent that was stopped part-way is told.
     """
     from daybefore.commands.questions import open_set
     from daybefore.commands.service import run_set
@@ -53,7 +58,8 @@ def run(
 
 
 def predictions(agents: str | list[str] = "", question_set: str = "october-2016") -> "pd.DataFrame":
-    """Return the predictions of the baselines, the recorded models and the agents named, a row an event and agent."""
+    """Return the predictions of the baselines, the recorded models and the agents named, a row an
+    event and agent."""
     from daybefore.commands.questions import open_set
     from daybefore.scoring.runs import list_names, load_scores
 
@@ -62,7 +68,8 @@ def predictions(agents: str | list[str] = "", question_set: str = "october-2016"
 
 
 def score(predictions: "pd.DataFrame", question_set: str = "october-2016") -> "pd.DataFrame":
-    """Return the scores of predictions: columns event_id and value (JSON text), agent_id and distribution if any.
+    """Return the scores of predictions: columns event_id and value (JSON text), agent_id and
+    distribution if any.
 
     FutureX 3.4.3; a missing prediction (a blank value) is not dropped: its `score_imputed` is 0.
     """
@@ -71,13 +78,16 @@ def score(predictions: "pd.DataFrame", question_set: str = "october-2016") -> "p
     from helpers.scores import score_predictions
 
     window, given = open_set(question_set).window, {"agent_id": "mine", "sample": 0, "status": "ok"}
-    rows = predictions.assign(**{name: value for name, value in given.items() if name not in predictions})
+    rows = predictions.assign(
+        **{name: value for name, value in given.items() if name not in predictions}
+    )
     rows = rows if "run_id" in rows else rows.assign(run_id=rows["agent_id"])
     return score_predictions(rows, read_window("answers", window), read_window("events", window))
 
 
 def compare(*agents: str, question_set: str = "october-2016") -> dict[str, "pd.DataFrame"]:
-    """Return {"pairs", "leaderboard"}, DataFrames of `daybefore compare`, which writes them and a page, too."""
+    """Return {"pairs", "leaderboard"}, DataFrames of `daybefore compare`, which writes them and a
+    page, too."""
     import pandas as pd
 
     from daybefore.commands.compare import main as compare_runs
@@ -88,7 +98,8 @@ def compare(*agents: str, question_set: str = "october-2016") -> dict[str, "pd.D
 
 
 def draw(agents: str | list[str], question_set: str | None = None) -> dict[str, "Path"]:
-    """Draw the papers' figures with these agents; returns {question set: the path of its index page}."""
+    """Draw the papers' figures with these agents; returns {question set: the path of its index
+    page}."""
     from pathlib import Path
 
     from daybefore.commands.figures import main as draw_figures
@@ -118,7 +129,8 @@ def main() -> object:
 
 
 def leave() -> NoReturn:
-    """End an interrupted process at once: a plain exit takes seconds, in which a model's replies come and are lost."""
+    """End an interrupted process at once: a plain exit takes seconds, in which a model's replies
+    come and are lost."""
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(INTERRUPTED)

@@ -1,4 +1,5 @@
-"""Limits of time: a call that may take so many seconds, a study that may ask for so many minutes."""
+"""Limits of time: a call that may take so many seconds, a study that may ask for so many
+minutes."""
 
 import math
 import threading
@@ -8,7 +9,8 @@ from concurrent.futures import Future
 
 
 def start(function: Callable) -> Future:
-    """Call a function in a daemon thread, which cannot be killed and may be left behind; returns its Future."""
+    """Call a function in a daemon thread, which cannot be killed and may be left behind; returns
+    its Future."""
     answer = Future()
 
     def run():
@@ -38,5 +40,6 @@ def count_left(limit):
 
 
 def end_after(minutes=None):
-    """Return the moment of time.monotonic() when so many minutes from now are up; without a number they never are."""
+    """Return the moment of time.monotonic() when so many minutes from now are up; without a number
+    they never are."""
     return math.inf if minutes is None else time.monotonic() + 60 * minutes

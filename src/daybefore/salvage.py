@@ -1,4 +1,5 @@
-"""A damaged store is put together again: from the copy of the last run's end, and what can still be read of it.
+"""A damaged store is put together again: from the copy of the last run's end, and what can still be
+read of it.
 
 `keep_copy` makes the copy. `recover_store` leaves the damaged file beside the new one.
 """
@@ -31,7 +32,8 @@ def keep_copy(path) -> Path:
 
 
 def recover_store(path) -> dict:
-    """Make a damaged store anew and return {table: rows it holds now}, and `damaged`: the old file's name.
+    """Make a damaged store anew and return {table: rows it holds now}, and `damaged`: the old
+    file's name.
 
     Rows are those of the copy, then those that can be read of the damaged file, which hold where
     both have one. Raises FileNotFoundError without a store or a copy.
@@ -48,7 +50,9 @@ def recover_store(path) -> dict:
             if source.exists():
                 take_rows(store, source)
         store.execute("COMMIT")
-        counts = {name: store.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in STORED}
+        counts = {
+            name: store.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in STORED
+        }
         store.execute("PRAGMA journal_mode=DELETE")  # all of it is in the one file that is moved
     CHECKED.discard(fresh)
     CHECKED.discard(path)
@@ -64,7 +68,8 @@ def recover_store(path) -> dict:
 
 
 def take_rows(store, source):
-    """Write what can be read of a file's rows to a store; those that it does not take are left out."""
+    """Write what can be read of a file's rows to a store; those that it does not take are left
+    out."""
     for name in STORED:
         known = [row[1] for row in store.execute(f"PRAGMA table_info({name})")]
         with closing(sqlite3.connect(source)) as old:
@@ -72,7 +77,9 @@ def take_rows(store, source):
                 columns = [column for column in known if column in row]
                 sql = f"INSERT OR REPLACE INTO {name} ({', '.join(columns)}) VALUES ({', '.join('?' * len(columns))})"
                 with suppress(sqlite3.Error, ValueError):
-                    json.loads(row.get("recording") or "null")  # a page may be readable and hold nonsense
+                    json.loads(
+                        row.get("recording") or "null"
+                    )  # a page may be readable and hold nonsense
                     store.execute(sql, [row[column] for column in columns])
 
 
@@ -106,7 +113,10 @@ def read_rows(old, name):
 
 
 def read_next(old, name, where, at):
-    """Return a table's first row by a condition on its place, as a dict; None where there is none."""
-    cursor = old.execute(f"SELECT rowid AS at, * FROM {name} NOT INDEXED WHERE {where} LIMIT 1", [at])
+    """Return a table's first row by a condition on its place, as a dict; None where there is
+    none."""
+    cursor = old.execute(
+        f"SELECT rowid AS at, * FROM {name} NOT INDEXED WHERE {where} LIMIT 1", [at]
+    )
     row = cursor.fetchone()
     return row and dict(zip([about[0] for about in cursor.description], row, strict=True))

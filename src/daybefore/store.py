@@ -26,15 +26,18 @@ SCHEMA = [
 ]
 """The SQL that makes the tables; columns have no type, so values come back as stored.
 
-`requests` is what was asked of models (`models.recordings`): a row stands there before its request goes out; `batches`
-are those under way at a provider (`models.batches`), each there before it is submitted.
+`requests` is what was asked of models (`models.recordings`): a row stands there before its request
+goes out; `batches` are those under way at a provider (`models.batches`), each there before it is
+submitted.
 """
 
 ACCIDENTS = ("error", "over_budget")
-"""Statuses of a reply that is none: something broke on the way, or the question was not asked. A run asks it again."""
+"""Statuses of a reply that is none: something broke on the way, or the question was not asked. A
+run asks it again."""
 
 DOUBTFUL = ("timeout", "unreadable")
-"""Statuses of replies that may have been paid but hold nothing: asked again when that is said (RETRY=1) only."""
+"""Statuses of replies that may have been paid but hold nothing: asked again when that is said
+(RETRY=1) only."""
 
 STRIKES = ("error", "unreadable")
 """Statuses of which so many in a row tell that an agent's server is gone, or its key."""
@@ -51,15 +54,22 @@ TIMINGS = ("started_at", "duration_s", "model_s")
 
 @contextlib.contextmanager
 def name_problem(path):
-    """Raise, for what SQLite says of a store while the block runs, ValueError that names the file and says what to do.
+    """Raise, for what SQLite says of a store while the block runs, ValueError that names the file
+    and says what to do.
 
-    A store that others hold for too long, or a row that its table does not take, is not of this kind.
+    A store that others hold for too long, or a row that its table does not take, is not of this
+    kind.
     """
     try:
         yield
-    except (sqlite3.DatabaseError, UnicodeDecodeError) as error:  # also where damage stands in SQLite's own words
+    except (
+        sqlite3.DatabaseError,
+        UnicodeDecodeError,
+    ) as error:  # also where damage stands in SQLite's own words
         name = Path(path).name
-        if "locked" in str(error) or isinstance(error, sqlite3.IntegrityError | sqlite3.ProgrammingError):
+        if "locked" in str(error) or isinstance(
+            error, sqlite3.IntegrityError | sqlite3.ProgrammingError
+        ):
             raise
         if "readonly" in str(error) or is_forbidden(path):
             way = "let this user write it and its folder, or set DAYBEFORE_OUT to a folder that can be written"
@@ -68,7 +78,9 @@ def name_problem(path):
             said = f"{name} takes no more rows ({error}); make room on the disk and run again"
             raise ValueError(f"{said}: what was stored is kept") from None
         way = f"`daybefore recover {path}` puts together what can be read of it and the last run's copy"
-        raise ValueError(f"{name} cannot be read ({error}); it is left as it is, and {way}") from None
+        raise ValueError(
+            f"{name} cannot be read ({error}); it is left as it is, and {way}"
+        ) from None
 
 
 def is_forbidden(path) -> bool:
@@ -80,8 +92,9 @@ def is_forbidden(path) -> bool:
 def open_store(path):
     """Open a store, making its file and tables when absent; returns a `sqlite3.Connection`.
 
-    A column that `TABLES` has gained since is added. Several processes may open it and write at once: each waits up to
-    WAIT_S for its turn. Raises ValueError for a file that is no store, or a damaged one; it is left as it is.
+    A column that `TABLES` has gained since is added. Several processes may open it and write at
+    once: each waits up to WAIT_S for its turn. Raises ValueError for a file that is no store, or a
+    damaged one; it is left as it is.
     """
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     end = time.monotonic() + WAIT_S
@@ -96,16 +109,22 @@ def open_store(path):
 
 
 CHECKED = set()
-"""Stores that this process has found whole: reading all of a large one takes seconds, and once is enough."""
+"""Stores that this process has found whole: reading all of a large one takes seconds, and once is
+enough."""
 
 
 def connect_store(path):
     """Return a connection to a store that has all its tables and columns."""
-    connection = sqlite3.connect(path, timeout=WAIT_S, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(
+        path, timeout=WAIT_S, isolation_level=None, check_same_thread=False
+    )
     try:
         connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")
-        if path not in CHECKED and (found := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok":
+        if (
+            path not in CHECKED
+            and (found := connection.execute("PRAGMA quick_check(1)").fetchone()[0]) != "ok"
+        ):
             raise sqlite3.DatabaseError(" ".join(found.split()))
         CHECKED.add(path)
         for statement in SCHEMA:
@@ -128,7 +147,8 @@ def insert_row(connection, name, row):
 
 
 def fill_columns(connection, run):
-    """Fill the columns that the table runs has gained since a run was stored (`OPTIONAL`) from its row of today."""
+    """Fill the columns that the table runs has gained since a run was stored (`OPTIONAL`) from its
+    row of today."""
     columns = [name for name in OPTIONAL["runs"] if name in run]
     sets = ", ".join(f"{name} = coalesce({name}, ?)" for name in columns)
     sql = f"UPDATE runs SET {sets} WHERE run_id = ? AND horizon IS NULL"
@@ -136,10 +156,11 @@ def fill_columns(connection, run):
 
 
 def save_questions(connection, batch, again=ACCIDENTS):
-    """Store questions' rows, (reply, prediction, trace) each, in one transaction; returns how many are new.
+    """Store questions' rows, (reply, prediction, trace) each, in one transaction; returns how many
+    are new.
 
-    A question whose reply is there already is left as it is, unless that reply's status is one of `again`: then its
-    rows give way to the new ones.
+    A question whose reply is there already is left as it is, unless that reply's status is one of
+    `again`: then its rows give way to the new ones.
     """
     n_new = 0
     where = "WHERE run_id = ? AND event_id = ? AND sample = ?"
@@ -162,7 +183,8 @@ def save_questions(connection, batch, again=ACCIDENTS):
 
 
 def close_run(connection, run_id, n_questions):
-    """Set a run's tokens, cost (US dollars) and status: 'complete' with `n_questions` replies, else 'partial'.
+    """Set a run's tokens, cost (US dollars) and status: 'complete' with `n_questions` replies, else
+    'partial'.
 
     Accidents are no replies.
     """
@@ -176,7 +198,8 @@ def close_run(connection, run_id, n_questions):
 
 
 def list_done(connection, run_id, again=ACCIDENTS):
-    """Return the (event_id, sample) that a run has a reply for, as a set; one whose status is among `again` is none."""
+    """Return the (event_id, sample) that a run has a reply for, as a set; one whose status is among
+    `again` is none."""
     sql = f"SELECT event_id, sample FROM replies WHERE run_id = ? AND status NOT IN ({', '.join('?' * len(again))})"
     return set(connection.execute(sql, [run_id, *again]))
 
@@ -197,20 +220,25 @@ def sum_costs(connection, run_ids):
 
 
 def read_runs(path, table, run_ids=None, timings=False):
-    """Return one of a store's tables (runs, replies, predictions, traces) as a DataFrame sorted by its key.
+    """Return one of a store's tables (runs, replies, predictions, traces) as a DataFrame sorted by
+    its key.
 
-    `run_ids` keeps only those runs, None keeps all. The columns of TIMINGS come only with `timings=True`: without them
-    two executions of one run give equal tables. Raises FileNotFoundError for an absent file, LookupError for a run that
-    is not in the store.
+    `run_ids` keeps only those runs, None keeps all. The columns of TIMINGS come only with
+    `timings=True`: without them two executions of one run give equal tables. Raises
+    FileNotFoundError for an absent file, LookupError for a run that is not in the store.
     """
     if not Path(path).exists():
-        raise FileNotFoundError(f"no {Path(path).name} there; `make run AGENT=last_value` makes one")
+        raise FileNotFoundError(
+            f"no {Path(path).name} there; `make run AGENT=last_value` makes one"
+        )
     columns = [c for c in list_columns(table) if timings or c not in TIMINGS]
     with name_problem(path), contextlib.closing(open_store(path)) as connection:
         known = {row[0] for row in connection.execute("SELECT run_id FROM runs")}
         wanted = sorted(known if run_ids is None else set(run_ids))
         if absent := sorted(set(wanted) - known):
-            raise LookupError(f"no run {absent[0]!r} in the store; read_runs(path, 'runs') lists them")
+            raise LookupError(
+                f"no run {absent[0]!r} in the store; read_runs(path, 'runs') lists them"
+            )
         marks = ", ".join("?" * len(wanted))
         key = ", ".join(TABLES[table][0])
         sql = f"SELECT {', '.join(columns)} FROM {table} WHERE run_id IN ({marks}) ORDER BY {key}"

@@ -24,7 +24,8 @@ THOUGHT_START = re.compile(
     r"|\A\s{0,9}(?:(?-i:analysis(?:[A-Z]|\s))|[*#]{0,4}here(?: is|'s) my thought process:|thinking\.\.\.\s{0,3}\n)",
     re.I,
 )
-"""How models of different families mark where their thinking begins and ends: tags, brackets, tokens, channels."""
+"""How models of different families mark where their thinking begins and ends: tags, brackets,
+tokens, channels."""
 DETAILS = re.compile(r"<details\b[^<>]{0,200}reasoning[^<>]{0,200}>", re.I)
 """Thinking as some servers fold it away; it ends where the fold does."""
 SPECIAL = re.compile(r"<\|[a-z_]{1,30}\|>|</?s>|<(?:eos|end_of_turn)>", re.I)
@@ -45,7 +46,8 @@ ASIDE_BEFORE = re.compile(
     r"\b(?:confidence|probability|certainty|likelihood|chance)\b)[^.\n\\]{0,30}$",
     re.I,
 )
-"""What may lead to a box that shows the format, or says how sure one is, after a box that holds the answer."""
+"""What may lead to a box that shows the format, or says how sure one is, after a box that holds the
+answer."""
 SIDE_BY_SIDE = re.compile(
     r"[\W\d]*(?:(?:and|or|then|to|also|maybe|perhaps|possibly|plus|[和或及与])[\W\d]*){0,3}", re.I
 )
@@ -73,7 +75,8 @@ class Unreadable(ValueError):
 
 
 def strip_thinking(text: str) -> str | None:
-    """Return what follows a reply's thinking, without a model's own marks; None where its thinking never ended.
+    """Return what follows a reply's thinking, without a model's own marks; None where its thinking
+    never ended.
 
     >>> strip_thinking("<think>A?</think>B<|im_end|>"), strip_thinking("[THINK]A? But wait")
     ('B', None)
@@ -85,7 +88,8 @@ def strip_thinking(text: str) -> str | None:
 
 
 def find_boxes(text: str) -> list[Box]:
-    """Return [(start, end, content)] of the outermost boxes; content is None where the box is never closed.
+    """Return [(start, end, content)] of the outermost boxes; content is None where the box is never
+    closed.
 
     >>> find_boxes(r"so \\boxed{\\text{A}} or \\boxed{B")
     [(3, 19, '\\\\text{A}'), (23, 30, None)]
@@ -110,18 +114,24 @@ def find_boxes(text: str) -> list[Box]:
 
 
 def select_boxes(text: str) -> list[Box]:
-    """Return the last box as a list; with it the boxes that stand beside it, or on list lines just above.
+    """Return the last box as a list; with it the boxes that stand beside it, or on list lines just
+    above.
 
-    Boxes that only quote the format ("for example ...", "... for a single option", or a placeholder behind an answer)
-    or are denied ("do not answer ...") do not count. Raises Unreadable when the last box is not closed, when it may
-    only be an aside to another before it, and for more than MAX_BOXES side by side.
+    Boxes that only quote the format ("for example ...", "... for a single option", or a placeholder
+    behind an answer) or are denied ("do not answer ...") do not count. Raises Unreadable when the
+    last box is not closed, when it may only be an aside to another before it, and for more than
+    MAX_BOXES side by side.
 
     >>> [box[2] for box in select_boxes(r"first \\boxed{A}; on reflection \\boxed{B}, \\boxed{C}")]
     ['B', 'C']
     """
     boxes = [box for box in find_boxes(text)[-2 * MAX_BOXES :] if not _is_example(text, box)]
     boxes = [box for box in boxes[:-1] if not _is_shown(box[2])] + boxes[-1:]
-    while len(boxes) > 1 and boxes[-1][2] is not None and ASIDE_BEFORE.search(text[: boxes[-1][0]][-60:]):
+    while (
+        len(boxes) > 1
+        and boxes[-1][2] is not None
+        and ASIDE_BEFORE.search(text[: boxes[-1][0]][-60:])
+    ):
         if boxes[-1][2].strip() == (boxes[-2][2] or "").strip():
             break
         if not SHOWN.fullmatch(boxes[-1][2].strip()[:60]):
@@ -151,7 +161,10 @@ def _is_shown(content: str | None) -> bool:
 
 def _is_example(text: str, box: Box) -> bool:
     start, end, _ = box
-    return bool(EXAMPLE_BEFORE.search(text[max(0, start - 30) : start]) or EXAMPLE_AFTER.match(text[end : end + 30]))
+    return bool(
+        EXAMPLE_BEFORE.search(text[max(0, start - 30) : start])
+        or EXAMPLE_AFTER.match(text[end : end + 30])
+    )
 
 
 def _are_joined(text: str, first: Box, second: Box) -> bool:

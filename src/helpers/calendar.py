@@ -33,10 +33,15 @@ def open_moment(text: str) -> pd.Timestamp:
     return pd.Timestamp(text)
 
 
-MONTHS = "january february march april may june july august september october november december".split()
-MONTH = "|".join(rf"{name[:3]}(?:{name[3:]})?" if name != "may" else name for name in MONTHS).replace("sep(", "sept?(")
+MONTHS = (
+    "january february march april may june july august september october november december".split()
+)
+MONTH = "|".join(
+    rf"{name[:3]}(?:{name[3:]})?" if name != "may" else name for name in MONTHS
+).replace("sep(", "sept?(")
 MONTH = rf"\b(?:{MONTH})\b\.?"
-"""Pattern of a month's name in whole or short (October, Oct., Sept), to be used without regard to case."""
+"""Pattern of a month's name in whole or short (October, Oct., Sept), to be used without regard to
+case."""
 
 _DAY = r"(?P<day>[0-9]{1,2})(?:st|nd|rd|th)?"
 _YEAR = r"(?P<year>[0-9]{4})(?!-[0-9]{2}-[0-9])"
@@ -52,7 +57,8 @@ DATES = [
 
 
 class NamedDate(NamedTuple):
-    """A date that stands in text[start:end]; the year or the day may be left out (None), and need not exist."""
+    """A date that stands in text[start:end]; the year or the day may be left out (None), and need
+    not exist."""
 
     year: int | None
     month: int
@@ -62,7 +68,8 @@ class NamedDate(NamedTuple):
 
 
 def find_dates(text: str) -> list[NamedDate]:
-    """Return the dates that a text names, in its order: 2016-10-12, 12th of October 2016, Oct 12, October 2016.
+    """Return the dates that a text names, in its order: 2016-10-12, 12th of October 2016, Oct 12,
+    October 2016.
 
     >>> [date[:3] for date in find_dates("From 2016-10-05 to October 9th, 2016, later than in Sept. 2015 or on 3 May")]
     [(2016, 10, 5), (2016, 10, 9), (2015, 9, None), (None, 5, 3)]
@@ -80,7 +87,8 @@ def find_dates(text: str) -> list[NamedDate]:
 
 
 def blank_dates(text: str) -> str:
-    """Return a text with spaces in place of each date that it names, so that all else stays at its place."""
+    """Return a text with spaces in place of each date that it names, so that all else stays at its
+    place."""
     for date in find_dates(text):
         text = text[: date.start] + " " * (date.end - date.start) + text[date.end :]
     return text
@@ -88,4 +96,8 @@ def blank_dates(text: str) -> str:
 
 def number_month(text: str) -> int:
     """Return the number of a month given by its name, in whole or short, or by digits."""
-    return int(text) if text.isdigit() else 1 + [name[:3] for name in MONTHS].index(text[:3].casefold())
+    return (
+        int(text)
+        if text.isdigit()
+        else 1 + [name[:3] for name in MONTHS].index(text[:3].casefold())
+    )

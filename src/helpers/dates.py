@@ -1,4 +1,5 @@
-"""Read one date from the words of an answer, whole; what could be two days, or is less than one, is not read."""
+"""Read one date from the words of an answer, whole; what could be two days, or is less than one, is
+not read."""
 
 import datetime
 import re
@@ -14,7 +15,8 @@ UNMARKED = re.compile(
 """Dates without a mark between year, month and day: 2016年10月12日, 20161012."""
 SHORT = re.compile(r"(?<![0-9./-])([0-9]{1,2})\s?([-/.])\s?([0-9]{1,2})\s?\2\s?([0-9]{4})(?![0-9])")
 CLOCK = re.compile(
-    r"\bT?[0-9]{1,2}:[0-9]{2}(?::[0-9.]+)?(?:\s?[AP]M\b)?|(?:UTC|GMT)\s?[+-][0-9]{1,2}\b|[+-][0-9]{2}:[0-9]{2}\b", re.I
+    r"\bT?[0-9]{1,2}:[0-9]{2}(?::[0-9.]+)?(?:\s?[AP]M\b)?|(?:UTC|GMT)\s?[+-][0-9]{1,2}\b|[+-][0-9]{2}:[0-9]{2}\b",
+    re.I,
 )
 BESIDE = re.compile(
     r"(?:[\s.,;:()*~≈\"']|\b(?:T|Z|(?:mon|tues?|wed(?:nes)?|thu(?:rs)?|fri|sat(?:ur)?|sun)(?:day)?|the|of|on|date|around|"
@@ -24,7 +26,8 @@ BESIDE = re.compile(
 )
 """What may stand beside a date and leaves it as it is."""
 DATE_BOUND = re.compile(
-    r"\b(?:before|after|by|until|between|from|not|later|latest|earlier|earliest|since)\b|[之以][前后]", re.I
+    r"\b(?:before|after|by|until|between|from|not|later|latest|earlier|earliest|since)\b|[之以][前后]",
+    re.I,
 )
 
 REMARK = re.compile(r"\s\([^()0-9]*\)[\s.]*$")
@@ -34,8 +37,8 @@ REMARK = re.compile(r"\s\([^()0-9]*\)[\s.]*$")
 def read_date(text: str) -> str:
     """Return the one date that an answer states, as YYYY-MM-DD.
 
-    Raises Unreadable for no full date, several dates, a bound, a day that does not exist, and 05/06/2016, which may
-    be in May or June.
+    Raises Unreadable for no full date, several dates, a bound, a day that does not exist, and
+    05/06/2016, which may be in May or June.
 
     >>> read_date("Monday, October 10th, 2016"), read_date("2016年10月10日"), read_date("13/10/2016")
     ('2016-10-10', '2016-10-10', '2016-10-13')
@@ -45,7 +48,9 @@ def read_date(text: str) -> str:
     helpers.boxes.Unreadable: not a date: 2016/10/10 answer: nonsense
     """
     text = "".join(str(int(char)) if char.isdecimal() else char for char in text)
-    text = UNMARKED.sub(lambda found: " {}/{}/{} ".format(*filter(None, found.groups())), DASHES.sub("-", text))
+    text = UNMARKED.sub(
+        lambda found: " {}/{}/{} ".format(*filter(None, found.groups())), DASHES.sub("-", text)
+    )
     rest = text
     found: list[tuple] = []
     for date in find_dates(text):

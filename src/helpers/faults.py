@@ -1,7 +1,8 @@
-"""The one form in which a fault of a person's files is told; their csv and JSON files, bounded before they are read.
+"""The one form in which a fault of a person's files is told; their csv and JSON files, bounded
+before they are read.
 
-A fault is a sentence: file, row or field, what was found, what is wanted, the nearest name there is. Rows of a csv are
-counted as a spreadsheet does: the header is row 1.
+A fault is a sentence: file, row or field, what was found, what is wanted, the nearest name there
+is. Rows of a csv are counted as a spreadsheet does: the header is row 1.
 """
 
 import csv
@@ -28,12 +29,18 @@ MAX_BYTES = 256 << 20
 NAME = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9_.-]{0,63}")
 """What an agent, a run, a source may be called: their names become names of files."""
 
-FORMS = {"list_type": "a list", "dict_type": "a table", "model_type": "a table", "too_short": "a list of one or more"}
+FORMS = {
+    "list_type": "a list",
+    "dict_type": "a table",
+    "model_type": "a table",
+    "too_short": "a list of one or more",
+}
 """A pydantic error -> what is wanted, in words."""
 
 
 class Problems(ValueError):
-    """What is wrong with a person's files: sentences, each with its place; at most `N_SHOWN` are shown."""
+    """What is wrong with a person's files: sentences, each with its place; at most `N_SHOWN` are
+    shown."""
 
     def __init__(self, found: Iterable[str]) -> None:
         self.found = list(found)
@@ -58,7 +65,8 @@ def suggest(word: object, known: Iterable) -> str:
 
 
 def list_nearest(word: object, known: Iterable, place: str) -> str:
-    """Return the known word that is nearest, then the first dozen there are; `place` says where the others stand.
+    """Return the known word that is nearest, then the first dozen there are; `place` says where the
+    others stand.
 
     >>> list_nearest("b1", ["b"], "x.toml"), list_nearest("?", map(str, range(15)), "x.toml")
     ('; did you mean b? There are b', '; there are 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, ... (3 more: x.toml)')
@@ -67,11 +75,14 @@ def list_nearest(word: object, known: Iterable, place: str) -> str:
     near = suggest(word, names)
     n_more = len(names) - N_NAMED
     rest = f", ... ({n_more} more: {place})" if n_more > 0 else ""
-    return f"{f'{near} There' if near else '; there'} are {', '.join(names[:N_NAMED]) or 'none'}{rest}"
+    return (
+        f"{f'{near} There' if near else '; there'} are {', '.join(names[:N_NAMED]) or 'none'}{rest}"
+    )
 
 
 def check_name(what: str, name: object) -> str:
-    """Return a name that may become a file's. Raises ValueError, saying what it names, for any other.
+    """Return a name that may become a file's. Raises ValueError, saying what it names, for any
+    other.
 
     >>> check_name("agent", "../evil")
     Traceback (most recent call last):
@@ -97,7 +108,8 @@ def open_type(kind: Any) -> TypeAdapter:
 
 
 def find_faults(value: object, kind: Any) -> list[tuple[tuple, str]]:
-    """Return what is wrong with a value by a type or model: [(place as a tuple of names and numbers, words)].
+    """Return what is wrong with a value by a type or model: [(place as a tuple of names and
+    numbers, words)].
 
     >>> from helpers.tables import Price
     >>> find_faults({"input": "1", "outptu": 2}, Price)[1:]
@@ -119,18 +131,32 @@ def describe_fault(fault: Mapping, kind: Any) -> tuple[tuple, str]:
         return place[:-1], f"{place[-1]} is missing"
     if fault["type"] == "extra_forbidden":
         known = list_fields(kind, place[:-1])
-        return place[:-1], f"{place[-1]} is unknown{suggest(place[-1], known) or '; there are ' + ', '.join(known)}"
+        return place[
+            :-1
+        ], f"{place[-1]} is unknown{suggest(place[-1], known) or '; there are ' + ', '.join(known)}"
     if said.get("known"):
         known = said["known"]
-        return place, f"{show(found)} is none of {', '.join(map(str, known))}{suggest(found, known)}"
-    return place, f"{show(found)} is not {said.get('wanted') or FORMS.get(fault['type'], fault['msg'])}"
+        return (
+            place,
+            f"{show(found)} is none of {', '.join(map(str, known))}{suggest(found, known)}",
+        )
+    return (
+        place,
+        f"{show(found)} is not {said.get('wanted') or FORMS.get(fault['type'], fault['msg'])}",
+    )
 
 
 def list_fields(kind: Any, place: tuple) -> list[str]:
     """Return the names of the fields that the model at a place of another one has."""
     for name in place:
-        kind = kind.model_fields[name].annotation if name in getattr(kind, "model_fields", ()) else kind
-        while inner := [part for part in get_args(kind) if isinstance(part, type) or get_args(part)]:
+        kind = (
+            kind.model_fields[name].annotation
+            if name in getattr(kind, "model_fields", ())
+            else kind
+        )
+        while inner := [
+            part for part in get_args(kind) if isinstance(part, type) or get_args(part)
+        ]:
             kind = inner[-1]
     return [field.alias or name for name, field in getattr(kind, "model_fields", {}).items()]
 
@@ -141,11 +167,14 @@ def name_field(place: tuple) -> str:
     >>> name_field(("templates", 0, "text"))
     'templates[1].text'
     """
-    return "".join(f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in place).lstrip(".")
+    return "".join(
+        f"[{part + 1}]" if isinstance(part, int) else f".{part}" for part in place
+    ).lstrip(".")
 
 
 def check_object(where: str, value: Any, kind: Any) -> Any:
-    """Return a value that is of a model's form. Raises Problems with all that is wrong, each with `where` and field.
+    """Return a value that is of a model's form. Raises Problems with all that is wrong, each with
+    `where` and field.
 
     >>> from helpers.tables import Price
     >>> check_object("agents.toml, mine", {"input": 1}, Price)
@@ -158,11 +187,12 @@ def check_object(where: str, value: Any, kind: Any) -> Any:
     return value
 
 
-# --- a person's JSON -----------------------------------------------------------------------------------------------
+# --- a person's JSON --------------------------------------------------------------------------------
 
 
 def read_text(path: str | Path) -> str:
-    """Return the text of a file (.gz too). Raises ValueError that names it, for one too large, broken or not UTF-8."""
+    """Return the text of a file (.gz too). Raises ValueError that names it, for one too large,
+    broken or not UTF-8."""
     path = Path(path)
     try:
         with (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
@@ -177,27 +207,34 @@ def read_text(path: str | Path) -> str:
 def parse_text(text: str, place: str) -> Any:
     """Return what a text of JSON holds, whole numbers of more than 300 digits as infinite.
 
-    Raises ValueError that names the place for what is no JSON, is nested too deep, or holds half a character (a lone
-    surrogate, which no file can hold).
+    Raises ValueError that names the place for what is no JSON, is nested too deep, or holds half a
+    character (a lone surrogate, which no file can hold).
     """
     try:
-        value = json.loads(text, parse_int=lambda digits: int(digits) if len(digits) <= 300 else math.inf)
+        value = json.loads(
+            text, parse_int=lambda digits: int(digits) if len(digits) <= 300 else math.inf
+        )
         if "\\ud" in text.lower():
             json.dumps(value, ensure_ascii=False).encode()
     except RecursionError:
         raise ValueError(f"{place} is nested too deep") from None
     except UnicodeEncodeError:
-        raise ValueError(f"{place} holds half a character (a lone surrogate); write it whole") from None
+        raise ValueError(
+            f"{place} holds half a character (a lone surrogate); write it whole"
+        ) from None
     except ValueError as error:
         raise ValueError(f"{place}: no JSON ({error})") from None
     return value
 
 
-def read_lines(path: str | Path, find_faults: Callable = lambda record: ()) -> Iterator[tuple[str, Any]]:
-    """Yield (place, object) of a JSON-lines file (.gz too); a place is "file, line n". Empty lines are passed over.
+def read_lines(
+    path: str | Path, find_faults: Callable = lambda record: ()
+) -> Iterator[tuple[str, Any]]:
+    """Yield (place, object) of a JSON-lines file (.gz too); a place is "file, line n". Empty lines
+    are passed over.
 
-    `find_faults(object)` returns what is wrong with one. Raises ValueError with place and the first of these, and what
-    `read_text` and `parse_text` do.
+    `find_faults(object)` returns what is wrong with one. Raises ValueError with place and the first
+    of these, and what `read_text` and `parse_text` do.
     """
     path = Path(path)
     for number, line in enumerate(read_text(path).split("\n"), 1):
@@ -209,7 +246,7 @@ def read_lines(path: str | Path, find_faults: Callable = lambda record: ()) -> I
             yield place, record
 
 
-# --- a person's csv --------------------------------------------------------------------------------------------------
+# --- a person's csv ---------------------------------------------------------------------------------
 
 
 def describe_problem(file: str, row: int | None, column: str, text: str) -> str:
@@ -221,11 +258,15 @@ def describe_problem(file: str, row: int | None, column: str, text: str) -> str:
     return f"{file}, row {1 if row is None else row + 2}, column {column}: {text}"
 
 
-def read_sheet(path: Path, needs: Sequence[str], *, comments: bool = False, **checks: Any) -> pd.DataFrame:
-    """Return a csv as text cells, blank where empty, held to `checks` (see `check_sheet`); rows count from 0.
+def read_sheet(
+    path: Path, needs: Sequence[str], *, comments: bool = False, **checks: Any
+) -> pd.DataFrame:
+    """Return a csv as text cells, blank where empty, held to `checks` (see `check_sheet`); rows
+    count from 0.
 
-    With `comments`, lines that start with # say nothing. Raises Problems, also for a file that is absent (`needs` are
-    its columns), not UTF-8 or no csv, a column that stands twice, and a row with more or fewer cells than the header.
+    With `comments`, lines that start with # say nothing. Raises Problems, also for a file that is
+    absent (`needs` are its columns), not UTF-8 or no csv, a column that stands twice, and a row
+    with more or fewer cells than the header.
     """
     rows = {}
     problem = "the file is no csv: it is empty"
@@ -246,7 +287,9 @@ def read_sheet(path: Path, needs: Sequence[str], *, comments: bool = False, **ch
         raise Problems([describe_problem(path.name, None, (*needs, "id")[0], problem)])
     head = rows.pop(next(iter(rows)))
     twice = [name for name in dict.fromkeys(head) if head.count(name) > 1]
-    raise_all(describe_problem(path.name, None, name, "it stands twice in the header") for name in twice)
+    raise_all(
+        describe_problem(path.name, None, name, "it stands twice in the header") for name in twice
+    )
     uneven = [(row, len(cells)) for row, cells in rows.items() if len(cells) != len(head)]
     told = f"cells, the header has {len(head)}"
     raise_all(describe_problem(path.name, row, head[-1], f"{n} {told}") for row, n in uneven)
@@ -266,12 +309,15 @@ def check_sheet(
 ) -> Iterator[str]:
     """Yield what is wrong with a table of text cells, a sentence each.
 
-    `needs` are columns it cannot do without, `filled` columns without a blank, `key` columns that no two rows share,
-    `words` maps a column to what may stand in it, a blank among these where it may be left out.
+    `needs` are columns it cannot do without, `filled` columns without a blank, `key` columns that
+    no two rows share, `words` maps a column to what may stand in it, a blank among these where it
+    may be left out.
     """
     absent = [column for column in needs if column not in table.columns]
     for column in absent:
-        yield describe_problem(file, None, column, f"the column is missing; there are {', '.join(table.columns)}")
+        yield describe_problem(
+            file, None, column, f"the column is missing; there are {', '.join(table.columns)}"
+        )
     if absent:
         return
     if table.empty:
@@ -281,24 +327,33 @@ def check_sheet(
             yield describe_problem(file, row, column, "the cell is blank")
     first: dict[tuple, int] = {}
     place = next((name for name in reversed(key) if name in needs), "")
-    for row, cells in zip(table.index, table[list(key)].to_numpy().tolist() if key else (), strict=False):
+    for row, cells in zip(
+        table.index, table[list(key)].to_numpy().tolist() if key else (), strict=False
+    ):
         if (at := first.setdefault(tuple(cells), row)) != row:
-            yield describe_problem(file, row, place, f"{', '.join(cells)} stands in row {at + 2} already; keep one")
+            yield describe_problem(
+                file, row, place, f"{', '.join(cells)} stands in row {at + 2} already; keep one"
+            )
     for column, known in (words or {}).items():
         listed = ", ".join(word for word in known if word) + " or blank" * ("" in known)
         for row in table.index[~table[column].isin(known)] if column in table else ():
             found = table[column][row]
-            yield describe_problem(file, row, column, f"{show(found)} is none of {listed}{suggest(found, known)}")
+            yield describe_problem(
+                file, row, column, f"{show(found)} is none of {listed}{suggest(found, known)}"
+            )
 
 
 def unescape_cells(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table that `escape_cells` wrote, as it was."""
     texts = [name for name in table if table[name].map(type).eq(str).any()]
-    return table.assign(**{name: table[name].str.replace(r"^'(?=[=+@\t\r-])", "", regex=True) for name in texts})
+    return table.assign(
+        **{name: table[name].str.replace(r"^'(?=[=+@\t\r-])", "", regex=True) for name in texts}
+    )
 
 
 def escape_cells(table: pd.DataFrame) -> pd.DataFrame:
-    """Return a table whose texts no spreadsheet takes for a formula: one that begins like it gets a ' before it.
+    """Return a table whose texts no spreadsheet takes for a formula: one that begins like it gets a
+    ' before it.
 
     Numbers stay as they are, also as text.
 
@@ -310,4 +365,6 @@ def escape_cells(table: pd.DataFrame) -> pd.DataFrame:
         is_formula = isinstance(cell, str) and cell.startswith(("=", "+", "-", "@", "\t", "\r"))
         return f"'{cell}" if is_formula and pd.isna(pd.to_numeric(cell, errors="coerce")) else cell
 
-    return table.apply(lambda column: column if pd.api.types.is_numeric_dtype(column) else column.map(escape))
+    return table.apply(
+        lambda column: column if pd.api.types.is_numeric_dtype(column) else column.map(escape)
+    )

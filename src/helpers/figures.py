@@ -1,7 +1,8 @@
-"""One style for all figures; each is saved as an image with the numbers it shows and with what they rest on.
+"""One style for all figures; each is saved as an image with the numbers it shows and with what they
+rest on.
 
-The image carries its own description (title, source, n, window, dates, status) as PNG text; figures/index.csv is read
-back from there, so the index cannot say anything else than the images.
+The image carries its own description (title, source, n, window, dates, status) as PNG text;
+figures/index.csv is read back from there, so the index cannot say anything else than the images.
 """
 
 import json
@@ -34,7 +35,8 @@ STATUSES = {
     "synthetic": "synthetic",
     "as given": "as given",
 }
-"""Whose data a figure shows, and how its footer says so; as given: a user's own, of which the kit knows no more."""
+"""Whose data a figure shows, and how its footer says so; as given: a user's own, of which the kit
+knows no more."""
 
 DPI, SHOWN_DPI = 200, 100
 """Dots an inch of the file, and of the image that a notebook shows."""
@@ -61,7 +63,8 @@ STYLE = {
 
 
 def use_style() -> None:
-    """Set the kit's look over matplotlib's defaults: a palette for colour-blind readers, fixed sizes, its own font."""
+    """Set the kit's look over matplotlib's defaults: a palette for colour-blind readers, fixed
+    sizes, its own font."""
     backend = mpl.get_backend()
     mpl.rcdefaults()
     mpl.use(backend)
@@ -82,13 +85,14 @@ def save_figure(
     dates: str | tuple[str, str] | None = None,
     unit: str = "",
 ) -> Image:
-    """Write figures/<name>.png and .svg and, as .csv, the numbers shown; return a smaller image for the notebook.
+    """Write figures/<name>.png and .svg and, as .csv, the numbers shown; return a smaller image for
+    the notebook.
 
-    `n` counts what the figure rests on, in a `unit` ("events"); `window` is a question set's name or key, or "";
-    `dates` is a pair of ISO dates or a text, by default the set's first and last start day, where it has them;
-    `status` is one of `STATUSES`. They stand under the figure, in the image and in figures/index.csv. `shown` is
-    rounded to 6 decimals. Closes the figure; the same figure gives the same bytes. Raises ValueError for an empty
-    `shown` and n below 1.
+    `n` counts what the figure rests on, in a `unit` ("events"); `window` is a question set's name
+    or key, or ""; `dates` is a pair of ISO dates or a text, by default the set's first and last
+    start day, where it has them; `status` is one of `STATUSES`. They stand under the figure, in the
+    image and in figures/index.csv. `shown` is rounded to 6 decimals. Closes the figure; the same
+    figure gives the same bytes. Raises ValueError for an empty `shown` and n below 1.
     """
     if len(shown) == 0 or int(n) < 1:
         raise ValueError(
@@ -116,12 +120,14 @@ def save_figure(
 
 
 def name_sets(window: str) -> str:
-    """Return question sets by their names, given by names or keys: "A, june-2026" -> "october-2016, june-2026"."""
+    """Return question sets by their names, given by names or keys: "A, june-2026" -> "october-2016,
+    june-2026"."""
     return ", ".join(name_set(key) for key in window.split(", ") if key)
 
 
 def name_set(key: str) -> str:
-    """Return the name of a question set given by a name or key; that of a folder elsewhere as it is."""
+    """Return the name of a question set given by a name or key; that of a folder elsewhere as it
+    is."""
     try:
         return find_set(key).name
     except ValueError:
@@ -136,11 +142,14 @@ def write_vectors(fig: Figure, path: Path, title: str) -> None:
 
 
 def write_image(fig: Figure, file: Any, texts: Mapping, dpi: int) -> None:
-    """Write a figure as PNG of 64 colours, a quarter of the bytes of all its shades, with `texts` as its metadata."""
+    """Write a figure as PNG of 64 colours, a quarter of the bytes of all its shades, with `texts`
+    as its metadata."""
     drawn = BytesIO()
     metadata = PngInfo()
     fig.set_dpi(dpi)
-    tight = fig.get_tightbbox().padded(mpl.rcParams["savefig.pad_inches"])  # "tight" would draw all of it once more
+    tight = fig.get_tightbbox().padded(
+        mpl.rcParams["savefig.pad_inches"]
+    )  # "tight" would draw all of it once more
     fig.savefig(drawn, dpi=dpi, bbox_inches=tight, pil_kwargs={"compress_level": 0})
     for name, text in texts.items():
         metadata.add_text(name, text)
@@ -150,22 +159,29 @@ def write_image(fig: Figure, file: Any, texts: Mapping, dpi: int) -> None:
 
 
 def list_colours(fig: Figure) -> set[tuple]:
-    """Return the opaque colours of a figure's lines, marks and areas, as a set of (red, green, blue) from 0 to 255."""
+    """Return the opaque colours of a figure's lines, marks and areas, as a set of (red, green,
+    blue) from 0 to 255."""
     given = []
-    for artist in fig.findobj(lambda one: hasattr(one, "get_facecolor") or hasattr(one, "get_markerfacecolor")):
+    for artist in fig.findobj(
+        lambda one: hasattr(one, "get_facecolor") or hasattr(one, "get_markerfacecolor")
+    ):
         for name in ("get_color", "get_facecolor", "get_edgecolor"):
             given += list(to_rgba_array(getattr(artist, name)())) if hasattr(artist, name) else []
     return {tuple(round(255 * part) for part in colour[:3]) for colour in given if colour[3] == 1}
 
 
 def reduce_colours(picture: Any, colours: set[tuple]) -> Picture.Image:
-    """Return a picture in a palette, in which each of some colours that it shows is itself, or nearly.
+    """Return a picture in a palette, in which each of some colours that it shows is itself, or
+    nearly.
 
-    Median cut alone may give two series that are drawn thinly one shade; then these colours take places of their own.
+    Median cut alone may give two series that are drawn thinly one shade; then these colours take
+    places of their own.
     """
     drawn = np.array([colour for _, colour in picture.getcolors(picture.width * picture.height)])
     apart = {colour: np.abs(drawn - colour).max(axis=1) for colour in {(255,) * 3} | colours}
-    shown = sorted({tuple(map(int, drawn[far.argmin()])) for far in apart.values() if far.min() <= 1})
+    shown = sorted(
+        {tuple(map(int, drawn[far.argmin()])) for far in apart.values() if far.min() <= 1}
+    )
     n = N_COLOURS if 2 * len(shown) < N_COLOURS else 256
     few = picture.quantize(n, Picture.Quantize.MEDIANCUT, dither=Picture.Dither.NONE)
     kept = np.array([colour for _, colour in few.convert("RGB").getcolors() or ()])
@@ -181,20 +197,32 @@ def reduce_colours(picture: Any, colours: set[tuple]) -> Picture.Image:
 
 
 def draw_caption(fig: Figure, text: str) -> None:
-    """Write a small line under everything the figure holds, at its left edge; the layout is worked out here."""
+    """Write a small line under everything the figure holds, at its left edge; the layout is worked
+    out here."""
     if engine := fig.get_layout_engine():
         engine.execute(fig)
     with mpl.rc_context({"figure.constrained_layout.use": False}):
         fig.set_layout_engine("none" if fig.legends else None)
-    for legend in fig.legends:  # fixed, else it moves with the edge of what is saved, onto this line
+    for (
+        legend
+    ) in fig.legends:  # fixed, else it moves with the edge of what is saved, onto this line
         legend.set_bbox_to_anchor((0, 0, 1, 1), fig.transFigure)
     drawn = fig.get_tightbbox()
     width, height = fig.get_size_inches()
-    fig.text(drawn.x0 / width, (drawn.y0 - 0.08) / height, text, ha="left", va="top", fontsize=8, color="0.35")
+    fig.text(
+        drawn.x0 / width,
+        (drawn.y0 - 0.08) / height,
+        text,
+        ha="left",
+        va="top",
+        fontsize=8,
+        color="0.35",
+    )
 
 
 def write_index(folder: str | Path | None = None) -> pd.DataFrame:
-    """Write index.csv, a row for each image under `folder` (default: figures), sorted by name; return the table.
+    """Write index.csv, a row for each image under `folder` (default: figures), sorted by name;
+    return the table.
 
     index.html shows the same rows beside the images.
     """
@@ -204,7 +232,11 @@ def write_index(folder: str | Path | None = None) -> pd.DataFrame:
         with Picture.open(image) as picture:
             text = picture.info
         facts = json.loads(text["daybefore"])
-        facts |= {"title": text["Title"], "source": text["Description"], "window": name_sets(facts["window"])}
+        facts |= {
+            "title": text["Title"],
+            "source": text["Description"],
+            "window": name_sets(facts["window"]),
+        }
         rows.append(facts | {"figure": image.relative_to(folder).with_suffix("").as_posix()})
     rows.sort(key=lambda row: row["figure"])
     index = pd.DataFrame(rows, columns=INDEX_COLUMNS)
@@ -214,7 +246,8 @@ def write_index(folder: str | Path | None = None) -> pd.DataFrame:
 
 
 def write_page(index: pd.DataFrame) -> str:
-    """Return a page of all figures: each image with its title, n, source and whose data it shows."""
+    """Return a page of all figures: each image with its title, n, source and whose data it
+    shows."""
     rows = "\n".join(write_row(row) for row in index.to_dict("records"))
     return f"""<!doctype html>
 <meta charset="utf-8">
@@ -232,7 +265,8 @@ img {{ width: 20em }}
 
 
 def write_row(row: dict) -> str:
-    """Return a figure's row of the page: the image leads to itself in full, and its numbers to the csv."""
+    """Return a figure's row of the page: the image leads to itself in full, and its numbers to the
+    csv."""
     name, title, source = (escape(row[key]) for key in ("figure", "title", "source"))
     said = escape(", ".join(filter(None, [row["window"], row["dates"], row["status"]])))
     return (
@@ -243,4 +277,6 @@ def write_row(row: dict) -> str:
 
 
 if __name__ == "__main__":
-    write_index() if sys.argv[1:] == ["index"] else sys.exit("usage: python -m helpers.figures index")
+    write_index() if sys.argv[1:] == ["index"] else sys.exit(
+        "usage: python -m helpers.figures index"
+    )

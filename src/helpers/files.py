@@ -1,7 +1,8 @@
 """Where files live, and the tables that stages share (`helpers.tables`) as files.
 
-Reads look first under `DAYBEFORE_OUT` (when set) and then in the repository; writes go to `DAYBEFORE_OUT`
-when set, so that tests and checks re-run every stage without touching a committed file.
+Reads look first under `DAYBEFORE_OUT` (when set) and then in the repository; writes go to
+`DAYBEFORE_OUT` when set, so that tests and checks re-run every stage without touching a committed
+file.
 """
 
 import contextlib
@@ -25,9 +26,11 @@ DRAWN = ("figures/", "data/tables/")
 
 
 def locate_output(relative: str | Path) -> Path:
-    """Return where a file is to be written: under `DAYBEFORE_OUT` if set, else in the repository; makes its folder.
+    """Return where a file is to be written: under `DAYBEFORE_OUT` if set, else in the repository;
+    makes its folder.
 
-    What a notebook draws and tabulates by hand with parameters other than its own goes elsewhere (`find_foreign`).
+    What a notebook draws and tabulates by hand with parameters other than its own goes elsewhere
+    (`find_foreign`).
     """
     base: str | Path | None = os.environ.get("DAYBEFORE_OUT")
     if not base and str(relative).startswith(DRAWN):
@@ -38,7 +41,8 @@ def locate_output(relative: str | Path) -> Path:
 
 
 def write_whole(path: Path, content: str | bytes) -> None:
-    """Write a file, bytes or text (UTF-8), whole or not at all: on the disk, it takes the old one's place."""
+    """Write a file, bytes or text (UTF-8), whole or not at all: on the disk, it takes the old one's
+    place."""
     beside = path.with_name(f"{path.name}.partial")
     with open(beside, "wb") as file:
         file.write(content.encode() if isinstance(content, str) else content)
@@ -74,20 +78,25 @@ def locate_input(relative: str | Path) -> Path:
 
 
 def write_table(name: str, table: pd.DataFrame, window: str, room: str = "tables") -> Path:
-    """Check a table and write it to data/<room>/<window>/<name>.csv.gz; same rows, same bytes. Returns the path.
+    """Check a table and write it to data/<room>/<window>/<name>.csv.gz; same rows, same bytes.
+    Returns the path.
 
     Raises what `check_table` and `check_held` do.
     """
     path = locate_output(f"data/{room}/{window}/{name}.csv.gz")
     check_held(name, table)
     text = check_table(name, table).to_csv(index=False, lineterminator="\n")
-    with open(path, "wb") as raw, gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as out:
+    with (
+        open(path, "wb") as raw,
+        gzip.GzipFile(filename="", mode="wb", fileobj=raw, mtime=0) as out,
+    ):
         out.write(text.encode())
     return path
 
 
 def check_held(name: str, table: pd.DataFrame) -> None:
-    """Raise ValueError for a pages or traces table that holds text of a page whose text is not ours to store.
+    """Raise ValueError for a pages or traces table that holds text of a page whose text is not ours
+    to store.
 
     >>> check_held("pages", pd.DataFrame({"page_id": ["n1"], "title": ["sha256:4e07408562be"]}))
     >>> check_held("traces", pd.DataFrame({"page_ids": ['["n1"]'], "content": ["A page says ..."]}))
@@ -95,7 +104,9 @@ def check_held(name: str, table: pd.DataFrame) -> None:
         ...
     ValueError: traces, row 1: content holds text of news; agents.exports puts digests in its place
     """
-    ids, column = {"pages": ("page_id", "title"), "traces": ("page_ids", "content")}.get(name, (None, None))
+    ids, column = {"pages": ("page_id", "title"), "traces": ("page_ids", "content")}.get(
+        name, (None, None)
+    )
     if ids not in table or column not in table:
         return
     is_held = table[ids].astype("string").str.contains(f'^{HELD}|"{HELD}', na=False)
@@ -107,7 +118,8 @@ def check_held(name: str, table: pd.DataFrame) -> None:
 
 
 def read_table(name: str, window: str, room: str = "tables") -> pd.DataFrame:
-    """Read a stage's table as written by `write_table`; JSON columns stay text (`parse_json` opens them).
+    """Read a stage's table as written by `write_table`; JSON columns stay text (`parse_json` opens
+    them).
 
     Raises FileNotFoundError when it is not there, ValueError naming the file when it is damaged.
     """
@@ -116,7 +128,9 @@ def read_table(name: str, window: str, room: str = "tables") -> pd.DataFrame:
         table = pd.read_csv(locate_input(path), low_memory=False)
     except (EOFError, gzip.BadGzipFile, zlib.error, ValueError) as error:
         said = str(error).strip()
-        raise ValueError(f"{path} cannot be read ({said}); restore it, or delete it and `make figures` again") from None
+        raise ValueError(
+            f"{path} cannot be read ({said}); restore it, or delete it and `make figures` again"
+        ) from None
     return check_table(name, table)
 
 
@@ -145,9 +159,11 @@ def parse_object(text: str | None) -> dict:
 
 
 def clean_value(value: Any) -> Any:
-    """Return a value (text, numbers, numpy's too, lists and dicts of them) as JSON and SQLite can hold it.
+    """Return a value (text, numbers, numpy's too, lists and dicts of them) as JSON and SQLite can
+    hold it.
 
-    Half a surrogate pair becomes "?", a whole number that no 64 bits hold a float, one that is not finite None.
+    Half a surrogate pair becomes "?", a whole number that no 64 bits hold a float, one that is not
+    finite None.
 
     >>> clean_value({"said": "a\\ud800b", "n": [2**70, float("nan"), 3]})
     {'said': 'a?b', 'n': [1.1805916207174113e+21, None, 3]}
@@ -165,12 +181,17 @@ def clean_value(value: Any) -> Any:
 
 
 def dump_json(value: object) -> str | None:
-    """Write a value as compact JSON with sorted keys, so equal values are equal text; None is a blank cell.
+    """Write a value as compact JSON with sorted keys, so equal values are equal text; None is a
+    blank cell.
 
     >>> dump_json({"b": 1, "a": "é"})
     '{"a":"é","b":1}'
     """
-    return None if value is None else json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return (
+        None
+        if value is None
+        else json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    )
 
 
 def hash_text(text: str, length: int = 64) -> str:
@@ -183,7 +204,9 @@ def hash_text(text: str, length: int = 64) -> str:
 
 
 STORE = "data/runs/store.sqlite"
-"""Where requests, runs, replies, predictions and traces are kept as they come, in the repository or `DAYBEFORE_OUT`.
+"""Where requests, runs, replies, predictions and traces are kept as they come, in the repository or
+`DAYBEFORE_OUT`.
 
-Write-ahead log and `synchronous=FULL`: what was stored survives a kill at any moment. Ignored by git.
+Write-ahead log and `synchronous=FULL`: what was stored survives a kill at any moment. Ignored by
+git.
 """

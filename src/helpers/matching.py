@@ -1,8 +1,9 @@
-"""Find the final answer in a reply and hold it against the truth by string handling alone (LiveAgentBench 4.2).
+"""Find the final answer in a reply and hold it against the truth by string handling alone
+(LiveAgentBench 4.2).
 
-A reply is right when its extracted answer equals the truth after both are normalised, or else when the truth stands as
-a whole run of tokens in the reply's final line. Strict equality stands beside it: the second rule credits a final line
-that names many things, the truth among them.
+A reply is right when its extracted answer equals the truth after both are normalised, or else when
+the truth stands as a whole run of tokens in the reply's final line. Strict equality stands beside
+it: the second rule credits a final line that names many things, the truth among them.
 """
 
 import re
@@ -16,7 +17,8 @@ UNITS = frozenset(
     vehicle vehicles car cars view views vote votes case cases death deaths record records licence licences license
     licenses booking bookings avocado avocados goal goals viewer viewers time times ms s sfu""".split()
 )
-"""Words dropped from an answer beside a number; words that change its size (thousand, million) are not among them."""
+"""Words dropped from an answer beside a number; words that change its size (thousand, million) are
+not among them."""
 MARKED = re.compile(r"(?:final answer|answer|result)\s*(?:is|:|=)+\s*(.+)", re.I)
 THOUSANDS = re.compile(r"(?<=\d)[,'’\u00a0\u2009\u202f](?=\d{3}(?!\d))")
 MINUS = dict.fromkeys(map(ord, "\u2212\u2013\u2012"), "-")
@@ -29,8 +31,8 @@ SIGNS = frozenset("% $ € £".split())
 
 
 def extract_answer(reply: str | None) -> str:
-    """Return the final answer a reply states: its last box, else what its last line says after "answer:" or "answer
-    is", else the last line.
+    """Return the final answer a reply states: its last box, else what its last line says after
+    "answer:" or "answer is", else the last line.
     """
     text = strip_thinking(reply or "") or ""
     try:
@@ -48,8 +50,8 @@ def take_final_line(text: str) -> str:
 
 
 def split_tokens(text: str | None) -> list[str]:
-    """Return a text's tokens, normalised: NFKC, case folded, no punctuation, numbers without thousands separators, a
-    plus sign or zeros that say nothing, and without units beside a number.
+    """Return a text's tokens, normalised: NFKC, case folded, no punctuation, numbers without
+    thousands separators, a plus sign or zeros that say nothing, and without units beside a number.
     """
     text = THOUSANDS.sub("", text or "").translate(MINUS)
     text = unicodedata.normalize("NFKC", text).casefold().strip()
@@ -60,16 +62,22 @@ def split_tokens(text: str | None) -> list[str]:
 
 
 def tidy_number(token: str) -> str:
-    """Return a number without plus sign and without zeros that say nothing; any other token as it is."""
+    """Return a number without plus sign and without zeros that say nothing; any other token as it
+    is."""
     if not re.fullmatch(r"[-+]?\d+(?:\.\d+)?", token):
         return token
     whole, _, part = token.lstrip("+-").partition(".")
-    number = f"{whole.lstrip('0') or '0'}.{part}".rstrip("0").rstrip(".") if part else whole.lstrip("0") or "0"
+    number = (
+        f"{whole.lstrip('0') or '0'}.{part}".rstrip("0").rstrip(".")
+        if part
+        else whole.lstrip("0") or "0"
+    )
     return "-" + number if token[0] == "-" and number != "0" else number
 
 
 def match_answer(reply: str | None, truth: str) -> dict:
-    """Return how a reply fits the truth: extracted, is_match, is_equal (normalised), is_strict (as written).
+    """Return how a reply fits the truth: extracted, is_match, is_equal (normalised), is_strict (as
+    written).
 
     Raises ValueError for a truth that nothing is left of when it is normalised.
 
@@ -85,4 +93,9 @@ def match_answer(reply: str | None, truth: str) -> dict:
     is_equal = split_tokens(extracted) == wanted
     tokens = split_tokens(take_final_line(strip_thinking(reply or "") or ""))
     is_match = is_equal or any(tokens[at : at + len(wanted)] == wanted for at in range(len(tokens)))
-    return {"extracted": extracted, "is_match": is_match, "is_equal": is_equal, "is_strict": extracted == truth}
+    return {
+        "extracted": extracted,
+        "is_match": is_match,
+        "is_equal": is_equal,
+        "is_strict": extracted == truth,
+    }

@@ -1,8 +1,9 @@
 """Means and shares with their 95% intervals: by cluster, by event beside it, and by group.
 
-Events of one source share sampling variation, so a mean has the interval of a jackknife over sources, which needs no
-draw; a share has Wilson's. Other statistics have percentiles of resamples, of cases or of whole clusters: a draw is the
-same for every column, so that differences keep what the columns share.
+Events of one source share sampling variation, so a mean has the interval of a jackknife over
+sources, which needs no draw; a share has Wilson's. Other statistics have percentiles of resamples,
+of cases or of whole clusters: a draw is the same for every column, so that differences keep what
+the columns share.
 """
 
 import math
@@ -17,12 +18,15 @@ from statsmodels.stats.proportion import proportion_confint
 from helpers.scores import build_matrix
 
 MIN_CLUSTERS = 10
-"""With fewer sources (or fewer events, where each is its own) there is no interval: an error from so few is a guess."""
+"""With fewer sources (or fewer events, where each is its own) there is no interval: an error from
+so few is a guess."""
 CLUSTER_COLUMNS = {"cluster_id": "cluster", "source_id": "source"}
-"""Columns of the events that say which events are correlated, the first choice first, and what they are called.
+"""Columns of the events that say which events are correlated, the first choice first, and what they
+are called.
 """
 GATHERED = "futurex_live"
-"""The `source_id` of questions of a week's list or of a file that name no source: they depend on none in common."""
+"""The `source_id` of questions of a week's list or of a file that name no source: they depend on
+none in common."""
 
 
 Strata = Iterable[tuple[float, Any]] | None
@@ -35,10 +39,11 @@ def divide(top: Any, bottom: Any) -> np.ndarray:
 
 
 def find_clusters(events: pd.DataFrame) -> tuple[pd.Series, str]:
-    """Return the cluster of each event, by event_id, and what that is called: cluster, source or event.
+    """Return the cluster of each event, by event_id, and what that is called: cluster, source or
+    event.
 
-    The first of `CLUSTER_COLUMNS` that is there counts; where its cell is blank or `GATHERED`, an event is its own. A
-    `cluster_id` that is mostly the `source_id` is called a source.
+    The first of `CLUSTER_COLUMNS` that is there counts; where its cell is blank or `GATHERED`, an
+    event is its own. A `cluster_id` that is mostly the `source_id` is called a source.
     """
     ids = events.set_index("event_id", drop=False)
     for column, name in CLUSTER_COLUMNS.items():
@@ -52,16 +57,21 @@ def find_clusters(events: pd.DataFrame) -> tuple[pd.Series, str]:
 
 
 def summarize_clustered(
-    matrix: Any, clusters: pd.Series | None = None, strata: Strata = None, ends: tuple = (-math.inf, math.inf)
+    matrix: Any,
+    clusters: pd.Series | None = None,
+    strata: Strata = None,
+    ends: tuple = (-math.inf, math.inf),
 ) -> pd.DataFrame:
-    """Return each column's mean with its 95% interval by cluster: mean, low, high, se, p, n, n_clusters.
+    """Return each column's mean with its 95% interval by cluster: mean, low, high, se, p, n,
+    n_clusters.
 
-    A jackknife that leaves out one cluster of rows at a time (CR3), with Student's t of G - 1 degrees of freedom for G
-    clusters; p is that of the mean being 0 (where all rows are the same, of the exact sign-flip test). `clusters` maps
-    a row's label to its cluster; by default each row is its own, and the interval is the plain t one. `strata` lists
-    (weight, labels of rows): the mean is then the weighted sum of the strata's means. NaN cells are left out. Below
-    `MIN_CLUSTERS` (in any stratum) low, high and p are blank; low and high also where nothing varies. No interval goes
-    beyond the `ends`, the least and the most that a mean can be.
+    A jackknife that leaves out one cluster of rows at a time (CR3), with Student's t of G - 1
+    degrees of freedom for G clusters; p is that of the mean being 0 (where all rows are the same,
+    of the exact sign-flip test). `clusters` maps a row's label to its cluster; by default each row
+    is its own, and the interval is the plain t one. `strata` lists (weight, labels of rows): the
+    mean is then the weighted sum of the strata's means. NaN cells are left out. Below
+    `MIN_CLUSTERS` (in any stratum) low, high and p are blank; low and high also where nothing
+    varies. No interval goes beyond the `ends`, the least and the most that a mean can be.
 
     >>> table = pd.DataFrame({"a": [0.0, 1.0] * 6})
     >>> row = summarize_clustered(table).loc["a"]
@@ -71,7 +81,9 @@ def summarize_clustered(
     table = pd.DataFrame(matrix).astype(float)
     codes = pd.factorize(table.index if clusters is None else clusters.reindex(table.index))[0]
     if (codes < 0).any():
-        raise ValueError(f"row {table.index[codes < 0][0]!r} has no cluster; fill it in, or leave the row out")
+        raise ValueError(
+            f"row {table.index[codes < 0][0]!r} has no cluster; fill it in, or leave the row out"
+        )
     order = np.argsort(codes, kind="stable")
     starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
     mean: Any = 0
@@ -81,7 +93,10 @@ def summarize_clustered(
     for weight, labels in [(1, table.index)] if strata is None else strata:
         values = np.where(table.index.isin(labels)[:, None], table, np.nan)[order]
         known = np.isfinite(values)
-        sums, counts = (np.add.reduceat(part, starts) for part in (np.where(known, values, 0.0), known.astype(float)))
+        sums, counts = (
+            np.add.reduceat(part, starts)
+            for part in (np.where(known, values, 0.0), known.astype(float))
+        )
         mean = mean + weight * divide(sums.sum(axis=0), counts.sum(axis=0))
         without = without + weight * divide(sums.sum(axis=0) - sums, counts.sum(axis=0) - counts)
         there = there + counts
@@ -94,23 +109,27 @@ def summarize_clustered(
 
 
 def summarize_jackknife(mean: Any, without: Any, n_clusters: Any, is_enough: Any) -> dict[str, Any]:
-    """Return low, high, se and p of means from what they are without each cluster (clusters x means)."""
+    """Return low, high, se and p of means from what they are without each cluster (clusters x
+    means)."""
     with np.errstate(divide="ignore", invalid="ignore"):
         error = np.sqrt((n_clusters - 1) / n_clusters * ((without - mean) ** 2).sum(axis=0))
         half = stats.t.ppf(0.975, n_clusters - 1) * error
         p = 2 * stats.t.sf(np.abs(mean) / error, n_clusters - 1)
     varies = error > 1e-12
-    same = np.where(np.abs(mean) > 1e-12, 0.5 ** (n_clusters - 1.0), 1.0)  # the exact sign-flip test
+    same = np.where(
+        np.abs(mean) > 1e-12, 0.5 ** (n_clusters - 1.0), 1.0
+    )  # the exact sign-flip test
     half = np.where(is_enough & varies, half, np.nan)
     p = np.where(is_enough, np.where(varies, p, same), np.nan)
     return {"low": mean - half, "high": mean + half, "se": error, "p": p}
 
 
 def logit_interval(summary: pd.DataFrame, lowest: float, highest: float) -> pd.DataFrame:
-    """Return rows of `summarize_clustered` whose low and high stay on the scale of what is averaged.
+    """Return rows of `summarize_clustered` whose low and high stay on the scale of what is
+    averaged.
 
-    The interval is that of the logit of the mean's place between `lowest` and `highest`, by the delta method; blank
-    where the mean is an end.
+    The interval is that of the logit of the mean's place between `lowest` and `highest`, by the
+    delta method; blank where the mean is an end.
     """
     place = (summary["mean"] - lowest) / (highest - lowest)
     inside = place.where((place > 0) & (place < 1))
@@ -144,24 +163,34 @@ def tabulate_groups(
     most: float = 1.0,
     least: float = 0.0,
 ) -> pd.DataFrame:
-    """Return each agent's mean over all events and by group, with intervals by cluster and by event.
+    """Return each agent's mean over all events and by group, with intervals by cluster and by
+    event.
 
-    `rows` are scored rows (`scores.select_headline`) with the columns named in `groups`; a score lies between `least`
-    and `most`. Columns: group ("all", then those named), name, agent_id, mean, low, high, low_by_event, high_by_event,
-    n (predicted), n_asked, n_clusters, coverage, mean_imputed (missing predictions count 0).
+    `rows` are scored rows (`scores.select_headline`) with the columns named in `groups`; a score
+    lies between `least` and `most`. Columns: group ("all", then those named), name, agent_id, mean,
+    low, high, low_by_event, high_by_event, n (predicted), n_asked, n_clusters, coverage,
+    mean_imputed (missing predictions count 0).
     """
     agents = sorted(rows["agent_id"].unique())
     parts = [("all", "", rows)]
-    parts += [(group, str(name), part) for group in groups for name, part in rows.groupby(group, sort=True)]
+    parts += [
+        (group, str(name), part)
+        for group in groups
+        for name, part in rows.groupby(group, sort=True)
+    ]
     tables = []
     for group, name, part in parts:
-        matrix, imputed = (build_matrix(part, agents, column) for column in ("score", "score_imputed"))
+        matrix, imputed = (
+            build_matrix(part, agents, column) for column in ("score", "score_imputed")
+        )
         table = describe_agents(matrix, imputed, clusters, most=most, least=least)
         tables.append(table.reset_index().assign(group=group, name=name))
     return pd.concat(tables, ignore_index=True)[["group", "name", "agent_id", *AGENT_COLUMNS]]
 
 
-AGENT_COLUMNS = "mean low high low_by_event high_by_event n n_asked n_clusters coverage mean_imputed".split()
+AGENT_COLUMNS = (
+    "mean low high low_by_event high_by_event n n_asked n_clusters coverage mean_imputed".split()
+)
 ENDS = AGENT_COLUMNS[1:5]
 
 
@@ -173,7 +202,8 @@ def describe_agents(
     most: float = 1.0,
     least: float = 0.0,
 ) -> pd.DataFrame:
-    """Return each agent's mean with intervals by cluster and by event: a row an agent, in `AGENT_COLUMNS`.
+    """Return each agent's mean with intervals by cluster and by event: a row an agent, in
+    `AGENT_COLUMNS`.
 
     `matrix` and `imputed` are scores by event and agent, without and with gaps filled; `strata` as
     `summarize_clustered` has them.
@@ -189,15 +219,18 @@ def describe_agents(
     return table[AGENT_COLUMNS]
 
 
-# --- resampling -------------------------------------------------------------------------------------------------------
+# --- resampling -------------------------------------------------------------------------------------
 
 
 def draw_counts(n: int, rng: np.random.Generator, n_boot: int = 2000) -> np.ndarray:
-    """Return how often each of `n` cases is drawn in each of `n_boot` resamples with replacement (n_boot x n)."""
+    """Return how often each of `n` cases is drawn in each of `n_boot` resamples with replacement
+    (n_boot x n)."""
     return rng.multinomial(n, np.full(n, 1 / n), size=n_boot)
 
 
-def draw_rows(n: int, rng: np.random.Generator, n_boot: int = 2000, clusters: Any = None) -> list[np.ndarray]:
+def draw_rows(
+    n: int, rng: np.random.Generator, n_boot: int = 2000, clusters: Any = None
+) -> list[np.ndarray]:
     """Return bootstrap draws of `n` rows, as arrays draws x places whose draws are equally long.
 
     `clusters` (one a row) are drawn whole; of fewer than MIN_CLUSTERS nothing is drawn.

@@ -1,8 +1,10 @@
-"""The papers' constants and printed results, read from data/papers: the one home of every published number.
+"""The papers' constants and printed results, read from data/papers: the one home of every published
+number.
 
-<key>.toml holds what the kit computes with (`[constants]`, each with its section), what it takes where the paper is
-silent (`[assumed]`, each with its reason too), and what it does as words can say and no computation reads
-(`[decisions]`, likewise); <key>_<table>.csv holds a printed table, with a `section` column.
+<key>.toml holds what the kit computes with (`[constants]`, each with its section), what it takes
+where the paper is silent (`[assumed]`, each with its reason too), and what it does as words can say
+and no computation reads (`[decisions]`, likewise); <key>_<table>.csv holds a printed table, with a
+`section` column.
 """
 
 import tomllib
@@ -27,7 +29,8 @@ def list_papers() -> list[str]:
 
 
 def load_paper(key: str) -> dict:
-    """Return a paper's toml as a dictionary: title, constants, assumed, decisions. Raises LookupError for none."""
+    """Return a paper's toml as a dictionary: title, constants, assumed, decisions. Raises
+    LookupError for none."""
     path = FOLDER / f"{key}.toml"
     if not path.exists():
         raise LookupError(f"no paper {key!r} in data/papers; there are {', '.join(list_papers())}")
@@ -35,7 +38,8 @@ def load_paper(key: str) -> dict:
 
 
 def get_constant(key: str, name: str) -> Any:
-    """Return one value of a paper, printed or assumed; a list comes as a tuple, a table as a mapping to read from.
+    """Return one value of a paper, printed or assumed; a list comes as a tuple, a table as a
+    mapping to read from.
 
     Raises LookupError for an unknown name, and for a decision, which is in words.
 
@@ -63,7 +67,8 @@ def _freeze(value: Any) -> Any:
 
 
 def list_constants(key: str) -> pd.DataFrame:
-    """Return a paper's entries as a table: name, value, section, status (printed, assumed or decided), reason."""
+    """Return a paper's entries as a table: name, value, section, status (printed, assumed or
+    decided), reason."""
     paper = load_paper(key)
     rows = [
         {"name": name, "status": status, "reason": "", **entry}
@@ -79,11 +84,14 @@ def list_published(key: str) -> list[str]:
 
 
 def load_published(key: str, table: str, **read: Any) -> pd.DataFrame:
-    """Return a printed table as transcribed; a blank cell is one the paper leaves out. `read` goes to pandas.read_csv.
+    """Return a printed table as transcribed; a blank cell is one the paper leaves out. `read` goes
+    to pandas.read_csv.
 
     Raises LookupError for an unknown table, naming those that exist.
     """
     path = FOLDER / f"{key}_{table}.csv"
     if not path.exists():
-        raise LookupError(f"{key} has no printed table {table!r}; there are {', '.join(list_published(key))}")
+        raise LookupError(
+            f"{key} has no printed table {table!r}; there are {', '.join(list_published(key))}"
+        )
     return pd.read_csv(path, **read)

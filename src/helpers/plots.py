@@ -1,6 +1,8 @@
-"""Drawings that several notebooks share: each takes a table and an Axes, draws, and returns the Axes.
+"""Drawings that several notebooks share: each takes a table and an Axes, draws, and returns the
+Axes.
 
-Nothing is saved here (`figures.save_figure` does that) and nothing is computed beyond where to draw.
+Nothing is saved here (`figures.save_figure` does that) and nothing is computed beyond where to
+draw.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,18 +27,25 @@ def lighten(colour: Any, share: float = 0.55) -> tuple:
 
 
 def pick_ink(colour: Any) -> str:
-    """Return the text colour that can be read on a colour: white on dark ones, else nearly black."""
+    """Return the text colour that can be read on a colour: white on dark ones, else nearly
+    black."""
     red, green, blue = to_rgb(colour)
     return "white" if 0.299 * red + 0.587 * green + 0.114 * blue < 0.5 else "0.15"
 
 
 MODELS = {"qwen_small": "Qwen 0.5B", "qwen": "Qwen 1.5B", "smollm2": "SmolLM2 135M"}
 """The local models, by the beginnings of their agents' names."""
-METHODS = {"zero_shot": "", "search_prompt": " + one search", "react": " + searches at will", "research": " + research"}
+METHODS = {
+    "zero_shot": "",
+    "search_prompt": " + one search",
+    "react": " + searches at will",
+    "research": " + research",
+}
 
 
 def name_agent(agent_id: str) -> str:
-    """Return what an agent is called in figures: a local model by its name and method, another by its own words.
+    """Return what an agent is called in figures: a local model by its name and method, another by
+    its own words.
 
     >>> name_agent("qwen_search_prompt"), name_agent("smollm2_zero_shot, reworded"), name_agent("my_model")
     ('Qwen 1.5B + one search', 'SmolLM2 135M, reworded', 'my model')
@@ -55,17 +64,32 @@ def name_rows(names: Iterable[str], counts: Iterable, form: str = "{} (n = {})")
 
 
 def measure_reach(table: pd.DataFrame, value: str, low: str, high: str) -> np.ndarray:
-    """Return how far the ends of intervals lie from their values, as matplotlib takes it (2 x rows, none below 0)."""
+    """Return how far the ends of intervals lie from their values, as matplotlib takes it (2 x rows,
+    none below 0)."""
     ends = table[[value, low, high]].to_numpy(dtype=float).T
     return np.clip([ends[0] - ends[1], ends[2] - ends[0]], 0, None)
 
 
 def mark_blanks(ax: Axes, x: Any, y: Any, shift: tuple = (0, 0), transform: Any = None) -> None:
-    """Draw a grey cross where a value would stand, moved by a `shift` in points; named once, "no value"."""
+    """Draw a grey cross where a value would stand, moved by a `shift` in points; named once, "no
+    value"."""
     if len(x):
         name = None if BLANK in ax.get_legend_handles_labels()[1] else BLANK
-        place = offset_copy(transform or ax.transData, ax.get_figure(root=True), shift[0], shift[1], "points")
-        ax.plot(x, y, "x", color="0.45", ms=5, mew=1.2, transform=place, label=name, clip_on=False, zorder=3)
+        place = offset_copy(
+            transform or ax.transData, ax.get_figure(root=True), shift[0], shift[1], "points"
+        )
+        ax.plot(
+            x,
+            y,
+            "x",
+            color="0.45",
+            ms=5,
+            mew=1.2,
+            transform=place,
+            label=name,
+            clip_on=False,
+            zorder=3,
+        )
 
 
 def draw_intervals(
@@ -79,7 +103,8 @@ def draw_intervals(
     colour: Any = COLOURS[0],
     digits: int = 2,
 ) -> Axes:
-    """Draw horizontal bars, the first row at the top, with intervals as whiskers and values written at the end.
+    """Draw horizontal bars, the first row at the top, with intervals as whiskers and values written
+    at the end.
 
     A zero has a stroke at 0, a blank value a cross. Raises ValueError when the table is empty.
     """
@@ -88,10 +113,23 @@ def draw_intervals(
     places = np.arange(len(table))
     ends = table[value].to_numpy(dtype=float)
     errors = measure_reach(table, value, low, high) if low and high else None
-    ax.barh(places, ends, color=colour, height=0.65, xerr=errors, error_kw={"lw": 1.2, "capsize": 3, "ecolor": "0.25"})
+    ax.barh(
+        places,
+        ends,
+        color=colour,
+        height=0.65,
+        xerr=errors,
+        error_kw={"lw": 1.2, "capsize": 3, "ecolor": "0.25"},
+    )
     tops = ends if low is None else table[high].fillna(table[value]).to_numpy(dtype=float)
     is_blank = np.isnan(ends)
-    ax.vlines(np.zeros(sum(ends == 0)), places[ends == 0] - 0.325, places[ends == 0] + 0.325, color="0.25", lw=2)
+    ax.vlines(
+        np.zeros(sum(ends == 0)),
+        places[ends == 0] - 0.325,
+        places[ends == 0] + 0.325,
+        color="0.25",
+        lw=2,
+    )
     mark_blanks(ax, np.zeros(is_blank.sum()), places[is_blank], (6, 0))
     for place, top, end in zip(places, np.nan_to_num(tops), ends, strict=True):
         words, gap = ("no value", 14) if np.isnan(end) else (f"{end:.{digits}f}", 5)
@@ -121,11 +159,13 @@ def draw_points(
     absent: str | None = None,
     is_whole: bool = True,
 ) -> Axes:
-    """Draw points with their intervals, a line a label, the first at the top; each of a `series` a little lower.
+    """Draw points with their intervals, a line a label, the first at the top; each of a `series` a
+    little lower.
 
-    Points of rows where `is_thin` are hollow; what a series lacks is a cross at the left edge, or the words `absent` at
-    the right one; where the table is not `is_whole`, a label of which a series has no row at all stays empty. Raises
-    ValueError when the table is empty or a label has a series twice.
+    Points of rows where `is_thin` are hollow; what a series lacks is a cross at the left edge, or
+    the words `absent` at the right one; where the table is not `is_whole`, a label of which a
+    series has no row at all stays empty. Raises ValueError when the table is empty or a label has a
+    series twice.
     """
     if table.empty:
         raise ValueError("nothing to draw: the table is empty")
@@ -137,23 +177,36 @@ def draw_points(
     parts = [(None, table)] if series is None else list(table.groupby(series, sort=False))
     step = min(0.18, 0.8 / len(parts))
     for at, (name, part) in enumerate(parts):
-        places = pd.Series(np.arange(len(labels)) + step * (at - (len(parts) - 1) / 2), index=labels)
+        places = pd.Series(
+            np.arange(len(labels)) + step * (at - (len(parts) - 1) / 2), index=labels
+        )
         kept = part[part[value].notna()]
         thin = kept[is_thin].astype(bool) if is_thin else pd.Series(False, index=kept.index)
         look = {"fmt": "o", "capsize": 3 if step > 0.15 else 0, "color": colours[at % len(colours)]}
         look |= {"ms": 6 if step > 0.15 else 4, "elinewidth": 1.5 if step > 0.15 else 1}
-        faces: list[tuple[Any, dict[str, Any]]] = [(kept[~thin], {}), (kept[thin], {"mfc": "white"})]
+        faces: list[tuple[Any, dict[str, Any]]] = [
+            (kept[~thin], {}),
+            (kept[thin], {"mfc": "white"}),
+        ]
         faces = [one for one in faces if len(one[0])] or faces[:1]
         for at_face, (chosen, face) in enumerate(faces):
             reach = measure_reach(chosen, value, low, high)
-            shown = None if at_face else name  # the legend shows a hollow point where a series has no other
-            ax.errorbar(chosen[value], places[chosen[label]], xerr=reach, label=shown, **look, **face)
+            shown = (
+                None if at_face else name
+            )  # the legend shows a hollow point where a series has no other
+            ax.errorbar(
+                chosen[value], places[chosen[label]], xerr=reach, label=shown, **look, **face
+            )
         lacking = (places if is_whole else places[part[label]]).drop(kept[label])
         for place in lacking if absent else ():
             words = {"ha": "right", "va": "center", "fontsize": 8, "color": look["color"]}
             words["bbox"] = {"fc": "white", "ec": "none", "pad": 0.5, "alpha": 0.85}
             ax.text(
-                0.99, place, f"{name}: {absent}" if name else str(absent), transform=ax.get_yaxis_transform(), **words
+                0.99,
+                place,
+                f"{name}: {absent}" if name else str(absent),
+                transform=ax.get_yaxis_transform(),
+                **words,
             )
         if not absent:
             mark_blanks(ax, np.zeros(len(lacking)), lacking, (5, 0), ax.get_yaxis_transform())
@@ -166,12 +219,20 @@ def draw_points(
 
 
 def label_ends(
-    table: pd.DataFrame, ax: Axes, *, x: str, y: str, label: str, form: str = "{}", gap: float = 0.045
+    table: pd.DataFrame,
+    ax: Axes,
+    *,
+    x: str,
+    y: str,
+    label: str,
+    form: str = "{}",
+    gap: float = 0.045,
 ) -> Axes:
-    """Write each line's name and value beside its last point, in the row's `colour`; returns the Axes.
+    """Write each line's name and value beside its last point, in the row's `colour`; returns the
+    Axes.
 
-    `table` has a row a line. Labels are moved until they lie `gap` of the axis's height apart, so that limits and scale
-    are to be set before.
+    `table` has a row a line. Labels are moved until they lie `gap` of the axis's height apart, so
+    that limits and scale are to be set before.
     """
     rows = table.sort_values(y).to_dict("records")
     places = (ax.transData + ax.transAxes.inverted()).transform([(row[x], row[y]) for row in rows])
@@ -182,12 +243,23 @@ def label_ends(
             heights[at : at + 2] += (-lack, lack)
     for row, across, height in zip(rows, places[:, 0] + 0.02, heights, strict=True):
         words = f"{row[label]} {form.format(row[y])}"
-        ax.text(across, height, words, va="center", fontsize=8, color=row["colour"], transform=ax.transAxes)
+        ax.text(
+            across,
+            height,
+            words,
+            va="center",
+            fontsize=8,
+            color=row["colour"],
+            transform=ax.transAxes,
+        )
     return ax
 
 
-def draw_reaches(table: pd.DataFrame, ax: Axes, places: Any, *, value: str, low: str, high: str, **look: Any) -> Axes:
-    """Draw values at some places, each with its interval upright through it; `look` is what `ax.errorbar` takes."""
+def draw_reaches(
+    table: pd.DataFrame, ax: Axes, places: Any, *, value: str, low: str, high: str, **look: Any
+) -> Axes:
+    """Draw values at some places, each with its interval upright through it; `look` is what
+    `ax.errorbar` takes."""
     ax.errorbar(places, table[value], measure_reach(table, value, low, high), **look)
     return ax
 
@@ -204,9 +276,11 @@ def draw_grouped(
     text: str | None = None,
     colours: Any = COLOURS,
 ) -> Axes:
-    """Draw groups of vertical bars, a bar a series, in the order in which both first occur; intervals as whiskers.
+    """Draw groups of vertical bars, a bar a series, in the order in which both first occur;
+    intervals as whiskers.
 
-    A zero has a stroke at 0, what a series lacks a cross. `text` names a column written above the bars.
+    A zero has a stroke at 0, what a series lacks a cross. `text` names a column written above the
+    bars.
     """
     if table.duplicated([group, series]).any():
         raise ValueError(f"more than one row for a {group} and {series}; sum or average them first")
@@ -218,12 +292,27 @@ def draw_grouped(
         errors = measure_reach(part, value, low, high) if low and high else None
         places = np.arange(len(groups)) + (at - (len(names) - 1) / 2) * width
         style = {"lw": 1, "capsize": 2, "ecolor": "0.25"}
-        bars = ax.bar(places, ends, width * 0.92, color=colours[at], label=str(name), yerr=errors, error_kw=style)
+        bars = ax.bar(
+            places,
+            ends,
+            width * 0.92,
+            color=colours[at],
+            label=str(name),
+            yerr=errors,
+            error_kw=style,
+        )
         if text:
             ax.bar_label(bars, part[text].where(np.isfinite(ends), ""), padding=1, fontsize=9)
         zeros = places[ends == 0]
         blanks = places[np.isnan(ends)]
-        ax.hlines(np.zeros(len(zeros)), zeros - width * 0.46, zeros + width * 0.46, color=colours[at], lw=1, zorder=3)
+        ax.hlines(
+            np.zeros(len(zeros)),
+            zeros - width * 0.46,
+            zeros + width * 0.46,
+            color=colours[at],
+            lw=1,
+            zorder=3,
+        )
         mark_blanks(ax, blanks, np.zeros(len(blanks)), (0, 5))
     ax.set_xticks(np.arange(len(groups)), groups)
     ax.grid(visible=False, axis="x")
@@ -231,7 +320,13 @@ def draw_grouped(
 
 
 def draw_stacked(
-    table: pd.DataFrame, ax: Axes, *, label: str, parts: Sequence[str], colours: Iterable, names: Iterable | None = None
+    table: pd.DataFrame,
+    ax: Axes,
+    *,
+    label: str,
+    parts: Sequence[str],
+    colours: Iterable,
+    names: Iterable | None = None,
 ) -> Axes:
     """Draw a stacked vertical bar a row, a layer a column of `parts`, named `names`.
 

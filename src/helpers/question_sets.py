@@ -1,8 +1,10 @@
-"""Question sets by name: what each is called, on which days its questions start, and whether its words are public.
+"""Question sets by name: what each is called, on which days its questions start, and whether its
+words are public.
 
-A set is a folder with a set.toml (`helpers.sets`): those with the repository, those built on this machine, and any
-folder by its path. It is known by a name that a person can say, and by the short one of its window, which ids of
-events, folders of tables and recorded runs carry; of a set without one the window is its name.
+A set is a folder with a set.toml (`helpers.sets`): those with the repository, those built on this
+machine, and any folder by its path. It is known by a name that a person can say, and by the short
+one of its window, which ids of events, folders of tables and recorded runs carry; of a set without
+one the window is its name.
 """
 
 import re
@@ -18,8 +20,8 @@ from helpers.places import ABOUT, list_folders
 class QuestionSet(NamedTuple):
     """A question set: its names, its first and last start day (both included), and what it is for.
 
-    The words of a set that `keeps_words` are not ours to pass on: of a reply to them its values are exported, and the
-    replay web does not pose them. `folder` is that of its set.toml.
+    The words of a set that `keeps_words` are not ours to pass on: of a reply to them its values are
+    exported, and the replay web does not pose them. `folder` is that of its set.toml.
     """
 
     name: str
@@ -68,18 +70,23 @@ def open_folder(folder: Path) -> QuestionSet:
 
 
 def list_sets() -> list[QuestionSet]:
-    """Return the sets that are here: the kit's own in their order, then those of other projects by name.
+    """Return the sets that are here: the kit's own in their order, then those of other projects by
+    name.
 
     >>> [one.name for one in list_sets()][:2], "blf" in [one.name for one in list_sets()]
     (['october-2016', 'june-2026'], True)
     """
     folders = list_folders().values()
     places = {folder: read_about(folder).get("place") or 99 for folder in folders}
-    return [open_folder(folder) for folder in sorted(folders, key=lambda folder: (places[folder], folder.name))]
+    return [
+        open_folder(folder)
+        for folder in sorted(folders, key=lambda folder: (places[folder], folder.name))
+    ]
 
 
 def list_windows(*, is_replay: bool) -> dict[str, tuple[str, str]]:
-    """Return {window: (first, last start day)} of the kit's sets whose web is the replay's, or of the public ones."""
+    """Return {window: (first, last start day)} of the kit's sets whose web is the replay's, or of
+    the public ones."""
     found = {}
     for one in list_sets():
         about = read_about(one.folder)
@@ -125,9 +132,13 @@ def find_set(name: str | Path) -> QuestionSet:
     if found := DAY.fullmatch(text):
         year, month, day = (part for part in found.groups() if part)
         iso = f"20{year}-{month}-{day}"
-        return QuestionSet(f"day-{iso}", f"D{year}{month}{day}", iso, iso, "a day of one's own benchmark")
+        return QuestionSet(
+            f"day-{iso}", f"D{year}{month}{day}", iso, iso, "a day of one's own benchmark"
+        )
     sets = list_sets()
-    known = {key.casefold().replace("_", "-"): one for one in sets for key in (one.name, one.window)}
+    known = {
+        key.casefold().replace("_", "-"): one for one in sets for key in (one.name, one.window)
+    }
     if (one := known.get(text.casefold().replace("_", "-"))) is not None:
         return one
     if text and (Path(text) / ABOUT).is_file():
@@ -135,7 +146,9 @@ def find_set(name: str | Path) -> QuestionSet:
     from helpers.faults import list_nearest  # here: it takes a second to import
 
     names = [one.name for one in sets]
-    raise ValueError(f"there is no question set {name!r}{list_nearest(text.casefold(), names, 'data/sets/README.md')}")
+    raise ValueError(
+        f"there is no question set {name!r}{list_nearest(text.casefold(), names, 'data/sets/README.md')}"
+    )
 
 
 def list_days(window: str | Path) -> list[str]:

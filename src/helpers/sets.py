@@ -48,7 +48,8 @@ FACTS = (
 
 
 class About(Setting):
-    """The settings of a set.toml. `unit` is the column of events by which questions depend on each other.
+    """The settings of a set.toml. `unit` is the column of events by which questions depend on each
+    other.
 
     `about` is a line on it; `place` where it stands among those of the kit. `window` is the short
     name that ids of its events and runs carry (default: its name), `first` and `last` its start
@@ -79,7 +80,8 @@ class About(Setting):
 
 
 class QuestionTables:
-    """A question set: its tables as DataFrames, read when first asked for, and `about` (its set.toml).
+    """A question set: its tables as DataFrames, read when first asked for, and `about` (its
+    set.toml).
 
     `name`, `folder`; `events`, `answers`, `runs`, `predictions`; `prices`, `replies`, `traces` and
     `trials` are empty tables where the set has none.
@@ -107,7 +109,8 @@ class QuestionTables:
 
     @cached_property
     def predictions(self) -> pd.DataFrame:
-        """A row a run, question and sample; `value`, `probability`, `distribution` follow from p_yes."""
+        """A row a run, question and sample; `value`, `probability`, `distribution` follow from
+        p_yes."""
         return fill_values(self.read("predictions"), self.runs)
 
     @cached_property
@@ -117,7 +120,8 @@ class QuestionTables:
 
     @cached_property
     def replies(self) -> pd.DataFrame:
-        """Tokens, seconds, searches, tool calls and steps of each reply, as far as the set has them."""
+        """Tokens, seconds, searches, tool calls and steps of each reply, as far as the set has
+        them."""
         return self.read("replies")
 
     @cached_property
@@ -151,12 +155,17 @@ class QuestionTables:
         return drop_blank(check_table(name, table))
 
     def build(self, name: str) -> pd.DataFrame:
-        """Return a table that the set's builder makes from public files; empty for one that it does not."""
+        """Return a table that the set's builder makes from public files; empty for one that it does
+        not."""
         module, function = self.about["builder"].split(":")
         made = getattr(importlib.import_module(module), function)()
         third = ("prices",) if "prices" in self.about.get("has", ()) else ()
         found = dict(zip(("events", "answers", *third), made, strict=False))
-        return drop_blank(found[name].copy()) if name in found else pd.DataFrame(columns=list_columns(name))
+        return (
+            drop_blank(found[name].copy())
+            if name in found
+            else pd.DataFrame(columns=list_columns(name))
+        )
 
     def join_parts(self, name: str) -> pd.DataFrame:
         """Return a table that is kept in data/tables: of the baselines, then of recorded models."""
@@ -167,7 +176,9 @@ class QuestionTables:
             except FileNotFoundError:
                 continue
         made = [part.dropna(axis=1, how="all") for part in parts]
-        return pd.concat(made, ignore_index=True) if made else pd.DataFrame(columns=list_columns(name))
+        return (
+            pd.concat(made, ignore_index=True) if made else pd.DataFrame(columns=list_columns(name))
+        )
 
     @cached_property
     def revisions(self) -> pd.DataFrame:
@@ -201,7 +212,9 @@ class QuestionTables:
             made = made.merge(last.rename("price"), on="event_id", how="left")
         if len(self.replies):
             usage = drop_blank(self.replies).drop(columns=["status", "reason"], errors="ignore")
-            made = made.merge(usage, on=["run_id", "event_id", "sample"], how="left", suffixes=("", "_reply"))
+            made = made.merge(
+                usage, on=["run_id", "event_id", "sample"], how="left", suffixes=("", "_reply")
+            )
         absent = [name for name in (*ARM, *FACTS) if name not in made]
         return score_rows(made.reindex(columns=[*made, *absent]))
 
@@ -218,7 +231,8 @@ class QuestionTables:
         return rows
 
     def describe(self, rows: pd.DataFrame) -> dict[str, Any]:
-        """Return what `save_figure` says on a figure of some of the set's rows: source, days, number of clusters.
+        """Return what `save_figure` says on a figure of some of the set's rows: source, days,
+        number of clusters.
 
         A set without an address is its user's own: "as given", under its name.
         """
@@ -239,12 +253,18 @@ class QuestionTables:
         by_status = pd.crosstab(rows["run_id"], rows["status"])
         n_asked = by_status.sum(axis=1)
         n_forecasts = by_status.get("ok", pd.Series(0, by_status.index))
-        made = pd.DataFrame({"n_asked": n_asked, "n_forecasts": n_forecasts, "coverage": n_forecasts / n_asked})
+        made = pd.DataFrame(
+            {"n_asked": n_asked, "n_forecasts": n_forecasts, "coverage": n_forecasts / n_asked}
+        )
         made = made.join(by_status)
-        return self.runs[["run_id", "agent_id"]].merge(made, left_on="run_id", right_index=True, how="left")
+        return self.runs[["run_id", "agent_id"]].merge(
+            made, left_on="run_id", right_index=True, how="left"
+        )
 
 
-TEXTS = dict.fromkeys(("event_id", "run_id", "cluster_id", "source_id", "value", "agent_id", "domain"), str)
+TEXTS = dict.fromkeys(
+    ("event_id", "run_id", "cluster_id", "source_id", "value", "agent_id", "domain"), str
+)
 """Columns that are texts, whatever they look like."""
 
 
@@ -254,7 +274,8 @@ def drop_blank(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def fill_values(predictions: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
-    """Return predictions with agent_id and, where they state `p_yes` alone, the contract's columns; others stay.
+    """Return predictions with agent_id and, where they state `p_yes` alone, the contract's columns;
+    others stay.
 
     `value` is the likelier option (A is yes; 0.5 counts as yes), `probability` that option's,
     `distribution` both.
@@ -304,12 +325,14 @@ def score_rows(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def take_usual(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows of runs that differ by model and search alone, with a name for each, `forecaster`.
+    """Return the rows of runs that differ by model and search alone, with a name for each,
+    `forecaster`.
 
-    Left out are variants and runs that keep no beliefs between turns. Where a set has the others too, left out are runs
-    of less than high effort, those whose search sees pages of any date, and those with search or other tools (data of
-    the question's source) alone. What a set says nothing about is taken as usual. A run whose search is not known, or
-    that shares model, search and price with another, goes by its agent_id.
+    Left out are variants and runs that keep no beliefs between turns. Where a set has the others
+    too, left out are runs of less than high effort, those whose search sees pages of any date, and
+    those with search or other tools (data of the question's source) alone. What a set says nothing
+    about is taken as usual. A run whose search is not known, or that shares model, search and price
+    with another, goes by its agent_id.
     """
     search = rows["search"]
     effort = rows["effort"]
@@ -334,7 +357,7 @@ def take_usual(rows: pd.DataFrame) -> pd.DataFrame:
     return made
 
 
-# --- finding, loading, writing ----------------------------------------------------------------------------
+# --- finding, loading, writing ----------------------------------------------------------------------
 
 
 def load_set(name_or_path: str | Path) -> QuestionTables:
@@ -357,13 +380,16 @@ def load_set(name_or_path: str | Path) -> QuestionTables:
     about = read_about(folder / ABOUT)
     is_elsewhere = about.get("tables") or about.get("builder")
     if not is_elsewhere and not (folder / EVENTS).exists():
-        advice = f"`make public ARGS={folder.name}` builds it from {about.get('address', 'its files')}"
+        advice = (
+            f"`make public ARGS={folder.name}` builds it from {about.get('address', 'its files')}"
+        )
         raise FileNotFoundError(f"{folder.name} has no {EVENTS}; {advice}")
     return QuestionTables(folder.name, folder, about)
 
 
 def read_about(path: Path) -> dict[str, Any]:
-    """Return a set.toml's settings, with the defaults. Raises ValueError that names file and field."""
+    """Return a set.toml's settings, with the defaults. Raises ValueError that names file and
+    field."""
     try:
         given = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
@@ -372,7 +398,8 @@ def read_about(path: Path) -> dict[str, Any]:
 
 
 def write_set(folder: Path, tables: dict[str, pd.DataFrame]) -> list[Path]:
-    """Write a set's tables below its folder, which holds its set.toml; the same rows, the same bytes.
+    """Write a set's tables below its folder, which holds its set.toml; the same rows, the same
+    bytes.
 
     Columns that hold nothing are left out. Returns the paths. Raises ValueError for a set whose
     set.toml does not say that it may be passed on, where the folder is one of the repository's, and
@@ -392,15 +419,23 @@ def write_set(folder: Path, tables: dict[str, pd.DataFrame]) -> list[Path]:
     return paths
 
 
-def keep_questions(name: str, title: str, events: pd.DataFrame, answers: pd.DataFrame | None = None) -> Path:
-    """Write questions that were asked here as a set below .cache/sets, so that every command knows it.
+def keep_questions(
+    name: str, title: str, events: pd.DataFrame, answers: pd.DataFrame | None = None
+) -> Path:
+    """Write questions that were asked here as a set below .cache/sets, so that every command knows
+    it.
 
-    Returns its folder. Questions and answers that stand there and are not given stay. A question without a cluster is
-    one by itself.
+    Returns its folder. Questions and answers that stand there and are not given stay. A question
+    without a cluster is one by itself.
     """
     path = files.locate_output(f"{SETS[1]}/{name}/{ABOUT}")
-    files.write_whole(path, f'title = {files.dump_json(title)}\nsource = "asked here"\nhas = ["words", "levels"]\n')
-    events = events.assign(cluster_id=events["cluster_id"].astype(object).fillna(events["event_id"]))
+    files.write_whole(
+        path,
+        f'title = {files.dump_json(title)}\nsource = "asked here"\nhas = ["words", "levels"]\n',
+    )
+    events = events.assign(
+        cluster_id=events["cluster_id"].astype(object).fillna(events["event_id"])
+    )
     given = {"events": events} | ({} if answers is None else {"answers": answers})
     kept = QuestionTables(name, path.parent, read_about(path))
     if (path.parent / EVENTS).exists():
@@ -413,7 +448,8 @@ def keep_questions(name: str, title: str, events: pd.DataFrame, answers: pd.Data
 
 
 def check_licence(path: Path, about: dict[str, Any]) -> None:
-    """Raise ValueError where a set.toml has no licence, or does not allow its tables to be committed."""
+    """Raise ValueError where a set.toml has no licence, or does not allow its tables to be
+    committed."""
     if not about.get("licence"):
         raise ValueError(f"{path}: no licence; without one a set may be used here, not committed")
     if not about.get("may_commit"):

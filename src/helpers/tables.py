@@ -1,7 +1,9 @@
-"""The tables and settings: what their rows, columns and entries may hold, as pydantic's types and models.
+"""The tables and settings: what their rows, columns and entries may hold, as pydantic's types and
+models.
 
-Each type has words for what it wants. Big tables are held to them once a distinct value (`check_table`), entries of
-toml and objects of JSON by a model (`faults.check_object`). Faults are told as `helpers.faults` has them.
+Each type has words for what it wants. Big tables are held to them once a distinct value
+(`check_table`), entries of toml and objects of JSON by a model (`faults.check_object`). Faults are
+told as `helpers.faults` has them.
 """
 
 import json
@@ -13,7 +15,15 @@ from typing import Annotated, Any
 
 import numpy as np
 import pandas as pd
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StringConstraints, WrapValidator, create_model
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StringConstraints,
+    WrapValidator,
+    create_model,
+)
 from pydantic_core import PydanticCustomError
 
 from helpers.faults import find_faults
@@ -28,11 +38,22 @@ SEARCH_CATEGORIES = ("think_search", "open_deep_research", "closed_deep_research
 CATEGORIES = ("baseline", "base_model", *SEARCH_CATEGORIES, "human", "scripted")
 """What an agent is: FutureX's four (3.2.3) and the kit's own."""
 
-REPLY_STATUSES = ("ok", "timeout", "refusal", "error", "over_budget", "message_limit", "unsupported", "unreadable")
-"""How a reply can end; unreadable: what came is no reply of a model, though one may have answered."""
+REPLY_STATUSES = (
+    "ok",
+    "timeout",
+    "refusal",
+    "error",
+    "over_budget",
+    "message_limit",
+    "unsupported",
+    "unreadable",
+)
+"""How a reply can end; unreadable: what came is no reply of a model, though one may have
+answered."""
 
 PREDICTION_STATUSES = (*REPLY_STATUSES, "unparsable", "missing")
-"""How a prediction can: a reply that came may hold no valid answer; of one from elsewhere no reason may be known."""
+"""How a prediction can: a reply that came may hold no valid answer; of one from elsewhere no reason
+may be known."""
 
 ANSWER_STATUSES = ("ok", "crawl_error", "extraction_error", "not_published")
 """How the search for an answer, and each attempt at it, can end (FutureX 3.2.4)."""
@@ -41,11 +62,12 @@ SITE_TYPES = ("prediction_market", "news", "ranking", "government", "real_time")
 """FutureX's five types (3.2.1); `ranking` is its entertainment ranking."""
 
 ROLES = ("opened", "found", "observed", "named")
-"""How a page came to an agent, the closest first: opened by its address, a passage of it found by a search, read whole
-as a source's page; or only named in what it wrote."""
+"""How a page came to an agent, the closest first: opened by its address, a passage of it found by a
+search, read whole as a source's page; or only named in what it wrote."""
 
 SEARCHES = ("none", "dated", "undated", "provider")
-"""How a run searched: not at all, up to the question's moment, with no such bound, by its model's own provider."""
+"""How a run searched: not at all, up to the question's moment, with no such bound, by its model's
+own provider."""
 
 ORIGINS = ("asked", "recorded", "imported")
 """Where a run is from: asked on this machine, recorded with the kit, or of other people's files."""
@@ -57,7 +79,8 @@ HORIZONS = ("Early", "Mid", "Late", "Near")
 """Points of a question's life at which it may be asked (WorldReasoner 5.3)."""
 
 HELD = "n"
-"""What the page_id of a page begins with whose text is not ours to store: news that is fetched, a reader's articles."""
+"""What the page_id of a page begins with whose text is not ours to store: news that is fetched, a
+reader's articles."""
 
 DIGEST = "sha256:"
 """How a cell begins that holds a text's digest in the text's place."""
@@ -88,7 +111,10 @@ TABLES = {
         "graph_id reply_sha256 parser_version",
     ),
     "screenings": (["event_id", "filter"], "judge is_dropped reason rule"),
-    "answers": (["event_id"], "value status acquired_at page_id method spread n_spread spread_rule"),
+    "answers": (
+        ["event_id"],
+        "value status acquired_at page_id method spread n_spread spread_rule",
+    ),
     "acquisitions": (["event_id", "attempted_at"], "status page_id reason"),
     "scores": (
         ["run_id", "event_id", "sample", "metric"],
@@ -111,18 +137,21 @@ TABLES = {
     "revisions": (["run_id", "event_id", "revision"], "at value probability distribution"),
     "days": (["run_id", "day"], "n_tool_calls n_searches n_forecasts"),
 }
-"""Table name -> (key columns, the other columns in order). Add columns, never rename (the contract between stages)."""
+"""Table name -> (key columns, the other columns in order). Add columns, never rename (the contract
+between stages)."""
 
 
 OPTIONAL = {"runs": ("question_set", "horizon", "days_after", "query_of", "sees_today")}
-"""Columns that the store's tables have beside these: a run's question set, by its window, and how it was asked."""
+"""Columns that the store's tables have beside these: a run's question set, by its window, and how
+it was asked."""
 
 
-# --- types -----------------------------------------------------------------------------------------------------------
+# --- types ------------------------------------------------------------------------------------------
 
 
 def allow(kind: Any, wanted: str, known: tuple = (), test: Callable | None = None) -> Any:
-    """Return a pydantic type that also passes a `test`, with words for what it wants, or the words that are `known`."""
+    """Return a pydantic type that also passes a `test`, with words for what it wants, or the words
+    that are `known`."""
 
     def hold(value: Any, check: Callable) -> Any:
         with suppress(ValueError, TypeError, OverflowError, RecursionError):
@@ -140,9 +169,14 @@ def one_of(*words: Any) -> Any:
 
 
 def json_of(kind: Any, wanted: str) -> Any:
-    """Return the type of JSON text of a Python type; a number counts as its own JSON, as a csv reader opens it."""
+    """Return the type of JSON text of a Python type; a number counts as its own JSON, as a csv
+    reader opens it."""
     return allow(
-        Any, wanted, test=lambda cell: isinstance(json.loads(cell) if isinstance(cell, str) else float(cell), kind)
+        Any,
+        wanted,
+        test=lambda cell: isinstance(
+            json.loads(cell) if isinstance(cell, str) else float(cell), kind
+        ),
     )
 
 
@@ -160,7 +194,9 @@ Count = allow(Annotated[int, Field(ge=0)], "a whole number of 0 or more")
 Positive = allow(Annotated[int, Field(ge=1)], "a whole number of 1 or more")
 Text = allow(Annotated[str, StringConstraints(min_length=1)], "a text")
 Truth = allow(StrictBool, "true or false")
-Moment = time_of(MOMENT_FORM, datetime.fromisoformat, "a moment with its zone, such as 2016-10-10T00:00:00+08:00")
+Moment = time_of(
+    MOMENT_FORM, datetime.fromisoformat, "a moment with its zone, such as 2016-10-10T00:00:00+08:00"
+)
 Date = time_of(r"\d{4}-\d\d-\d\d", date.fromisoformat, "a date such as 2016-10-10")
 Flag = one_of(True, False)
 Object = json_of(dict, "JSON text of an object")
@@ -194,7 +230,9 @@ TYPES = {
     **dict.fromkeys(("probability", "score_imputed"), Share),
     **dict.fromkeys(("score", "interval_low", "interval_high"), Number),
     "value": json_of(object, "JSON text"),
-    **dict.fromkeys(("variables", "options", "metadata", "params", "distribution", "arguments"), Object),
+    **dict.fromkeys(
+        ("variables", "options", "metadata", "params", "distribution", "arguments"), Object
+    ),
     **dict.fromkeys(
         ("capabilities", "environments", "attachments", "packages", "source_ids", "page_ids"),
         json_of(list, "JSON text of a list"),
@@ -203,18 +241,23 @@ TYPES = {
 """Column, or table.column -> its type."""
 
 ENDS = {"_at": Moment, "_date": Date, "_s": Amount, "_usd": Amount, "n_": Count, "is_": Flag}
-"""Types of the columns that a name's end or start tells: moments, dates, seconds, dollars, counts, flags."""
+"""Types of the columns that a name's end or start tells: moments, dates, seconds, dollars, counts,
+flags."""
 
 
 class Setting(BaseModel):
-    """A table of a settings file, or an object of a file of JSON: its fields alone, each of its own type."""
+    """A table of a settings file, or an object of a file of JSON: its fields alone, each of its own
+    type."""
 
     model_config = ConfigDict(strict=True, extra="forbid")
 
 
 def form(*needs: str, **fields: Any) -> Any:
-    """Return the model of a table of settings: its fields with their types, `needs` those that must be there."""
-    given: dict[str, Any] = {name: (kind, ... if name in needs else None) for name, kind in fields.items()}
+    """Return the model of a table of settings: its fields with their types, `needs` those that must
+    be there."""
+    given: dict[str, Any] = {
+        name: (kind, ... if name in needs else None) for name, kind in fields.items()
+    }
     return create_model("Form", __base__=Setting, **given)
 
 
@@ -228,13 +271,16 @@ Price = form("input", "output", input=Amount, output=Amount)
 
 
 class Agent(Setting):
-    """An agent of data/agents.toml: a model with a method, a baseline, or a function of the reader's own (`agent`)."""
+    """An agent of data/agents.toml: a model with a method, a baseline, or a function of the
+    reader's own (`agent`)."""
 
     category: one_of(*CATEGORIES)
     method: Text
     framework: Text
     about: Text = None
-    agent: allow(Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.]+:\w+$")], '"module:function"') = None
+    agent: allow(
+        Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9_.]+:\w+$")], '"module:function"'
+    ) = None
     model: Text = None
     model_family: Text = None
     knowledge_cutoff_date: Date = None
@@ -257,9 +303,11 @@ class Agent(Setting):
 
 
 class RecordedRun(Setting):
-    """A run of data/arms.toml: an agent, the question set, and which of its questions are asked, and when.
+    """A run of data/arms.toml: an agent, the question set, and which of its questions are asked,
+    and when.
 
-    `days_after`: so many days after the resolution; `query_of`: searched with another event's question.
+    `days_after`: so many days after the resolution; `query_of`: searched with another event's
+    question.
     """
 
     agent: Text
@@ -275,7 +323,7 @@ class RecordedRun(Setting):
     about: Text = None
 
 
-# --- tables ----------------------------------------------------------------------------------------------------------
+# --- tables -----------------------------------------------------------------------------------------
 
 
 def list_columns(name: str) -> list[str]:
@@ -289,9 +337,12 @@ def list_columns(name: str) -> list[str]:
 
 
 def find_wrong(name: str, column: str, cells: pd.Series) -> Iterator[tuple[int, str]]:
-    """Yield (row from 0, what is wrong) for the cells of a table's column that it may not hold; blanks are allowed."""
+    """Yield (row from 0, what is wrong) for the cells of a table's column that it may not hold;
+    blanks are allowed."""
     by_name = (t for part, t in ENDS.items() if column.endswith(part) or column.startswith(part))
-    kind = TYPES.get(f"{name}.{column}") or TYPES.get(column) or next(by_name, None)  # None: a free column
+    kind = (
+        TYPES.get(f"{name}.{column}") or TYPES.get(column) or next(by_name, None)
+    )  # None: a free column
     is_given = (cells.notna() & cells.ne("")).to_numpy()
     if kind is None or not is_given.any():
         return
@@ -308,10 +359,11 @@ def find_wrong(name: str, column: str, cells: pd.Series) -> Iterator[tuple[int, 
 
 
 def check_table(name: str, table: pd.DataFrame) -> pd.DataFrame:
-    """Return `table` with the contract's columns in order; extra columns follow, absent ones are blank.
+    """Return `table` with the contract's columns in order; extra columns follow, absent ones are
+    blank.
 
-    Raises ValueError when a key column is absent, blank or repeated, or for the first cell of a column that holds what
-    it may not.
+    Raises ValueError when a key column is absent, blank or repeated, or for the first cell of a
+    column that holds what it may not.
 
     >>> check_table("acquisitions", pd.DataFrame({"event_id": ["e1"]}))
     Traceback (most recent call last):
@@ -331,4 +383,6 @@ def check_table(name: str, table: pd.DataFrame) -> pd.DataFrame:
     for column in table.columns.intersection(columns, sort=False):
         for row, words in find_wrong(name, column, table[column]):
             raise ValueError(f"{name}, row {row + 1}, column {column}: {words}")
-    return table.reindex(columns=columns + [column for column in table.columns if column not in columns])
+    return table.reindex(
+        columns=columns + [column for column in table.columns if column not in columns]
+    )

@@ -1,4 +1,5 @@
-"""How a run was asked stands in columns; what was stored before has it in words, and means the same."""
+"""How a run was asked stands in columns; what was stored before has it in words, and means the
+same."""
 
 import itertools
 from contextlib import closing
@@ -14,7 +15,13 @@ from daybefore.store import insert_row, open_store
 from studies.worldreasoner.asking import plan_run
 from studies.worldreasoner.conditions import NAMES
 
-ARMS = [{}, {"horizon": "Early"}, {"horizon": "Near"}, {"days_after": 7}, {"query_of": "another", "horizon": "Late"}]
+ARMS = [
+    {},
+    {"horizon": "Early"},
+    {"horizon": "Near"},
+    {"days_after": 7},
+    {"query_of": "another", "horizon": "Late"},
+]
 
 
 @pytest.mark.parametrize("arm", ARMS)
@@ -29,7 +36,9 @@ def test_each_condition_of_the_paper_says_its_moment_in_words_too():
             plan = plan_run(name, horizon, "L")
         except ValueError:
             continue  # that condition is asked at another moment
-        assert fill_asked({"condition": plan.label}).moment == fill_asked(tell_asked(plan.arm)).moment, (name, horizon)
+        assert (
+            fill_asked({"condition": plan.label}).moment == fill_asked(tell_asked(plan.arm)).moment
+        ), (name, horizon)
 
 
 def test_a_baseline_beside_a_condition_has_the_moment_though_no_words_say_it(tmp_path):
@@ -42,11 +51,15 @@ def test_a_baseline_beside_a_condition_has_the_moment_though_no_words_say_it(tmp
     events, path = pd.DataFrame([make_event()]), tmp_path / "store.sqlite"
     plain = describe_run("walk", agent, events, window="L", deadline_s=1)
     near = agent | {"asked": tell_asked({"horizon": "Near"})}
-    assert describe_run("walk", near, events, window="L", deadline_s=1)["run_id"] == plain["run_id"], (
-        "no run is renamed"
-    )
+    assert (
+        describe_run("walk", near, events, window="L", deadline_s=1)["run_id"] == plain["run_id"]
+    ), "no run is renamed"
     with closing(open_store(path)) as store:  # as an earlier version stored it
-        insert_row(store, "runs", {name: plain[name] for name in ("run_id", "agent_id", "category", "status")})
+        insert_row(
+            store,
+            "runs",
+            {name: plain[name] for name in ("run_id", "agent_id", "category", "status")},
+        )
     run_agents({"walk": near}, events, dict, path, window="L", progress=False)
     (run,) = list_local(path)
     assert (run.condition, run.asked) == ("", Asked("Near"))

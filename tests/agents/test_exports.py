@@ -1,4 +1,5 @@
-"""What is committed of runs: the store's tables under names that a changed code leaves alone, and what they rest on."""
+"""What is committed of runs: the store's tables under names that a changed code leaves alone, and
+what they rest on."""
 
 import json
 from pathlib import Path
@@ -24,10 +25,18 @@ def answer(event, world):
 def test_runs_are_told_apart_by_condition_and_if_need_be_by_digest(tmp_path, monkeypatch):
     def ask(code, **agents):
         monkeypatch.setattr(runs, "hash_own", lambda *_: code)
-        return list(run_agents(agents, EVENTS, dict, tmp_path / "l.sqlite", window="T", progress=False).values())
+        return list(
+            run_agents(
+                agents, EVENTS, dict, tmp_path / "l.sqlite", window="T", progress=False
+            ).values()
+        )
 
     plain, late = {"forecast": answer}, {"forecast": answer, "condition": "asked 7 days after"}
-    ids = [*ask("one", model=plain | {"seed": 0}, plain=plain), *ask("one", plain=late), *ask("two", plain=plain)]
+    ids = [
+        *ask("one", model=plain | {"seed": 0}, plain=plain),
+        *ask("one", plain=late),
+        *ask("two", plain=plain),
+    ]
     tables = export_runs(tmp_path / "l.sqlite", ids)
     names = {"model-T", "plain-T-asked_7_days_after", ids[1], ids[3]}
     owners = tables.pop("evidence")["owner_id"]
@@ -45,10 +54,12 @@ def test_a_table_that_holds_a_text_of_news_is_not_written(tmp_path):
         write_table("pages", pages.assign(title=["sha256:0", "Rates"]), "T")
 
 
-# --- evidence --------------------------------------------------------------------------------------------------------
+# --- evidence ---------------------------------------------------------------------------------------
 
 KEY = {"run_id": "r-A", "event_id": "e1", "sample": 0}
-PAGES = pd.DataFrame({"page_id": ["p1", "p2"], "url": ["http://oil.test/prices", "http://oil.test/prices/old"]})
+PAGES = pd.DataFrame(
+    {"page_id": ["p1", "p2"], "url": ["http://oil.test/prices", "http://oil.test/prices/old"]}
+)
 
 
 EVIDENCE = json.loads(Path(__file__).with_name("evidence.json").read_text(encoding="utf-8"))
@@ -56,7 +67,9 @@ EVIDENCE = json.loads(Path(__file__).with_name("evidence.json").read_text(encodi
 
 @pytest.mark.parametrize("case", EVIDENCE)
 def test_a_page_has_its_closest_role_and_is_cited_where_it_is_named(case):
-    traces = pd.DataFrame([KEY | {"tool": tool, "page_ids": dump_json(ids)} for tool, ids in case["steps"]])
+    traces = pd.DataFrame(
+        [KEY | {"tool": tool, "page_ids": dump_json(ids)} for tool, ids in case["steps"]]
+    )
     made = pd.DataFrame([KEY | {"source_ids": dump_json(case["source_ids"])}])
     table = list_evidence(traces, pd.DataFrame([KEY | {"reply": case["reply"]}]), made, PAGES)
     assert (table["owner_type"] == "prediction").all() and (table["owner_id"] == "r-A|e1|0").all()

@@ -1,4 +1,5 @@
-"""FutureX's families of agents, each asked once through litellm's client of its provider, in that provider's form."""
+"""FutureX's families of agents, each asked once through litellm's client of its provider, in that
+provider's form."""
 
 import json
 import re
@@ -23,8 +24,8 @@ QUERIES = ["polls in Ohio", "rain in Oslo"]
 CITED = ["https://a.example/1 A", "https://b.example/2 B"]
 TOLD = json.loads(Path(__file__).with_name("families.json").read_text(encoding="utf-8"))
 FAMILIES = TOLD["families"]
-"""Agents of a family: their entry, whose reply they get (none: a job's), and what is counted of it. Dollars are as
-litellm prices them; Perplexity tells its own price."""
+"""Agents of a family: their entry, whose reply they get (none: a job's), and what is counted of it.
+Dollars are as litellm prices them; Perplexity tells its own price."""
 
 
 @pytest.fixture
@@ -39,10 +40,17 @@ def put(provider, out):
             provider.answer = lambda asked: "redirect"
         entry = check_agent("mine", family["entry"])
         is_openai = "openai" in name or family["reply"] == "perplexity"
-        connection = {"api_base": provider.address.removesuffix("" if is_openai else "/v1"), "api_key": KEY}
-        door = open_door("mock", live=live, connection=connection, environment={}, deadline_s=60, wait_s=0.05)
+        connection = {
+            "api_base": provider.address.removesuffix("" if is_openai else "/v1"),
+            "api_key": KEY,
+        }
+        door = open_door(
+            "mock", live=live, connection=connection, environment={}, deadline_s=60, wait_s=0.05
+        )
         try:
-            event = make_event(prompt="This is Perplexity's?" if name == "perplexity jobs" else "This?")
+            event = make_event(
+                prompt="This is Perplexity's?" if name == "perplexity jobs" else "This?"
+            )
             return connect_agent(entry, door)["forecast"](event, None)
         finally:
             door.recordings.close()
@@ -51,7 +59,9 @@ def put(provider, out):
 
 
 @pytest.mark.parametrize("name", FAMILIES)
-def test_a_family_is_asked_once_its_searches_are_counted_and_its_pages_named(put, provider, tmp_path, name):
+def test_a_family_is_asked_once_its_searches_are_counted_and_its_pages_named(
+    put, provider, tmp_path, name
+):
     outcome = put(name)
     assert outcome.get("status", "ok") == "ok" and outcome["prediction"]["value"] == "B", outcome
     assert len(provider.asked) == 1 and provider.keys[0].endswith(KEY) and scan(tmp_path) == []
@@ -59,7 +69,9 @@ def test_a_family_is_asked_once_its_searches_are_counted_and_its_pages_named(put
     searches = [step for step in outcome["trace"] if step.get("tool") == "search"]
     queries = [step["arguments"]["query"] for step in searches if step["arguments"]]
     assert len(searches) == n_searches and queries == ([] if n_searches in (0, 18) else QUERIES)
-    cited = next(step["content"] for step in outcome["trace"] if step.get("tool") == "cite").splitlines()
+    cited = next(
+        step["content"] for step in outcome["trace"] if step.get("tool") == "cite"
+    ).splitlines()
     assert set(cited) == set(CITED[: 1 if name in ("openai deep", "gemini deep") else 2])
     assert outcome["prediction"]["source_ids"] == [line.split()[0] for line in cited]
     model = next(step for step in outcome["trace"] if step["step_type"] == "model")
@@ -82,7 +94,10 @@ def test_a_family_that_sees_the_web_of_today_says_so_in_its_run(name):
     entry = check_agent("mine", FAMILIES[name]["entry"])
     agent = connect_agent(entry, None)
     assert (
-        describe_run("mine", agent, pd.DataFrame([make_event()]), window="A", deadline_s=1)["condition"] == SEES_TODAY
+        describe_run("mine", agent, pd.DataFrame([make_event()]), window="A", deadline_s=1)[
+            "condition"
+        ]
+        == SEES_TODAY
     )
     assert check_entry(entry | {"api_base": "http://127.0.0.1:9"}, {}) is None
     with pytest.raises(ValueError, match="as it is today, so no condition as of a moment holds"):
@@ -90,7 +105,11 @@ def test_a_family_that_sees_the_web_of_today_says_so_in_its_run(name):
 
 
 def test_each_table_of_the_page_is_an_agent_that_could_be_asked():
-    page = (ROOT / "docs/own-model.md").read_text(encoding="utf-8").partition("## FutureX's families")[2]
+    page = (
+        (ROOT / "docs/own-model.md")
+        .read_text(encoding="utf-8")
+        .partition("## FutureX's families")[2]
+    )
     rows = re.findall(r"^\| (.+?) \| (`model = .+) \|$", page.partition("\nKeys:")[0], re.MULTILINE)
     keys = dict.fromkeys(re.findall(r"`(\w+_API_KEY)`", page), "sk-none")
     with pytest.MonkeyPatch.context() as patch:
@@ -98,7 +117,10 @@ def test_each_table_of_the_page_is_an_agent_that_could_be_asked():
             patch.setenv(name, "sk-none")
         categories = []
         for family, cell in rows:
-            entry = check_agent(family, tomllib.loads("\n".join(re.findall("`(.+?)`", cell.partition("<br>or ")[0]))))
+            entry = check_agent(
+                family,
+                tomllib.loads("\n".join(re.findall("`(.+?)`", cell.partition("<br>or ")[0]))),
+            )
             assert check_entry(entry, keys) is None, family
             categories.append(entry["category"])
             is_todays = "provider's search" in family or "closed" in family

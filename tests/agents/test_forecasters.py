@@ -1,4 +1,5 @@
-"""Baselines know what was published before the start day, answer every kind, and say how sure they are."""
+"""Baselines know what was published before the start day, answer every kind, and say how sure they
+are."""
 
 import json
 import warnings
@@ -33,10 +34,13 @@ def sample(collected):
 
 @pytest.fixture(scope="module")
 def outcomes(world, sample):
-    """Outcome of every agent on every event of the sample, with all pages that were fetched for it."""
+    """Outcome of every agent on every event of the sample, with all pages that were fetched for
+    it."""
     crawler = world()
     found = {
-        (name, e["event_id"]): agent["forecast"](e, crawler) for name, agent in load_agents().items() for e in sample
+        (name, e["event_id"]): agent["forecast"](e, crawler)
+        for name, agent in load_agents().items()
+        for e in sample
     }
     return found, crawler.pages
 
@@ -65,7 +69,10 @@ def test_every_prediction_is_valid(name, sample, outcomes):
             assert isinstance(value, float) and np.isfinite(value)
             assert list(spread) == ["0.05", "0.25", "0.5", "0.75", "0.95"]
             assert list(spread.values()) == sorted(spread.values())
-            assert (prediction["interval_low"], prediction["interval_high"]) == (spread["0.05"], spread["0.95"])
+            assert (prediction["interval_low"], prediction["interval_high"]) == (
+                spread["0.05"],
+                spread["0.95"],
+            )
 
 
 @pytest.mark.parametrize("name", AGENTS)
@@ -101,7 +108,11 @@ def test_last_mean_and_base_rate_by_hand():
 
 
 @pytest.mark.parametrize(
-    ("method", "point", "errors"),  # errors one step ahead of 4, 8 and 3, by what the values up to each place say
+    (
+        "method",
+        "point",
+        "errors",
+    ),  # errors one step ahead of 4, 8 and 3, by what the values up to each place say
     [
         ("last_value", 3, (-2, 4, -5)),
         ("mean", 4, (4 - 3, 8 - 3.25, 3 - 4.2)),
@@ -116,7 +127,8 @@ def test_a_rules_spread_is_that_of_its_own_past_errors(method, point, errors):
 
 
 def test_smoothing_by_hand():
-    """With weight w the errors of 2 and 1 are 2 and 1 - 2w: least at one half, where the level is 1."""
+    """With weight w the errors of 2 and 1 are 2 and 1 - 2w: least at one half, where the level is
+    1."""
     assert forecasters.fit_smoothing((0.0, 2.0, 1.0)) == pytest.approx((1, 0.5, 2), abs=1e-5)
 
 
@@ -128,10 +140,14 @@ def test_smoothing_and_arima_agree_with_statsmodels():
         values = np.cumsum(steps) * (i % 3) / 2 + noise + 50
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
-            theirs = SimpleExpSmoothing(values, initialization_method="estimated").fit().forecast(1)[0]
+            theirs = (
+                SimpleExpSmoothing(values, initialization_method="estimated").fit().forecast(1)[0]
+            )
         levels.append((forecasters.fit_smoothing(tuple(values))[0] - theirs) / values.std())
         fit = AutoReg(values, lags=1).fit()
-        centres.append(forecasters.expect_value("arima", tuple(values), None, 5)[0] - fit.forecast(5)[-1])
+        centres.append(
+            forecasters.expect_value("arima", tuple(values), None, 5)[0] - fit.forecast(5)[-1]
+        )
     assert np.median(np.abs(levels)) < 0.05 and np.quantile(np.abs(levels), 0.9) < 0.3
     assert np.abs(centres).max() < 1e-6
 
@@ -141,10 +157,14 @@ DAYS = pd.date_range("2026-01-10", periods=40, freq="D").strftime("%Y-%m-%d")
 
 @pytest.fixture(scope="module")
 def tables():
-    """Forty yes/no questions that end in no, forty of four names of which "Other" is right, ten of several."""
+    """Forty yes/no questions that end in no, forty of four names of which "Other" is right, ten of
+    several."""
     rows = [make_past_row(n, answer="B", end_time=day) for n, day in enumerate(DAYS)]
     names = ["Quillon Marsh", "Bessamy Torv", "Aldous Wrenfield", "Other"]
-    rows += [make_past_row(100 + n, options=names, answer="D", end_time=day) for n, day in enumerate(DAYS)]
+    rows += [
+        make_past_row(100 + n, options=names, answer="D", end_time=day)
+        for n, day in enumerate(DAYS)
+    ]
     several = {"options": list("uvwxyz"), "choice_type": "multi", "answer": "A, B"}
     rows += [make_past_row(200 + n, end_time=day, **several) for n, day in enumerate(DAYS)]
     return build_events(screen_rows(pd.DataFrame(rows))[0])
@@ -157,7 +177,9 @@ def predict(events, answers, name, event):
 def test_what_ends_later_changes_nothing(tables):
     events, answers = tables
     middle = events.iloc[20].to_dict()
-    ended = pd.to_datetime(events["resolves_at"]) + pd.Timedelta(days=1) <= pd.Timestamp(middle["as_of"])
+    ended = pd.to_datetime(events["resolves_at"]) + pd.Timedelta(days=1) <= pd.Timestamp(
+        middle["as_of"]
+    )
     assert 0 < ended.sum() < len(events) / 2
     other = answers["value"].where(
         ended, events["kind"].map({"single": '"A"', "multi": '["A", "B", "C", "D", "E", "F"]'})
@@ -177,7 +199,9 @@ def test_rates_and_words_are_learnt(tables):
     rate = predict(events, answers, "base_rate", yes_no)
     assert rate["value"] == "B" and rate["probability"] > 0.9
     assert set(predict(events, answers, "base_rate", named)["distribution"].values()) == {0.25}
-    assert predict(events, answers, "base_rate", several)["distribution"]["A"] == pytest.approx(1 / 3, abs=1e-6)
+    assert predict(events, answers, "base_rate", several)["distribution"]["A"] == pytest.approx(
+        1 / 3, abs=1e-6
+    )
     words = predict(events, answers, "option_words", named)
     assert parse_json(named["options"])[words["value"]] == "Other"
     first = predict(events, answers, "option_words", events.iloc[40].to_dict())
@@ -189,32 +213,48 @@ def test_the_set_with_the_best_expected_f1_is_named():
     named = name_likely(shares, "multi", rng)["value"]
     draws = [[letter for letter in shares if rng.random() < shares[letter]] for _ in range(4000)]
     draws = [draw for draw in draws if draw]
-    tried = {n: np.mean([score_multi(list(shares)[:n], draw) for draw in draws]) for n in range(1, 5)}
+    tried = {
+        n: np.mean([score_multi(list(shares)[:n], draw) for draw in draws]) for n in range(1, 5)
+    }
     assert named == list(shares)[: max(tried, key=tried.get)] == ["A", "B"]
 
 
 @pytest.fixture(scope="module")
 def events():
-    sources = {name: horizons.load_series()[name] for name in ("dengue_weeks", "ecb_weeks", "flight_weeks")}
+    sources = {
+        name: horizons.load_series()[name] for name in ("dengue_weeks", "ecb_weeks", "flight_weeks")
+    }
     posed = horizons.pose_questions(sources, starts=["2023-07-04"])[0]
-    return posed.assign(as_of=posed["opens_at"].str.replace("2023-07-04", "2023-07-20")).to_dict("records")
+    return posed.assign(as_of=posed["opens_at"].str.replace("2023-07-04", "2023-07-20")).to_dict(
+        "records"
+    )
 
 
 def test_every_drawn_future_is_answered_as_the_question_will_be(events):
     tried = set()
     for event in [event for event in events if event["kind"] != "number"]:
         variables = parse_json(event["variables"])
-        names = tuple(sorted(variables["reference"])) if variables["ask"] == "leader" else (variables["entity"],)
-        table = horizons.cut_series(event["source_id"], variables["variable"], event["as_of"])[list(names)].dropna()
+        names = (
+            tuple(sorted(variables["reference"]))
+            if variables["ask"] == "leader"
+            else (variables["entity"],)
+        )
+        table = horizons.cut_series(event["source_id"], variables["variable"], event["as_of"])[
+            list(names)
+        ].dropna()
         known, values = tuple(table.index), table.to_numpy()
         ahead = step_dates("weekly", known[-1], variables["date"])
-        drawn = simulate.draw_paths("walk", values, np.array(known, dtype="datetime64[D]"), len(ahead))[::7]
+        drawn = simulate.draw_paths(
+            "walk", values, np.array(known, dtype="datetime64[D]"), len(ahead)
+        )[::7]
         if variables["ask"] == "band":
             drawn[0, -1, 0] = variables["cuts"][0]  # a value on the cut belongs above it
         fast = simulate.resolve_paths(variables, names, known, values, ahead, drawn)
         past = pd.DataFrame(values, index=known, columns=names)
         slow = [
-            horizons.resolve_question(variables, pd.concat([past, pd.DataFrame(path, index=ahead, columns=names)]))
+            horizons.resolve_question(
+                variables, pd.concat([past, pd.DataFrame(path, index=ahead, columns=names)])
+            )
             for path in drawn
         ]
         assert fast == slow
@@ -224,12 +264,16 @@ def test_every_drawn_future_is_answered_as_the_question_will_be(events):
 
 def test_opening_never_looks_again_and_the_others_do(events):
     events = [event for event in events if parse_json(event["variables"])["date"] > "2023-08-20"]
-    later = [event | {"as_of": event["as_of"].replace("2023-07-20", "2023-08-20")} for event in events]
+    later = [
+        event | {"as_of": event["as_of"].replace("2023-07-20", "2023-08-20")} for event in events
+    ]
 
     def ask(name, asked):
         return [simulate.forecast_from_paths(name, event)["prediction"] for event in asked]
 
-    assert ask("opening", later) == ask("opening", events) and ask("uniform", later) != ask("walk", later)
+    assert ask("opening", later) == ask("opening", events) and ask("uniform", later) != ask(
+        "walk", later
+    )
     assert ask("walk", later) != ask("walk", events) and ask("walk", events) == ask("walk", events)
 
 
@@ -245,7 +289,8 @@ def test_counts_never_fall_below_zero_and_probabilities_sum_to_one(events):
 
 
 def test_a_line_has_the_same_bytes_in_every_python():
-    """The standard library's own function gives other last digits from Python 3.12 on, and other ARIMA predictions."""
+    """The standard library's own function gives other last digits from Python 3.12 on, and other
+    ARIMA predictions."""
     values = (10.2, 47.0, 34.5, 48.3, 44.7, 14.9, 18.1, 8.3, 7.3, 3.3, 15.1, 30.2)
     slope, constant = forecasters.fit_line(values[:-1], values[1:])
     assert (slope.hex(), constant.hex()) == ("0x1.db480b791122ep-2", "0x1.c28bf98aaaa7ep+3")

@@ -1,4 +1,5 @@
-"""A reader's own function as an agent: what it may return, what it sees, how it fails, what its runs are named by."""
+"""A reader's own function as an agent: what it may return, what it sees, how it fails, what its
+runs are named by."""
 
 import asyncio
 import linecache
@@ -10,7 +11,14 @@ import pandas as pd
 import pytest
 from builders import AS_OF, make_event, open_sites
 
-from daybefore.agents.functions import View, ask_function, hash_own, load_function, make_agent, read_returned
+from daybefore.agents.functions import (
+    View,
+    ask_function,
+    hash_own,
+    load_function,
+    make_agent,
+    read_returned,
+)
 from daybefore.agents.registry import load_agents, load_entries
 from daybefore.agents.runs import run_agents
 from daybefore.questions.series_pages import open_series
@@ -38,7 +46,11 @@ def crawler():
     [
         ("number", 12, {"value": 12.0}),
         ("number", r"So \boxed{12.5}.", {"value": 12.5}),
-        ("number", {0.05: 1, 0.5: 2, 0.95: 4}, {"value": 2.0, "interval_low": 1.0, "interval_high": 4.0}),
+        (
+            "number",
+            {0.05: 1, 0.5: 2, 0.95: 4},
+            {"value": 2.0, "interval_low": 1.0, "interval_high": 4.0},
+        ),
         ("single", "B", {"value": "B"}),
         ("single", {"A": 0.3, "B": 0.7}, {"value": "B", "probability": 0.7}),
         ("multi", ["B", "A"], {"value": ["A", "B"]}),
@@ -69,28 +81,47 @@ def test_a_wrong_return_is_a_missing_prediction_with_its_reason(kind, given, rea
 @pytest.mark.parametrize("kind", ["single", "multi", "ranking", "number"])
 def test_expected_values_answer_an_event_of_any_kind_as_the_baseline_does(kind):
     events = read_table("events", "A")
-    event = events[(events["kind"] == kind) & (events["site_type"] != "prediction_market")].iloc[0].to_dict()
+    event = (
+        events[(events["kind"] == kind) & (events["site_type"] != "prediction_market")]
+        .iloc[0]
+        .to_dict()
+    )
     with open_sites({event["source_id"]: load_sources()[event["source_id"]]}) as crawler:
-        made = ask_function(lambda event, world: world.read_history().ffill().iloc[-1], event, crawler)
+        made = ask_function(
+            lambda event, world: world.read_history().ffill().iloc[-1], event, crawler
+        )
         last = load_agents()["last_value"]["forecast"](event, crawler)["prediction"]
     assert made["prediction"].get("reason") is None
-    assert made["prediction"]["value"] == (pytest.approx(last["value"]) if kind == "number" else last["value"])
+    assert made["prediction"]["value"] == (
+        pytest.approx(last["value"]) if kind == "number" else last["value"]
+    )
 
 
-def test_a_function_sees_the_page_of_its_day_every_look_is_a_step_and_none_goes_ahead_or_outside(crawler):
+def test_a_function_sees_the_page_of_its_day_every_look_is_a_step_and_none_goes_ahead_or_outside(
+    crawler,
+):
     def look(event, world):
         event["as_of"] = LATER  # its own copy
         for address in ("", f"?at={LATER.replace('+', '%2B')}"):
             page = world.fetch(crawler.sources[OIL].address + address)
-            assert pd.Timestamp(page.published_at) < pd.Timestamp(AS_OF) and world.search("Brent crude price")
+            assert pd.Timestamp(page.published_at) < pd.Timestamp(AS_OF) and world.search(
+                "Brent crude price"
+            )
         with pytest.raises(GatewayError) as refusal:
             world.fetch("http://example.org/")
         assert refusal.value.status == "outside"
         return world.read_history()["Brent"].iloc[-1]
 
     made = ask_function(look, event := dict(NUMBER), crawler)
-    assert made["prediction"]["value"] == 50.14 and len(made["prediction"]["source_ids"]) == 2 and event == NUMBER
-    assert [step.get("tool") for step in made["trace"]] == ["open", "search"] * 2 + ["observe", None]
+    assert (
+        made["prediction"]["value"] == 50.14
+        and len(made["prediction"]["source_ids"]) == 2
+        and event == NUMBER
+    )
+    assert [step.get("tool") for step in made["trace"]] == ["open", "search"] * 2 + [
+        "observe",
+        None,
+    ]
 
 
 @pytest.mark.parametrize("look", [View.observe, View.read_history])
@@ -104,12 +135,20 @@ def fail(event, world):
 
 
 def test_a_function_runs_as_an_agent_and_what_it_raises_is_its_failure(tmp_path):
-    events, agents = pd.DataFrame([NUMBER | {"variables": None}]), {"five": lambda event, world: 5, "fails": fail}
-    ids = run_agents(agents, events, lambda: None, tmp_path / "l.sqlite", window="T", progress=False)
+    events, agents = (
+        pd.DataFrame([NUMBER | {"variables": None}]),
+        {"five": lambda event, world: 5, "fails": fail},
+    )
+    ids = run_agents(
+        agents, events, lambda: None, tmp_path / "l.sqlite", window="T", progress=False
+    )
     table = read_runs(tmp_path / "l.sqlite", "predictions", ids.values()).set_index("agent_id")
     assert parse_json(table.loc["five", "value"]) == 5 and table.loc["five", "status"] == "ok"
     place = f"test_functions.py, line {fail.__code__.co_firstlineno + 1}"
-    assert table.loc["fails", ["status", "reason"]].tolist() == ["error", f"RuntimeError: no idea ({place})"]
+    assert table.loc["fails", ["status", "reason"]].tolist() == [
+        "error",
+        f"RuntimeError: no idea ({place})",
+    ]
     run = read_runs(tmp_path / "l.sqlite", "runs", [ids["five"]]).iloc[0]
     assert (run["category"], run["framework"]) == ("scripted", "Python function")
 
@@ -137,7 +176,9 @@ def mine(tmp_path, monkeypatch):
 
 
 def test_a_registered_function_is_found_in_the_working_folder_and_run_by_its_name(mine):
-    (mine / "agents.toml").write_text('[mine]\nagent = "my_module:forecast"\n\n[other]\nagent = "nowhere:f"\n')
+    (mine / "agents.toml").write_text(
+        '[mine]\nagent = "my_module:forecast"\n\n[other]\nagent = "nowhere:f"\n'
+    )
     assert load_entries(mine / "agents.toml")["mine"]["category"] == "scripted"
     assert load_agents(mine / "agents.toml") == {}
     agents = load_agents(mine / "agents.toml", wanted=["mine"])
@@ -152,7 +193,9 @@ def test_a_run_is_named_after_the_functions_file(mine):
     first = hash_own(load_function("my_module:forecast"))
     (mine / "unrelated.py").write_text("X = 1\n")
     assert hash_own(load_function("my_module:forecast")) == first
-    (mine / "my_module.py").write_text((mine / "my_module.py").read_text().replace("PLACES = 2", "PLACES = 3"))
+    (mine / "my_module.py").write_text(
+        (mine / "my_module.py").read_text().replace("PLACES = 2", "PLACES = 3")
+    )
     os.utime(mine / "my_module.py", (0, 0))  # a change within a second is one, too
     assert hash_own(load_function("my_module:forecast")) != first
 
@@ -183,7 +226,9 @@ def test_what_a_function_was_made_with_counts():
         return lambda event, world, places=2: round(weight, places)
 
     assert hash_own(make(1)) == hash_own(make(1)) != hash_own(make(2))
-    first, second = (make_agent(partial(lambda when, event, world: 5, when)) for when in (AS_OF, LATER))
+    first, second = (
+        make_agent(partial(lambda when, event, world: 5, when)) for when in (AS_OF, LATER)
+    )
     assert first["params"] != second["params"]
 
 
@@ -195,7 +240,10 @@ def test_a_month_of_the_highest_value_follows_from_a_series_by_date():
         known = world.read_history()[terms["entity"]]
         return pd.concat([known, pd.Series({terms["date"]: known.max() + 1})])
 
-    assert ask_function(follow, event, open_series())["prediction"]["value"] == f"{terms['date'][:7]}-01"
+    assert (
+        ask_function(follow, event, open_series())["prediction"]["value"]
+        == f"{terms['date'][:7]}-01"
+    )
     blank = pd.Series({pd.Timestamp(terms["date"]): float("nan")})
     made = ask_function(lambda event, world: blank, event, open_series())["prediction"]
     assert made["value"] is None and "a Series by date" in made["reason"]
@@ -209,11 +257,20 @@ def test_a_function_on_window_l_sees_nothing_later_than_its_moment():
     def look(event, world):
         pages = [world.fetch(source.address), *world.search("Ap", n=9)]
         dates = pd.Series([world.observe()["occurred_at"].max(), world.read_history().index[-1]])
-        moments = [page.published_at for page in pages] + list(compute_published_at(source.publication, dates))
-        assert len(pages) > 1 and all(pd.Timestamp(one) < pd.Timestamp(event["as_of"]) for one in moments)
+        moments = [page.published_at for page in pages] + list(
+            compute_published_at(source.publication, dates)
+        )
+        assert len(pages) > 1 and all(
+            pd.Timestamp(one) < pd.Timestamp(event["as_of"]) for one in moments
+        )
 
     made = ask_function(look, event, world)
-    assert [step.get("tool") for step in made["trace"][:-1]] == ["open", "search", "observe", "observe"]
+    assert [step.get("tool") for step in made["trace"][:-1]] == [
+        "open",
+        "search",
+        "observe",
+        "observe",
+    ]
 
 
 def test_an_async_function_answers_also_where_a_loop_runs():
@@ -223,7 +280,9 @@ def test_an_async_function_answers_also_where_a_loop_runs():
 
     async def as_in_a_notebook():
         return ask_function(
-            slow, {"kind": "single", "options": '{"A": "Yes", "B": "No"}', "as_of": None, "k": None}, None
+            slow,
+            {"kind": "single", "options": '{"A": "Yes", "B": "No"}', "as_of": None, "k": None},
+            None,
         )
 
     assert asyncio.run(as_in_a_notebook())["prediction"]["value"] == "A"

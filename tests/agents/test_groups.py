@@ -23,7 +23,9 @@ def test_a_group_of_version_2_is_made_below_this_process_and_read(own, tmp_path,
     with groups.open_cgroup() as made:
         procs, usage, unit = made
         assert procs.parent.parent == base and procs.name == "cgroup.procs"
-        usage.write_text("usage_usec 2500000\nuser_usec 2000000\nsystem_usec 500000\n")  # the kernel's file
+        usage.write_text(
+            "usage_usec 2500000\nuser_usec 2000000\nsystem_usec 500000\n"
+        )  # the kernel's file
         assert groups.read_usage(made) == 2.5 and unit == 1e6
     (base / "cpu.stat").unlink()
     with groups.open_cgroup() as made:

@@ -1,4 +1,5 @@
-"""Agents that ask a model: one question alone, what it cost, and every way in which it ends without an answer."""
+"""Agents that ask a model: one question alone, what it cost, and every way in which it ends without
+an answer."""
 
 import pytest
 from builders import make_event, reply_with
@@ -14,16 +15,27 @@ def test_a_question_alone_is_one_message_and_its_answer_is_read(reach, provider)
     event = make_event(prompt="Will it rise?\nA. Yes\nB. No")
     outcome = forecast(ask_directly, reach(), event, None)
     text = fill_prompt(event)
-    assert [request["messages"] for request in provider.asked] == [[{"role": "user", "content": text}]]
+    assert [request["messages"] for request in provider.asked] == [
+        [{"role": "user", "content": text}]
+    ]
     assert set(provider.asked[0]) == {"model", "messages"}, "no option that nobody asked for"
-    for part in (event["as_of"], event["resolution_criteria"], "Question: Will it rise?", "\nA. Yes\nB. No\n"):
+    for part in (
+        event["as_of"],
+        event["resolution_criteria"],
+        "Question: Will it rise?",
+        "\nA. Yes\nB. No\n",
+    ):
         assert text.count(part) == 1 == text.count("A. Yes") and describe_answer(event) in text
     assert outcome["prediction"] == {"value": "B", "source_ids": [], "parser_version": "3"}
     assert (outcome["reply"], outcome["finish_reason"]) == (CONTENT, "stop")
     assert [outcome[f"n_{name}_tokens"] for name in ("input", "output", "cached")] == [50, 8, 3]
     assert [step["step_type"] for step in outcome["trace"]] == ["prompt", "model", "answer"]
     model = outcome["trace"][1]
-    assert (model["content"], model["n_context_tokens"], model["n_think_tokens"]) == (CONTENT, 58, 2)
+    assert (model["content"], model["n_context_tokens"], model["n_think_tokens"]) == (
+        CONTENT,
+        58,
+        2,
+    )
     assert all(set(step) <= set(list_columns("traces")) for step in outcome["trace"])
 
 
@@ -31,13 +43,21 @@ def test_a_question_alone_is_one_message_and_its_answer_is_read(reach, provider)
     ("429", "error", f"RateLimitError 429: slow down; {TOO_FAST} (requests: 2)", None),
     ("refusal", "refusal", "I will not bet.", 50),
 ])  # fmt: skip
-def test_a_request_that_fails_is_a_missing_prediction_with_its_reason(reach, provider, fault, status, reason, n_tokens):
+def test_a_request_that_fails_is_a_missing_prediction_with_its_reason(
+    reach, provider, fault, status, reason, n_tokens
+):
     provider.answer = lambda asked: fault
     for live in (True, False):
         outcome = forecast(ask_directly, reach(live=live), make_event(), None)
-        assert (outcome["status"], outcome["reason"], outcome["n_input_tokens"]) == (status, reason, n_tokens)
+        assert (outcome["status"], outcome["reason"], outcome["n_input_tokens"]) == (
+            status,
+            reason,
+            n_tokens,
+        )
         assert (outcome["prediction"], outcome["reply"]) == ({"value": None}, None)
-        assert [(step["step_type"], step.get("error")) for step in outcome["trace"]][1:] == [("end", reason)]
+        assert [(step["step_type"], step.get("error")) for step in outcome["trace"]][1:] == [
+            ("end", reason)
+        ]
 
 
 def test_requests_of_one_question_share_its_deadline(reach, provider):
@@ -49,18 +69,26 @@ def test_requests_of_one_question_share_its_deadline(reach, provider):
 
     outcome = forecast(ask_for_ever, reach(deadline_s=1), make_event(), None)
     assert outcome["status"] == "timeout" and 1 <= len(provider.asked) <= 3
-    assert outcome["n_input_tokens"] == 50 * sum(step["step_type"] == "model" for step in outcome["trace"])
+    assert outcome["n_input_tokens"] == 50 * sum(
+        step["step_type"] == "model" for step in outcome["trace"]
+    )
 
 
 @pytest.mark.parametrize(("content", "status", "reason"), [
     ("I cannot predict this.", "refusal", "refusal"),
     (r"\boxed{F}", "unparsable", "unknown option: F"),
 ])  # fmt: skip
-def test_a_reply_that_cannot_be_read_is_missing_with_its_reason(reach, provider, content, status, reason):
+def test_a_reply_that_cannot_be_read_is_missing_with_its_reason(
+    reach, provider, content, status, reason
+):
     provider.answer = reply_with(content)
     outcome = forecast(ask_directly, reach(), make_event(), None)
     prediction = outcome["prediction"]
-    assert (prediction["value"], prediction["status"], prediction["reason"]) == (None, status, reason)
+    assert (prediction["value"], prediction["status"], prediction["reason"]) == (
+        None,
+        status,
+        reason,
+    )
     assert outcome["reply"] == content and outcome["trace"][-1]["error"] == reason
 
 
@@ -70,14 +98,20 @@ def test_a_question_that_fixes_its_own_form_is_asked_for_no_other(reach, provide
     provider.answer = reply_with("\\boxed{No}")
     assert forecast(ask_directly, reach(), event, None)["prediction"]["value"] == "B"
     for said in (fill_prompt(event), fill_final_line(event)):
-        assert "letter" not in said and "Final answer:" not in said and "{" not in said.replace(asked, "")
+        assert (
+            "letter" not in said
+            and "Final answer:" not in said
+            and "{" not in said.replace(asked, "")
+        )
     assert asked in fill_prompt(event)
     stated = fill_prompt(event | {"probabilities": True})
     assert "A. Yes\nB. No" in stated and stated.count("Probabilities:") == 1
 
 
 def test_what_a_question_calls_listed_is_listed_as_of_its_day(world, collected, reach, provider):
-    rows = collected[0][collected[0]["prompt"].str.contains("of the (?:nine )?listed")].to_dict("records")
+    rows = collected[0][collected[0]["prompt"].str.contains("of the (?:nine )?listed")].to_dict(
+        "records"
+    )
     assert rows
     for event in rows[:6]:
         names, later = (
@@ -88,4 +122,6 @@ def test_what_a_question_calls_listed_is_listed_as_of_its_day(world, collected, 
         provider.answer = reply_with("\\boxed{{{}}}".format("; ".join(names[: int(event["k"])])))
         outcome = forecast(ask_directly, reach(), event, world())
         assert "\nListed are: " + "; ".join(names) in outcome["trace"][0]["content"]
-        assert outcome["prediction"]["value"] == (names[: int(event["k"])] if event["kind"] == "ranking" else names[0])
+        assert outcome["prediction"]["value"] == (
+            names[: int(event["k"])] if event["kind"] == "ranking" else names[0]
+        )

@@ -1,4 +1,5 @@
-"""The registry of agents: each wrong entry is told in one sentence, and an entry becomes an agent."""
+"""The registry of agents: each wrong entry is told in one sentence, and an entry becomes an
+agent."""
 
 import json
 
@@ -8,7 +9,13 @@ from builders import ENTRY, make_event
 
 from daybefore.agents import registry
 from daybefore.agents.recorded_runs import load_recorded_runs
-from daybefore.agents.registry import check_entry, connect_agent, load_entries, open_agent, open_consult
+from daybefore.agents.registry import (
+    check_entry,
+    connect_agent,
+    load_entries,
+    open_agent,
+    open_consult,
+)
 from daybefore.models import local
 from helpers.tables import list_columns
 
@@ -19,7 +26,9 @@ def test_a_name_that_would_be_another_path_is_refused_where_it_enters(tmp_path, 
     with pytest.raises(ValueError, match="^agents.toml, agent .*: a name is 1 to 64 letters"):
         load_entries(tmp_path / "agents.toml", wanted=[name])
     assert load_entries(tmp_path / "agents.toml") == {}
-    (tmp_path / "arms.toml").write_text(f'{json.dumps(name)} = {{ agent = "qwen_zero_shot", window = "A" }}')
+    (tmp_path / "arms.toml").write_text(
+        f'{json.dumps(name)} = {{ agent = "qwen_zero_shot", window = "A" }}'
+    )
     with pytest.raises(ValueError, match="^arms.toml, arm .*: a name is 1 to 64 letters"):
         load_recorded_runs(tmp_path / "arms.toml")
     with pytest.raises(ValueError, match="^source .*: a name is 1 to 64 letters|^say which source"):
@@ -29,7 +38,9 @@ def test_a_name_that_would_be_another_path_is_refused_where_it_enters(tmp_path, 
 def test_a_wrong_entry_is_told_with_agent_and_reason_and_stops_no_other(tmp_path):
     path = tmp_path / "agents.toml"
     path.write_text('[good]\nmodel = "openai/mock-1"\n[mine]\nmodel = "local/llama"\n')
-    with pytest.raises(ValueError, match="mine: there is no model 'local/llama'; there are local/qwen, local/qwe"):
+    with pytest.raises(
+        ValueError, match="mine: there is no model 'local/llama'; there are local/qwen, local/qwe"
+    ):
         load_entries(path, wanted=["mine"])
     assert [*load_entries(path, wanted=["good"])] == ["good"]
     path.write_text('[mine]\nmodel = "x/y"\n[mine]\nmodel = "x/y"\n')
@@ -39,16 +50,27 @@ def test_a_wrong_entry_is_told_with_agent_and_reason_and_stops_no_other(tmp_path
 
 def test_an_entry_becomes_an_agent_that_asks_through_the_door(reach, provider):
     client = reach()
-    entry = ENTRY | {"options": {"temperature": 0.3}, "model_family": "Mock", "knowledge_cutoff_date": "2024-06-01"}
+    entry = ENTRY | {
+        "options": {"temperature": 0.3},
+        "model_family": "Mock",
+        "knowledge_cutoff_date": "2024-06-01",
+    }
     agent = connect_agent(entry, client.door)
     assert set(agent) - {"forecast"} <= set(list_columns("runs"))
-    assert (agent["model"], agent["model_digest"], agent["model_family"]) == ("openai/mock-1", None, "Mock")
+    assert (agent["model"], agent["model_digest"], agent["model_family"]) == (
+        "openai/mock-1",
+        None,
+        "Mock",
+    )
     assert agent["params"] == {"method": "zero_shot", "options": {"temperature": 0.3}}
     assert (agent["knowledge_cutoff_date"], agent["seed"]) == ("2024-06-01", None)
     assert connect_agent(ENTRY | {"options": {"seed": 5}}, client.door)["seed"] == 5
     assert agent["forecast"](make_event(), None)["prediction"]["value"] == "B"
     assert (provider.asked[0]["model"], provider.asked[0]["temperature"]) == ("mock-1", 0.3)
-    assert agent["prompt_sha256"] != connect_agent(entry | {"method": "react"}, client.door)["prompt_sha256"]
+    assert (
+        agent["prompt_sha256"]
+        != connect_agent(entry | {"method": "react"}, client.door)["prompt_sha256"]
+    )
 
 
 def test_what_is_missing_to_ask_an_entrys_model_is_said_before_anything_is_sent(monkeypatch):
@@ -57,7 +79,9 @@ def test_what_is_missing_to_ask_an_entrys_model_is_said_before_anything_is_sent(
     assert check_entry(entry, {"MINE": "sk-1"}) is None
     assert check_entry(entry, {}) == "no key: set MINE, which api_key_env names, in the environment"
     assert check_entry(ENTRY, {}) == "no key for openai: set OPENAI_API_KEY in the environment"
-    assert check_entry(ENTRY | {"api_base": "http://127.0.0.1:9/v1"}, {}) is None, "one's own server may want no key"
+    assert check_entry(ENTRY | {"api_base": "http://127.0.0.1:9/v1"}, {}) is None, (
+        "one's own server may want no key"
+    )
 
 
 def test_an_agents_limits_bound_its_requests(reach, provider):
@@ -79,13 +103,23 @@ def test_a_study_takes_an_agent_by_its_name(reach, provider, tmp_path, monkeypat
     entries = load_entries(tmp_path / "agents.toml")
     monkeypatch.setattr(registry, "load_entries", lambda **_: entries)
     with open_agent("mine", "mock-study", live=True) as client:
-        assert connect_agent(entries["mine"], client.door)["forecast"](make_event(), None)["prediction"]["value"] == "B"
+        assert (
+            connect_agent(entries["mine"], client.door)["forecast"](make_event(), None)[
+                "prediction"
+            ]["value"]
+            == "B"
+        )
     provider.answer = lambda asked: {"content": '{"score": 7}'}
     form = {"type": "object", "properties": {"score": {"type": "integer"}}, "required": ["score"]}
     with open_consult("mine", "mock-study", live=True) as consult:
         assert consult("How good?", form).value == {"score": 7}
-    assert provider.asked[-1]["temperature"] == 0.3, "the agent's own options hold for the judge, too"
-    with pytest.raises(ValueError, match="no agent is called 'minne'; did you mean mine"), open_agent("minne", "x"):
+    assert provider.asked[-1]["temperature"] == 0.3, (
+        "the agent's own options hold for the judge, too"
+    )
+    with (
+        pytest.raises(ValueError, match="no agent is called 'minne'; did you mean mine"),
+        open_agent("minne", "x"),
+    ):
         pass
     monkeypatch.setattr(local, "FOLDER", tmp_path)
     missing = pytest.raises(ValueError, match="no model file .*; `make model`|needs the package")
@@ -93,11 +127,18 @@ def test_a_study_takes_an_agent_by_its_name(reach, provider, tmp_path, monkeypat
         pass
 
 
-def test_own_agents_stand_in_a_file_of_their_own_and_count_where_they_are_named(tmp_path, monkeypatch):
+def test_own_agents_stand_in_a_file_of_their_own_and_count_where_they_are_named(
+    tmp_path, monkeypatch
+):
     monkeypatch.setattr(registry, "OWN", tmp_path / "agents.local.toml")
     registry.OWN.write_text('[mine]\nmodel = "openai/mock"\n')
-    assert "mine" not in load_entries() and load_entries(wanted=["mine"])["mine"]["method"] == "zero_shot"
-    assert "mine" in load_entries(own=True) and registry.find_agent("mine")["model"] == "openai/mock"
+    assert (
+        "mine" not in load_entries()
+        and load_entries(wanted=["mine"])["mine"]["method"] == "zero_shot"
+    )
+    assert (
+        "mine" in load_entries(own=True) and registry.find_agent("mine")["model"] == "openai/mock"
+    )
     registry.OWN.write_text('[qwen_zero_shot]\nmodel = "openai/mock"\n')
     assert load_entries(wanted=["qwen_zero_shot"])["qwen_zero_shot"]["model"] == "local/qwen"
     with pytest.raises(ValueError, match="qwen_zero_shot: agents.toml has an agent of this name"):

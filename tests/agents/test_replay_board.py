@@ -13,7 +13,9 @@ def test_rules_on_the_board_have_their_mean_over_the_questions_that_qwen_was_ask
     made = pd.read_csv(ROOT / "data/tables/A/models/predictions.csv.gz")
     asked = made.loc[made["agent_id"] == "qwen_search_prompt", "event_id"]
     scores = pd.read_csv(ROOT / "data/tables/A/scores.csv.gz")
-    scores = scores[scores["event_id"].isin(asked) & scores["metric"].isin(HEADLINES) & scores["is_scored"]]
+    scores = scores[
+        scores["event_id"].isin(asked) & scores["metric"].isin(HEADLINES) & scores["is_scored"]
+    ]
     means = scores.groupby("agent_id")["score"].agg(["mean", "size"])
     for rule in ("last_value", "arima", "mean_of_7", "base_rate"):
         assert board.loc[rule, "mean"] == pytest.approx(means.loc[rule, "mean"], abs=1e-6)

@@ -1,4 +1,5 @@
-"""Open deep research: a manager and its agents, through the door, against a provider on loopback."""
+"""Open deep research: a manager and its agents, through the door, against a provider on
+loopback."""
 
 import json
 import time
@@ -13,8 +14,15 @@ from daybefore.agents.registry import connect_agent
 from daybefore.agents.research import N_LOOK_UPS
 from daybefore.agents.workers import make_rows
 
-ENTRY = {"category": "open_deep_research", "framework": "x", "method": "research", "model": "openai/mock-1"}
-PLAN = json.dumps({"facts_given": "a", "facts_to_look_up": "b", "facts_to_derive": "c", "plan": ["look", "weigh"]})
+ENTRY = {
+    "category": "open_deep_research",
+    "framework": "x",
+    "method": "research",
+    "model": "openai/mock-1",
+}
+PLAN = json.dumps(
+    {"facts_given": "a", "facts_to_look_up": "b", "facts_to_derive": "c", "plan": ["look", "weigh"]}
+)
 FINAL, LAST = "Final answer: \\boxed{B}", "Commit yourself now"
 EVENT = make_event()
 
@@ -29,11 +37,19 @@ def research(knock, provider):
     def run(say, live=True, **settings):
         def answer(asked):
             n_before = sum(message["role"] == "assistant" for message in asked["messages"])
-            return say(asked["messages"], [tool["function"]["name"] for tool in asked.get("tools", [])], n_before)
+            return say(
+                asked["messages"],
+                [tool["function"]["name"] for tool in asked.get("tools", [])],
+                n_before,
+            )
 
         provider.answer, already = answer, len(provider.asked)
-        outcome = connect_agent(ENTRY | settings, knock(live, deadline_s=30))["forecast"](EVENT, World())
-        make_rows(("run", "agent"), EVENT, outcome)  # raises for a column that the traces table lacks
+        outcome = connect_agent(ENTRY | settings, knock(live, deadline_s=30))["forecast"](
+            EVENT, World()
+        )
+        make_rows(
+            ("run", "agent"), EVENT, outcome
+        )  # raises for a column that the traces table lacks
         return outcome, provider.asked[already:]
 
     return run
@@ -47,12 +63,15 @@ def call(name, **arguments):
 
 
 def reply(messages, tools, n_before):
-    """Reply as a model that does all as planned; it tells the two agents apart by what they are offered."""
+    """Reply as a model that does all as planned; it tells the two agents apart by what they are
+    offered."""
     if LAST in messages[-1]["content"]:
         return {"content": FINAL}
     if "search_agent" in tools:
         told = call("final_answer", answer="It will rise.")
-        return call("search_agent", task=f"Find it {n_before}") if n_before < N_LOOK_UPS + 1 else told
+        return (
+            call("search_agent", task=f"Find it {n_before}") if n_before < N_LOOK_UPS + 1 else told
+        )
     if tools:
         return call("search", query=("crude oil spot price", "oil-brent bulletins")[n_before])
     return {"content": PLAN if n_before == 0 else "It was 47.82 on 10 October."}
@@ -80,7 +99,10 @@ def test_the_manager_plans_delegates_and_answers(research):
     plan = next(step for step in outcome["trace"] if step["step_type"] == "plan")
     assert (plan["content"], plan["error"]) == (PLAN, None)
     delegated = [step for step in outcome["trace"] if step.get("tool") == "search_agent"]
-    assert [step["arguments"] for step in delegated] == [{"task": "Find it 1"}, {"task": "Find it 2"}]
+    assert [step["arguments"] for step in delegated] == [
+        {"task": "Find it 1"},
+        {"task": "Find it 2"},
+    ]
     assert {step["content"] for step in delegated} == {"It was 47.82 on 10 October."}
     assert outcome["prediction"]["source_ids"] == ["p1", "p2"]
     assert len(asked) == len([step for step in outcome["trace"] if step["step_type"] == "model"])
@@ -89,8 +111,16 @@ def test_the_manager_plans_delegates_and_answers(research):
 def test_a_call_that_cannot_be_made_is_told_to_the_model_and_the_question_goes_on(research):
     wrong = {
         1: (call("browse", url="x"), "browse", "Unknown tool browse"),
-        2: (call("search_agent", question="x"), "search_agent", "Argument question is not in the tool's input schema"),
-        3: ({"content": '{"name": "search_agent", "arguments": {"task"'}, None, "Error while parsing tool call"),
+        2: (
+            call("search_agent", question="x"),
+            "search_agent",
+            "Argument question is not in the tool's input schema",
+        ),
+        3: (
+            {"content": '{"name": "search_agent", "arguments": {"task"'},
+            None,
+            "Error while parsing tool call",
+        ),
     }
 
     def say(messages, tools, n_before):
@@ -98,13 +128,17 @@ def test_a_call_that_cannot_be_made_is_told_to_the_model_and_the_question_goes_o
 
     outcome, asked = research(say)
     assert outcome["prediction"]["value"] == "B"
-    steps = [step for step in list_steps(outcome, "step_type", "tool", "error") if step[0] == "tool"]
+    steps = [
+        step for step in list_steps(outcome, "step_type", "tool", "error") if step[0] == "tool"
+    ]
     assert steps == [("tool", tool, "not a call") for _, tool, _ in wrong.values()]
-    told = [message["content"] for message in asked[-1]["messages"] if message["role"] == "user"][2:]
+    told = [message["content"] for message in asked[-1]["messages"] if message["role"] == "user"][
+        2:
+    ]
     assert all(words in text for text, (_, _, words) in zip(told, wrong.values(), strict=True))
 
 
-# --- a manager with a planner, a researcher and an analyst -----------------------------------------------------------
+# --- a manager with a planner, a researcher and an analyst ------------------------------------------
 
 TEAM = {"planner": "You plan", "researcher": "You look things up", "analyst": "You weigh"}
 """How the prompt of each of the manager's agents begins."""
@@ -116,10 +150,16 @@ def say_in_team(messages, tools, n_before, n_calls=3):
         return {"content": FINAL}
     if "planner" in tools:
         name = list(TEAM)[n_before % 3]
-        return call(name, task=f"{name}'s task") if n_before < n_calls else call("final_answer", answer="It will rise.")
+        return (
+            call(name, task=f"{name}'s task")
+            if n_before < n_calls
+            else call("final_answer", answer="It will rise.")
+        )
     if tools:
         return call("search", query="crude oil spot price")
-    return {"content": f"report of the {next(name for name, words in TEAM.items() if words in str(messages))}"}
+    return {
+        "content": f"report of the {next(name for name, words in TEAM.items() if words in str(messages))}"
+    }
 
 
 def test_a_manager_sends_out_its_team_and_each_knows_what_it_should(research):
@@ -127,9 +167,16 @@ def test_a_manager_sends_out_its_team_and_each_knows_what_it_should(research):
     assert (outcome["prediction"]["value"], outcome["reply"]) == ("B", FINAL)
     steps = list_steps(outcome, "actor", "tool", "content")
     assert [step[:2] for step in steps if step[1]] == [
-        *[("manager", "planner"), ("researcher", "search"), ("manager", "researcher"), ("manager", "analyst")]
+        *[
+            ("manager", "planner"),
+            ("researcher", "search"),
+            ("manager", "researcher"),
+            ("manager", "analyst"),
+        ]
     ]
-    assert [step[2] for step in steps if step[1] in TEAM] == [f"report of the {name}" for name in TEAM]
+    assert [step[2] for step in steps if step[1] in TEAM] == [
+        f"report of the {name}" for name in TEAM
+    ]
     assert outcome["prediction"]["source_ids"], "the pages that the researcher saw"
     told = {
         name: request["messages"]
@@ -141,14 +188,20 @@ def test_a_manager_sends_out_its_team_and_each_knows_what_it_should(research):
     assert "report of the researcher" in told["analyst"][1]["content"]
     assert "report of" not in told["planner"][1]["content"] and "tools" not in asked[1]
     assert told["researcher"][1]["content"] == "New task:\nresearcher's task"
-    assert len(asked) == len([step for step in outcome["trace"] if step["step_type"] == "model"]) == 9
+    assert (
+        len(asked) == len([step for step in outcome["trace"] if step["step_type"] == "model"]) == 9
+    )
     assert research(say_in_team, live=False, method="orchestra", max_lookups=1) == (outcome, [])
 
 
-@pytest.mark.parametrize(("limits", "n_calls", "n_looks"), [({"max_steps": 4}, 4, 1), ({"max_lookups": 3}, 6, 6)])
+@pytest.mark.parametrize(
+    ("limits", "n_calls", "n_looks"), [({"max_steps": 4}, 4, 1), ({"max_lookups": 3}, 6, 6)]
+)
 def test_a_team_keeps_to_the_limits_of_its_entry(research, limits, n_calls, n_looks):
     limits = {"max_lookups": 1} | limits | {"max_tokens": 500}
     outcome, asked = research(partial(say_in_team, n_calls=99), method="orchestra", **limits)
     tools = [step["tool"] for step in outcome["trace"] if step["step_type"] == "tool"]
     assert (sum(name in TEAM for name in tools), tools.count("search")) == (n_calls, n_looks)
-    assert outcome["prediction"]["value"] == "B" and {request["max_tokens"] for request in asked} == {500}
+    assert outcome["prediction"]["value"] == "B" and {
+        request["max_tokens"] for request in asked
+    } == {500}

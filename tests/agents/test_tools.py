@@ -25,7 +25,10 @@ def call(box, name, **arguments):
 
 
 def test_programs_are_run_and_shown(box):
-    assert call(box, "bash", script="echo a; echo b >&2; exit 3") == ("a\nb\n(it ended with 3)", None)
+    assert call(box, "bash", script="echo a; echo b >&2; exit 3") == (
+        "a\nb\n(it ended with 3)",
+        None,
+    )
     assert call(box, "python", program="print(6 * 7)") == ("42", None)
     assert call(box, "bash", script="true") == ("(it printed nothing)", None)
     shown, error = call(box, "bash", script="yes | head -c 50000")
@@ -33,7 +36,9 @@ def test_programs_are_run_and_shown(box):
 
 
 def test_a_limit_is_told_to_the_agent_and_stands_in_the_trace(box):
-    shown, error = call(box, "python", program="x = [bytearray(b'x') * 2**20 for i in range(300)]\nwhile True: pass")
+    shown, error = call(
+        box, "python", program="x = [bytearray(b'x') * 2**20 for i in range(300)]\nwhile True: pass"
+    )
     assert (shown, error) == ("(it was ended: it passed the limit of memory)", "memory")
 
 
@@ -44,7 +49,10 @@ def test_a_file_is_written_changed_and_shown(box):
         {"command": "insert", "line": 1, "text": "half"},
     ):
         assert call(box, "editor", path="kept/a.txt", **arguments)[1] is None
-    assert call(box, "editor", command="view", path="kept/a.txt")[0] == "     1 one\n     2 half\n     3 2\n"
+    assert (
+        call(box, "editor", command="view", path="kept/a.txt")[0]
+        == "     1 one\n     2 half\n     3 2\n"
+    )
 
 
 @pytest.mark.parametrize(
@@ -52,9 +60,24 @@ def test_a_file_is_written_changed_and_shown(box):
     [
         ("editor", {"command": "view", "path": "none.txt"}, "No such file", "OSError"),
         ("editor", {"command": "burn", "path": "a"}, "needs a command", "ValueError"),
-        ("editor", {"command": "replace", "path": "kept/a.txt", "old": "x"}, "stands there 0 times", "ValueError"),
-        ("editor", {"command": "insert", "path": "kept/a.txt", "line": 9}, "has 3 lines", "ValueError"),
-        ("editor", {"command": "insert", "path": "kept/a.txt", "text": 5}, "It was not done", "AttributeError"),
+        (
+            "editor",
+            {"command": "replace", "path": "kept/a.txt", "old": "x"},
+            "stands there 0 times",
+            "ValueError",
+        ),
+        (
+            "editor",
+            {"command": "insert", "path": "kept/a.txt", "line": 9},
+            "has 3 lines",
+            "ValueError",
+        ),
+        (
+            "editor",
+            {"command": "insert", "path": "kept/a.txt", "text": 5},
+            "It was not done",
+            "AttributeError",
+        ),
         ("bash", {}, "The tools are", "not a tool"),
         ("browser", {"url": "x"}, "The tools are", "not a tool"),
     ],
@@ -66,7 +89,8 @@ def test_what_cannot_be_done_is_said_and_not_raised(box, name, arguments, told, 
 
 
 @pytest.mark.parametrize(
-    "arguments", [{"command": "view"}, {"command": "create", "text": "x"}, {"command": "insert", "text": "x"}]
+    "arguments",
+    [{"command": "view"}, {"command": "create", "text": "x"}, {"command": "insert", "text": "x"}],
 )
 def test_a_timeout_holds_for_the_editor_too(box, arguments):
     box.exec(["mkfifo", "-m", "600", "pipe"])

@@ -13,7 +13,13 @@ def ledger():
 
 def check(kind, published, operands, tolerance=""):
     """Check a claim whose references are numbers, constants or printed cells of FutureX."""
-    claim = {"id": "x", "kind": kind, "published": published, "operands": operands, "tolerance": tolerance}
+    claim = {
+        "id": "x",
+        "kind": kind,
+        "published": published,
+        "operands": operands,
+        "tolerance": tolerance,
+    }
     value, groups = audit.resolve_claim(claim, "futurex")
     return value, *audit.judge_claim(claim, value, groups)
 
@@ -26,10 +32,14 @@ def test_a_claim_gets_its_verdict():
 
 
 def test_the_authors_heat_map_does_not_give_table_7(ledger):
-    """By hand, Gemini 3 Pro: (200 (0.91 + 0.72 + 0.93) + 197 0.22 + 122 0.19 + ...) / 1122 = 65.9%."""
+    """By hand, Gemini 3 Pro: (200 (0.91 + 0.72 + 0.93) + 197 0.22 + 122 0.19 + ...) / 1122 =
+    65.9%."""
     rows = ledger[ledger["id"].str.startswith("pot_cells_")].set_index("id")
     assert len(rows) == 11 and rows["verdict"].eq("inconsistent").all()
-    assert rows.loc["pot_cells_gemini_3_pro", ["published", "recomputed"]].tolist() == ["55.8", "65.9305"]
+    assert rows.loc["pot_cells_gemini_3_pro", ["published", "recomputed"]].tolist() == [
+        "55.8",
+        "65.9305",
+    ]
     assert rows.loc["pot_cells_gpt_5_1", "recomputed"] == "37.6854"  # of the 925; 34.1 of all
 
 
@@ -37,7 +47,12 @@ def test_what_a_verdict_rests_on(ledger):
     bases = ledger.set_index("id")["basis"]
     assert bases["pot_strata_sum"] == bases["wr_sources_sum"] == "recomputed"
     assert bases["fx_models_repeat"] == bases["fx_window"] == "printed twice"
-    assert bases["fx_filter_judges"] == bases["wr_cited_rule"] == bases["fx_sites_funnel"] == "read in words"
+    assert (
+        bases["fx_filter_judges"]
+        == bases["wr_cited_rule"]
+        == bases["fx_sites_funnel"]
+        == "read in words"
+    )
     assert bases["lab_inputs_deepseek_r1"] == bases["pot_gpt52_acl"] == "own assumption"
     assert bases["fx_r2_factors"] == ""
     assert set(bases[ledger.set_index("id")["verdict"] != "not recomputable"]) == set(audit.BASES)
@@ -72,7 +87,11 @@ KNOWN = {
 
 
 def test_known_findings(ledger):
-    assert ledger["id"].is_unique and len(ledger) >= 700 and ledger["verdict"].eq("inconsistent").sum() == 80
+    assert (
+        ledger["id"].is_unique
+        and len(ledger) >= 700
+        and ledger["verdict"].eq("inconsistent").sum() == 80
+    )
     verdicts = ledger.set_index("id")["verdict"]
     for verdict, claims in KNOWN.items():
         assert set(verdicts[claims.split()]) == {verdict}

@@ -1,8 +1,10 @@
-"""No check that cannot fail: each claim is tried with every value it refers to changed by a half, one at a time.
+"""No check that cannot fail: each claim is tried with every value it refers to changed by a half,
+one at a time.
 
-A claim that holds and that no such change moves is seen at a glance (2,008 sites are more than 195): it stands in
-data/papers/read.csv with its reason and counts as read, not as recomputed. A claim that does not hold must be one that
-could: it does when its value is set to what was recomputed, or an operand to what it is held against.
+A claim that holds and that no such change moves is seen at a glance (2,008 sites are more than
+195): it stands in data/papers/read.csv with its reason and counts as read, not as recomputed. A
+claim that does not hold must be one that could: it does when its value is set to what was
+recomputed, or an operand to what it is held against.
 """
 
 import pandas as pd
@@ -37,7 +39,9 @@ def count_moving(claim, paper):
     recomputed, verdict = judge_claim(claim, value, groups)
     if verdict == "not recomputable":
         return verdict, 0, 0
-    operands = [[list(values) for values in zip(*map(change, group), strict=True)] for group in groups]
+    operands = [
+        [list(values) for values in zip(*map(change, group), strict=True)] for group in groups
+    ]
     values = [] if value is None else change(value)
     if verdict != "consistent":  # what should mend it
         values += [] if value is None else [recomputed]
@@ -57,10 +61,18 @@ def test_a_claim_that_no_change_moves_is_told_from_one_that_moves(case):
 
 
 def test_a_verdict_that_nothing_moves_is_marked_as_read_and_every_claim_that_does_not_hold_could():
-    claims = [(claim, paper) for paper in papers.list_papers() for claim in load_claims(paper).to_dict("records")]
-    table = pd.DataFrame([count_moving(*one) for one in claims], [claim["id"] for claim, _ in claims])
+    claims = [
+        (claim, paper)
+        for paper in papers.list_papers()
+        for claim in load_claims(paper).to_dict("records")
+    ]
+    table = pd.DataFrame(
+        [count_moving(*one) for one in claims], [claim["id"] for claim, _ in claims]
+    )
     verdict, n_moving = table[0], table[2]
-    marked = read_sheet(papers.FOLDER / "read.csv", ("id", "why"), key=["id"], filled=("why",))["id"]
+    marked = read_sheet(papers.FOLDER / "read.csv", ("id", "why"), key=["id"], filled=("why",))[
+        "id"
+    ]
     assert set(table.index[(n_moving == 0) & (verdict != "not recomputable")]) == set(marked)
     assert (verdict[marked] == "consistent").all()
     bases = build_ledger().set_index("id").loc[marked, "basis"]

@@ -10,7 +10,9 @@ CASES = read_cases(__file__, "checks")
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["kind"])
 def test_each_kind_of_check(case):
-    found, holds = checks.run_check(*(case[name] for name in ("kind", "published", "operands", "tolerance")))
+    found, holds = checks.run_check(
+        *(case[name] for name in ("kind", "published", "operands", "tolerance"))
+    )
     assert holds is case["holds"]
     wanted = case["recomputed"]
     assert found == (pytest.approx(wanted, abs=1e-4) if isinstance(wanted, int | float) else wanted)

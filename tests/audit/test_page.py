@@ -1,4 +1,5 @@
-"""The audit on one page: every claim is in it, text is escaped, counts follow the ledger; benchmarks are merged."""
+"""The audit on one page: every claim is in it, text is escaped, counts follow the ledger;
+benchmarks are merged."""
 
 import re
 
@@ -8,7 +9,14 @@ from lxml import html
 
 from helpers import papers
 from studies.audit.ledger import build_ledger, quote_ledger
-from studies.audit.page import MATTERS, load_matters, merge_benchmarks, spread_benchmarks, write_findings, write_page
+from studies.audit.page import (
+    MATTERS,
+    load_matters,
+    merge_benchmarks,
+    spread_benchmarks,
+    write_findings,
+    write_page,
+)
 
 
 @pytest.fixture(scope="module")
@@ -18,7 +26,9 @@ def ledger():
 
 @pytest.fixture(scope="module")
 def page(ledger):
-    return write_page(ledger, load_matters(ledger), spread_benchmarks(merge_benchmarks()), quote_ledger(ledger))
+    return write_page(
+        ledger, load_matters(ledger), spread_benchmarks(merge_benchmarks()), quote_ledger(ledger)
+    )
 
 
 def test_the_page_holds_every_claim_once_and_nothing_from_elsewhere(ledger, page):
@@ -31,7 +41,10 @@ def test_the_page_holds_every_claim_once_and_nothing_from_elsewhere(ledger, page
 
 
 def test_what_a_claim_says_is_text_and_no_markup(ledger):
-    changed, quotes = ledger.assign(note="<script>alert(1)</script>"), quote_ledger(ledger).assign(printed="<i>so</i>")
+    changed, quotes = (
+        ledger.assign(note="<script>alert(1)</script>"),
+        quote_ledger(ledger).assign(printed="<i>so</i>"),
+    )
     page = write_page(changed, load_matters(ledger), pd.DataFrame({"a": ["<b>"]}), quotes)
     assert "&lt;i&gt;so" in page and "&lt;script&gt;alert" in page
     assert not [one for one in ("<i>so", "<script>alert", "<b>") if one in page]
@@ -40,7 +53,10 @@ def test_what_a_claim_says_is_text_and_no_markup(ledger):
 @pytest.mark.parametrize(
     ("change", "named"),
     [
-        (lambda lines: [line for line in lines if "wr_cutoff_window" not in line], "wr_cutoff_window"),
+        (
+            lambda lines: [line for line in lines if "wr_cutoff_window" not in line],
+            "wr_cutoff_window",
+        ),
         (lambda lines: [*lines[:-1], "pot_cells_x,who knows"], "'who knows' is none of finding"),
         (lambda lines: [*lines, "wr_cutoff_window,finding"], "wr_cutoff_window"),
     ],

@@ -25,7 +25,9 @@ def plant(monkeypatch):
     """A function that lets `daybefore export` call another, in an environment that is put back."""
     for name in SETTINGS:
         monkeypatch.setenv(name, os.environ.get(name, ""))
-    return lambda work: monkeypatch.setitem(sys.modules, "daybefore.commands.export", types.SimpleNamespace(main=work))
+    return lambda work: monkeypatch.setitem(
+        sys.modules, "daybefore.commands.export", types.SimpleNamespace(main=work)
+    )
 
 
 def test_settings_and_words_are_those_of_the_makefile_and_the_rooms():
@@ -41,7 +43,9 @@ def test_help_imports_no_library_and_every_option_is_explained():
         "import contextlib, sys\nfrom daybefore.commands.main import main\nmain(['--help'])\n"
         "print(sorted({'numpy', 'pandas', 'litellm', 'matplotlib'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT
+    )
     assert done.stdout.endswith("\n[]\n") and "130 interrupted" in done.stdout
     for name, one in daybefore.commands.items():
         assert f"\n  {name} " in done.stdout and f"daybefore {name}" in one.epilog
@@ -73,7 +77,11 @@ def test_a_command_ends_as_a_shell_wants_it_and_json_says_why(problem, code, pla
     assert ending.value.code == code
     with pytest.raises(SystemExit):
         main(["export", "mine", "--to", "inspect", "--json"])
-    said = {"error": code, "exit": 1} if isinstance(code, str) else {"error": CODES[code], "exit": code}
+    said = (
+        {"error": code, "exit": 1}
+        if isinstance(code, str)
+        else {"error": CODES[code], "exit": code}
+    )
     out, told = capfd.readouterr()
     assert json.loads(out) == said and "daybefore export: \n" not in told
 
@@ -96,7 +104,10 @@ def test_a_fault_of_ours_keeps_its_trace(plant):
         (["viewx"], "No such command 'viewx'. Did you mean 'view'?"),
         (["export", "mine"], "Missing option '--to'"),
         (["run", "--limt", "3"], "No such option '--limt'. Did you mean '--limit'?"),
-        (["week", "--now", "today"], "Invalid value for '--now': 'today' does not match the formats"),
+        (
+            ["week", "--now", "today"],
+            "Invalid value for '--now': 'today' does not match the formats",
+        ),
         (["run", "--limit", "0"], "Invalid value for '--limit': 0 is not in the range x>=1"),
     ],
 )
@@ -104,7 +115,11 @@ def test_a_command_line_that_cannot_be_read_ends_with_2(arguments, said, plant, 
     with pytest.raises(SystemExit, match="2"):
         main([*arguments, "--json"])
     told = capfd.readouterr()
-    assert said in told.err and said in json.loads(told.out)["error"] and json.loads(told.out)["exit"] == 2
+    assert (
+        said in told.err
+        and said in json.loads(told.out)["error"]
+        and json.loads(told.out)["exit"] == 2
+    )
 
 
 def test_json_is_all_that_stands_on_standard_output(plant, capfd):
@@ -117,7 +132,11 @@ def test_json_is_all_that_stands_on_standard_output(plant, capfd):
     assert main(["export", "mine", "--to", "inspect", "--json"]) == 0
     out, err = capfd.readouterr()
     assert json.loads(out) == {"mean": None, "given": {"name": "mine", "form": "inspect"}}
-    assert "words of a process" in err and "words\n" in err and os.environ["OPENBLAS_NUM_THREADS"] == "1"
+    assert (
+        "words of a process" in err
+        and "words\n" in err
+        and os.environ["OPENBLAS_NUM_THREADS"] == "1"
+    )
     plant(fail(PartWay({"agents": {}, "stopped": ["mine: its ceiling"]})))
     with pytest.raises(SystemExit, match="3"):
         main(["export", "mine", "--to", "inspect", "--json"])

@@ -16,12 +16,19 @@ LIST = """time,page,question,pattern,id
 
 @pytest.fixture
 def ask(provider, out, tmp_path, monkeypatch):
-    """A function that calls the command at a moment, the site showing a score; returns the command's result."""
+    """A function that calls the command at a moment, the site showing a score; returns the
+    command's result."""
     use_entries(monkeypatch, {"mine": make_entry(provider)})
     (tmp_path / "games.csv").write_text(LIST)
     shown = {"score": "0-0"}
     provider.answer = lambda asked: {"content": r"\boxed{1-0}"}
-    site = {"games.example.org": lambda asked: (200, {"content-type": "text/plain"}, f"Score: {shown['score']}")}
+    site = {
+        "games.example.org": lambda asked: (
+            200,
+            {"content-type": "text/plain"},
+            f"Score: {shown['score']}",
+        )
+    }
 
     def call(now, score, *more):
         shown["score"] = score
@@ -41,14 +48,20 @@ def test_what_is_due_is_asked_once_and_beside_the_page_of_that_moment(ask, provi
     assert len(provider.asked) == 1 and found["agents"][0]["right"].startswith("1.00 (")
     ask("2026-07-01T20:13:00+08:00", "2-0")
     assert len(provider.asked) == 1, "nothing is asked twice"
-    with pytest.raises(SystemExit, match="mine was asked questions of no set .moments, pages that lie"):
+    with pytest.raises(
+        SystemExit, match="mine was asked questions of no set .moments, pages that lie"
+    ):
         carry_out(["report", "mine"])
-    assert (tmp_path / "kept/pages/g1.txt").read_text() == "Score: 1-0", "the page of the moment stays"
+    assert (tmp_path / "kept/pages/g1.txt").read_text() == "Score: 1-0", (
+        "the page of the moment stays"
+    )
     found = ask("2026-07-01T22:10:00+08:00", "2-1")
     assert found["missed"] == ["g2"] and len(provider.asked) == 2
     table = pd.read_csv(tmp_path / "kept/answers.csv").set_index("id")
     assert table["is_right"].fillna("").astype(str).to_dict() == {"g1": "True", "g3": ""}
-    (tmp_path / "games.csv").write_text(LIST.replace("pattern,id", "pattern,id,answer").replace("g3", "g3,2-1"))
+    (tmp_path / "games.csv").write_text(
+        LIST.replace("pattern,id", "pattern,id,answer").replace("g3", "g3,2-1")
+    )
     text = (tmp_path / "games.csv").read_text().replace("g1\n", "g1,\n").replace("g2\n", "g2,\n")
     (tmp_path / "games.csv").write_text(text)
     found = ask("2026-07-01T23:00:00+08:00", "2-1")
@@ -59,14 +72,27 @@ def test_what_is_due_is_asked_once_and_beside_the_page_of_that_moment(ask, provi
     ("old", "new", "sentence"),
     [
         ("2026-07-01 20:00", "soon", "row 2, column time: 'soon' is no moment"),
-        ("https://games.example.org/live", "games", "column page: 'games' is no address that begins https://"),
+        (
+            "https://games.example.org/live",
+            "games",
+            "column page: 'games' is no address that begins https://",
+        ),
         ("(\\d-\\d)", "(\\d-\\d", "column pattern: it is no regular expression"),
         ("g2", "g1", "the id 'g1' stands twice"),
     ],
 )
-def test_a_wrong_row_is_refused_before_anything_is_asked(old, new, sentence, ask, provider, tmp_path):
+def test_a_wrong_row_is_refused_before_anything_is_asked(
+    old, new, sentence, ask, provider, tmp_path
+):
     (tmp_path / "games.csv").write_text(LIST.replace(old, new))
-    given = ["moments", str(tmp_path / "games.csv"), "--agent", "mine", "--now", "2026-07-01T20:12:00+08:00"]
+    given = [
+        "moments",
+        str(tmp_path / "games.csv"),
+        "--agent",
+        "mine",
+        "--now",
+        "2026-07-01T20:12:00+08:00",
+    ]
     with pytest.raises(SystemExit) as stopped:
         carry_out(given)
     assert sentence in str(stopped.value) and not provider.asked

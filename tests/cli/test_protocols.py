@@ -1,4 +1,5 @@
-"""A run by four protocols: the page's numbers are those of the rooms that compute them, and no cell is blank."""
+"""A run by four protocols: the page's numbers are those of the rooms that compute them, and no cell
+is blank."""
 
 import re
 from html import unescape
@@ -14,19 +15,32 @@ from daybefore.scoring.calibration import list_chances
 from daybefore.scoring.runs import load_scores
 
 
-@pytest.mark.parametrize(("agent", "name"), [("qwen_react", "october-2016"), ("qwen_search_graph", "long")])
+@pytest.mark.parametrize(
+    ("agent", "name"), [("qwen_react", "october-2016"), ("qwen_search_graph", "long")]
+)
 def test_a_recorded_run_has_the_numbers_of_load_scores(agent, name, tmp_path):
     tables = {one["title"]: one["table"] for one in protocols.main(agent, out=tmp_path)["sections"]}
     events, _, predictions, scores = load_scores(name)
     asked = predictions.loc[predictions["agent_id"] == agent, "event_id"]
-    table = tabulate_scores(scores[scores["event_id"].isin(asked)], events[events["event_id"].isin(asked)])
+    table = tabulate_scores(
+        scores[scores["event_id"].isin(asked)], events[events["event_id"].isin(asked)]
+    )
     rows = {row["score"]: row for row in tables["FutureX"]}
     assert rows["all"]["mean (95%)"] == protocols.write_mean(take_whole(table).loc[agent])
     level = table.query("agent_id == @agent and group == 'level' and name == '1'").iloc[0]
     assert rows["level 1"]["mean (95%)"] == protocols.write_mean(level)
     kinds = events.set_index("event_id")["kind"]
-    headline = {"single": "accuracy", "multi": "f1", "ranking": "ranking", "number": "number", "date": "exact"}
-    own = scores[(scores["agent_id"] == agent) & (scores["metric"] == scores["event_id"].map(kinds).map(headline))]
+    headline = {
+        "single": "accuracy",
+        "multi": "f1",
+        "ranking": "ranking",
+        "number": "number",
+        "date": "exact",
+    }
+    own = scores[
+        (scores["agent_id"] == agent)
+        & (scores["metric"] == scores["event_id"].map(kinds).map(headline))
+    ]
     rate = tables["LiveAgentBench"][0]["mean (95%)"]
     assert float(rate.split()[0]) == round(own["score_imputed"].eq(1).mean(), 3)
     assert (tables["WorldReasoner"] is None) == (name != "long")
@@ -36,7 +50,9 @@ def test_a_local_run_is_told_whole_and_the_page_holds_what_the_markdown_says(out
     ask(["last_value"], "A", 8)
     sections = protocols.main("last_value")["sections"]
     assert sections[0]["table"][1]["n"].endswith(" of 8")
-    assert "Cost of an answered question: not known, as replies have no price." in sections[2]["notes"]
+    assert (
+        "Cost of an answered question: not known, as replies have no price." in sections[2]["notes"]
+    )
     (page,) = out.rglob("report/*/index.html")
     text = page.read_text()
     assert "://" not in text and "<script" not in text
@@ -49,11 +65,20 @@ def test_a_local_run_is_told_whole_and_the_page_holds_what_the_markdown_says(out
 
 def test_samples_of_an_event_are_one_probability_and_a_reply_cut_short_is_told():
     key = {"run_id": "m-A-1", "event_id": "E1"}
-    events = pd.DataFrame({"event_id": ["E1"], "kind": ["single"], "options": ['{"A":"x","B":"y"}']})
-    said = [key | {"agent_id": "m", "sample": at, "distribution": f'{{"A":{p}}}'} for at, p in enumerate((0.5, 0.7))]
-    chances = list_chances(events, pd.DataFrame({"event_id": ["E1"], "value": ['"A"']}), pd.DataFrame(said))
+    events = pd.DataFrame(
+        {"event_id": ["E1"], "kind": ["single"], "options": ['{"A":"x","B":"y"}']}
+    )
+    said = [
+        key | {"agent_id": "m", "sample": at, "distribution": f'{{"A":{p}}}'}
+        for at, p in enumerate((0.5, 0.7))
+    ]
+    chances = list_chances(
+        events, pd.DataFrame({"event_id": ["E1"], "value": ['"A"']}), pd.DataFrame(said)
+    )
     assert chances[["said", "hit"]].to_numpy().tolist() == [[0.6, 1.0]]
-    lost = pd.DataFrame([key | {"sample": at, "status": "unparsable", "reason": "no answer"} for at in (0, 1)])
+    lost = pd.DataFrame(
+        [key | {"sample": at, "status": "unparsable", "reason": "no answer"} for at in (0, 1)]
+    )
     replies = lost.assign(reply="Let me think", finish_reason=["length", "stop"])
     told = {row["reason"]: row["n"] for row in count_missing(lost, replies)}
     assert told == {"no answer; cut at max_tokens, with more it is a new run": 1, "no answer": 1}

@@ -1,4 +1,5 @@
-"""SET=my_questions.csv: a file of questions, with or without answers, is a set for every command."""
+"""SET=my_questions.csv: a file of questions, with or without answers, is a set for every
+command."""
 
 import json
 from pathlib import Path
@@ -26,14 +27,17 @@ probabilities = true
 
 @pytest.fixture
 def here(provider, tmp_path, monkeypatch):
-    """Two agents at a provider that says yes with 0.8; everything is written below a folder, which is worked in."""
+    """Two agents at a provider that says yes with 0.8; everything is written below a folder, which
+    is worked in."""
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
     monkeypatch.setenv("DAYBEFORE_SETS", "")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(registry, "OWN", tmp_path / "agents.toml")
     agents = [AGENT.format(name=name, address=provider.address) for name in ("mine", "other")]
     (tmp_path / "agents.toml").write_text("\n".join(agents))
-    provider.answer = lambda asked: {"content": "Probabilities: A=80%; B=20%\nFinal answer: \\boxed{A}"}
+    provider.answer = lambda asked: {
+        "content": "Probabilities: A=80%; B=20%\nFinal answer: \\boxed{A}"
+    }
     return provider
 
 
@@ -41,29 +45,52 @@ def test_a_file_is_run_compared_viewed_and_drawn_with_brier_errors_of_several_mo
     here, tmp_path, monkeypatch, capsys
 ):
     (tmp_path / "rivers.csv").write_text(METACULUS)
-    found = carry_out(["run", "--agent", "mine", "--agent", "other", "--set", "rivers.csv"])["agents"]
+    found = carry_out(["run", "--agent", "mine", "--agent", "other", "--set", "rivers.csv"])[
+        "agents"
+    ]
     said = capsys.readouterr().out
-    assert "13 questions (13 single), 12 with an answer; columns: id = Question ID, outcome = Resolution, " in said
+    assert (
+        "13 questions (13 single), 12 with an answer; columns: id = Question ID, outcome = Resolution, "
+        in said
+    )
     assert "prompt = Title" in said and {"base_rate", "random", "mine", "other"} <= set(found)
-    brier = [row for row in found["mine"]["scores"] if row["metric"] == "brier" and row["group"] == "all"]
+    brier = [
+        row for row in found["mine"]["scores"] if row["metric"] == "brier" and row["group"] == "all"
+    ]
     assert brier[0]["mean"] == pytest.approx((2 * 0.04 + 2 * 0.64) / 2) and brier[0]["n"] == 12
-    shown = [asked["messages"][-1]["content"] for asked in here.asked]  # by eight threads, in no order
-    assert sum("river 1 freeze" in text for text in shown) == 2 and all("Yes" in text for text in shown)
+    shown = [
+        asked["messages"][-1]["content"] for asked in here.asked
+    ]  # by eight threads, in no order
+    assert sum("river 1 freeze" in text for text in shown) == 2 and all(
+        "Yes" in text for text in shown
+    )
     n_asked = len(here.asked)
     assert len(carry_out(["compare", "mine", "other", "--set", "rivers.csv"])["pairs"]) == 1
     assert 'make figures AGENTS="mine other" SET=rivers' in capsys.readouterr().out
     assert len(carry_out(["view", "--set", "rivers.csv"])["runs"]) == 6
     given, listed = [], figures.list_notebooks
-    monkeypatch.setattr(figures, "list_notebooks", lambda one: given.append(one) or {})  # they are run elsewhere
-    drawn = carry_out(["figures", "--agents", "mine other", "--set", "rivers.csv"])["sets"]["rivers"]
+    monkeypatch.setattr(
+        figures, "list_notebooks", lambda one: given.append(one) or {}
+    )  # they are run elsewhere
+    drawn = carry_out(["figures", "--agents", "mine other", "--set", "rivers.csv"])["sets"][
+        "rivers"
+    ]
     assert "probabilities" in drawn["figures"] and drawn["refused"] == []
     assert drawn["notes"][0] == "all means are over the same 13 events"
     takes = ["02", "04", "05", "06", "07", "09"]
     assert [path.name[:2] for path in listed(given[0])] == takes
     rows = load_set(given[0].folder).rows().dropna(subset=["brier"])
-    assert sorted(set(rows["agent_id"])) == ["mine", "other"] and set(rows["p_yes"]) == {0.8} and len(rows) == 24
-    assert set(rows["search"]) == {"none"} and rows["brier"].mean() == pytest.approx((0.04 + 0.64) / 2)
-    assert len(events("rivers.csv")) == 13 and len(here.asked) == n_asked, "what was asked is not asked again"
+    assert (
+        sorted(set(rows["agent_id"])) == ["mine", "other"]
+        and set(rows["p_yes"]) == {0.8}
+        and len(rows) == 24
+    )
+    assert set(rows["search"]) == {"none"} and rows["brier"].mean() == pytest.approx(
+        (0.04 + 0.64) / 2
+    )
+    assert len(events("rivers.csv")) == 13 and len(here.asked) == n_asked, (
+        "what was asked is not asked again"
+    )
 
 
 def test_answers_come_later_and_the_moment_stays(here, tmp_path):
@@ -75,16 +102,24 @@ def test_answers_come_later_and_the_moment_stays(here, tmp_path):
         {"A": "Yes", "B": "No"},
         {"A": "Ann", "B": "Bob", "C": "Cy"},
     ]
-    path.write_text("id,question,options,outcome\nq1,Will it rain?,Yes|No,Yes\nq2,Who wins?,Ann|Bob|Cy,Bob\n")
+    path.write_text(
+        "id,question,options,outcome\nq1,Will it rain?,Yes|No,Yes\nq2,Who wins?,Ann|Bob|Cy,Bob\n"
+    )
     found = carry_out(["run", "--agent", "mine", "--set", str(path)])["agents"]["mine"]
-    assert load_set("mine").events["as_of"].tolist() == first["as_of"].tolist() and len(here.asked) == n_asked
+    assert (
+        load_set("mine").events["as_of"].tolist() == first["as_of"].tolist()
+        and len(here.asked) == n_asked
+    )
     assert found["n_scored"] == 2 and load_set("mine").answers["value"].tolist() == ['"A"', '"B"']
 
 
-def test_domain_and_price_under_peoples_names_stand_beside_the_agents_and_in_no_prompt(here, tmp_path, monkeypatch):
+def test_domain_and_price_under_peoples_names_stand_beside_the_agents_and_in_no_prompt(
+    here, tmp_path, monkeypatch
+):
     head = "question,Category,market_probability,difficulty,outcome\n"
     rows = [
-        f"Will river {n} freeze?,{['Ice', 'Sea'][n % 2]},0.{3 + n % 2}7,2,{['yes', 'no'][n % 2]}\n" for n in range(4)
+        f"Will river {n} freeze?,{['Ice', 'Sea'][n % 2]},0.{3 + n % 2}7,2,{['yes', 'no'][n % 2]}\n"
+        for n in range(4)
     ]
     (tmp_path / "mine.csv").write_text(head + "".join(rows))
     carry_out(["run", "--agent", "mine", "--set", "mine.csv"])
@@ -95,7 +130,10 @@ def test_domain_and_price_under_peoples_names_stand_beside_the_agents_and_in_no_
     monkeypatch.setattr(figures, "list_notebooks", lambda one: given.append(one) or {})
     drawn = carry_out(["figures", "--agents", "mine", "--set", "mine.csv"])["sets"]["mine"]
     rows = load_set(given[0].folder).rows()
-    assert sorted(set(rows["price"])) == [0.37, 0.47] and sorted(set(rows["domain"])) == ["Ice", "Sea"]
+    assert sorted(set(rows["price"])) == [0.37, 0.47] and sorted(set(rows["domain"])) == [
+        "Ice",
+        "Sea",
+    ]
     page = Path(drawn["folder"], "index.html").read_text()
     assert "Skill against the market" in page
 
@@ -108,14 +146,20 @@ def test_a_question_is_asked_as_of_its_own_moment(here, tmp_path):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("id,words\nq1,Will it rain?\n", "no column holds the questions' words; there are id, words; name it question"),
+        (
+            "id,words\nq1,Will it rain?\n",
+            "no column holds the questions' words; there are id, words; name it question",
+        ),
         ("id,question\n", "holds no question"),
         ("", "mine.csv is empty; a question a row"),
         (
             "id,question,model,p,outcome\nq1,Will it?,x,0.3,1\n",
             "column model: it holds agents' answers: make add FILE=",
         ),
-        ("id,question,outcome\nq1,Will it rain?,perhaps\n", "mine.csv, row 1, answer: 'perhaps' is no "),
+        (
+            "id,question,outcome\nq1,Will it rain?,perhaps\n",
+            "mine.csv, row 1, answer: 'perhaps' is no ",
+        ),
         ("id,question,as_of\nq1,Will it?,soon\n", "mine.csv, row 1, as_of: 'soon' is no moment"),
         ("id,question,options\nq1,Who?,Ann|Ann\n", "mine.csv, row 1, options: "),
     ],
@@ -132,17 +176,26 @@ def test_a_file_that_is_not_there_and_a_name_that_is_taken_are_told(here, tmp_pa
     with pytest.raises(SystemExit, match="there is no file none.csv"):
         carry_out(["run", "--set", "none.csv"])
     (tmp_path / "october-2016.csv").write_text("question\nWill it rain?\n")
-    with pytest.raises(SystemExit, match="there is a set october-2016 already; give october-2016.csv another name"):
+    with pytest.raises(
+        SystemExit, match="there is a set october-2016 already; give october-2016.csv another name"
+    ):
         carry_out(["run", "--set", "october-2016.csv"])
 
 
-def test_settling_prints_the_score_with_its_interval_and_brier_beside_equal_chances(here, tmp_path, capsys):
+def test_settling_prints_the_score_with_its_interval_and_brier_beside_equal_chances(
+    here, tmp_path, capsys
+):
     rows = pd.DataFrame({"id": [f"q{n}" for n in range(12)], "answer": ["Yes", "No", "Yes"] * 4})
-    rows.assign(prompt="Will it rain?", options="Yes|No").drop(columns="answer").to_csv(tmp_path / "q.csv", index=False)
+    rows.assign(prompt="Will it rain?", options="Yes|No").drop(columns="answer").to_csv(
+        tmp_path / "q.csv", index=False
+    )
     rows.to_csv(tmp_path / "answers.csv", index=False)
     carry_out(["week", "--agent", "mine", "--questions", "q.csv", "--out", "own"])
     found = carry_out(["week", "--settle", "answers.csv", "--out", "own"])
     said = capsys.readouterr().out
     assert "score, a missing answer 0: 0.667 (0.354 to 0.980, n = 12); interval: 95%" in said
     assert "12 questions: agent 0.480, equal chances 0.500;" in said
-    assert found["brier"]["difference"] == pytest.approx(0.02) and found["brier"]["low"] < 0 < found["brier"]["high"]
+    assert (
+        found["brier"]["difference"] == pytest.approx(0.02)
+        and found["brier"]["low"] < 0 < found["brier"]["high"]
+    )

@@ -1,4 +1,5 @@
-"""Recording an arm: what is recorded is not asked again, an interrupted arm goes on, wrong settings are told."""
+"""Recording an arm: what is recorded is not asked again, an interrupted arm goes on, wrong settings
+are told."""
 
 import json
 import os
@@ -20,11 +21,14 @@ ARM = {"agent": "mock", "window": "A", "n": 3, "kinds": ["number"], "about": "to
 
 @pytest.fixture
 def recorder(provider, monkeypatch, out):
-    """The mock provider as the model of an arm; everything is written under a folder of the test."""
+    """The mock provider as the model of an arm; everything is written under a folder of the
+    test."""
     monkeypatch.setenv("MOCK_KEY", "sk-canary+7/Zq==9f3a")
     entry = ENTRY | {"api_base": provider.address, "api_key_env": "MOCK_KEY"}
     monkeypatch.setattr(record, "load_entries", lambda wanted=(): {"mock": entry})
-    monkeypatch.setattr(record, "load_recorded_runs", lambda: {"mock-A": ARM, "small-A": ARM | {"n": 1}})
+    monkeypatch.setattr(
+        record, "load_recorded_runs", lambda: {"mock-A": ARM, "small-A": ARM | {"n": 1}}
+    )
     provider.answer = lambda asked: {"content": r"\boxed{5}"}
     return provider
 
@@ -34,7 +38,12 @@ def test_an_arm_is_recorded_once_with_its_facts(recorder, tmp_path, capsys):
     assert capsys.readouterr().out.endswith("mock-A: 3 events recorded\n")
     facts, chosen = read_run("mock-A"), select_events(ARM, read_table("events", "A"))
     assert set(facts["seconds"]) == set(chosen["event_id"])
-    assert (facts["arm"], facts["model"], facts["n_events"], facts["n_ok"]) == ("mock-A", "openai/mock-1", 3, 3)
+    assert (facts["arm"], facts["model"], facts["n_events"], facts["n_ok"]) == (
+        "mock-A",
+        "openai/mock-1",
+        3,
+        3,
+    )
     assert (facts["model_sha256"], facts["server"], len(facts["events_sha256"])) == (None, None, 64)
     written = (tmp_path / "data/runs/mock-A" / PACKED).read_bytes()
     carry_out(["record", "--arm", "mock-A"])
@@ -45,7 +54,8 @@ def test_an_arm_is_recorded_once_with_its_facts(recorder, tmp_path, capsys):
 
 @pytest.fixture
 def end_before(monkeypatch):
-    """A function that lets something happen before an arm's forecast of a number (from 0); it returns its undoing."""
+    """A function that lets something happen before an arm's forecast of a number (from 0); it
+    returns its undoing."""
     connect = record.connect_agent
 
     def plan(n, end):
@@ -54,7 +64,9 @@ def end_before(monkeypatch):
         def connect_and_end(*given):
             agent = connect(*given)
             own = agent["forecast"]
-            return agent | {"forecast": lambda *asked: end() if next(left, None) is None else own(*asked)}
+            return agent | {
+                "forecast": lambda *asked: end() if next(left, None) is None else own(*asked)
+            }
 
         monkeypatch.setattr(record, "connect_agent", connect_and_end)
         return lambda: monkeypatch.setattr(record, "connect_agent", connect)
@@ -74,23 +86,33 @@ def test_an_arm_that_sigterm_ends_is_packed_before_it_ends(recorder, end_before)
 
 
 def test_an_arm_that_is_none_is_one_sentence(recorder):
-    with pytest.raises(SystemExit, match="daybefore record: no arm is called 'nope'; there are mock-A, small-A"):
+    with pytest.raises(
+        SystemExit, match="daybefore record: no arm is called 'nope'; there are mock-A, small-A"
+    ):
         carry_out(["record", "--arm", "nope"])
 
 
 def test_asking_again_compares_replies_and_changes_no_recording(recorder, monkeypatch, capsys):
     monkeypatch.setattr(ask_again, "load_entries", record.load_entries)
     monkeypatch.setattr(ask_again, "load_recorded_runs", record.load_recorded_runs)
-    with pytest.raises(SystemExit, match="^ask_again: nothing is recorded of mock-A; `make record ARM=mock-A` records"):
+    with pytest.raises(
+        SystemExit,
+        match="^ask_again: nothing is recorded of mock-A; `make record ARM=mock-A` records",
+    ):
         ask_again.main(2, "mock-A")
     carry_out(["record", "--arm", "mock-A"])
     rows = Recordings("mock-A").rows
     recorder.answer = lambda asked: {"content": r"\boxed{6}"}
     ask_again.main("2", "mock-A")
     out = capsys.readouterr().out
-    assert "mock-A: 0 of 2 replies are the recorded ones" in out and r"recorded '\\boxed{5}', now '\\boxed{6}'" in out
+    assert (
+        "mock-A: 0 of 2 replies are the recorded ones" in out
+        and r"recorded '\\boxed{5}', now '\\boxed{6}'" in out
+    )
     assert Recordings("mock-A").rows == rows
     recorder.answer = lambda asked: "401"
-    with pytest.raises(SystemExit, match=r"^ask_again: mock-A: request \w+ failed now \(error\): .*API key"):
+    with pytest.raises(
+        SystemExit, match=r"^ask_again: mock-A: request \w+ failed now \(error\): .*API key"
+    ):
         ask_again.main(2, "mock-A")
     assert not Recordings("again").under_way, "what is asked again is no run that a kill cut short"

@@ -1,4 +1,5 @@
-"""`daybefore run` as a user has it: scores on the screen, a model's accidents, ceilings, samples, articles."""
+"""`daybefore run` as a user has it: scores on the screen, a model's accidents, ceilings, samples,
+articles."""
 
 import json
 import re
@@ -31,7 +32,10 @@ from helpers.files import STORE, parse_json, read_table, write_table
     ("arguments", "sentence"),
     [
         (["--set", "Z"], "there is no question set 'Z'; there are october-2016"),
-        (["--agent", "mean_of7"], r"no agent is called 'mean_of7'; did you mean mean_of_7\? .* write \[mean_of7\]"),
+        (
+            ["--agent", "mean_of7"],
+            r"no agent is called 'mean_of7'; did you mean mean_of_7\? .* write \[mean_of7\]",
+        ),
         (["--horizon", "Near"], "no question of october-2016 says when Near is"),
     ],
 )
@@ -54,21 +58,36 @@ def test_a_function_of_ones_own_runs_on_public_questions(tmp_path, monkeypatch, 
     )
     monkeypatch.setattr("daybefore.commands.service.list_articles", lambda window: [tmp_path])
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
-    mine = {"category": "scripted", "framework": "Python function", "method": "function", "agent": "x:y"}
-    monkeypatch.setattr("daybefore.commands.service.load_entries", lambda **_: load_entries() | {"mine": mine})
+    mine = {
+        "category": "scripted",
+        "framework": "Python function",
+        "method": "function",
+        "agent": "x:y",
+    }
+    monkeypatch.setattr(
+        "daybefore.commands.service.load_entries", lambda **_: load_entries() | {"mine": mine}
+    )
     agent = make_agent(find_harbour, category="scripted")
-    monkeypatch.setattr("daybefore.commands.service.load_agents", lambda wanted=(): load_agents() | {"mine": agent})
+    monkeypatch.setattr(
+        "daybefore.commands.service.load_agents", lambda wanted=(): load_agents() | {"mine": agent}
+    )
     carry_out(["run", "--set", "P", "--agent", "mine", "--limit", "12"])
     shown = capsys.readouterr().out
     assert "12 events of futurex-past" in shown and " arima " not in shown
     assert all(f"{name} " in shown for name in ("mine", "base_rate", "option_words"))
-    kept = {name: read_runs(tmp_path / "out" / STORE, name) for name in ("runs", "replies", "traces")}
+    kept = {
+        name: read_runs(tmp_path / "out" / STORE, name) for name in ("runs", "replies", "traces")
+    }
     runs = kept["runs"].set_index("agent_id")
-    assert runs["condition"]["mine"].startswith("with articles ") and pd.isna(runs["condition"]["random"])
+    assert runs["condition"]["mine"].startswith("with articles ") and pd.isna(
+        runs["condition"]["random"]
+    )
     assert set(kept["replies"]["status"]) == {"ok"} and len(kept["replies"]) == 5 * 12
     traces = kept["traces"].query("run_id == @runs.run_id['mine'] and tool == 'search'")
     assert traces["page_ids"].str.contains('"n').any(), "the articles are searched"
-    with pytest.raises(SystemExit, match="^daybefore run: arima reads a source's page, .* futurex-past have none"):
+    with pytest.raises(
+        SystemExit, match="^daybefore run: arima reads a source's page, .* futurex-past have none"
+    ):
         carry_out(["run", "--set", "P", "--agent", "arima"])
     assert run_command(["view", "--set", "P", "--agent", "mine"]) == 0
     rows = (tmp_path / "out/data/runs/view/index.html").read_text()
@@ -79,7 +98,10 @@ def test_long_questions_are_asked_at_another_point_of_their_life(out, capsys):
     for horizon in ([], ["--horizon", "Near"]):
         carry_out(["run", "--set", "L", "--limit", "8", *horizon])
     shown = capsys.readouterr().out
-    assert all(f"{name} " in shown for name in ("walk", "season", "opening")) and " last_value " not in shown
+    assert (
+        all(f"{name} " in shown for name in ("walk", "season", "opening"))
+        and " last_value " not in shown
+    )
     asked = read_runs(out / STORE, "predictions").merge(read_table("events", "L"), on="event_id")
     days = pd.to_datetime(asked["resolves_at"]) - pd.to_datetime(asked["as_of_x"])
     near, runs = days <= pd.Timedelta(days=2), read_runs(out / STORE, "runs").set_index("run_id")
@@ -106,22 +128,27 @@ def test_one_source_from_its_pages_to_the_scores_on_the_screen(out, capsys):
     carry_out(["run", "--agent", "mean_of_7", "--limit", "6"])
     assert len(read_runs(out / STORE, "replies", timings=True).merge(before)) == len(before)
     carry_out(five)
-    assert capsys.readouterr().out.endswith(shown), "the sample of 5 is shown as before, though the run has grown"
+    assert capsys.readouterr().out.endswith(shown), (
+        "the sample of 5 is shown as before, though the run has grown"
+    )
     carry_out(["run", "--limit", "5"])
     first = capsys.readouterr().err.splitlines()[0]
-    assert first.startswith("no agent named: baselines only, on october-2016; choose by AGENT=name, LIMIT=20")
+    assert first.startswith(
+        "no agent named: baselines only, on october-2016; choose by AGENT=name, LIMIT=20"
+    )
     assert run_command([*five, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert set(found["agents"]) >= {"mean_of_7", "last_value"} and found["stopped"] == []
     assert found["agents"]["mean_of_7"]["run_id"].startswith("mean_of_7-A-")
 
 
-# --- a model's accidents, ceilings, samples --------------------------------------------------------------------------
+# --- a model's accidents, ceilings, samples ---------------------------------------------------------
 
 
 @pytest.fixture
 def mine(provider, monkeypatch, out):
-    """A function that runs an agent of the mock provider, beside no baseline; its settings may change."""
+    """A function that runs an agent of the mock provider, beside no baseline; its settings may
+    change."""
     prices = {"input": 10, "output": 100}
 
     def run_mine(*arguments, limit=4, **changes):
@@ -156,19 +183,28 @@ def test_what_cannot_be_asked_or_paid_for_is_one_sentence_and_nothing_is_lost(
     with pytest.raises(SystemExit, match=f"^daybefore run: mine: {sentence}"):
         mine(*arguments, **changes)
     stored = (tmp_path / STORE).exists() and len(read_runs(tmp_path / STORE, "replies"))
-    assert not stored and not provider.asked, "no question counts as missing because of a wrong setting"
+    assert not stored and not provider.asked, (
+        "no question counts as missing because of a wrong setting"
+    )
     assert not any(b"canary" in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
 
 
-def test_an_estimate_counts_the_prompts_of_this_set_and_says_what_they_cost_at_most(mine, out, monkeypatch, capsys):
-    monkeypatch.setattr("daybefore.agents.prompted.fill_prompt", lambda event: event["event_id"].ljust(17_000, "x"))
+def test_an_estimate_counts_the_prompts_of_this_set_and_says_what_they_cost_at_most(
+    mine, out, monkeypatch, capsys
+):
+    monkeypatch.setattr(
+        "daybefore.agents.prompted.fill_prompt", lambda event: event["event_id"].ljust(17_000, "x")
+    )
     mine("--ceiling=10")
     told = capsys.readouterr().out
     n_in, n_out, usd, most = re.search(
-        r"about ([\d,]+) tokens in, .* and ([\d,]+) out, ([\d.]+) USD .* costs ([\d.]+) at most", told
+        r"about ([\d,]+) tokens in, .* and ([\d,]+) out, ([\d.]+) USD .* costs ([\d.]+) at most",
+        told,
     ).groups()
     assert int(n_in.replace(",", "")) == pytest.approx(4 * 17_000 / 4, rel=0.01)
-    assert float(usd) == pytest.approx((17_000 * 10 + int(n_out.replace(",", "")) * 100) / 1e6, rel=0.01)
+    assert float(usd) == pytest.approx(
+        (17_000 * 10 + int(n_out.replace(",", "")) * 100) / 1e6, rel=0.01
+    )
     assert float(most) == pytest.approx(4 * (17_000 * 10 + 20 * 100) / 1e6, rel=0.01)
 
 
@@ -178,12 +214,18 @@ def test_an_estimate_of_many_questions_says_that_it_read_some(mine, monkeypatch,
     assert "by 3 of its questions" in capsys.readouterr().out
 
 
-def test_samples_are_asked_once_each_and_their_majority_is_an_agent_of_its_own(mine, provider, tmp_path, capsys):
+def test_samples_are_asked_once_each_and_their_majority_is_an_agent_of_its_own(
+    mine, provider, tmp_path, capsys
+):
     texts = iter([r"\boxed{A}", r"\boxed{B}", r"\boxed{A}"] * 9)
     provider.answer = lambda asked: {"content": next(texts)}
     mine("--samples", "3")
     said = capsys.readouterr().out
-    assert len(provider.asked) == 12 and "mine: 12 questions to ask" in said and "mine-majority " in said
+    assert (
+        len(provider.asked) == 12
+        and "mine: 12 questions to ask" in said
+        and "mine-majority " in said
+    )
     rows = read_runs(tmp_path / STORE, "predictions")
     voted = rows[rows["agent_id"] == "mine-majority"].set_index("event_id")
     rows = rows[rows["agent_id"] == "mine"]
@@ -194,26 +236,39 @@ def test_samples_are_asked_once_each_and_their_majority_is_an_agent_of_its_own(m
         assert parse_json(row["distribution"]) == (values.value_counts() / len(values)).to_dict()
         assert row["probability"] == (values == parse_json(row["value"])).mean() >= 0.5
     mine("--samples", "3", **AWAY)
-    assert len(provider.asked) == 12, "nothing is asked twice, and without a question no key and no server are wanted"
+    assert len(provider.asked) == 12, (
+        "nothing is asked twice, and without a question no key and no server are wanted"
+    )
     assert "nothing is left to ask" in capsys.readouterr().err
 
 
-def test_after_two_kills_under_a_ceiling_the_sentence_that_refuses_says_what_goes_on(mine, provider, tmp_path):
+def test_after_two_kills_under_a_ceiling_the_sentence_that_refuses_says_what_goes_on(
+    mine, provider, tmp_path
+):
     journal = Recordings("mine-A")
     for key in "abcdefgh":
         journal.start(key, 3.3)
-    with pytest.raises(SystemExit, match=r"26.4 of 1 USD .* 26.4 at most, .* CEILING=26\.\d+ has room") as stopped:
+    with pytest.raises(
+        SystemExit, match=r"26.4 of 1 USD .* 26.4 at most, .* CEILING=26\.\d+ has room"
+    ) as stopped:
         mine("--ceiling=1", options={"max_tokens": 20})
     assert not provider.asked
     mine(re.findall(r"CEILING=([\d.]+) for the", str(stopped.value))[0].join(["--ceiling=", ""]))
     assert len(provider.asked) == 4
     (path,) = tmp_path.glob("data/runs/mine-A-*/results.json")
-    found, replies = json.loads(path.read_text()), read_runs(tmp_path / STORE, "replies", [path.parent.name])
+    found, replies = (
+        json.loads(path.read_text()),
+        read_runs(tmp_path / STORE, "replies", [path.parent.name]),
+    )
     billed = 26.4 + replies["cost_usd"].sum()
-    assert found["cost_unanswered_usd"] == pytest.approx(26.4) and found["cost_usd"] == pytest.approx(billed)
+    assert found["cost_unanswered_usd"] == pytest.approx(26.4) and found[
+        "cost_usd"
+    ] == pytest.approx(billed)
 
 
-def test_replies_above_their_bound_that_were_under_way_stand_in_the_final_sum(mine, provider, capsys):
+def test_replies_above_their_bound_that_were_under_way_stand_in_the_final_sum(
+    mine, provider, capsys
+):
     def bill(asked):
         dear = len(provider.asked) > 1  # the first goes alone
         time.sleep(dear)
@@ -239,13 +294,20 @@ def test_at_its_ceiling_a_run_says_which_one_goes_on(mine, provider, capsys):
     assert len(provider.asked) == 12 and "next: a larger LIMIT" in capsys.readouterr().out
     mine(limit=1, options={"max_tokens": 30})
     told = capsys.readouterr().out
-    assert "its options have changed since 12 replies were recorded: all is asked, and paid, anew" in told
+    assert (
+        "its options have changed since 12 replies were recorded: all is asked, and paid, anew"
+        in told
+    )
 
 
-def test_a_page_in_place_of_a_reply_locks_nothing_and_is_asked_again_by_retry(mine, provider, monkeypatch, capsys):
+def test_a_page_in_place_of_a_reply_locks_nothing_and_is_asked_again_by_retry(
+    mine, provider, monkeypatch, capsys
+):
     hint = "RETRY=1 asks again, and may pay again, the 1 that timed out or whose reply could not be read"
     plain, provider.answer = provider.answer, lambda asked: "html"
-    with pytest.raises(SystemExit, match=f"did not answer the first question: the reply is.*; {hint}"):
+    with pytest.raises(
+        SystemExit, match=f"did not answer the first question: the reply is.*; {hint}"
+    ):
         mine()
     monkeypatch.setattr("daybefore.commands.service.MAX_ACCIDENTS", 2)
     answers = iter([{"content": r"\boxed{A}"}, "401", "401"])
@@ -257,7 +319,9 @@ def test_a_page_in_place_of_a_reply_locks_nothing_and_is_asked_again_by_retry(mi
     provider.answer, n_asked = plain, len(provider.asked)
     mine()
     told = capsys.readouterr().out
-    assert len(provider.asked) == n_asked + 2 and "2 of 4 questions are done with; 2 are left" in told
+    assert (
+        len(provider.asked) == n_asked + 2 and "2 of 4 questions are done with; 2 are left" in told
+    )
     assert f"next: {hint}" in told
     mine("--retry")
     assert len(provider.asked) == n_asked + 3 and "next: RETRY" not in capsys.readouterr().out
@@ -266,7 +330,9 @@ def test_a_page_in_place_of_a_reply_locks_nothing_and_is_asked_again_by_retry(mi
 def test_a_spent_quota_is_asked_once_and_stops_the_agent_with_that_reason(mine, provider, capsys):
     said = "the provider's quota or credit is spent: You exceeded your quota"
     provider.answer = lambda asked: "no credit"
-    with pytest.raises(SystemExit, match=f"mine: its model did not answer the first question: {said}"):
+    with pytest.raises(
+        SystemExit, match=f"mine: its model did not answer the first question: {said}"
+    ):
         mine()
     assert len(provider.asked) == 1, "waiting does not mend it"
     answers = iter([{"content": r"\boxed{A}"}, "no credit"])
@@ -274,11 +340,17 @@ def test_a_spent_quota_is_asked_once_and_stops_the_agent_with_that_reason(mine, 
     with pytest.raises(SystemExit, match="3"):
         mine("--at-once", "1")
     told = capsys.readouterr()
-    assert f"mine was stopped: {said}" in told.err and "with new credit the same command goes on" in told.err
+    assert (
+        f"mine was stopped: {said}" in told.err
+        and "with new credit the same command goes on" in told.err
+    )
     assert "3 not asked" in told.out and "over_budget" not in told.out and len(provider.asked) == 3
     provider.answer = None
     mine()
-    assert len(provider.asked) == 6 and "1 of 4 questions are done with; 3 are left" in capsys.readouterr().out
+    assert (
+        len(provider.asked) == 6
+        and "1 of 4 questions are done with; 3 are left" in capsys.readouterr().out
+    )
 
 
 def test_two_processes_do_not_ask_and_pay_for_one_run_at_once(mine, provider, tmp_path):
@@ -287,9 +359,13 @@ def test_two_processes_do_not_ask_and_pay_for_one_run_at_once(mine, provider, tm
         "claim_folder(Path(sys.argv[1]))\nprint('mine', flush=True)\nsys.stdin.read()"
     )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen([sys.executable, "-c", code, tmp_path / "data/runs/mine-A"], **pipes) as other:
+    with subprocess.Popen(
+        [sys.executable, "-c", code, tmp_path / "data/runs/mine-A"], **pipes
+    ) as other:
         assert other.stdout.readline() == "mine\n"
-        with pytest.raises(SystemExit, match="another process is asking for data/runs/mine-A; both would pay"):
+        with pytest.raises(
+            SystemExit, match="another process is asking for data/runs/mine-A; both would pay"
+        ):
             mine()
         assert not provider.asked
         other.kill()
@@ -301,10 +377,14 @@ def test_where_nothing_can_be_written_nothing_is_asked(mine, provider, tmp_path,
     place = tmp_path / "data/runs/mine-A"
     place.parent.mkdir(parents=True)
     place.write_text("a file")
-    with pytest.raises(SystemExit, match="no replies can be kept in .*mine-A .*DAYBEFORE_OUT names a folder"):
+    with pytest.raises(
+        SystemExit, match="no replies can be kept in .*mine-A .*DAYBEFORE_OUT names a folder"
+    ):
         mine()
     monkeypatch.setenv("DAYBEFORE_OUT", str(place))
-    with pytest.raises(SystemExit, match=f"{place}.* cannot be read or written .* set DAYBEFORE_OUT"):
+    with pytest.raises(
+        SystemExit, match=f"{place}.* cannot be read or written .* set DAYBEFORE_OUT"
+    ):
         mine()
     assert not provider.asked
 
@@ -315,11 +395,15 @@ def test_an_interrupted_command_is_gone_at_once():
         "def main():\n    print('stored')\n    raise SystemExit(130)\n"
         "sys.modules['daybefore.commands.main'] = types.SimpleNamespace(main=main)\ndaybefore.main()"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False
+    )
     assert (done.returncode, done.stdout) == (130, "stored\n")
 
 
-def test_a_run_searches_articles_of_ones_own_under_a_condition_of_its_own(mine, provider, tmp_path, capsys):
+def test_a_run_searches_articles_of_ones_own_under_a_condition_of_its_own(
+    mine, provider, tmp_path, capsys
+):
     provider.answer = lambda asked: {"content": r"\boxed{A}"}
     (tmp_path / "press").mkdir()
     text = sample_events(read_table("events", "A"), 1, SEED)["prompt"].iloc[0]
@@ -328,7 +412,10 @@ def test_a_run_searches_articles_of_ones_own_under_a_condition_of_its_own(mine, 
     (tmp_path / "press/all.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     mine("--articles", str(tmp_path / "press"), method="search_prompt", limit=1)
     told = capsys.readouterr()
-    assert "Press: 1 dated articles at http://press.replay/; 1 were left out, as they are undated" in told.err
+    assert (
+        "Press: 1 dated articles at http://press.replay/; 1 were left out, as they are undated"
+        in told.err
+    )
     assert len(provider.asked) == 1 and "http://press.replay/" in str(provider.asked)
     runs = read_runs(tmp_path / STORE, "runs")
     assert runs["condition"].tolist() == [describe_articles([tmp_path / "press"])]

@@ -1,4 +1,5 @@
-"""WorldReasoner's conditions and scores of a reader's own run: by the mock provider, as a user would."""
+"""WorldReasoner's conditions and scores of a reader's own run: by the mock provider, as a user
+would."""
 
 import json
 import re
@@ -18,9 +19,20 @@ from helpers.files import STORE, locate_output, read_table
 from studies.worldreasoner.conditions import NAMES
 from studies.worldreasoner.hindsight.reviews import keep_review
 
-RISE = {"title": "the index reaches its highest", "date": "2023-02-10", "direction": "Positive", "magnitude": 0.8}
+RISE = {
+    "title": "the index reaches its highest",
+    "date": "2023-02-10",
+    "direction": "Positive",
+    "magnitude": 0.8,
+}
 SAID = {"events": [RISE | {"confidence": 0.7}], "edges": [], "rationale": "So."}
-METHODS = dict(zip(NAMES, "zero_shot graph search_prompt search_graph search_graph search_graph".split(), strict=True))
+METHODS = dict(
+    zip(
+        NAMES,
+        "zero_shot graph search_prompt search_graph search_graph search_graph".split(),
+        strict=True,
+    )
+)
 
 
 def guess(said):
@@ -29,7 +41,8 @@ def guess(said):
 
 
 def answer(asked):
-    """A model's reply: a graph where one is asked for, with the first passage as source, else the answer alone."""
+    """A model's reply: a graph where one is asked for, with the first passage as source, else the
+    answer alone."""
     said = asked["messages"][-1]["content"]
     value = guess(said)
     if "response_format" not in asked:
@@ -40,7 +53,8 @@ def answer(asked):
 
 @pytest.fixture
 def ask(provider, monkeypatch, out):
-    """A function that puts an agent to six questions of window L and returns {agent: results.json}."""
+    """A function that puts an agent to six questions of window L and returns {agent:
+    results.json}."""
     provider.answer = answer
 
     def run_mine(*arguments, **changes):
@@ -53,7 +67,11 @@ def ask(provider, monkeypatch, out):
 
 
 def take(found, metric, group="all"):
-    return {row["name"]: row for row in found["scores"] if (row["metric"], row["group"]) == (metric, group)}
+    return {
+        row["name"]: row
+        for row in found["scores"]
+        if (row["metric"], row["group"]) == (metric, group)
+    }
 
 
 @pytest.mark.parametrize(
@@ -72,39 +90,74 @@ def test_each_of_the_six_conditions_is_a_run_of_its_own_with_its_own_scores(
 ):
     mine = ask("--condition", name, knowledge_cutoff_date="2024-06-30")["mine"]
     shown, about, is_open = capsys.readouterr().out, mine["worldreasoner"], condition == "Real-Time"
-    assert about["condition"] == condition and f"mine: {condition}" in shown and len(provider.asked) == 6
+    assert (
+        about["condition"] == condition
+        and f"mine: {condition}" in shown
+        and len(provider.asked) == 6
+    )
     run = read_runs(tmp_path / STORE, "runs", [mine["run_id"]]).iloc[0]
     assert json.loads(run["params"])["method"] == METHODS[condition]
-    has = {name for name in ("srcp_cited", "srcp_accessed", "recall") if take(mine, f"worldreasoner_{name}")}
+    has = {
+        name
+        for name in ("srcp_cited", "srcp_accessed", "recall")
+        if take(mine, f"worldreasoner_{name}")
+    }
     assert has == set(scores.split())
-    assert ("no forecast" in shown) == ("no forecast" in mine["note"]) == is_open != about["is_forecast"]
+    assert (
+        ("no forecast" in shown)
+        == ("no forecast" in mine["note"])
+        == is_open
+        != about["is_forecast"]
+    )
     assert ("no forecast" in (mine["condition"] or "")) == is_open == (" walk" not in shown)
-    events, answers = read_table("events", "L"), read_table("answers", "L").set_index("event_id")["value"]
+    events, answers = (
+        read_table("events", "L"),
+        read_table("answers", "L").set_index("event_id")["value"],
+    )
     rows = read_runs(tmp_path / STORE, "predictions", [mine["run_id"]]).merge(events, on="event_id")
     gap = (pd.to_datetime(rows["resolves_at"]) - pd.to_datetime(rows["as_of_x"])).dt.days
-    assert (gap < 0).all() if is_open else (gap <= 2).all() if condition == "Near-Resolution" else (gap > 2).all()
+    assert (
+        (gap < 0).all()
+        if is_open
+        else (gap <= 2).all()
+        if condition == "Near-Resolution"
+        else (gap > 2).all()
+    )
     assert take(mine, "worldreasoner_accuracy", "type").keys() >= {"binary", "multiple choice"}
     right, choices = rows["value"] == rows["event_id"].map(answers), rows["kind"] == "single"
     brier = take(mine, "worldreasoner_brier").get("")
     assert (brier is not None) == ("recall" in scores)
     if brier:
-        assert brier["mean"] == pytest.approx(((right - 0.8) ** 2)[choices].mean()) and brier["n"] == choices.sum()
+        assert (
+            brier["mean"] == pytest.approx(((right - 0.8) ** 2)[choices].mean())
+            and brier["n"] == choices.sum()
+        )
         assert take(mine, "brier")[""]["mean"] == pytest.approx(2 * brier["mean"])
         whole = take(mine, "worldreasoner_brier_full")[""]
-        assert (whole["n"], whole["n_asked"]) == ((rows["options"].str.contains("Yes")).sum(), choices.sum())
+        assert (whole["n"], whole["n_asked"]) == (
+            (rows["options"].str.contains("Yes")).sum(),
+            choices.sum(),
+        )
     n_kept = (rows["opens_at"] >= "2024-06-30").sum()
-    assert about["cutoff"] == {"date": "2024-06-30", "is_filtered": True, "n": 6, "n_kept": n_kept} and 0 < n_kept < 6
+    assert (
+        about["cutoff"] == {"date": "2024-06-30", "is_filtered": True, "n": 6, "n_kept": n_kept}
+        and 0 < n_kept < 6
+    )
     assert f"mine: {n_kept} of 6 questions opened on or after its cutoff 2024-06-30" in shown
     assert take(mine, "worldreasoner_accuracy", "kept")["2024-06-30"]["n"] == n_kept
 
 
 def test_a_condition_asked_again_asks_nothing_and_a_plain_run_is_another(ask, provider, capsys):
-    first, again = (ask("--condition", "Vanilla", knowledge_cutoff_date="2024-06-30")["mine"] for _ in range(2))
+    first, again = (
+        ask("--condition", "Vanilla", knowledge_cutoff_date="2024-06-30")["mine"] for _ in range(2)
+    )
     assert first["run_id"] == again["run_id"] and len(provider.asked) == 6, "nothing is asked twice"
     plain = ask()["mine"]
     assert plain["run_id"] != first["run_id"] and plain["worldreasoner"]["condition"] == "Vanilla"
     assert "mine: unfiltered (no knowledge_cutoff_date)" in capsys.readouterr().out
-    assert plain["condition"] is None and len(provider.asked) == 6, "and recorded replies serve again"
+    assert plain["condition"] is None and len(provider.asked) == 6, (
+        "and recorded replies serve again"
+    )
 
 
 def test_of_no_graph_recall_is_0_and_a_question_without_a_reply_is_counted(ask, provider):
@@ -116,7 +169,9 @@ def test_of_no_graph_recall_is_0_and_a_question_without_a_reply_is_counted(ask, 
     n_asked = iter(range(20))
     provider.answer = lambda asked: "401" if next(n_asked) == 3 else answer(asked)
     mine = ask("--condition", "causal", "--at-once", "1", options={"max_tokens": 99})["mine"]
-    recall, accuracy = (take(mine, f"worldreasoner_{name}")[""] for name in ("recall_graphs", "accuracy"))
+    recall, accuracy = (
+        take(mine, f"worldreasoner_{name}")[""] for name in ("recall_graphs", "accuracy")
+    )
     n = mine["n_answered"]
     assert 0 < n < 6 and (accuracy["n"], accuracy["coverage"]) == (6, pytest.approx(n / 6))
     assert 0 < recall["n"] <= 5 and sum(row["n"] for row in mine["missing"]) == 6 - n
@@ -135,34 +190,55 @@ def test_a_comparison_shows_what_right_and_wrong_forecasts_rest_on(ask, provider
 def test_questions_are_asked_a_second_time_after_their_end(ask, provider):
     first = ask()["mine"]
     later = ask("--days-after", "7")["mine"]
-    assert later["condition"] == "asked 7 days after the resolution" and later["run_id"] != first["run_id"]
+    assert (
+        later["condition"] == "asked 7 days after the resolution"
+        and later["run_id"] != first["run_id"]
+    )
     assert len(provider.asked) == 12, "both times are asked"
-    asked = read_runs(locate_output(STORE), "predictions").merge(read_table("events", "L"), on="event_id")
-    gaps = pd.to_datetime(asked["as_of_x"], utc=True) - pd.to_datetime(asked["resolves_at"], utc=True)
+    asked = read_runs(locate_output(STORE), "predictions").merge(
+        read_table("events", "L"), on="event_id"
+    )
+    gaps = pd.to_datetime(asked["as_of_x"], utc=True) - pd.to_datetime(
+        asked["resolves_at"], utc=True
+    )
     mine, is_later = asked["agent_id"] == "mine", asked["run_id"] == later["run_id"]
-    assert set(gaps[mine & is_later]) == {pd.Timedelta(days=7)} and (gaps[mine & ~is_later] < pd.Timedelta(0)).all()
+    assert (
+        set(gaps[mine & is_later]) == {pd.Timedelta(days=7)}
+        and (gaps[mine & ~is_later] < pd.Timedelta(0)).all()
+    )
     assert not (gaps[~mine] > pd.Timedelta(0)).any(), "no baseline is asked what it could look up"
     tables, lacking = load_twice(["mine", "absent"], "L", 7)
     assert lacking == {"absent": "absent was not asked on long yet: make run AGENT=absent SET=long"}
     assert [len(table) for table in tables] == [6, 6]
-    with pytest.raises(ValueError, match='mine was not asked a second time: .* ARGS="--days-after 3"'):
+    with pytest.raises(
+        ValueError, match='mine was not asked a second time: .* ARGS="--days-after 3"'
+    ):
         load_twice(["mine"], "L", 3)
-    assert find_run(list_runs("L"), "mine", "L")[0].run_id == first["run_id"], "a board takes the forecast"
-    with pytest.raises(SystemExit, match="--days-after is a moment of its own; leave --horizon out"):
+    assert find_run(list_runs("L"), "mine", "L")[0].run_id == first["run_id"], (
+        "a board takes the forecast"
+    )
+    with pytest.raises(
+        SystemExit, match="--days-after is a moment of its own; leave --horizon out"
+    ):
         ask("--days-after", "7", "--horizon", "Near")
 
 
 TURNS = [
     {"action": "search", "input": "planetary index", "events": []},
     {"action": "add_event", "input": "", "events": [SAID["events"][0]]},
-    {"action": "add_event", "input": "", "events": [SAID["events"][0] | {"title": ">> 10 February 2023"}]},
+    {
+        "action": "add_event",
+        "input": "",
+        "events": [SAID["events"][0] | {"title": ">> 10 February 2023"}],
+    },
     {"action": "add_event", "input": "", "events": [{"title": "no day"}]},
     {"action": "answer", "input": "", "events": []},
 ]
 
 
 def go_by_turns(asked, endless=None):
-    """A model that takes `TURNS` one after the other, then commits itself, with the second page as a source.
+    """A model that takes `TURNS` one after the other, then commits itself, with the second page as
+    a source.
 
     With an `endless` turn it takes that, also as a step, as often as it is asked.
     """
@@ -173,27 +249,50 @@ def go_by_turns(asked, endless=None):
     if not form:
         return answer(asked)
     value = guess("\n".join(message["content"] for message in asked["messages"]))
-    rest = {"edges": [{"cause": 1, "effect": 0, "relation": "Causes", "strength": 0.9, "confidence": 0.9}]}
-    return {"content": json.dumps(rest | {"rationale": "So.", "sources": [2], "answer": value, "probability": 0.8})}
+    rest = {
+        "edges": [
+            {"cause": 1, "effect": 0, "relation": "Causes", "strength": 0.9, "confidence": 0.9}
+        ]
+    }
+    return {
+        "content": json.dumps(
+            rest | {"rationale": "So.", "sources": [2], "answer": value, "probability": 0.8}
+        )
+    }
 
 
-def test_an_agent_that_works_by_turns_adds_its_events_so_in_the_steps_of_the_condition(ask, provider, tmp_path, capsys):
+def test_an_agent_that_works_by_turns_adds_its_events_so_in_the_steps_of_the_condition(
+    ask, provider, tmp_path, capsys
+):
     provider.answer = go_by_turns
     mine = ask("--condition", "search graph", method="react")["mine"]
-    assert len(provider.asked) == 6 * (len(TURNS) + 1) and mine["worldreasoner"]["condition"] == "Search-Enabled Graph"
+    assert (
+        len(provider.asked) == 6 * (len(TURNS) + 1)
+        and mine["worldreasoner"]["condition"] == "Search-Enabled Graph"
+    )
     assert mine["worldreasoner"]["left_out"] == {"its title names no change": 6}
     assert "submitted events left out: 6 as its title names no change" in capsys.readouterr().out
-    assert "1. 2023-02-10: the index reaches its highest" in provider.asked[-1]["messages"][-1]["content"]
-    assert take(mine, "worldreasoner_recall_graphs") and take(mine, "worldreasoner_srcp_cited")[""]["n"] == 6
+    assert (
+        "1. 2023-02-10: the index reaches its highest"
+        in provider.asked[-1]["messages"][-1]["content"]
+    )
+    assert (
+        take(mine, "worldreasoner_recall_graphs")
+        and take(mine, "worldreasoner_srcp_cited")[""]["n"] == 6
+    )
     traces = read_runs(tmp_path / STORE, "traces", [mine["run_id"]])
     assert traces["error"].dropna().str.contains("is a required property").sum() == 6
     replies = read_runs(tmp_path / STORE, "replies", [mine["run_id"]])["reply"].map(json.loads)
-    assert {len(reply["events"]) for reply in replies} == {2} and all(len(reply["sources"]) == 1 for reply in replies)
+    assert {len(reply["events"]) for reply in replies} == {2} and all(
+        len(reply["sources"]) == 1 for reply in replies
+    )
     for name, n_steps, turn in (("causal", 25, 1), ("search", 15, 0)):
         del provider.asked[:]
         provider.answer = partial(go_by_turns, endless=TURNS[turn])
         ask("--condition", name, "--limit", "1", method="react")
-        assert len(provider.asked) == n_steps + 1, "and it is asked for its answer where it does not end by itself"
+        assert len(provider.asked) == n_steps + 1, (
+            "and it is asked for its answer where it does not end by itself"
+        )
 
 
 def make_graph(question_id, *titles):
@@ -204,14 +303,27 @@ def make_graph(question_id, *titles):
     ]
     weight = {"direction": "Positive", "magnitude": 0.5, "confidence": 0.5}
     impacts = [weight | {"node_id": node["node_id"]} for node in nodes]
-    return {"question_id": question_id, "outcome_id": None, "nodes": nodes, "edges": [], "impacts": impacts}
+    return {
+        "question_id": question_id,
+        "outcome_id": None,
+        "nodes": nodes,
+        "edges": [],
+        "impacts": impacts,
+    }
 
 
-def test_a_file_of_hindsight_graphs_is_the_reference_and_a_rejected_card_leaves_it(ask, provider, tmp_path, capsys):
-    path, graphs = tmp_path / "graphs.json", ["--condition", "causal", "--references", str(tmp_path / "graphs.json")]
+def test_a_file_of_hindsight_graphs_is_the_reference_and_a_rejected_card_leaves_it(
+    ask, provider, tmp_path, capsys
+):
+    path, graphs = (
+        tmp_path / "graphs.json",
+        ["--condition", "causal", "--references", str(tmp_path / "graphs.json")],
+    )
     ask("--condition", "causal")
     named = read_runs(tmp_path / STORE, "predictions")["event_id"].unique()[:2]
-    path.write_text(json.dumps([make_graph(name, RISE["title"], "quiet weeks go on") for name in named]))
+    path.write_text(
+        json.dumps([make_graph(name, RISE["title"], "quiet weeks go on") for name in named])
+    )
     mine = ask(*graphs)["mine"]
     recall = take(mine, "worldreasoner_recall")[""]
     assert (recall["mean"], recall["n"], mine["worldreasoner"]["n_references"]) == (0.5, 2, 2)
@@ -244,7 +356,9 @@ WRONG = [
 
 
 @pytest.mark.parametrize(("arguments", "changes", "sentence"), WRONG)
-def test_what_cannot_be_asked_so_is_one_sentence_before_anything_is_asked(ask, provider, arguments, changes, sentence):
+def test_what_cannot_be_asked_so_is_one_sentence_before_anything_is_asked(
+    ask, provider, arguments, changes, sentence
+):
     with pytest.raises(SystemExit, match=f"^daybefore run: {sentence}"):
         ask(*arguments, **changes)
     assert not provider.asked

@@ -1,4 +1,5 @@
-"""A run of an agent that searches the open web, from the command to its results: costs, leaks, no key kept."""
+"""A run of an agent that searches the open web, from the command to its results: costs, leaks, no
+key kept."""
 
 import re
 from pathlib import Path
@@ -29,12 +30,28 @@ def show_archive(asked):
     """Every page has a capture of September 2016."""
     if asked.path == "/cdx/search/cdx":
         url = asked.query["url"]
-        return 200, {"content-type": "text/plain"}, f"k 20160901000000 {url} text/html 200 ABC 100\n"
-    return 200, {"memento-datetime": "Thu, 01 Sep 2016 00:00:00 GMT"}, write_page("Quiet days.", "2016-08-30")
+        return (
+            200,
+            {"content-type": "text/plain"},
+            f"k 20160901000000 {url} text/html 200 ABC 100\n",
+        )
+    return (
+        200,
+        {"memento-datetime": "Thu, 01 Sep 2016 00:00:00 GMT"},
+        write_page("Quiet days.", "2016-08-30"),
+    )
 
 
 def search(asked):
-    return 200, {}, {"results": [{"url": "https://news.example/a", "title": "a", "content": "as of today: LEAKED"}]}
+    return (
+        200,
+        {},
+        {
+            "results": [
+                {"url": "https://news.example/a", "title": "a", "content": "as of today: LEAKED"}
+            ]
+        },
+    )
 
 
 @pytest.fixture
@@ -43,24 +60,36 @@ def ask(provider, tmp_path, monkeypatch):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
     provider.answer = answer
     with open_internet(
-        tmp_path, {"api.tavily.com": search, "web.archive.org": show_archive}, "2026-11-01T00:00:00Z"
+        tmp_path,
+        {"api.tavily.com": search, "web.archive.org": show_archive},
+        "2026-11-01T00:00:00Z",
     ) as web:
         for name, value in (web.settings | KEYS).items():
             monkeypatch.setenv(name, value)
         load_litellm.cache_clear()
 
         def run_mine(*arguments, **changes):
-            own = {"category": "think_search", "method": "search_prompt", "search": "tavily"} | changes
+            own = {
+                "category": "think_search",
+                "method": "search_prompt",
+                "search": "tavily",
+            } | changes
             entry = make_entry(provider, **own)
-            monkeypatch.setattr("daybefore.commands.service.load_entries", lambda **_: {"mine": entry})
-            return carry_out(["run", "--limit", "4", "--agent", "mine", *arguments])["agents"]["mine"]
+            monkeypatch.setattr(
+                "daybefore.commands.service.load_entries", lambda **_: {"mine": entry}
+            )
+            return carry_out(["run", "--limit", "4", "--agent", "mine", *arguments])["agents"][
+                "mine"
+            ]
 
         run_mine.web = web
         yield run_mine
         load_litellm.cache_clear()
 
 
-def test_a_run_searches_pays_flags_and_resumes_without_asking_again(ask, tmp_path, capsys, provider):
+def test_a_run_searches_pays_flags_and_resumes_without_asking_again(
+    ask, tmp_path, capsys, provider
+):
     found = ask("--ceiling", "1")
     assert found["condition"] == "searches with tavily" and found["n_answered"] == 4
     n_asked, n_model = len(ask.web.asked), len(provider.asked)
@@ -68,19 +97,31 @@ def test_a_run_searches_pays_flags_and_resumes_without_asking_again(ask, tmp_pat
     path = tmp_path / "out" / STORE
     traces, replies = (read_runs(path, name, [found["run_id"]]) for name in ("traces", "replies"))
     steps = traces[traces["tool"] == "search"]
-    assert steps["cost_usd"].tolist() == [0.008] * 4 and steps["content"].str.contains("Quiet days").all()
-    assert (replies["cost_usd"] > 0.008).all() and found["cost_usd"] == pytest.approx(replies["cost_usd"].sum())
+    assert (
+        steps["cost_usd"].tolist() == [0.008] * 4
+        and steps["content"].str.contains("Quiet days").all()
+    )
+    assert (replies["cost_usd"] > 0.008).all() and found["cost_usd"] == pytest.approx(
+        replies["cost_usd"].sum()
+    )
     assert not traces["content"].str.contains("LEAKED").any()
     flagged = found["leaks"]["rows"]
     assert {row["found"] for row in flagged} <= {"2031-05-06"}
-    assert found["leaks"]["n_flagged"] == len(flagged) == replies["reply"].str.contains("2031").sum()
+    assert (
+        found["leaks"]["n_flagged"] == len(flagged) == replies["reply"].str.contains("2031").sum()
+    )
     assert 0 < len(flagged) < 4
-    groups = {(row["group"], row["name"]): row for row in found["scores"] if row["metric"] == "score"}
+    groups = {
+        (row["group"], row["name"]): row for row in found["scores"] if row["metric"] == "score"
+    }
     assert groups["unflagged", "all"]["n_asked"] == 4 - len(flagged)
     assert "of 4 rows flagged as possible leaks" in capsys.readouterr().out
     sections = {one["title"]: one["notes"] for one in report("mine")["sections"]}
     first, means, *_ = sections["Leaks and agreement"]
-    assert first.startswith(f"Leaks: {len(flagged)} of 4 rows") and f"n = {4 - len(flagged)}) without them" in means
+    assert (
+        first.startswith(f"Leaks: {len(flagged)} of 4 rows")
+        and f"n = {4 - len(flagged)}) without them" in means
+    )
     again = ask("--ceiling", "1")
     assert (len(ask.web.asked), len(provider.asked)) == (n_asked, n_model)
     assert again == found
@@ -109,20 +150,29 @@ def test_rows_resolved_soon_after_a_models_release_are_told_apart(ask, capsys):
     last = pd.to_datetime(events["resolves_at"], utc=True).max()
     after = ask(model_released_date=f"{last:%Y-%m-%d}")
     assert after["release"]["n_kept"] == 0 and after["run_id"] != before["run_id"]
-    assert "0 of 4 rows are resolved 10 days or more after its model's release" in capsys.readouterr().out
+    assert (
+        "0 of 4 rows are resolved 10 days or more after its model's release"
+        in capsys.readouterr().out
+    )
     assert not [row for row in after["scores"] if row["group"] == "released"]
 
 
-def test_a_provider_without_key_or_of_no_name_is_told_before_anything_is_asked(ask, provider, monkeypatch):
+def test_a_provider_without_key_or_of_no_name_is_told_before_anything_is_asked(
+    ask, provider, monkeypatch
+):
     monkeypatch.delenv("TAVILY_API_KEY")
     with pytest.raises(SystemExit, match="mine: TAVILY_API_KEY is not set"):
         ask()
-    with pytest.raises(SystemExit, match="no search provider is called 'tavli'; did you mean tavily"):
+    with pytest.raises(
+        SystemExit, match="no search provider is called 'tavli'; did you mean tavily"
+    ):
         ask(search="tavli")
     with pytest.raises(SystemExit, match="no price is known for a search by brave"):
         ask("--ceiling", "1", search="brave")
     assert provider.asked == [] and ask.web.asked == []
-    with pytest.raises(ValueError, match="tolerance_s: it is of an agent that searches the open web; add search"):
+    with pytest.raises(
+        ValueError, match="tolerance_s: it is of an agent that searches the open web; add search"
+    ):
         check_agent("mine", {"model": "openai/mock-1", "tolerance_s": 5})
 
 

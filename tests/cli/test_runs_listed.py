@@ -15,20 +15,31 @@ from helpers.files import STORE, read_table
 def store(out):
     ids = list(read_table("events", "A")["event_id"].head(3))
     for name in ("mine", "other"):
-        store_run(out / STORE, f"{name}-A-01234567", {event: {"value": "1"} for event in ids}, agent_id=name)
+        store_run(
+            out / STORE,
+            f"{name}-A-01234567",
+            {event: {"value": "1"} for event in ids},
+            agent_id=name,
+        )
     with closing(open_store(out / STORE)) as opened:
-        opened.execute("INSERT INTO requests (run, key, recording) VALUES ('mine-A-01234567', 'k', 'paid')")
+        opened.execute(
+            "INSERT INTO requests (run, key, recording) VALUES ('mine-A-01234567', 'k', 'paid')"
+        )
     return out / STORE
 
 
 def test_runs_are_listed_with_what_they_hold(store, capsys):
     found = [(row["run"], row["set"], row["asked"]) for row in runs.main()["runs"]]
-    assert sorted(found) == [(f"{name}-A-01234567", "october-2016", 3) for name in ("mine", "other")]
+    assert sorted(found) == [
+        (f"{name}-A-01234567", "october-2016", 3) for name in ("mine", "other")
+    ]
     assert "mine-A-01234567" in capsys.readouterr().out
     assert runs.main("L") == {"runs": []}
 
 
-def test_a_removed_run_is_gone_and_its_paid_replies_are_in_the_archive(store, tmp_path, monkeypatch):
+def test_a_removed_run_is_gone_and_its_paid_replies_are_in_the_archive(
+    store, tmp_path, monkeypatch
+):
     monkeypatch.setattr(click, "confirm", lambda text, abort: None)
     assert rm.main("mine-A-01234567")["rows"]["replies"] == 3
     assert [row["run"] for row in runs.main()["runs"]] == ["other-A-01234567"]

@@ -1,4 +1,5 @@
-"""Events: seeded and without repeats, due when they should be, screened with reasons, levelled as defined."""
+"""Events: seeded and without repeats, due when they should be, screened with reasons, levelled as
+defined."""
 
 import json
 
@@ -23,7 +24,10 @@ def observe(values, variable="tmax", last="2016-10-08"):
     rows = []
     for entity, series in values.items():
         days = pd.date_range(end=last, periods=len(series))
-        rows += [(str(day.date()), entity, variable, value) for day, value in zip(days, series, strict=True)]
+        rows += [
+            (str(day.date()), entity, variable, value)
+            for day, value in zip(days, series, strict=True)
+        ]
     return pd.DataFrame(rows, columns=["occurred_at", "entity", "variable", "value"])
 
 
@@ -38,7 +42,10 @@ def collect(sources, seed=1, keep_binary=1.0, **faults):
 
 @pytest.fixture(scope="module")
 def few(sources):
-    return {name: sources[name] for name in ("clemson", "oil_brent", "us_polls_national", "seattle_pets")}
+    return {
+        name: sources[name]
+        for name in ("clemson", "oil_brent", "us_polls_national", "seattle_pets")
+    }
 
 
 @pytest.fixture(scope="module")
@@ -66,9 +73,15 @@ def test_due_is_the_last_date_published_within_the_horizon(sources):
 
 def test_due_dates_keep_to_weekdays_weeks_and_months(sources):
     assert find_due_date(sources["tech_stocks"], "2016-10-07", None, AS_OF, 6)[0] == "2016-10-14"
-    assert find_due_date(sources["tech_stocks"], "2016-10-07", None, "2016-10-08T12:00:00+08:00", 3)[0] == "2016-10-10"
+    assert (
+        find_due_date(sources["tech_stocks"], "2016-10-07", None, "2016-10-08T12:00:00+08:00", 3)[0]
+        == "2016-10-10"
+    )
     assert find_due_date(sources["eia_gasoline"], "2016-09-30", None, AS_OF, 7)[0] == "2016-10-07"
-    assert find_due_date(sources["us_cpi"], "2016-08-01", None, "2016-10-14T00:00:00+08:00", 7)[0] == "2016-09-01"
+    assert (
+        find_due_date(sources["us_cpi"], "2016-08-01", None, "2016-10-14T00:00:00+08:00", 7)[0]
+        == "2016-09-01"
+    )
     assert find_due_date(sources["i94_traffic"], "2016-10-08", "17:00", AS_OF, 1)[0] == "2016-10-09"
 
 
@@ -88,11 +101,25 @@ def test_no_threshold_is_certain_by_its_form(values, expected):
 
 
 def test_a_series_that_stands_still_is_frozen(sources):
-    template = {"id": "t", "period": "daily", "ask": "value", "variable": "tmax", "text": "{entity}?"}
+    template = {
+        "id": "t",
+        "period": "daily",
+        "ask": "value",
+        "variable": "tmax",
+        "text": "{entity}?",
+    }
     with pytest.raises(Unanswerable, match="^frozen"):
-        pose_event(template, sources["clemson"], observe({"Clemson": [50.0, *[71.0] * 7]}), AS_OF, open_deck())
+        pose_event(
+            template,
+            sources["clemson"],
+            observe({"Clemson": [50.0, *[71.0] * 7]}),
+            AS_OF,
+            open_deck(),
+        )
     with pytest.raises(Unanswerable, match="fewer|no entity"):
-        pose_event(template, sources["clemson"], observe({"Clemson": [70.0, 71.0]}), AS_OF, open_deck())
+        pose_event(
+            template, sources["clemson"], observe({"Clemson": [70.0, 71.0]}), AS_OF, open_deck()
+        )
 
 
 # --- A window's events ---
@@ -105,7 +132,13 @@ def test_the_window_yields_what_was_asked_for(collected, opened):
     assert opened["event_id"].is_unique
     assert list(collected[0].columns)[: len(list_columns("events"))] == list_columns("events")
     assert set(collected[0]["as_of"]) == {f"{day}T00:00:00+08:00" for day in list_days("A")}
-    assert set(opened["site_type"]) == {"prediction_market", "news", "ranking", "government", "real_time"}
+    assert set(opened["site_type"]) == {
+        "prediction_market",
+        "news",
+        "ranking",
+        "government",
+        "real_time",
+    }
 
 
 def test_due_dates_are_ahead_and_published_within_the_week(opened):
@@ -127,7 +160,11 @@ def test_distractors_are_at_hand_and_never_right(opened, acquired, sources):
     assert set(n_options) - {2} and n_options[n_options != 2].min() >= 4
     for event_id, event in market[n_options > 2].iterrows():
         letters = event["variables"]["letters"]
-        added = {name.removeprefix("distractor: "): at for name, at in letters.items() if name.startswith("distractor")}
+        added = {
+            name.removeprefix("distractor: "): at
+            for name, at in letters.items()
+            if name.startswith("distractor")
+        }
         assert len(added) >= 2
         if answers[event_id] == answers[event_id]:
             assert json.loads(answers[event_id]) not in added.values()
@@ -149,7 +186,9 @@ def test_same_seed_same_events_and_another_seed_others(few):
 
 
 def test_ranking_volatility_by_hand():
-    days = pd.DataFrame({"a": [9, 9, 1, 9], "b": [8, 2, 8, 8], "c": [7, 7, 7, 7], "d": [1, 8, 9, 2]})
+    days = pd.DataFrame(
+        {"a": [9, 9, 1, 9], "b": [8, 2, 8, 8], "c": [7, 7, 7, 7], "d": [1, 8, 9, 2]}
+    )
     # top 2: ab, ad, db, ab: overlaps 1/2, 1/2, 1/2
     assert measure_ranking(days, k=2) == 0.5
     # top 1: a, a, d, a: overlaps 1, 0, 0
@@ -159,7 +198,9 @@ def test_ranking_volatility_by_hand():
     # the lowest: d, b, a, d
     assert measure_ranking(days, k=1, order="asc") == 1.0
     assert measure_ranking(days.iloc[:2], k=1) is None
-    seven = pd.concat([days[["b", "a", "d", "c"]].set_axis(list("abcd"), axis=1)] * 3 + [days.iloc[[0]]] * 7)
+    seven = pd.concat(
+        [days[["b", "a", "d", "c"]].set_axis(list("abcd"), axis=1)] * 3 + [days.iloc[[0]]] * 7
+    )
     assert measure_ranking(seven, k=2) == 0.0
 
 
@@ -167,4 +208,7 @@ def test_levels_of_the_window_follow_the_definition(opened):
     kind, n_options = opened["kind"], opened["options"].map(len)
     cut = kind.map({"number": 0.05, "ranking": opened["volatility"][kind == "ranking"].median()})
     few, given = (kind == "single") & (n_options < 4), kind.isin(["single", "multi"])
-    assert opened["level"].tolist() == np.select([few, given, opened["volatility"] > cut], [1, 2, 4], 3).tolist()
+    assert (
+        opened["level"].tolist()
+        == np.select([few, given, opened["volatility"] > cut], [1, 2, 4], 3).tolist()
+    )

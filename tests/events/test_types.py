@@ -1,4 +1,5 @@
-"""Each of the ten asks by hand: ties, missing entities, nothing right, gains, order, who is out, who competes."""
+"""Each of the ten asks by hand: ties, missing entities, nothing right, gains, order, who is out,
+who competes."""
 
 import numpy as np
 import pandas as pd

@@ -1,4 +1,5 @@
-"""Runs that are killed, disks that fill, a clock that goes back, damaged files: said with the file, nothing lost."""
+"""Runs that are killed, disks that fill, a clock that goes back, damaged files: said with the file,
+nothing lost."""
 
 import datetime
 import os
@@ -31,25 +32,33 @@ SEED, WORKERS, LEDGER = 15, 4, ("replies", "predictions", "traces")
 
 
 def run_model(path, door, events, **options):
-    """Put the model behind a door to events, several questions at once, the way that prompted agents do."""
+    """Put the model behind a door to events, several questions at once, the way that prompted
+    agents do."""
 
     def forecast(event, world):
         try:
             row = llm.ask(door, PRICED, [{"role": "user", "content": event["event_id"]}])
         except LlmError as error:
             return failures.fail(error.status, error.reason)
-        trace = [{"step_type": "answer", "content": row["content"], "n_output_tokens": row["n_output_tokens"]}]
+        trace = [
+            {
+                "step_type": "answer",
+                "content": row["content"],
+                "n_output_tokens": row["n_output_tokens"],
+            }
+        ]
         return {"reply": row["content"], "prediction": {"value": "B"}, "trace": trace}
 
     agents = {"mock": {"forecast": forecast, "category": "base_model"}}
     run_agents(agents, events, dict, path, window="A", **{"workers": WORKERS} | options)
 
 
-# --- a run killed at seeded moments -----------------------------------------------------------------------------------
+# --- a run killed at seeded moments -----------------------------------------------------------------
 
 
 def start_apart(run):
-    """Start a run in a fork that leads a group of its own, so that it can be killed with all its processes."""
+    """Start a run in a fork that leads a group of its own, so that it can be killed with all its
+    processes."""
 
     def lead():
         os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
@@ -62,22 +71,39 @@ def start_apart(run):
 
 
 def count_lost(path, n_events):
-    """Return {fault: how many} of a ledger of one run: questions lost, twice, or without a prediction or a trace."""
+    """Return {fault: how many} of a ledger of one run: questions lost, twice, or without a
+    prediction or a trace."""
     keys = ["run_id", "event_id", "sample"]
-    tables = {name: read_runs(path, name)[[*keys, "status"] if name == "replies" else keys] for name in LEDGER}
+    tables = {
+        name: read_runs(path, name)[[*keys, "status"] if name == "replies" else keys]
+        for name in LEDGER
+    }
     replies = tables["replies"]
     with closing(open_store(path)) as ledger:
         is_sound = ledger.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
-    faults = {"lost": n_events - replies.loc[replies["status"] == "ok", "event_id"].nunique(), "unsound": not is_sound}
-    faults |= {f"{name} twice": int(tables[name].duplicated(keys[:2]).sum()) for name in ("replies", "predictions")}
+    faults = {
+        "lost": n_events - replies.loc[replies["status"] == "ok", "event_id"].nunique(),
+        "unsound": not is_sound,
+    }
+    faults |= {
+        f"{name} twice": int(tables[name].duplicated(keys[:2]).sum())
+        for name in ("replies", "predictions")
+    }
     for name in ("predictions", "traces"):
-        faults[f"without {name}"] = len(replies) - len(replies.merge(tables[name].drop_duplicates(), on=keys))
+        faults[f"without {name}"] = len(replies) - len(
+            replies.merge(tables[name].drop_duplicates(), on=keys)
+        )
     return faults | {"runs too many": len(read_runs(path, "runs")) - 1}
 
 
 def kill_model(folder, n_kills=60, n_events=1000):
-    """Kill a run of a model again and again, let it come to its end, and count the requests that came again."""
-    events, path, rng = read_table("events", "A").head(n_events), Path(folder) / "ledger.sqlite", random.Random(SEED)
+    """Kill a run of a model again and again, let it come to its end, and count the requests that
+    came again."""
+    events, path, rng = (
+        read_table("events", "A").head(n_events),
+        Path(folder) / "ledger.sqlite",
+        random.Random(SEED),
+    )
     with start_liar(latency_s=0.05) as (address, count):
 
         def run(path=path, events=events):
@@ -97,22 +123,29 @@ def kill_model(folder, n_kills=60, n_events=1000):
         last.join()
         n_again = sum(count().values()) - n_events  # the first run's reply is recorded for all
     faults = count_lost(path, n_events) | {"requests too many": max(0, n_again - n_kills * WORKERS)}
-    faults |= {"runs over before they were killed": n_over + (not n_left), "the last did not end": last.exitcode != 0}
+    faults |= {
+        "runs over before they were killed": n_over + (not n_left),
+        "the last did not end": last.exitcode != 0,
+    }
     return judge(n_kills, faults, n_repeated=n_again, n_left_at_last_kill=n_left)
 
 
-# --- a full disk ------------------------------------------------------------------------------------------------------
+# --- a full disk ------------------------------------------------------------------------------------
 
 
 @contextmanager
 def fill_disk(folder, n_kb):
-    """Give a folder so many kB of room, by a small file system, or a limit of each file where that is not allowed.
+    """Give a folder so many kB of room, by a small file system, or a limit of each file where that
+    is not allowed.
 
     Yields a function that makes room again.
     """
     Path(folder).mkdir(parents=True, exist_ok=True)
     mount = ["mount", "-t", "tmpfs", "-o", f"size={n_kb}k", "tmpfs", folder]
-    is_mounted = not os.geteuid() and not subprocess.run(mount, check=False, stderr=subprocess.DEVNULL).returncode
+    is_mounted = (
+        not os.geteuid()
+        and not subprocess.run(mount, check=False, stderr=subprocess.DEVNULL).returncode
+    )
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     if not is_mounted:
         resource.setrlimit(resource.RLIMIT_FSIZE, (n_kb * 1024, before[1]))
@@ -156,8 +189,13 @@ def fill_recordings(folder, n=120):
 
 
 def run_baseline(out):
-    """Run a baseline by the command, its writes going to a folder; returns (exit code, all it said)."""
-    environment = os.environ | {"DAYBEFORE_OUT": str(out), "PYTHONPATH": str(ROOT / "src"), "TQDM_DISABLE": "1"}
+    """Run a baseline by the command, its writes going to a folder; returns (exit code, all it
+    said)."""
+    environment = os.environ | {
+        "DAYBEFORE_OUT": str(out),
+        "PYTHONPATH": str(ROOT / "src"),
+        "TQDM_DISABLE": "1",
+    }
     command = [sys.executable, "-m", "daybefore", "run", "--agent", "last_value", "--limit", "40"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     done = subprocess.run(command, cwd=ROOT, env=environment, check=False, **pipes)
@@ -165,7 +203,8 @@ def run_baseline(out):
 
 
 def fill_run(folder):
-    """Run a baseline on disks that take ever more before they are full; with room the same command goes on."""
+    """Run a baseline on disks that take ever more before they are full; with room the same command
+    goes on."""
     faults, quiet = {}, Path(folder) / "quiet"
     run_baseline(quiet)
     for n_kb in (40, 150, 400):
@@ -174,16 +213,20 @@ def fill_run(folder):
             code, said = run_baseline(disk)
             make_room()
             again, said_again = run_baseline(disk)
-            wanted, found = (read_runs(base / "data/runs/store.sqlite", "predictions") for base in (quiet, disk))
+            wanted, found = (
+                read_runs(base / "data/runs/store.sqlite", "predictions") for base in (quiet, disk)
+            )
         faults |= {
-            f"{n_kb} kB: no sentence ({said[-300:]})": code != 1 or "make room" not in said or "Traceback" in said,
+            f"{n_kb} kB: no sentence ({said[-300:]})": code != 1
+            or "make room" not in said
+            or "Traceback" in said,
             f"{n_kb} kB: does not go on ({said_again[-300:]})": again != 0,
             f"{n_kb} kB: rows differ": not wanted.equals(found),
         }
     return judge(3, faults)
 
 
-# --- a clock that goes back -------------------------------------------------------------------------------------------
+# --- a clock that goes back -------------------------------------------------------------------------
 
 
 class Backwards(datetime.datetime):
@@ -212,7 +255,9 @@ def turn_clock_back(folder, n=200):
 
     with run_server(server := Server(answer=answer, patience=10)):
         begun = time.monotonic()
-        run_model(path, open_to(server.address, live=True, deadline_s=3), events, workers=8, deadline_s=5)
+        run_model(
+            path, open_to(server.address, live=True, deadline_s=3), events, workers=8, deadline_s=5
+        )
         seconds, n_requests = time.monotonic() - begun, sum(server.counts.values())
     replies = read_runs(path, "replies", timings=True)
     statuses = replies.set_index("event_id")["status"]
@@ -226,24 +271,32 @@ def turn_clock_back(folder, n=200):
     })  # fmt: skip
 
 
-# --- damaged files ----------------------------------------------------------------------------------------------------
+# --- damaged files ----------------------------------------------------------------------------------
 
 
 def damage(body, rng):
     """Return (how, bytes) of a file damaged in a seeded way."""
-    how, changed = rng.choice(("cut", "bytes changed", "zeros", "empty", "garbage", "a page")), bytearray(body)
+    how, changed = (
+        rng.choice(("cut", "bytes changed", "zeros", "empty", "garbage", "a page")),
+        bytearray(body),
+    )
     if how == "bytes changed":
         for _ in range(rng.choice((1, 5, 50))):
             changed[rng.randrange(len(changed))] = rng.randrange(256)
     elif how == "zeros":
         start = rng.randrange(len(changed))
         changed[start : start + 4096] = bytes(len(changed[start : start + 4096]))
-    other = {"cut": body[: rng.randrange(1, len(body))], "empty": b"", "a page": b"<html>Sign in</html>"}
+    other = {
+        "cut": body[: rng.randrange(1, len(body))],
+        "empty": b"",
+        "a page": b"<html>Sign in</html>",
+    }
     return how, other.get(how, rng.randbytes(5000) if how == "garbage" else bytes(changed))
 
 
 def try_damaged(path, body, read, words, n):
-    """Read a file damaged in `n` ways; each time it is read, or a ValueError has the words, and it stays as it is."""
+    """Read a file damaged in `n` ways; each time it is read, or a ValueError has the words, and it
+    stays as it is."""
     faults, n_refused, rng = {}, 0, random.Random(SEED)
     for i in range(n):
         how, changed = damage(body, rng)

@@ -1,7 +1,8 @@
-"""15,000 seeded replies with a known answer, written in a random manner: read right, or not at all, never wrong.
+"""15,000 seeded replies with a known answer, written in a random manner: read right, or not at all,
+never wrong.
 
-Each reply is built from its answer, so the oracle needs no parser. Replies that hold no single answer (ranges,
-refusals, chatter, a box cut off) must give nothing.
+Each reply is built from its answer, so the oracle needs no parser. Replies that hold no single
+answer (ranges, refusals, chatter, a box cut off) must give nothing.
 """
 
 import datetime
@@ -16,29 +17,70 @@ from daybefore.replies.parse import parse_prediction
 SLOWEST_S = 0.2
 OPTIONS = {"A": "Oslo", "B": "Rome", "C": "Lima", "D": "Port of Spain", "E": "None of these"}
 NAMES = "AUD|Oslo|Rio de Janeiro|Trinidad and Tobago|AT&T|X-ray|Kim Min-ji|St. Louis".split("|")
-SCALES = {"k": 3, " million": 6, r"\text{ million}": 6, " bn": 9, " lakh": 5, "万": 4, r" \times 10^{3}": 3, "e4": 4}
+SCALES = {
+    "k": 3,
+    " million": 6,
+    r"\text{ million}": 6,
+    " bn": 9,
+    " lakh": 5,
+    "万": 4,
+    r" \times 10^{3}": 3,
+    "e4": 4,
+}
 UNITS = ["", "", "", *r" barrels| °C|\,\mathrm{km}| 点|^\circ\text{C}".split("|")]
 SEPARATORS = [*",|{,}|\\,|'|’|\\text{,}|，| ".split("|"), "\u202f", "\u00a0"]
 POWERS = r"e{}|E+{:02d}| \times 10^{{{}}}|×10^{}".split("|")
-WRAPS = ["{}", "{}", "{}", *r"\text{{{}}}|\mathrm{{{}}}|**{}**| {} |${}$|\;{}".split("|"), "\u200b{}"]
+WRAPS = [
+    "{}",
+    "{}",
+    "{}",
+    *r"\text{{{}}}|\mathrm{{{}}}|**{}**| {} |${}$|\;{}".split("|"),
+    "\u200b{}",
+]
 SIGNS = ["", "", "", *"-|−|–|minus |\\textminus |+".split("|")]
 PERCENTS = {"{}%": 1, r"{}\%": 1, "{} percent": 1, "{}": 1, "{} bps": 100, "{}‰": 10, "{}％": 1}
 DATES = "%Y{dash}%m{dash}%d|%Y%m%d|{d} %B %Y|%B {d}, %Y|%b {nth}, %Y|the {nth} of %B %Y|%Y年%m月%d日|{d}-%b-%Y".split(
     "|"
 )
 SHORT_DATES = ["%d/%m/%Y", "%m/%d/%Y", "%d.%m.%Y"]
-NO_DATES = "before %Y-%m-%d|%B {d}|%B %Y|%Y-%m-%d to %Y-12-31|%d/%m/%y|the week of %Y-%m-%d".split("|")
+NO_DATES = "before %Y-%m-%d|%B {d}|%B %Y|%Y-%m-%d to %Y-12-31|%d/%m/%y|the week of %Y-%m-%d".split(
+    "|"
+)
 LETTERS = r"{0}|({0})|{0}.|\text{{{0}}}|{1}|{0}. {1}|{1} ({0})|**{0}**".split("|")
 NOTES = r"{}|{}|{}|{} (1.2%)|{} (12\%)|\text{{{}}}|**{}**".split("|")
 WRONG = "{0}-{1}|{0} to {1}|> {0}|at least {0}|{0}+|{0} or {1}|not {0}|Oct {0}|{0} dozen|{0}!|half of {0}|{0}/0".split(
     "|"
 )
-REFUSALS = "I cannot predict this.|N/A|As an AI I am unable to forecast it.|无法预测|unknown".split("|")
-CHATTER = "HTTP 503|Let me know if you need more!|The vote is in October 2016.|null|Sorry.\n\n2016|{}|".split("|")
+REFUSALS = "I cannot predict this.|N/A|As an AI I am unable to forecast it.|无法预测|unknown".split(
+    "|"
+)
+CHATTER = "HTTP 503|Let me know if you need more!|The vote is in October 2016.|null|Sorry.\n\n2016|{}|".split(
+    "|"
+)
 CHATTER += ["In my answer I looked at page 5", '{"name": "search", "arguments": {}}']
-BEFORE = ["", "", "Final answer: ", "In 2016, I say\n\n", "<think>5? \\boxed{A}</think>", "```\n", "# Answer\n"]
-BEFORE += ["At first I had \\boxed{7} in mind. It is weaker than this one: ", "Unlike, for example, \\boxed{3}: "]
-AFTER = ["", "", ".", "\n```", "\n\nThe format \\boxed{answer} is kept.", " (as in \\boxed{...})", "\n\n---", "</s>"]
+BEFORE = [
+    "",
+    "",
+    "Final answer: ",
+    "In 2016, I say\n\n",
+    "<think>5? \\boxed{A}</think>",
+    "```\n",
+    "# Answer\n",
+]
+BEFORE += [
+    "At first I had \\boxed{7} in mind. It is weaker than this one: ",
+    "Unlike, for example, \\boxed{3}: ",
+]
+AFTER = [
+    "",
+    "",
+    ".",
+    "\n```",
+    "\n\nThe format \\boxed{answer} is kept.",
+    " (as in \\boxed{...})",
+    "\n\n---",
+    "</s>",
+]
 
 
 def frame(reply, pick):
@@ -47,9 +89,15 @@ def frame(reply, pick):
 
 
 def write_number(rng, pick):
-    """Return (kind, options, reply, value): a number with its sign, scale, unit and notes, in or beside the box."""
+    """Return (kind, options, reply, value): a number with its sign, scale, unit and notes, in or
+    beside the box."""
     value = Decimal(int(rng.integers(0, 10 ** rng.integers(1, 8)))).scaleb(-int(rng.integers(0, 3)))
-    digits, how, word, sign = f"{value:f}", pick(["plain", "grouped", "grouped", "power"]), "", pick(SIGNS)
+    digits, how, word, sign = (
+        f"{value:f}",
+        pick(["plain", "grouped", "grouped", "power"]),
+        "",
+        pick(SIGNS),
+    )
     if how == "grouped" and value >= 1000:
         digits = f"{value:,f}".replace(",", pick(SEPARATORS))
     elif how == "power" and value >= 10:
@@ -68,8 +116,16 @@ def write_number(rng, pick):
 
 
 def write_percent(rng, pick):
-    value, form = Decimal(int(rng.integers(0, 10_000))).scaleb(-int(rng.integers(0, 3))), pick(list(PERCENTS))
-    return "percent", None, frame(r"\boxed{" + form.format(value) + "}", pick), float(value / PERCENTS[form])
+    value, form = (
+        Decimal(int(rng.integers(0, 10_000))).scaleb(-int(rng.integers(0, 3))),
+        pick(list(PERCENTS)),
+    )
+    return (
+        "percent",
+        None,
+        frame(r"\boxed{" + form.format(value) + "}", pick),
+        float(value / PERCENTS[form]),
+    )
 
 
 def write_date(rng, pick):
@@ -79,11 +135,17 @@ def write_date(rng, pick):
     form = pick(DATES * 3 + SHORT_DATES * 2 + NO_DATES)
     is_known = form in DATES or (form in SHORT_DATES and (day.day > 12 or day.day == day.month))
     text = day.strftime(form).format(d=day.day, nth=nth, dash=pick(list("--‑–−—/.")))
-    return "date", None, frame(r"\boxed{" + pick(WRAPS).format(text) + "}", pick), day.isoformat() if is_known else None
+    return (
+        "date",
+        None,
+        frame(r"\boxed{" + pick(WRAPS).format(text) + "}", pick),
+        day.isoformat() if is_known else None,
+    )
 
 
 def write_letters(rng, pick):
-    """Letters of options; a letter that there is not, or a word that takes the answer back, leaves no value."""
+    """Letters of options; a letter that there is not, or a word that takes the answer back, leaves
+    no value."""
     kind = pick(["single", "multi", "ranking"])
     n = {"single": 1, "multi": int(rng.integers(1, 5)), "ranking": len(OPTIONS)}[kind]
     letters, style = [str(letter) for letter in rng.permutation(list(OPTIONS))[:n]], pick(LETTERS)
@@ -97,7 +159,10 @@ def write_letters(rng, pick):
 
 
 def write_names(rng, pick):
-    kind, names = pick(["ranking", "list"]), [str(name) for name in rng.permutation(NAMES)[: int(rng.integers(2, 6))]]
+    kind, names = (
+        pick(["ranking", "list"]),
+        [str(name) for name in rng.permutation(NAMES)[: int(rng.integers(2, 6))]],
+    )
     note, gap = pick(NOTES), pick(["; ", ";", "\n", r"\\", " > "])
     marks = pick(["{1}", "{0}. {1}", "({0}) {1}", "- {1}"]) if gap == "\n" else "{1}"
     text = gap.join(marks.format(place, note.format(name)) for place, name in enumerate(names, 1))
@@ -111,7 +176,15 @@ def write_nothing(rng, pick):
     low, high = int(rng.integers(1, 29)), int(rng.integers(29, 900))
     if kind in ("number", "percent") and rng.random() < 0.5:
         return kind, None, frame(r"\boxed{" + pick(WRONG).format(low, high) + "}", pick), None
-    reply = pick([pick(REFUSALS), pick(CHATTER), r"\boxed{" + pick(REFUSALS) + "}", rf"So \boxed{{{low}", r"\boxed{}"])
+    reply = pick(
+        [
+            pick(REFUSALS),
+            pick(CHATTER),
+            r"\boxed{" + pick(REFUSALS) + "}",
+            rf"So \boxed{{{low}",
+            r"\boxed{}",
+        ]
+    )
     return kind, OPTIONS if kind == "single" else None, reply, None
 
 
@@ -119,11 +192,14 @@ WRITERS = (write_number, write_percent, write_date, write_letters, write_names, 
 
 
 def read_replies(n, seed=7):
-    """Return ({writer: share read right}, what went wrong, seconds of the slowest) of seeded replies."""
+    """Return ({writer: share read right}, what went wrong, seconds of the slowest) of seeded
+    replies."""
     rng, right, wrong, slowest = np.random.default_rng(seed), dict.fromkeys(WRITERS, 0), [], 0.0
     for i in range(n):
         writer = WRITERS[i % len(WRITERS)]
-        kind, options, reply, wanted = writer(rng, lambda choices: choices[int(rng.integers(len(choices)))])
+        kind, options, reply, wanted = writer(
+            rng, lambda choices: choices[int(rng.integers(len(choices)))]
+        )
         started = time.process_time()
         try:
             value = parse_prediction(reply, kind, options)
@@ -133,13 +209,21 @@ def read_replies(n, seed=7):
         right[writer] += value == wanted
         if value is not None and value != wanted:
             wrong.append(f"{kind} {reply[:300]!r}: {value!r}, not {wanted!r}")
-    return {writer.__name__: count * len(WRITERS) / n for writer, count in right.items()}, wrong, slowest
+    return (
+        {writer.__name__: count * len(WRITERS) / n for writer, count in right.items()},
+        wrong,
+        slowest,
+    )
 
 
 def play_replies(folder, n=15_000):
     """Read replies with a known answer, written in a random manner."""
     shares, wrong, slowest = read_replies(n)
-    return judge(n, dict.fromkeys(wrong, True) | {"slow": slowest > SLOWEST_S}, f"{min(shares.values()):.1%} right")
+    return judge(
+        n,
+        dict.fromkeys(wrong, True) | {"slow": slowest > SLOWEST_S},
+        f"{min(shares.values()):.1%} right",
+    )
 
 
 PLAYS = {"fuzzed replies": ("read right, or not at all, within 0.2 s", play_replies)}

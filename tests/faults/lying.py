@@ -1,8 +1,10 @@
-"""A provider and a site that lie: what each lie must end as: the mock provider's faults, and rawer ones.
+"""A provider and a site that lie: what each lie must end as: the mock provider's faults, and rawer
+ones.
 
-What a server may send and still be a provider (an odd usage, two choices) is answered; all else is a failure that says
-what came, at so many requests. Either way nothing lasts past the deadline, takes memory beyond the cap or puts the key
-into a file. A site's page goes the way that pages go: fetched within bounds, read by its source's rule.
+What a server may send and still be a provider (an odd usage, two choices) is answered; all else is
+a failure that says what came, at so many requests. Either way nothing lasts past the deadline,
+takes memory beyond the cap or puts the key into a file. A site's page goes the way that pages go:
+fetched within bounds, read by its source's rule.
 """
 
 import json
@@ -35,11 +37,12 @@ from daybefore.web.pages import GatewayError, decode_body
 from daybefore.web.sources import load_sources
 
 DEADLINE_S, N_REQUESTS, OVER_S, MAX_MB = 1.5, 3, 1.0, 200
-"""A question's deadline, how often it is asked at most, how far past it may end, and what memory a lie may take."""
+"""A question's deadline, how often it is asked at most, how far past it may end, and what memory a
+lie may take."""
 PAGE_S, PAGE_MB = 5.0, 400
 """The same of a page: 5 MB of text, parsed."""
 
-# --- what the mock provider does not say: bytes as they come ---------------------------------------------------------
+# --- what the mock provider does not say: bytes as they come ----------------------------------------
 
 
 def say_raw(*head, body=b"", is_cut=False):
@@ -47,11 +50,16 @@ def say_raw(*head, body=b"", is_cut=False):
 
     def answer(handler):
         handler.wfile.write(
-            "\r\n".join(["HTTP/1.1 200 OK", "content-type: application/json", *head, "", ""]).encode() + body
+            "\r\n".join(
+                ["HTTP/1.1 200 OK", "content-type: application/json", *head, "", ""]
+            ).encode()
+            + body
         )
         handler.wfile.flush()
         if is_cut:
-            handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            handler.connection.setsockopt(
+                socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
+            )
             handler.connection.close()
 
     return answer
@@ -63,11 +71,12 @@ def stall(handler):
     time.sleep(handler.server.patience)
 
 
-# --- the lies, and how each has to end: (status, words of its reason, requests) ---------------------------------------
+# --- the lies, and how each has to end: (status, words of its reason, requests) ---------------------
 
 GOOD = write_body()
 TOLD = json.loads(Path(__file__).with_name("lies.json").read_text(encoding="utf-8"))
-"""Lies that are whole replies, how each of the mock provider's faults has to end, and what a site tells, too."""
+"""Lies that are whole replies, how each of the mock provider's faults has to end, and what a site
+tells, too."""
 BROKEN = ("error", "the connection failed, ", N_REQUESTS)
 LATE = ("timeout", f"no whole reply within {DEADLINE_S} s", 1)
 CUT = ("unreadable", "the reply breaks off: ", 1)
@@ -76,8 +85,11 @@ FINE = ("ok", "", 1)
 CHUNKED = "transfer-encoding: chunked"
 
 
-def make_lie(end, code=200, body='{"error": {"message": "no"}}', columns=None, replace=None, **headers):
-    """Return (what answers, how it ends) of a row of TOLD: a body, or a good reply's with other columns or words."""
+def make_lie(
+    end, code=200, body='{"error": {"message": "no"}}', columns=None, replace=None, **headers
+):
+    """Return (what answers, how it ends) of a row of TOLD: a body, or a good reply's with other
+    columns or words."""
     if columns:
         body = json.dumps(json.loads(GOOD) | columns)
     if replace:
@@ -90,7 +102,10 @@ LIES = {
     "stalls in the body": (stall, LATE),
     "TLS on a plain port": (lambda h: h.wfile.write(b"\x15\x03\x01\x00\x02\x02\x28" * 50), BROKEN),
     "100 for ever": (repeat(b"HTTP/1.1 100 Continue\r\n\r\n" * 100, pause_s=0), LATE),
-    "headers for ever": (repeat(b"HTTP/1.1 200 OK\r\n" + b"x-a: b\r\n" * 10_000, pause_s=0), BROKEN),
+    "headers for ever": (
+        repeat(b"HTTP/1.1 200 OK\r\n" + b"x-a: b\r\n" * 10_000, pause_s=0),
+        BROKEN,
+    ),
     "length of 2^70": (say_raw(f"content-length: {2**70}", body=GOOD), BROKEN),
     "chunk of size zz": (say_raw(CHUNKED, body=b"zz\r\n" + GOOD), CUT),
     "chunks for ever": (
@@ -113,7 +128,7 @@ ENDS = {
 SITES = {name: failure for failure, names in TOLD["sites"].items() for name in names}
 HOST = "site.example.org"
 
-# --- played -----------------------------------------------------------------------------------------------------------
+# --- played -----------------------------------------------------------------------------------------
 
 
 def serve_counting(options, pipe):
@@ -128,7 +143,8 @@ def serve_counting(options, pipe):
 
 @contextmanager
 def start_server(serve, *args):
-    """Yield (what a server tells first, function that returns what it counted) of a server in its own process."""
+    """Yield (what a server tells first, function that returns what it counted) of a server in its
+    own process."""
     ours, theirs = FORK.Pipe()
     process = FORK.Process(target=serve, args=(*args, theirs), daemon=True)
     process.start()
@@ -145,11 +161,19 @@ def start_liar(**options):
 
 def open_to(address, **settings):
     connection = {"api_base": address, "api_key": KEY}
-    return open_door("lies", connection=connection, environment={}, n_requests=N_REQUESTS, wait_s=0.05, **settings)
+    return open_door(
+        "lies",
+        connection=connection,
+        environment={},
+        n_requests=N_REQUESTS,
+        wait_s=0.05,
+        **settings,
+    )
 
 
 def ask_or_fail(door, name):
-    """Return the recording of a request whose only message is a lie's name, be it a reply or a failure."""
+    """Return the recording of a request whose only message is a lie's name, be it a reply or a
+    failure."""
     try:
         return ask(door, PRICED, [{"role": "user", "content": name}], max_tokens=100)
     except LlmError as error:
@@ -182,11 +206,14 @@ def meet_lie(name, end, folder):
         "the key is in a file": bool(scan(folder)),
         "not charged": status == "ok" and not door.spent_usd > 0,
     }
-    return judge(1, faults, f"{row['status']}, asked {n} times" + f": {reason[:100]}" * bool(reason))
+    return judge(
+        1, faults, f"{row['status']}, asked {n} times" + f": {reason[:100]}" * bool(reason)
+    )
 
 
 def serve_lie(name, folder, pipe):
-    """Be the open web, with one site that tells a lie whatever it is asked; tell where, then how often it was asked."""
+    """Be the open web, with one site that tells a lie whatever it is asked; tell where, then how
+    often it was asked."""
     lie = LIES[name][0] if name in LIES else FAULTS[name]
     internet.FAULTS[name] = lambda site, _: lie(site)
     with internet.open_internet(folder, {HOST: lambda asked: (200, {}, "")}) as web:
@@ -200,7 +227,10 @@ def serve_lie(name, folder, pipe):
 
 def crawl_site(name, end, folder):
     """Crawl a source whose site lies."""
-    guest, source = Guest(pd.Timestamp.now("UTC"), pace_s=0, deadline_s=PAGE_S), load_sources()["clemson"]
+    guest, source = (
+        Guest(pd.Timestamp.now("UTC"), pace_s=0, deadline_s=PAGE_S),
+        load_sources()["clemson"],
+    )
     faults, said = {}, ""
     with (
         start_server(serve_lie, name, folder) as (settings, count),
@@ -220,7 +250,8 @@ def crawl_site(name, end, folder):
 
 
 def get_one_too_many(folder):
-    """Ask three questions of a server that sends two replies to the first, and keeps the connection."""
+    """Ask three questions of a server that sends two replies to the first, and keeps the
+    connection."""
 
     def send_two(handler):
         handler.close_connection = False
@@ -234,7 +265,8 @@ def get_one_too_many(folder):
 
 
 def warm_up():
-    """Ask once, before anything is forked or measured: litellm imports parts of itself with the first request."""
+    """Ask once, before anything is forked or measured: litellm imports parts of itself with the
+    first request."""
     load_litellm()
     press_bomb()
     with tempfile.TemporaryDirectory() as folder, run_server(server := Server()):
@@ -247,10 +279,14 @@ MUST = {
     "error": "a failure that says what came, asked exactly so often",
     "timeout": "ends within a second of the deadline",
     "refusal": "a refusal, asked once",
-} | dict.fromkeys(("unreadable", "over_budget"), "a failure that says what came, asked exactly once")
+} | dict.fromkeys(
+    ("unreadable", "over_budget"), "a failure that says what came, asked exactly once"
+)
 LIED = ENDS | {name: end for name, (_, end) in LIES.items()}
 PLAYS = {
-    "a lying provider": {name: (MUST[end[0]], partial(meet_lie, name, end)) for name, end in LIED.items()}
+    "a lying provider": {
+        name: (MUST[end[0]], partial(meet_lie, name, end)) for name, end in LIED.items()
+    }
     | {"two replies to one request": ("each question has its own reply", get_one_too_many)},
     "a lying site": {
         name: (f"the source's failure ({end}), within {PAGE_S:g} s", partial(crawl_site, name, end))

@@ -25,7 +25,11 @@ DRAWN = tempfile.TemporaryDirectory()
 
 def start_make(kit):
     """Start `make figures` in a session of its own, as a terminal would."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("MAKE", "DAYBEFORE", "MFLAGS"))}
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("MAKE", "DAYBEFORE", "MFLAGS"))
+    }
     command = ["make", "--no-print-directory", "figures", f"VENV={Path(sys.prefix).resolve()}"]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     return subprocess.Popen(command, cwd=kit, env=kept, start_new_session=True, **pipes)
@@ -33,24 +37,39 @@ def start_make(kit):
 
 def read_results(kit):
     """Return {path: bytes} of all that make may change."""
-    paths = [path for room in ("notebooks", "data", "figures") for path in (kit / room).rglob("*") if path.is_file()]
+    paths = [
+        path
+        for room in ("notebooks", "data", "figures")
+        for path in (kit / room).rglob("*")
+        if path.is_file()
+    ]
     return {path.relative_to(kit): path.read_bytes() for path in sorted(paths)}
 
 
 def draw_quietly():
-    """Return a copy of the kit of which `make figures` has drawn everything, and the seconds that this takes again.
+    """Return a copy of the kit of which `make figures` has drawn everything, and the seconds that
+    this takes again.
 
-    The first play of a run draws it for all; as nothing has changed, drawing again gives the same bytes. Raises
-    RuntimeError where the environment is another lock's: make would set it up anew, for the copy.
+    The first play of a run draws it for all; as nothing has changed, drawing again gives the same
+    bytes. Raises RuntimeError where the environment is another lock's: make would set it up anew,
+    for the copy.
     """
     kit, told = Path(DRAWN.name) / "kit", Path(DRAWN.name) / "seconds"
     if told.exists():
         return kit, float(told.read_text())
     if (Path(sys.prefix) / ".ready").read_bytes() != (ROOT / "requirements.lock").read_bytes():
-        raise RuntimeError("the environment is not that of requirements.lock; `make figures` sets it up")
+        raise RuntimeError(
+            "the environment is not that of requirements.lock; `make figures` sets it up"
+        )
     for room in ("src", "data", "figures", ".ci"):
-        shutil.copytree(ROOT / room, kit / room, ignore=shutil.ignore_patterns("__pycache__", "*.sqlite*"))
-    for file in ("Makefile", "requirements.lock", *(f"notebooks/{name}.ipynb" for name in NOTEBOOKS)):
+        shutil.copytree(
+            ROOT / room, kit / room, ignore=shutil.ignore_patterns("__pycache__", "*.sqlite*")
+        )
+    for file in (
+        "Makefile",
+        "requirements.lock",
+        *(f"notebooks/{name}.ipynb" for name in NOTEBOOKS),
+    ):
         (kit / file).parent.mkdir(exist_ok=True)
         shutil.copy2(ROOT / file, kit / file)
     for _ in range(2):
@@ -85,7 +104,8 @@ def end_left(pid, seconds=2):
 
 
 def signal_make(kit, number, wait_s):
-    """Return a make of everything to which a signal came while it ran: sooner, where the machine is now quicker."""
+    """Return a make of everything to which a signal came while it ran: sooner, where the machine is
+    now quicker."""
     for _ in range(5):
         shutil.rmtree(kit / ".make")
         process = start_make(kit)
@@ -100,7 +120,8 @@ def signal_make(kit, number, wait_s):
 
 
 def stop_make(number, n, folder):
-    """Stop make by a signal to all its processes at seeded moments; what stood there stands; then let it end."""
+    """Stop make by a signal to all its processes at seeded moments; what stood there stands; then
+    let it end."""
     drawn_kit, seconds = draw_quietly()
     kit, rng, faults = shutil.copytree(drawn_kit, Path(folder) / "kit"), random.Random(SEED), {}
     drawn = read_results(kit)
@@ -118,7 +139,10 @@ def stop_make(number, n, folder):
         }
     last = start_make(kit)
     said = last.communicate()[0]
-    faults |= {f"does not go on: {said[-500:]}": last.returncode != 0, "results differ": read_results(kit) != drawn}
+    faults |= {
+        f"does not go on: {said[-500:]}": last.returncode != 0,
+        "results differ": read_results(kit) != drawn,
+    }
     return judge(n, faults)
 
 

@@ -1,8 +1,9 @@
 """Mutate real pages of every source and see what escapes.
 
-A mutated page goes all the way that a page goes: read by its source's rule, made into questions of its day, answers of
-theirs looked for on it, cut into passages. ExtractionError is its source's recorded failure; anything else escapes.
-All is seeded; the pages are those of the replay web, so nothing leaves this machine.
+A mutated page goes all the way that a page goes: read by its source's rule, made into questions of
+its day, answers of theirs looked for on it, cut into passages. ExtractionError is its source's
+recorded failure; anything else escapes. All is seeded; the pages are those of the replay web, so
+nothing leaves this machine.
 """
 
 import random
@@ -39,15 +40,35 @@ PATTERNS = {
     "tag": rb"<[^<>]*>|[\[\]{}]",
 }
 WORDS = {
-    "number": ("9" * 400, "9" * 5000, *"1e308 NaN Infinity -0 1e-320 0x10 ١٢٣ 1_0 null".split(), ""),
-    "date": ("9999-12-31", "0001-01-01", "2016-13-45", "31 December 9999", "0 May 2016", "2262-04-12"),
-    "name": ("\u202e", "x" * 20_000, *r"\ud800 \u0000 =1+1 null [] {} 0 true &lt;".split(), "", "'", '"'),
+    "number": (
+        "9" * 400,
+        "9" * 5000,
+        *"1e308 NaN Infinity -0 1e-320 0x10 ١٢٣ 1_0 null".split(),
+        "",
+    ),
+    "date": (
+        "9999-12-31",
+        "0001-01-01",
+        "2016-13-45",
+        "31 December 9999",
+        "0 May 2016",
+        "2262-04-12",
+    ),
+    "name": (
+        "\u202e",
+        "x" * 20_000,
+        *r"\ud800 \u0000 =1+1 null [] {} 0 true &lt;".split(),
+        "",
+        "'",
+        '"',
+    ),
     "tag": ("", "", "<p " + " ".join(f"a{n}={n}" for n in range(20_000)) + ">"),
 }
 
 
 def replace_one(rng, body, what):
-    """Return a page with one number, date, name or tag replaced by a word, or by another one of the page."""
+    """Return a page with one number, date, name or tag replaced by a word, or by another one of the
+    page."""
     found = list(re.finditer(PATTERNS[what], body))
     if not found:
         return body
@@ -73,17 +94,25 @@ def repeat_part(rng, body):
 MUTATIONS = {
     "bytes flipped": flip_bytes,
     "cut off": lambda rng, body: body[: rng.choice((0, 1, rng.randrange(len(body))))],
-    **{f"{what} replaced": lambda rng, body, what=what: replace_one(rng, body, what) for what in PATTERNS},
-    "encoded otherwise": lambda rng, body: body.decode().encode(rng.choice(ENCODINGS), errors="replace"),
+    **{
+        f"{what} replaced": lambda rng, body, what=what: replace_one(rng, body, what)
+        for what in PATTERNS
+    },
+    "encoded otherwise": lambda rng, body: body.decode().encode(
+        rng.choice(ENCODINGS), errors="replace"
+    ),
     "part repeated": repeat_part,
     "nested deep": lambda rng, body: rng.choice(DEEP) * rng.choice((40, 3000, 50_000)) + body,
-    "empty": lambda rng, body: rng.choice((b"", b"<html></html>", b"null", b"[]", b"{}", b"\x00", b"0")),
+    "empty": lambda rng, body: rng.choice(
+        (b"", b"<html></html>", b"null", b"[]", b"{}", b"\x00", b"0")
+    ),
 }
 """Name of a mutation -> what makes it of a page's bytes."""
 
 
 def load_pages(sources):
-    """Return {source_id: (moment, window, Page)} as of a day in each source's first window, late enough to be full."""
+    """Return {source_id: (moment, window, Page)} as of a day in each source's first window, late
+    enough to be full."""
     pages = {}
     with open_world() as connect:
         crawler = connect()
@@ -123,7 +152,9 @@ def mutate_pages(n_mutations, seed=SEED):
         source, mutation = sources[names[n % len(names)]], rng.choice(list(MUTATIONS))
         page = pages[source.id][2]
         body = MUTATIONS[mutation](rng, page.text.encode())
-        mutated = Page(f"m{n}", page.url, page.published_at, page.content_type, decode_body(body[:5_000_000]))
+        mutated = Page(
+            f"m{n}", page.url, page.published_at, page.content_type, decode_body(body[:5_000_000])
+        )
         begun = time.process_time()
         with redirect_stderr(StringIO()):
             outcome = try_page(source, mutated, pages, sources)
@@ -136,7 +167,10 @@ def read_pages(folder, n=5_000):
     with ProcessPoolExecutor(2, get_context("spawn")) as pool:
         rows = pd.concat(pool.map(mutate_pages, [n // 2] * 2, [SEED, SEED + 1]), ignore_index=True)
     count = rows["outcome"].value_counts()
-    faults = {"escaped": n - count["read"] - count["refused"], "slow": int((rows["seconds"] > MAX_PAGE_S).sum())}
+    faults = {
+        "escaped": n - count["read"] - count["refused"],
+        "slow": int((rows["seconds"] > MAX_PAGE_S).sum()),
+    }
     seen = f"{count['read']} read, {count['refused']} refused"
     return judge(n, faults, seen, longest_s=round(rows["seconds"].max(), 1))
 

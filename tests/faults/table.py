@@ -1,9 +1,11 @@
-"""All that was thought of to break the kit, played: `make faults`, or `python -m faults.table "words of a name" ...`.
+"""All that was thought of to break the kit, played: `make faults`, or `python -m faults.table
+"words of a name" ...`.
 
-Each fault is a function of a folder that returns what `judge` makes of it; it is played in a process of its own, forked
-here, whose seconds and peak memory are taken. All rows go to data/faults.json: what was done, how often, what must
-hold, what was seen; measurements stand apart, since only they differ from run to run. Leaves with 1 where something did
-not hold. Nothing of the user's is touched, nothing leaves this machine.
+Each fault is a function of a folder that returns what `judge` makes of it; it is played in a
+process of its own, forked here, whose seconds and peak memory are taken. All rows go to
+data/faults.json: what was done, how often, what must hold, what was seen; measurements stand apart,
+since only they differ from run to run. Leaves with 1 where something did not hold. Nothing of the
+user's is touched, nothing leaves this machine.
 """
 
 import json
@@ -25,23 +27,33 @@ LIMIT_S = 900
 
 
 def judge(n, faults, seen="", **measured):
-    """Return a play's (n, held, seen, measured) from {what may be wrong: whether it is, or how often}."""
-    found = [f"{fault} ({count})" if count is not True else fault for fault, count in faults.items() if count]
+    """Return a play's (n, held, seen, measured) from {what may be wrong: whether it is, or how
+    often}."""
+    found = [
+        f"{fault} ({count})" if count is not True else fault
+        for fault, count in faults.items()
+        if count
+    ]
     return n, not found, "; ".join(filter(None, [seen, *found])) or "as it must", measured
 
 
 def measure_peak(*whose):
-    """Return the most memory that processes have held, in MB: this one, and those it has waited for, by default."""
+    """Return the most memory that processes have held, in MB: this one, and those it has waited
+    for, by default."""
     whose = whose or (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     most = max(resource.getrusage(who).ru_maxrss for who in whose)
     return round(most / (1e6 if sys.platform == "darwin" else 1e3))
 
 
 def run_apart(function, pipe):
-    """Send what a fault's function returns, or what it raised, through a pipe, with its peak of memory."""
+    """Send what a fault's function returns, or what it raised, through a pipe, with its peak of
+    memory."""
     os.setpgid(0, 0)
     with tempfile.TemporaryDirectory() as folder:
-        os.environ |= {"OPENAI_API_KEY": KEY, "DAYBEFORE_OUT": folder}  # the key is a canary, which no file may hold
+        os.environ |= {
+            "OPENAI_API_KEY": KEY,
+            "DAYBEFORE_OUT": folder,
+        }  # the key is a canary, which no file may hold
         try:
             n, held, seen, measured = function(folder)
         except Exception:  # a fault that broke its own play has not held
@@ -58,7 +70,9 @@ def play_fault(function):
     process.start()
     theirs.close()
     try:
-        n, held, seen, measured = ours.recv() if ours.poll(LIMIT_S) else (1, False, f"no end in {LIMIT_S} s", {})
+        n, held, seen, measured = (
+            ours.recv() if ours.poll(LIMIT_S) else (1, False, f"no end in {LIMIT_S} s", {})
+        )
     except EOFError:
         n, held, seen, measured = 1, False, "the process that played it died", {}
     seconds = round(time.perf_counter() - begun, 1)
@@ -68,34 +82,55 @@ def play_fault(function):
 
 
 def list_faults():
-    """Return {family: {fault: (what must hold, function)}}, what they need imported before the first fork."""
+    """Return {family: {fault: (what must hold, function)}}, what they need imported before the
+    first fork."""
     from faults import accidents, breaking, fuzzed_replies, lying, making, mutated_pages
 
     lying.warm_up()
     random = fuzzed_replies.PLAYS | mutated_pages.PLAYS | accidents.PLAYS
-    return {**lying.PLAYS, **breaking.PLAYS, "make": making.PLAYS, "replies, pages, paid runs": random}
+    return {
+        **lying.PLAYS,
+        **breaking.PLAYS,
+        "make": making.PLAYS,
+        "replies, pages, paid runs": random,
+    }
 
 
 def play_all(words):
-    """Yield a row a fault whose name holds some of the words, telling each on standard error as it ends."""
+    """Yield a row a fault whose name holds some of the words, telling each on standard error as it
+    ends."""
     for family, faults in list_faults().items():
         for name, (must, function) in faults.items():
             if any(word in f"{family}: {name}" for word in words or [""]):
                 n, held, seen, measured = play_fault(function)
                 what = f"{measured['seconds']:6.1f} s {measured.get('peak_mb', 0):5} MB  {family}: {name}"
-                print(what if held else f"{what}\n    DID NOT HOLD: {seen}", file=sys.stderr, flush=True)
-                columns = {"family": family, "fault": name, "n": n, "must_hold": must, "seen": seen, "held": held}
+                print(
+                    what if held else f"{what}\n    DID NOT HOLD: {seen}",
+                    file=sys.stderr,
+                    flush=True,
+                )
+                columns = {
+                    "family": family,
+                    "fault": name,
+                    "n": n,
+                    "must_hold": must,
+                    "seen": seen,
+                    "held": held,
+                }
                 yield columns | {"measured": measured}
 
 
 def main(words):
-    """Play the faults whose names hold some of the words; all, without words, which are kept in data/faults.json."""
+    """Play the faults whose names hold some of the words; all, without words, which are kept in
+    data/faults.json."""
     begun = time.perf_counter()
     rows = list(play_all(words))
     if not words:
         lines = ",\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
         (ROOT / "data/faults.json").write_text(f"[\n{lines}\n]\n", encoding="utf-8")
-    print(f"{sum(row['held'] for row in rows)} of {len(rows)} held, in {time.perf_counter() - begun:.0f} s")
+    print(
+        f"{sum(row['held'] for row in rows)} of {len(rows)} held, in {time.perf_counter() - begun:.0f} s"
+    )
     return int(not all(row["held"] for row in rows))
 
 

@@ -12,11 +12,20 @@ from faults.table import judge, play_fault
 
 from daybefore.models.transport import load_litellm
 
-TRIED = ("two replies to one request", "content a list", "usage in words", "usage NaN", "model a number", "code 206")
+TRIED = (
+    "two replies to one request",
+    "content a list",
+    "usage in words",
+    "usage NaN",
+    "model a number",
+    "code 206",
+)
 """Lies that were believed, asked three times or let an exception out, before they were mended."""
 
 
-@pytest.mark.filterwarnings("error::UserWarning")  # in the forks, too: pydantic's, of what it did not expect
+@pytest.mark.filterwarnings(
+    "error::UserWarning"
+)  # in the forks, too: pydantic's, of what it did not expect
 def test_lies_that_once_were_believed_are_not(monkeypatch):
     monkeypatch.setattr(lying, "DEADLINE_S", 20)  # none of them is late, but a machine may be busy
     load_litellm.cache_clear()  # whoever loaded it before: its filter of warnings goes before this test's
@@ -41,7 +50,9 @@ def test_a_site_that_was_never_asked_does_not_hold(monkeypatch):
 def test_make_is_signalled_while_it_runs_however_quick_it_is(tmp_path):
     (tmp_path / "Makefile").write_text("figures:\n\t@mkdir -p .make && sleep 1\n")
     (tmp_path / ".make").mkdir()
-    process = making.signal_make(tmp_path, signal.SIGINT, wait_s=3)  # 3 and 1.5 s: it is over before
+    process = making.signal_make(
+        tmp_path, signal.SIGINT, wait_s=3
+    )  # 3 and 1.5 s: it is over before
     process.communicate()
     assert process.returncode not in (0, None)
 
@@ -57,7 +68,9 @@ def test_what_does_not_hold_raises_or_dies_is_seen():
     assert play_fault(lambda folder: os._exit(9))[1:3] == (False, "the process that played it died")
 
 
-@pytest.mark.parametrize("play", [breaking.damage_ledger, breaking.damage_recording], ids=lambda play: play.__name__)
+@pytest.mark.parametrize(
+    "play", [breaking.damage_ledger, breaking.damage_recording], ids=lambda play: play.__name__
+)
 def test_a_damaged_file_is_named_and_left_as_it_is(play, out):
     n, held, seen, _ = play(out, n=12)
     assert held, seen
@@ -74,7 +87,9 @@ def test_no_mutated_page_is_more_than_its_sources_failure():
     assert counts.min() > 50, "mutations are neither all harmless nor all fatal"
     assert set(rows["mutation"]) == set(MUTATIONS) and rows["source_id"].nunique() == 51
     assert rows["seconds"].max() < MAX_PAGE_S
-    assert set(rows.loc[rows["mutation"] == "empty", "outcome"]) == {"refused"}, "an empty page is no success"
+    assert set(rows.loc[rows["mutation"] == "empty", "outcome"]) == {"refused"}, (
+        "an empty page is no success"
+    )
 
 
 def test_an_escape_would_be_seen(monkeypatch):

@@ -1,4 +1,5 @@
-"""ForecastBench's files as window M: markets keep to their span, words are those of the set, moments lie inside."""
+"""ForecastBench's files as window M: markets keep to their span, words are those of the set,
+moments lie inside."""
 
 import json
 
@@ -17,12 +18,19 @@ def list_path(name, end, value, opened="2025-01-01"):
 
 
 def make_paths(folder, *rows):
-    pd.DataFrame([row for part in rows for row in part], columns=COLUMNS).to_csv(folder / "paths.csv", index=False)
+    pd.DataFrame([row for part in rows for row in part], columns=COLUMNS).to_csv(
+        folder / "paths.csv", index=False
+    )
     return folder / "paths.csv"
 
 
 def make_question(name, **more):
-    row = {"id": name, "source": "infer", "question": f"Does the invented harbour {name} open?", "background": ""}
+    row = {
+        "id": name,
+        "source": "infer",
+        "question": f"Does the invented harbour {name} open?",
+        "background": "",
+    }
     row |= {"market_info_resolution_criteria": "N/A", "resolution_criteria": "By its page."}
     return row | more
 
@@ -38,14 +46,24 @@ def write_set(tmp_path):
 
 
 def test_markets_are_resolved_and_keep_to_their_span(tmp_path):
-    paths = [list_path("1", "2025-03-01", 1), list_path("2", "2025-01-20", 0), list_path("3", "2025-03-01", 0.5)]
-    events, answers, prices = build_markets(make_paths(tmp_path, *paths, list_path("4", "2025-12-01", 0)))
-    assert events["event_id"].tolist() == ["s-infer-1"] and json.loads(answers["value"].iloc[0]) == "A"
+    paths = [
+        list_path("1", "2025-03-01", 1),
+        list_path("2", "2025-01-20", 0),
+        list_path("3", "2025-03-01", 0.5),
+    ]
+    events, answers, prices = build_markets(
+        make_paths(tmp_path, *paths, list_path("4", "2025-12-01", 0))
+    )
+    assert (
+        events["event_id"].tolist() == ["s-infer-1"] and json.loads(answers["value"].iloc[0]) == "A"
+    )
     assert prices["price"].tolist() == [0.4, 0.6], "the outcome is no price"
 
 
 def test_words_are_those_of_the_set_and_moments_lie_in_the_span(write_set, tmp_path):
-    own = make_question("1", question="Does <b>harbour 1</b>  open?", background="It is <i>invented</i>")
+    own = make_question(
+        "1", question="Does <b>harbour 1</b>  open?", background="It is <i>invented</i>"
+    )
     series = {"id": ["x"], "source": "fred"}
     questions = read_questions(write_set(own, make_question("9"), series))
     assert questions["s-infer-1"] == ("Does harbour 1 open?", "It is invented")
@@ -67,7 +85,10 @@ def test_words_are_those_of_the_set_and_moments_lie_in_the_span(write_set, tmp_p
         ("[]", "a.json: .* is not a table"),
         ('{"forecast_due_date": "s"}', "a.json: questions is missing"),
         ('{"forecast_due_date": 1, "questions": []}', "a.json, forecast_due_date: 1 is not a text"),
-        ('{"forecast_due_date": "s", "questions": [{"id": "1"}]}', "a.json, question 1: source is missing"),
+        (
+            '{"forecast_due_date": "s", "questions": [{"id": "1"}]}',
+            "a.json, question 1: source is missing",
+        ),
     ],
 )
 def test_other_files_are_refused_by_name_question_and_field(given, said, tmp_path):

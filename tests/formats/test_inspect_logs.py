@@ -1,4 +1,5 @@
-"""Logs of inspect_ai: what is in a small one comes out; a zip that is wrong or hostile is refused in one sentence."""
+"""Logs of inspect_ai: what is in a small one comes out; a zip that is wrong or hostile is refused
+in one sentence."""
 
 import json
 import struct
@@ -33,7 +34,9 @@ def test_a_log_becomes_our_tables(tmp_path):
 
 def test_logs_of_several_runs_join_and_one_run_twice_is_refused(tmp_path):
     first = write_log(tmp_path / "a.eval")
-    second = write_log(tmp_path / "b.eval", header=HEADER | {"eval": HEADER["eval"] | {"task_id": "T2"}})
+    second = write_log(
+        tmp_path / "b.eval", header=HEADER | {"eval": HEADER["eval"] | {"task_id": "T2"}}
+    )
     assert len(inspect_logs.read_logs([first, second]).traces) == 14
     with pytest.raises(ValueError, match="repeat a key"):
         inspect_logs.read_logs([first, first])
@@ -43,13 +46,19 @@ def refuse(path, words):
     with pytest.raises(ValueError, match=words) as caught:
         inspect_logs.read_log(path)
     text = str(caught.value)
-    assert path.name in text and str(path.parent) not in text and "\n" not in text and len(text) < 400
+    assert (
+        path.name in text and str(path.parent) not in text and "\n" not in text and len(text) < 400
+    )
 
 
 def test_both_compressions_are_read(tmp_path):
     methods = (zipfile.ZIP_DEFLATED, zipfile.ZIP_ZSTANDARD)
-    logs = [inspect_logs.read_logs([write_log(tmp_path / f"{n}.eval", compression=n)]) for n in methods]
-    assert zipfile.ZipFile(tmp_path / "93.eval").infolist()[0].compress_type == inspect_logs.ZSTANDARD
+    logs = [
+        inspect_logs.read_logs([write_log(tmp_path / f"{n}.eval", compression=n)]) for n in methods
+    ]
+    assert (
+        zipfile.ZipFile(tmp_path / "93.eval").infolist()[0].compress_type == inspect_logs.ZSTANDARD
+    )
     assert all(one.equals(other) for one, other in zip(*logs, strict=True))
     data = bytearray((tmp_path / "93.eval").read_bytes())
     at = data.index(b"\x28\xb5\x2f\xfd")
@@ -81,7 +90,9 @@ def test_what_is_no_zip_is_refused(tmp_path):
 @pytest.mark.parametrize("method", [inspect_logs.DEFLATED, inspect_logs.ZSTANDARD])
 def test_a_zip_that_grows_is_refused_whatever_it_says_of_its_size(tmp_path, monkeypatch, method):
     monkeypatch.setattr(inspect_logs, "MAX_ENTRY", 1 << 20)
-    bomb = write_log(tmp_path / "b.eval", compression=method, more=json.dumps({"a": "x" * (30 << 20)}))
+    bomb = write_log(
+        tmp_path / "b.eval", compression=method, more=json.dumps({"a": "x" * (30 << 20)})
+    )
     with hold_memory(10 << 20):
         refuse(bomb, "larger than 1 MB")
     data = bytearray(bomb.read_bytes())
@@ -94,16 +105,33 @@ def test_a_zip_that_grows_is_refused_whatever_it_says_of_its_size(tmp_path, monk
 @pytest.mark.parametrize(
     ("content", "calls", "n", "said"),
     [
-        ("attachment://0123456789abcdef " * 2000, [], 1, "a message with its attachments is larger than 1 MB"),
-        ("attachment://0123456789abcdef", [], 2000, "its messages with their attachments are larger than 4 MB"),
+        (
+            "attachment://0123456789abcdef " * 2000,
+            [],
+            1,
+            "a message with its attachments is larger than 1 MB",
+        ),
+        (
+            "attachment://0123456789abcdef",
+            [],
+            2000,
+            "its messages with their attachments are larger than 4 MB",
+        ),
         ("", [CALL], 2000, "its messages with their attachments are larger than 4 MB"),
     ],
 )
-def test_attachments_and_calls_named_again_and_again_are_bounded(tmp_path, monkeypatch, content, calls, n, said):
+def test_attachments_and_calls_named_again_and_again_are_bounded(
+    tmp_path, monkeypatch, content, calls, n, said
+):
     monkeypatch.setattr(inspect_logs, "MAX_ENTRY", 1 << 20)
     monkeypatch.setattr(inspect_logs, "MAX_TOTAL", 4 << 20)
     big = "x" * 10_000
     calls = [call | {"arguments": {"cmd": big}} for call in calls]
-    turns = [{"role": "assistant", "content": content, "tool_calls": calls}] + MESSAGES[3:4] * n * bool(calls)
-    sample = SAMPLE | {"attachments": {"0123456789abcdef": big}, "messages": turns if calls else turns * n}
+    turns = [{"role": "assistant", "content": content, "tool_calls": calls}] + MESSAGES[
+        3:4
+    ] * n * bool(calls)
+    sample = SAMPLE | {
+        "attachments": {"0123456789abcdef": big},
+        "messages": turns if calls else turns * n,
+    }
     refuse(write_log(tmp_path / "a.eval", sample | {"events": []}), said)

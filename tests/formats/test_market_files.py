@@ -1,4 +1,5 @@
-"""Questions of three markets, in the form of their APIs and written for these tests; what is wrong is named."""
+"""Questions of three markets, in the form of their APIs and written for these tests; what is wrong
+is named."""
 
 import pytest
 from builders import read_cases
@@ -20,21 +21,29 @@ def read_event(case):
     return found
 
 
-@pytest.mark.parametrize("case", read_cases(__file__, "market_events"), ids=lambda case: case["venue"])
+@pytest.mark.parametrize(
+    "case", read_cases(__file__, "market_events"), ids=lambda case: case["venue"]
+)
 def test_a_question_of_each_market_becomes_an_event_with_its_answer(case):
     event, found, *_ = read_event(case)
     assert {name: event[name] for name in case["event"]} == case["event"]
     assert (found and found["value"]) == case["answer"]
 
 
-@pytest.mark.parametrize("case", read_cases(__file__, "market_prices"), ids=lambda case: case["venue"])
+@pytest.mark.parametrize(
+    "case", read_cases(__file__, "market_prices"), ids=lambda case: case["venue"]
+)
 def test_the_price_is_of_the_first_option_and_none_where_the_market_shows_none(case):
     assert read_event(case).price == (case["price"] and pytest.approx(case["price"]))
 
 
-@pytest.mark.parametrize("case", [case for case in REFUSED if "venue" in case], ids=lambda case: case["said"])
+@pytest.mark.parametrize(
+    "case", [case for case in REFUSED if "venue" in case], ids=lambda case: case["said"]
+)
 def test_one_row_that_cannot_be_read_leaves_the_others(case):
-    found, ((_, said),) = list_markets([MARKETS[case["venue"]]["row"], make_row(case)], case["venue"])
+    found, ((_, said),) = list_markets(
+        [MARKETS[case["venue"]]["row"], make_row(case)], case["venue"]
+    )
     assert len(found) == 1 and said.startswith(case["said"])
 
 
@@ -43,7 +52,9 @@ def test_of_thousands_of_questions_each_types_validator_is_built_once():
     list_markets([row], "polymarket")
     n_built = open_type.cache_info().misses
     found, _ = list_markets([row | {"conditionId": f"0x{n}"} for n in range(50)], "polymarket")
-    assert len(found) == 50 and open_type.cache_info().misses == n_built, "else 4,000 questions take minutes"
+    assert len(found) == 50 and open_type.cache_info().misses == n_built, (
+        "else 4,000 questions take minutes"
+    )
 
 
 @pytest.mark.parametrize("venue", MARKETS)
@@ -52,7 +63,9 @@ def test_prices_of_each_market_are_of_the_first_option_the_oldest_first(venue):
     assert table.to_numpy().tolist() == [[20454.0, 0.3], [20455.0, 0.4]]
 
 
-@pytest.mark.parametrize("case", [case for case in REFUSED if "history" in case], ids=lambda case: case["said"])
+@pytest.mark.parametrize(
+    "case", [case for case in REFUSED if "history" in case], ids=lambda case: case["said"]
+)
 def test_prices_of_another_form_are_named(case):
     with pytest.raises(ValueError, match=case["said"]):
         list_prices(case["history"], "polymarket")

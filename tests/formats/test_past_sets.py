@@ -1,4 +1,5 @@
-"""Past FutureX questions: every odd cell is dropped with its reason, events and submissions keep the right options."""
+"""Past FutureX questions: every odd cell is dropped with its reason, events and submissions keep
+the right options."""
 
 import json
 
@@ -17,7 +18,9 @@ def test_a_row_whose_options_read_the_same_is_dropped_with_its_reason():
     rows = pd.DataFrame([make_past_row(0), make_past_row(1, options=["Red", "blue", "red "])])
     kept, dropped = futurex.screen_rows(rows)
     assert kept["id"].tolist() == [rows["id"][0]]
-    assert dropped.to_dict("records") == [{"id": rows["id"][1], "reason": "two of its options read the same"}]
+    assert dropped.to_dict("records") == [
+        {"id": rows["id"][1], "reason": "two of its options read the same"}
+    ]
 
 
 def build(*rows):
@@ -34,7 +37,9 @@ def read_right_texts(event, answer):
 
 def test_the_answer_stays_with_its_options_in_whatever_order_they_are_asked():
     names = [f"harbour {n}" for n in range(31)]
-    rows = [make_past_row(n, options=names, answer="B, [, _", choice_type="multi") for n in range(5)]
+    rows = [
+        make_past_row(n, options=names, answer="B, [, _", choice_type="multi") for n in range(5)
+    ]
     events, answers = build(*rows)
     orders = set()
     for event, answer in zip(events.to_dict("records"), answers.to_dict("records"), strict=True):
@@ -52,12 +57,16 @@ def test_levels_starts_and_kinds():
     many = make_past_row(1, options=list("wxyz"))
     several = make_past_row(2, options=list("xyz"), choice_type="multi", answer="A, C")
     late = make_past_row(
-        3, end_time="2026-01-20", id=f"{int(pd.Timestamp('2026-01-15T05:00Z').timestamp()):08x}" + "0" * 16
+        3,
+        end_time="2026-01-20",
+        id=f"{int(pd.Timestamp('2026-01-15T05:00Z').timestamp()):08x}" + "0" * 16,
     )
     events, _ = build(make_past_row(0), many, several, late)
     assert events["level"].tolist() == [1, 2, 2, 1]
     assert events["kind"].tolist() == ["single", "single", "multi", "single"]
-    assert events["as_of"].str[:10].tolist() == ["2026-01-13"] * 3 + ["2026-01-16"], "not before it was made"
+    assert events["as_of"].str[:10].tolist() == ["2026-01-13"] * 3 + ["2026-01-16"], (
+        "not before it was made"
+    )
 
 
 def test_the_public_set_reads_as_it_was_found():

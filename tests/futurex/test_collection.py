@@ -11,7 +11,9 @@ from helpers.agreement import combine_views
 from helpers.files import ROOT
 from studies.futurex.collection import build_judge, count_curation, read_labels, view_questions
 
-PLANTED = tomllib.loads((ROOT / "data/curation/planted.toml").read_text(encoding="utf-8"))["question"]
+PLANTED = tomllib.loads((ROOT / "data/curation/planted.toml").read_text(encoding="utf-8"))[
+    "question"
+]
 
 
 def test_a_models_views_of_questions_are_its_flags_and_a_majority_is_taken():
@@ -24,9 +26,13 @@ def test_a_models_views_of_questions_are_its_flags_and_a_majority_is_taken():
         return Verdict("ok", {"harmful": flag, "subjective": "no"})
 
     judges = {"words": judge_harmful}
-    judges |= {name: build_judge(consult, name, "harmful") for name in ("question", "question_again")}
+    judges |= {
+        name: build_judge(consult, name, "harmful") for name in ("question", "question_again")
+    }
     texts = [min(harmful), "What will a barrel cost?", "Will it be silent?"]
-    asked = [{"question_id": f"q{at}", "prompt": text, "options": {}} for at, text in enumerate(texts)]
+    asked = [
+        {"question_id": f"q{at}", "prompt": text, "options": {}} for at, text in enumerate(texts)
+    ]
     views = combine_views(view_questions(asked, judges), {"majority": (tuple(judges), "majority")})
     assert views["question"].tolist() == [True, False, None]
     assert views["majority"].tolist()[:2] == [True, False], "two of three flag it: the words do not"
@@ -34,7 +40,10 @@ def test_a_models_views_of_questions_are_its_flags_and_a_majority_is_taken():
 
 def test_labels_hold_ids_and_no_public_text(tmp_path):
     labels = read_labels()
-    assert not labels["question_id"].str.contains(r"\?|\s").any() and labels["note"].str.len().max() < 90
+    assert (
+        not labels["question_id"].str.contains(r"\?|\s").any()
+        and labels["note"].str.len().max() < 90
+    )
     path = tmp_path / "questions.csv"
     pd.concat([labels, labels[:1]]).to_csv(path, index=False)
     with pytest.raises(ValueError, match=f"{labels['question_id'][0]} stands in row 2 already"):

@@ -26,20 +26,31 @@ def judge(*rows):
 
 
 def test_results_worked_by_hand():
-    table = judge((100, 110, 105), (100, 110, 95), (100, 110, 100.9), (100, 110, 120), (100, 110, None))
+    table = judge(
+        (100, 110, 105), (100, 110, 95), (100, 110, 100.9), (100, 110, 120), (100, 110, None)
+    )
     # nearer; farther; within 1% of the consensus; equally far on the other side (no win); missing
     assert table["result"].tolist() == ["win", "loss", "tie", "loss", "missing"]
 
 
 def test_a_rate_is_held_against_one_half_in_the_family_of_all_rows():
     rng = np.random.default_rng(4)
-    parts = [judge(*[(100, 120, 110 if won else 90) for won in flips]) for flips in rng.random((20, 51)) < 0.5]
-    judged = pd.concat([part.assign(agent=f"a{at}") for at, part in enumerate(parts)], ignore_index=True)
+    parts = [
+        judge(*[(100, 120, 110 if won else 90) for won in flips])
+        for flips in rng.random((20, 51)) < 0.5
+    ]
+    judged = pd.concat(
+        [part.assign(agent=f"a{at}") for at, part in enumerate(parts)], ignore_index=True
+    )
     table = summarize_agents(judged)
-    assert table["p"].min() < 0.2 and (table["p_holm"] > 0.05).all(), "the best of twenty coins is still a coin"
+    assert table["p"].min() < 0.2 and (table["p_holm"] > 0.05).all(), (
+        "the best of twenty coins is still a coin"
+    )
     sure = summarize_agents(judge(*[(100, 120, 110)] * 51)).iloc[0]
     assert sure["p_holm"] < 1e-9
-    assert sure[["n", "n_ties", "win_rate", "mape_gap"]].tolist() == pytest.approx([51, 0, 1, (10 - 20) / 120])
+    assert sure[["n", "n_ties", "win_rate", "mape_gap"]].tolist() == pytest.approx(
+        [51, 0, 1, (10 - 20) / 120]
+    )
 
 
 @pytest.mark.parametrize(
@@ -58,7 +69,9 @@ def test_a_wrong_csv_is_named_by_file_row_column_and_reason(tmp_path, lines, pro
 
 
 def make_polls(*rows):
-    return pd.DataFrame(rows, columns=["end_date", "clinton", "trump", "others"]).assign(state="Ohio", pollster="P")
+    return pd.DataFrame(rows, columns=["end_date", "clinton", "trump", "others"]).assign(
+        state="Ohio", pollster="P"
+    )
 
 
 def test_rules_worked_by_hand():
@@ -79,7 +92,11 @@ def test_a_model_is_shown_the_newest_polls_known():
 
     def consult(prompt, schema):
         asked.append(prompt)
-        return Verdict("ok", {"clinton": 40.0, "trump": 50.0}) if len(asked) == 1 else Verdict("missing")
+        return (
+            Verdict("ok", {"clinton": 40.0, "trump": 50.0})
+            if len(asked) == 1
+            else Verdict("missing")
+        )
 
     polls = make_polls(*[(f"2016-10-{day}", 40 + day / 10, 45.0, None) for day in range(11, 20)])
     shown = ask_states(consult, ["Ohio", "Iowa"], "m", EVE, polls)
@@ -88,4 +105,7 @@ def test_a_model_is_shown_the_newest_polls_known():
     assert lines[0] == "2016-10-19, 41.9, 45.0"
     assert len(lines) == N_SHOWN
     assert shown.iloc[0].tolist() == ["Ohio", "m", 40.0, 50.0, "ok"]
-    assert shown.iloc[1].isna().tolist() == [False, False, True, True, False] and shown["status"][1] == "missing"
+    assert (
+        shown.iloc[1].isna().tolist() == [False, False, True, True, False]
+        and shown["status"][1] == "missing"
+    )

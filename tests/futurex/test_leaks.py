@@ -1,4 +1,5 @@
-"""What a page may tell: a date that is not surely earlier, hindsight, an answer; synthetic pages."""
+"""What a page may tell: a date that is not surely earlier, hindsight, an answer; synthetic
+pages."""
 
 from datetime import date
 
@@ -27,8 +28,16 @@ def test_hindsight_is_words_that_look_back_and_days_to_come_without_a_plan(case)
 
 
 def test_siblings_are_the_other_questions_of_a_cluster_that_were_open():
-    rows = [("own", "c", 12), ("open", "c", 11), ("over", "c", 8), ("other", "d", 12), ("none", None, 12)]
-    events = pd.DataFrame(rows, columns=["event_id", "cluster_id", "day"]).assign(prompt="Which team leads?")
+    rows = [
+        ("own", "c", 12),
+        ("open", "c", 11),
+        ("over", "c", 8),
+        ("other", "d", 12),
+        ("none", None, 12),
+    ]
+    events = pd.DataFrame(rows, columns=["event_id", "cluster_id", "day"]).assign(
+        prompt="Which team leads?"
+    )
     events["resolves_at"] = events["day"].map("2016-10-{:02}T00:00:00+08:00".format)
     answers = {name: [f"Team {name}"] for name in events["event_id"]}
     own = events.iloc[0].to_dict() | {"as_of": AS_OF}

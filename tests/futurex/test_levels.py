@@ -9,7 +9,9 @@ from studies.futurex import levels
 
 
 def test_overall_weighs_levels():
-    scores, events = make_scores({"a": {1: [1.0] * 25, 2: [0.8] * 25, 3: [0.5] * 25, 4: [0.2] * 25}})
+    scores, events = make_scores(
+        {"a": {1: [1.0] * 25, 2: [0.8] * 25, 3: [0.5] * 25, 4: [0.2] * 25}}
+    )
     row = levels.combine_overall(scores, events).iloc[0]
     assert row["overall"] == pytest.approx(0.1 * 1.0 + 0.2 * 0.8 + 0.3 * 0.5 + 0.4 * 0.2)  # 0.49
     assert row["overall_note"] == "" and row["n"] == 100 and row["coverage"] == 1
@@ -33,7 +35,10 @@ def test_agent_that_lacks_a_level_has_no_overall():
 
 def make_levels(*means):
     """Thirty events a level, half a tenth above and half a tenth below the mean."""
-    return {level: [mean - 0.1, mean + 0.1] * 15 for level, mean in zip((1, 2, 3, 4), means, strict=True)}
+    return {
+        level: [mean - 0.1, mean + 0.1] * 15
+        for level, mean in zip((1, 2, 3, 4), means, strict=True)
+    }
 
 
 def test_falls_are_above_chance():
@@ -41,7 +46,15 @@ def test_falls_are_above_chance():
     chance = {"random": make_levels(0.2, 0.2, 0.2, 0.2)}
     table = levels.test_level_drops(*make_scores(by_agent | chance), list(by_agent))
     assert table["verdict"].tolist() == ["holds"] * 6 + ["inconclusive"]
-    drops = [0.375, 0.1, 0.25, 0.15, 0.55, 0.2, 0]  # mean of both, its three steps; 0.75 - 0.2; 0.65 - 0.45; random
+    drops = [
+        0.375,
+        0.1,
+        0.25,
+        0.15,
+        0.55,
+        0.2,
+        0,
+    ]  # mean of both, its three steps; 0.75 - 0.2; 0.65 - 0.45; random
     assert table["estimate"].tolist() == pytest.approx(drops)
     assert table["n"].tolist() == [120, 60, 60, 60, 120, 120, 120]
 

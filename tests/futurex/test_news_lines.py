@@ -1,4 +1,5 @@
-"""What the public news brings and may give away, on synthetic feeds and pages; the labels hold on the real one."""
+"""What the public news brings and may give away, on synthetic feeds and pages; the labels hold on
+the real one."""
 
 import pandas as pd
 import pytest
@@ -6,7 +7,11 @@ import pytest
 from daybefore.web.news import Feed, write_article
 from studies.futurex import news_lines as news
 
-DAYS = {"2016-10-06": ["A vote is held.", "He later dies."], "2016-10-08": ["B wins."], "2017-01-01": ["C wins."]}
+DAYS = {
+    "2016-10-06": ["A vote is held.", "He later dies."],
+    "2016-10-08": ["B wins."],
+    "2017-01-01": ["C wins."],
+}
 ARTICLES = tuple(write_article(day, "Uncategorized", lines) for day, lines in DAYS.items())
 FEED = Feed("http://press.replay/", "Press", ARTICLES, (("2018-01-01.yaml", "over 30 kB"),))
 

@@ -1,4 +1,5 @@
-"""Scores of FutureX's past questions: above guessing by form, the order of options; made-up tables."""
+"""Scores of FutureX's past questions: above guessing by form, the order of options; made-up
+tables."""
 
 import numpy as np
 import pandas as pd
@@ -9,7 +10,8 @@ from studies.futurex import past_scores
 
 
 def make_events(*forms):
-    """Questions of some forms, each a cluster of its own; the first option is right, guessing earns 0.25."""
+    """Questions of some forms, each a cluster of its own; the first option is right, guessing earns
+    0.25."""
     table = pd.DataFrame({"form": forms, "guess": 0.25, "is_first": 1, "first_chance": 0.25})
     table["event_id"] = table["cluster_id"] = [f"e{at}" for at in table.index]
     return table
@@ -17,7 +19,11 @@ def make_events(*forms):
 
 def make_scores(matrix):
     """Rows of a matrix of scores, question x agent; blanks left out."""
-    long = matrix.rename_axis("event_id").reset_index().melt("event_id", var_name="agent_id", value_name="score")
+    long = (
+        matrix.rename_axis("event_id")
+        .reset_index()
+        .melt("event_id", var_name="agent_id", value_name="score")
+    )
     return long.dropna(subset="score")
 
 
@@ -32,7 +38,10 @@ def test_scores_stand_above_what_guessing_earns_at_the_same_questions():
     whole = table.loc[("all", "oracle")]
     assert whole["chance"] == pytest.approx((40 * 0.25 + 20 * 0.5) / 60) and whole["n"] == 60
     assert whole["low"] > 0 > table.loc[("all", "wrong"), "high"]
-    assert table.loc[("one of several", "few"), "n"] == 12 and ("several right", "few") not in table.index
+    assert (
+        table.loc[("one of several", "few"), "n"] == 12
+        and ("several right", "few") not in table.index
+    )
 
 
 def test_what_is_earned_without_a_forecast_again_in_plain_pandas():
@@ -41,7 +50,11 @@ def test_what_is_earned_without_a_forecast_again_in_plain_pandas():
     several = events[events["form"] == "one of several"]
     assert (several["is_first"].sum(), len(several)) == (87, 180)
     assert several["first_chance"].sum() == pytest.approx(38.36, abs=0.005)
-    scores = pd.read_csv(folder / "futurex_past_scores.csv").query("agent_id == 'base_rate'").set_index("event_id")
+    scores = (
+        pd.read_csv(folder / "futurex_past_scores.csv")
+        .query("agent_id == 'base_rate'")
+        .set_index("event_id")
+    )
     asked = events[events["is_settled"] == 0]
     above = (scores["score"] - asked["guess"]).dropna()
     assert len(above) == 317

@@ -1,4 +1,5 @@
-"""People: the form's rules, the share of questions a person, and a folder that `daybefore add` takes."""
+"""People: the form's rules, the share of questions a person, and a folder that `daybefore add`
+takes."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -15,7 +16,13 @@ WORDS = ["rain", "http://rain.example/today", "it rained", "it may again"]
 
 def build_event(event_id, level=1):
     options = '{"A":"Yes","B":"No"}'
-    return {"event_id": event_id, "kind": "single", "options": options, "level": level, "prompt": "Will it rain?"}
+    return {
+        "event_id": event_id,
+        "kind": "single",
+        "options": options,
+        "level": level,
+        "prompt": "Will it rain?",
+    }
 
 
 def test_answers_are_read_by_their_kind():
@@ -45,9 +52,17 @@ def press(form, button, **values):
 
 def test_the_form_keeps_steps_takes_one_answer_and_its_folder_can_be_added(tmp_path):
     now = [START]
-    extra = {"as_of": "2026-06-01T00:00:00+08:00", "domain": "Climate", "unit": None, "k": None, "resolves_at": None}
+    extra = {
+        "as_of": "2026-06-01T00:00:00+08:00",
+        "domain": "Climate",
+        "unit": None,
+        "k": None,
+        "resolves_at": None,
+    }
     events = pd.DataFrame([build_event(f"e{at}") | extra for at in range(1, 4)])
-    answers = pd.DataFrame({"event_id": ["e1", "e2", "e3"], "value": ['"A"', '"B"', '"A"'], "spread": None})
+    answers = pd.DataFrame(
+        {"event_id": ["e1", "e2", "e3"], "value": ['"A"', '"B"', '"A"'], "spread": None}
+    )
     form = open_sheets(events, 7, tmp_path, lambda: now[0], answers)
     assert "fill in both" in press(form, "note this step", observation="it rained")
     assert form.children[4].value == "it rained", "what was typed stays"

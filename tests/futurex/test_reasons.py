@@ -33,13 +33,16 @@ EVENT = {
 
 
 def build_trace(*steps):
-    """A trace: the prompt, then pairs of (what the agent writes, what it is shown), then its final answer."""
+    """A trace: the prompt, then pairs of (what the agent writes, what it is shown), then its final
+    answer."""
     rows = [{"step_type": "prompt", "content": QUESTION}]
     for wrote, tool, shown, error in steps:
         rows.append({"step_type": "model", "content": wrote})
         if tool:
             rows.append({"step_type": "tool", "tool": tool, "content": shown, "error": error})
-    rows += [{"step_type": kind, "content": "Final answer: \\boxed{A}"} for kind in ("model", "answer")]
+    rows += [
+        {"step_type": kind, "content": "Final answer: \\boxed{A}"} for kind in ("model", "answer")
+    ]
     columns = ["step", "actor", "step_type", "tool", "content", "error"]
     return [dict.fromkeys(columns) | {"step": at} | row for at, row in enumerate(rows)]
 
@@ -83,7 +86,9 @@ def test_an_agents_own_words_do_not_hold_its_claims():
     report = (say(task="the price"), "search_agent", "The price is 123.", None)
     claims = [(say(answer=f"{what} is 123."), None, None, None) for what in ("The price", "It")]
     told = build_trace(claims[0], report, claims[1])
-    assert [text for _, text in list_unheld(told)] == ["123", "123"], "a report of its search agent shows nothing"
+    assert [text for _, text in list_unheld(told)] == ["123", "123"], (
+        "a report of its search agent shows nothing"
+    )
     address = "http://made.up/777"
     opened = (say(address=address), "open", f"{address} cannot be opened", "outside")
     failed = build_trace(opened, (say(answer="777"), "", "", ""))
@@ -96,10 +101,16 @@ def test_an_agents_own_words_do_not_hold_its_claims():
         (PAGE, "values"),
         (PAGE.replace("Brent crude oil was priced", "Dubai crude oil was priced"), "page only"),
         (
-            PAGE.replace("On 6 October 2016, Brent crude oil was priced at 1,234.50 US dollars.", "About Brent."),
+            PAGE.replace(
+                "On 6 October 2016, Brent crude oil was priced at 1,234.50 US dollars.",
+                "About Brent.",
+            ),
             "page only",
         ),
-        ("Oil prices (http://oil.replay/spot), published 2016-10-07:\nBrent: 2016-10-12: to be played", "page only"),
+        (
+            "Oil prices (http://oil.replay/spot), published 2016-10-07:\nBrent: 2016-10-12: to be played",
+            "page only",
+        ),
         (PAGE.replace("http://oil.replay/spot", "http://oil.replay/old"), "nothing"),
     ],
 )
@@ -112,15 +123,21 @@ def test_shares_add_up_and_hold_the_planted_ones():
     table["event_id"] = [f"e{at}" for at in range(50)]
     table["rule"] = [REASONS[0]] * 30 + [REASONS[1]] * 10 + [REASONS[3]] * 10
     clusters = pd.Series([f"s{at % 20}" for at in range(50)], table["event_id"])
-    shares = measure_shares(table, ["agent_id", "is_right"], clusters).set_index(["is_right", "reason"])
+    shares = measure_shares(table, ["agent_id", "is_right"], clusters).set_index(
+        ["is_right", "reason"]
+    )
     right = shares.loc[True]
     assert right["share"].tolist() == [0.75, 0.25, 0, 0] and right["n_clusters"].eq(20).all()
     assert right.loc[REASONS[0], "low"] < 0.75 < right.loc[REASONS[0], "high"] <= 1
-    few = measure_shares(table, ["agent_id", "is_right"], clusters.str.replace(r"\d", "", regex=True))
+    few = measure_shares(
+        table, ["agent_id", "is_right"], clusters.str.replace(r"\d", "", regex=True)
+    )
     assert few["low"].isna().all(), "with fewer than ten clusters it cannot be told"
 
 
 def test_a_trace_of_an_event_that_was_left_out_has_no_reason():
-    traces = pd.concat([pd.DataFrame(build_trace()).assign(run_id="r", event_id=name) for name in ("e1", "e2")])
+    traces = pd.concat(
+        [pd.DataFrame(build_trace()).assign(run_id="r", event_id=name) for name in ("e1", "e2")]
+    )
     found = apply_rule(traces, pd.DataFrame([EVENT]), {"r": "mine"})
     assert found[["event_id", "agent_id", "rule"]].values.tolist() == [["e1", "mine", REASONS[1]]]

@@ -1,10 +1,13 @@
-"""What the live sources would answer: synthetic values in each site's documented form, for the tests' own internet.
+"""What the live sources would answer: synthetic values in each site's documented form, for the
+tests' own internet.
 
-`answer(url, now)` returns (content type, text) as of a moment. Values are a seeded walk by name and day, so that the
-same day always says the same; a number of today is there too where a site shows unfinished days.
+`answer(url, now)` returns (content type, text) as of a moment. Values are a seeded walk by name and
+day, so that the same day always says the same; a number of today is there too where a site shows
+unfinished days.
 
-A site's form is its body as the site writes it, what repeats between << and >>: a row a moment and name. A row may hold
-%(day)s, year, month, mday, hour, stamp (epoch seconds), name, n (from 1), value, count (whole), and the query's names.
+A site's form is its body as the site writes it, what repeats between << and >>: a row a moment and
+name. A row may hold %(day)s, year, month, mday, hour, stamp (epoch seconds), name, n (from 1),
+value, count (whole), and the query's names.
 """
 
 import hashlib
@@ -36,24 +39,36 @@ class Ask(NamedTuple):
     query: dict
 
     def list_moments(self, when="today"):
-        """Return (day, hour) of what a site shows: today, yesterday, days, past, work, hours, four or eight a day."""
+        """Return (day, hour) of what a site shows: today, yesterday, days, past, work, hours, four
+        or eight a day."""
         name, _, n = when.partition(" ")
         days = [self.now.date() - timedelta(days=back) for back in range(int(n or 30) - 1, -1, -1)]
         days = {"today": days[-1:], "yesterday": days[-2:-1], "past": days[:-1]}.get(name, days)
         days = [day for day in days[:-1] if day.weekday() < 5] if name == "work" else days
         weekday = {"mondays": 0, "tuesdays": 1, "saturdays": 5}.get(name)
-        days = [day for day in days[:-4] if day.weekday() == weekday] if weekday is not None else days
-        return [(day, hour) for day in days for hour in range(0, 24, {"hours": 1, "eight": 3, "four": 6}.get(name, 24))]
+        days = (
+            [day for day in days[:-4] if day.weekday() == weekday] if weekday is not None else days
+        )
+        return [
+            (day, hour)
+            for day in days
+            for hour in range(0, 24, {"hours": 1, "eight": 3, "four": 6}.get(name, 24))
+        ]
 
 
 def zip_lists(body, when, moment, lists):
-    """Return the site of lists side by side: of moments, and of a series' values for each (key, low, high)."""
+    """Return the site of lists side by side: of moments, and of a series' values for each (key,
+    low, high)."""
 
     def answer(a):
         shown = a.list_moments(when)
-        moments = [stamp(*at) if moment == "stamp" else moment % {"day": at[0], "hour": at[1]} for at in shown]
+        moments = [
+            stamp(*at) if moment == "stamp" else moment % {"day": at[0], "hour": at[1]}
+            for at in shown
+        ]
         series = [
-            [walk(key % ({"hour": hour} | a.query), day, low, high) for day, hour in shown] for key, low, high in lists
+            [walk(key % ({"hour": hour} | a.query), day, low, high) for day, hour in shown]
+            for key, low, high in lists
         ]
         return body % tuple(map(json.dumps, [moments, *series]))
 
@@ -61,7 +76,8 @@ def zip_lists(body, when, moment, lists):
 
 
 def fill(body, when="today", key="%(name)s", low=10.0, high=100.0, names=("",), by=""):
-    """Return the site of a form: of each row the value is the walk of `key`, which may hold what the row may.
+    """Return the site of a form: of each row the value is the walk of `key`, which may hold what
+    the row may.
 
     The names stand in the order of the walk `by` of today, largest first.
     """
@@ -72,11 +88,21 @@ def fill(body, when="today", key="%(name)s", low=10.0, high=100.0, names=("",), 
         parts = a.path.split("/")
         told = a.query | {"path": a.path} | {f"p{n}": part for n, part in enumerate(parts)}
         told |= {f"m{n}": part for n, part in enumerate(reversed(parts), 1)}
-        ordered = sorted(names, key=lambda name: -walk(by % (told | {"name": name}), a.now.date())) if by else names
+        ordered = (
+            sorted(names, key=lambda name: -walk(by % (told | {"name": name}), a.now.date()))
+            if by
+            else names
+        )
         shown = [(*moment, name) for moment in a.list_moments(when) for name in ordered]
         rows = []
         for n, (day, hour, name) in enumerate(shown, 1):
-            about = {"day": day, "year": day.year, "month": day.month, "mday": day.day, "hour": hour}
+            about = {
+                "day": day,
+                "year": day.year,
+                "month": day.month,
+                "mday": day.day,
+                "hour": hour,
+            }
             about |= {"stamp": stamp(day, hour), "name": name, "n": n} | told
             value = walk(key % about, day, low, high)
             rows.append(row % (about | {"value": value, "count": int(value)}))
@@ -105,33 +131,50 @@ def boc(a):
 
 
 def earthquakes(a):
-    found = [(day, at) for day, _ in a.list_moments("days") for at in range(int(walk("quakes", day, 3, 20)))]
-    rows = [f"{day}T{at:02}:11:12.345Z,1.5,2.5,10,{4.5 + walk(f'q {at}', day, 0, 2):.1f},mb" for day, at in found]
+    found = [
+        (day, at)
+        for day, _ in a.list_moments("days")
+        for at in range(int(walk("quakes", day, 3, 20)))
+    ]
+    rows = [
+        f"{day}T{at:02}:11:12.345Z,1.5,2.5,10,{4.5 + walk(f'q {at}', day, 0, 2):.1f},mb"
+        for day, at in found
+    ]
     return "\n".join(["time,latitude,longitude,depth,mag,magType", *rows]) + "\n"
 
 
 def fires(a):
-    kinds, (day, _) = ("Wildfires", "Severe Storms", "Volcanoes", "Sea and Lake Ice"), a.list_moments()[0]
+    kinds, (day, _) = (
+        ("Wildfires", "Severe Storms", "Volcanoes", "Sea and Lake Ice"),
+        a.list_moments()[0],
+    )
     found = [(kind, n) for kind in kinds for n in range(int(walk(kind, day, 2, 30)))]
-    events = [{"id": f"{kind} {n}", "categories": [{"id": "x", "title": kind}]} for kind, n in found]
+    events = [
+        {"id": f"{kind} {n}", "categories": [{"id": "x", "title": kind}]} for kind, n in found
+    ]
     return json.dumps({"events": events})
 
 
 SITES = {"home.treasury.gov": treasury, "www.bankofcanada.ca": boc}
 SITES |= {"earthquake.usgs.gov": earthquakes, "eonet.gsfc.nasa.gov": fires}
-for words, form in tomllib.loads(Path(__file__).with_name("bodies.toml").read_text(encoding="utf-8")).items():
+for words, form in tomllib.loads(
+    Path(__file__).with_name("bodies.toml").read_text(encoding="utf-8")
+).items():
     SITES[words] = zip_lists(**form) if "lists" in form else fill(**form)
 HOSTS = {words.split()[0] for words in SITES}
 
 
 def answer(url, now):
-    """Return (content type, text) of an address at a moment (aware, UTC). Raises IndexError for a host that is none."""
+    """Return (content type, text) of an address at a moment (aware, UTC). Raises IndexError for a
+    host that is none."""
     parts = urlsplit(url)
     query = {name: values[0] for name, values in parse_qs(parts.query).items()}
     told = [words.partition(" ") for words in SITES]
     site = ["".join(words) for words in told if words[0] == parts.hostname and words[2] in url][0]
     body = SITES[site](Ask(now, unquote(parts.path), query))
-    return {"{": "application/json", "[": "application/json", "<": "text/html"}.get(body[0], "text/plain"), body
+    return {"{": "application/json", "[": "application/json", "<": "text/html"}.get(
+        body[0], "text/plain"
+    ), body
 
 
 def show(asked):

@@ -11,7 +11,8 @@ from daybefore.models.transport import load_litellm
 
 @pytest.fixture
 def model(tmp_path, monkeypatch):
-    """A mock model, the reader's agent `my_model`; the test's folder is that of all that is read and written."""
+    """A mock model, the reader's agent `my_model`; the test's folder is that of all that is read
+    and written."""
     load_litellm()
     with run_server(server := Server()):
         write_agents(tmp_path, server.address)

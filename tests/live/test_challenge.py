@@ -1,4 +1,5 @@
-"""Rows of questions that cannot be asked are refused by row and field; prompts' forms are recovered."""
+"""Rows of questions that cannot be asked are refused by row and field; prompts' forms are
+recovered."""
 
 import json
 import os
@@ -45,12 +46,20 @@ a row that is no object: ["q2"] -> row 2: wanted is an object with id and prompt
 """What is wrong: the second row, after GOOD -> what is said of it."""
 
 FILES = [
-    ("broken.jsonl", b'{"id": "q1", "prompt": "a"}\n{"id": "q2", ', "broken.jsonl, line 2: no JSON"),
+    (
+        "broken.jsonl",
+        b'{"id": "q1", "prompt": "a"}\n{"id": "q2", ',
+        "broken.jsonl, line 2: no JSON",
+    ),
     ("object.json", b'{"id": "q1"}', "object.json holds a dict; wanted is a list of questions"),
     ("empty.csv", b"", "empty.csv is empty; a question a row"),
     ("none.json", b"[]", "none.json holds no question"),
     ("fake.parquet", b"PAR1 no table", "fake.parquet cannot be read as .parquet"),
-    ("questions.docx", b"x", "questions.docx: a file of questions ends in .parquet, .csv, .json, .jsonl, not .docx"),
+    (
+        "questions.docx",
+        b"x",
+        "questions.docx: a file of questions ends in .parquet, .csv, .json, .jsonl, not .docx",
+    ),
 ]
 
 
@@ -58,7 +67,9 @@ FILES = [
 def test_a_malformed_row_is_refused_by_row_and_field(tmp_path, case):
     row, _, said = case.partition(": ")[2].partition(" -> ")
     path = tmp_path / "week.json"
-    path.write_text(json.dumps([GOOD, json.loads(row.replace("@GOOD", WHOLE).replace("@LONG", "a" * 30_001))]))
+    path.write_text(
+        json.dumps([GOOD, json.loads(row.replace("@GOOD", WHOLE).replace("@LONG", "a" * 30_001))])
+    )
     with pytest.raises(ValueError) as refused:
         fetch_batch(path)
     assert str(refused.value).startswith("week.json, ") and said in str(refused.value)
@@ -73,15 +84,25 @@ def test_a_malformed_file_is_refused_by_name(tmp_path, name, body, said):
 
 
 def test_csv_json_jsonl_and_parquet_are_the_same_questions(tmp_path):
-    rows = [{"id": "q1", "prompt": "How many?", "level": 3}, {"id": "q2", "prompt": "Who wins?", "level": 4}]
+    rows = [
+        {"id": "q1", "prompt": "How many?", "level": 3},
+        {"id": "q2", "prompt": "Who wins?", "level": 4},
+    ]
     table = pd.DataFrame(rows)
     table.to_csv(tmp_path / "a.csv", index=False)
     table.to_parquet(tmp_path / "a.parquet")
     (tmp_path / "a.json").write_text(json.dumps(rows))
     table.to_json(tmp_path / "a.jsonl", orient="records", lines=True)
-    assert all(fetch_batch(tmp_path / f"a.{kind}").rows == rows for kind in ("csv", "parquet", "json", "jsonl"))
-    (tmp_path / "b.jsonl").write_text('{"id": "q1", "prompt": "How\u2028many\u0085?"}\n', encoding="utf-8")
-    assert len(fetch_batch(tmp_path / "b.jsonl").rows) == 1, "JSON allows these where lines end elsewhere"
+    assert all(
+        fetch_batch(tmp_path / f"a.{kind}").rows == rows
+        for kind in ("csv", "parquet", "json", "jsonl")
+    )
+    (tmp_path / "b.jsonl").write_text(
+        '{"id": "q1", "prompt": "How\u2028many\u0085?"}\n', encoding="utf-8"
+    )
+    assert len(fetch_batch(tmp_path / "b.jsonl").rows) == 1, (
+        "JSON allows these where lines end elsewhere"
+    )
 
 
 def test_options_keep_their_own_quotes_and_lose_the_questions():
@@ -92,15 +113,23 @@ def test_options_keep_their_own_quotes_and_lose_the_questions():
 
 
 def test_what_a_row_says_comes_before_what_its_prompt_does():
-    batch = Batch([{"id": "q", "prompt": "How many?", "kind": "text", "unit": "m"}], "mine.csv", "0" * 64)
+    batch = Batch(
+        [{"id": "q", "prompt": "How many?", "kind": "text", "unit": "m"}], "mine.csv", "0" * 64
+    )
     event = build_events(batch, "2026-03-04T10:00:00+08:00").iloc[0]
     assert (event["kind"], event["unit"], event["prompt"]) == ("text", "m", "How many?")
     assert parse_json(event["metadata"]) == {"writes": "value", "is_known": True}
-    assert find_shape({"prompt": "Pick\nA. x\nB. y", "options": {"A": "x", "B": "y"}, "kind": "multi"}).kind == "multi"
+    assert (
+        find_shape(
+            {"prompt": "Pick\nA. x\nB. y", "options": {"A": "x", "B": "y"}, "kind": "multi"}
+        ).kind
+        == "multi"
+    )
 
 
 FRAME = (
-    'You can predict. The event to be predicted: "%s"\nIMPORTANT: Your final answer MUST end with\n\\boxed{PREDICTION}'
+    'You can predict. The event to be predicted: "%s"\n'
+    "IMPORTANT: Your final answer MUST end with\n\\boxed{PREDICTION}"
 )
 
 
@@ -113,7 +142,11 @@ def read_table(name):
 def check_shape(prompt, row):
     shape = read_shape(prompt)
     assert shape.is_known == row["is_known"], prompt
-    assert row["kind"] is None or (shape.kind, shape.k, shape.unit) == (row["kind"], row["k"], row["unit"]), prompt
+    assert row["kind"] is None or (shape.kind, shape.k, shape.unit) == (
+        row["kind"],
+        row["k"],
+        row["unit"],
+    ), prompt
 
 
 @pytest.mark.parametrize("row", read_table("wordings.csv"), ids=lambda row: row["prompt"])
@@ -125,13 +158,18 @@ def test_kinds_places_and_amounts_are_told_apart_by_the_words_or_are_doubtful(ro
 def test_futurex_own_prompts_show_their_kind():
     """Of 140 past prompts and 12 open examples the kinds are kept by id; the texts are not ours."""
     root = files.ROOT / os.environ.get(MIRROR, "")
-    paths = [root / "agents/futurex_lanian/futurex_predictions.json.gz", root / "futurex/questionData.json"]
+    paths = [
+        root / "agents/futurex_lanian/futurex_predictions.json.gz",
+        root / "futurex/questionData.json",
+    ]
     paths.append(root / "agents/futurex_lanian/sampled_futurex_50.json.gz")
     if MIRROR not in os.environ or not all(path.exists() for path in paths):
         pytest.skip("needs the projects' files (KIT_DATA_MIRROR)")
     past, examples, sampled = (pd.read_json(path, dtype=False).to_dict("records") for path in paths)
     prompts = {row["question_id"]: row.get("prompt", row["question"]) for row in [*past, *sampled]}
-    prompts |= {f"example-{n}": row["question"] for n, row in enumerate(examples) if not row["options"]}
+    prompts |= {
+        f"example-{n}": row["question"] for n, row in enumerate(examples) if not row["options"]
+    }
     kinds = read_table("futurex_kinds.csv")
     assert {row["id"] for row in kinds} == set(prompts)
     for row in kinds:
@@ -149,8 +187,15 @@ def test_labels_beyond_z_are_read_in_prompts_and_in_options():
         options,
         [f"{label}. the outcome be {text}" for label, text in options.items()],
     ):
-        row = {"id": "q", "prompt": "Which ports reopen?", "options": json.dumps(given), "kind": "multi"}
-        events = build_events(Batch(check_rows([row], "mine.csv"), "mine.csv", "0" * 64), "2026-03-04T10:00:00+08:00")
+        row = {
+            "id": "q",
+            "prompt": "Which ports reopen?",
+            "options": json.dumps(given),
+            "kind": "multi",
+        }
+        events = build_events(
+            Batch(check_rows([row], "mine.csv"), "mine.csv", "0" * 64), "2026-03-04T10:00:00+08:00"
+        )
         assert parse_json(events.loc[0, "options"]) == options
         event = events.iloc[0].to_dict()
         for cell in ("C, [, `, a", ["C", "[", "`", "a"], "['C', '[', '`', 'a']"):
@@ -160,10 +205,16 @@ def test_labels_beyond_z_are_read_in_prompts_and_in_options():
 
 
 def test_a_question_without_a_cluster_is_asked_as_before_and_counts_as_one_by_itself():
-    rows = check_rows([GOOD, GOOD | {"id": "q2"}, GOOD | {"id": "q3", "cluster": "rain"}], "mine.json")
+    rows = check_rows(
+        [GOOD, GOOD | {"id": "q2"}, GOOD | {"id": "q3", "cluster": "rain"}], "mine.json"
+    )
     events = build_events(Batch(rows, "mine.json", "5" * 40), "2026-03-02T10:00:00+08:00")
-    assert events["cluster_id"].isna().tolist() == [True, True, False], "a run's id rests on the events' cells"
+    assert events["cluster_id"].isna().tolist() == [True, True, False], (
+        "a run's id rests on the events' cells"
+    )
     assert find_clusters(events)[0].tolist() == ["q1", "q2", "rain"]
     alone = events[:2]
     clusters, by = find_clusters(alone)
-    assert clusters.tolist() == ["q1", "q2"] and by == "event", "one list is no source that its questions share"
+    assert clusters.tolist() == ["q1", "q2"] and by == "event", (
+        "one list is no source that its questions share"
+    )

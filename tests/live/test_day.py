@@ -1,4 +1,5 @@
-"""A benchmark of one's own over a week of the simulated internet: looks, questions, answers, faults, politeness."""
+"""A benchmark of one's own over a week of the simulated internet: looks, questions, answers,
+faults, politeness."""
 
 from functools import partial
 
@@ -42,11 +43,30 @@ def look(web, **options):
 
 def test_a_week_with_faults_poses_settles_and_replays(web):
     faults = {
-        1: [("drip", "api.npmjs.org", "/down", {}), ("429", "lichess.org", "/api", {"retry_after": 7200})],
-        2: [("bomb", "www.tsa.gov", "/travel", {}), ("redirect", "gml.noaa.gov", "/webdata", {"to": INSIDE})],
-        3: [("body", "api.carbonintensity.org.uk", "/int", CHANGED), ("closed", "api-web.nhle.com", "/v1", {})],
-        4: [("500", "earthquake.usgs.gov", "/earth", {}), ("charset", "api.steampowered.com", "/ISteam", {})],
-        5: [("body", "data-api.ecb.europa.eu", "/robots.txt", {"body": b"User-agent: *\nDisallow: /"})],
+        1: [
+            ("drip", "api.npmjs.org", "/down", {}),
+            ("429", "lichess.org", "/api", {"retry_after": 7200}),
+        ],
+        2: [
+            ("bomb", "www.tsa.gov", "/travel", {}),
+            ("redirect", "gml.noaa.gov", "/webdata", {"to": INSIDE}),
+        ],
+        3: [
+            ("body", "api.carbonintensity.org.uk", "/int", CHANGED),
+            ("closed", "api-web.nhle.com", "/v1", {}),
+        ],
+        4: [
+            ("500", "earthquake.usgs.gov", "/earth", {}),
+            ("charset", "api.steampowered.com", "/ISteam", {}),
+        ],
+        5: [
+            (
+                "body",
+                "data-api.ecb.europa.eu",
+                "/robots.txt",
+                {"body": b"User-agent: *\nDisallow: /"},
+            )
+        ],
     }
     sets, kinds = [], {}
     for number in range(8):
@@ -54,7 +74,9 @@ def test_a_week_with_faults_poses_settles_and_replays(web):
         web.move(hours=20)  # 13:00 UTC, after the hour of lists without dates
         for name, host, path, settings in faults.get(number, ()):
             web.plan(name, host, path, **settings)
-        kinds[number, 20] = look(web, deadline_s=2.0 if number == 1 else 20.0)  # only the drip is to take too long
+        kinds[number, 20] = look(
+            web, deadline_s=2.0 if number == 1 else 20.0
+        )  # only the drip is to take too long
         if number:
             sets.append(day.pose(web.now)[0])
         web.move(hours=4)
@@ -69,7 +91,9 @@ def test_a_week_with_faults_poses_settles_and_replays(web):
 
     path, counts = day.close_day(web.now)
     assert [one[0] for one in counts] == sets
-    assert counts[0][4] == 0 and counts[0][2] == counts[0][1] >= 5  # the first day is answered whole
+    assert (
+        counts[0][4] == 0 and counts[0][2] == counts[0][1] >= 5
+    )  # the first day is answered whole
     text = path.read_text(encoding="utf-8")
     assert "Nothing." in text and sets[-1] in text
     for source in SOURCES.values():
@@ -78,7 +102,9 @@ def test_a_week_with_faults_poses_settles_and_replays(web):
 
     window = find_set(sets[0]).window
     events = read_table("events", window)
-    with open_world(day=window) as opener:  # the web as of a question's start holds nothing that came later
+    with open_world(
+        day=window
+    ) as opener:  # the web as of a question's start holds nothing that came later
         crawler = opener()
         for source_id in events["source_id"].unique():
             crawler.observe(source_id, events["as_of"][0])
@@ -86,7 +112,11 @@ def test_a_week_with_faults_poses_settles_and_replays(web):
         kept = []
         for number in (1, 2):
             store = locate_output(f"again-{number}.sqlite")
-            agents = {name: agent for name, agent in load_agents().items() if name in ("last_value", "mean_of_7")}
+            agents = {
+                name: agent
+                for name, agent in load_agents().items()
+                if name in ("last_value", "mean_of_7")
+            }
             run_agents(agents, events, opener, store, window=window)
             kept.append(read_runs(store, "predictions").to_csv(index=False))
     assert kept[0] == kept[1]
@@ -98,7 +128,11 @@ def test_a_second_call_asks_nothing_and_an_unchanged_page_is_not_sent_again(web)
     assert look(web) == {} and len(web.asked) == n
     web.move(hours=4)
     look(web)
-    again = [one for one in web.asked[n:] if one.host == "data-api.ecb.europa.eu" and one.path != "/robots.txt"]
+    again = [
+        one
+        for one in web.asked[n:]
+        if one.host == "data-api.ecb.europa.eu" and one.path != "/robots.txt"
+    ]
     assert [bool(one.headers.get("if-none-match")) for one in again] == [True]
 
 
@@ -135,9 +169,13 @@ def test_the_command_asks_an_agent_and_tells_what_is_open(web, monkeypatch, caps
         web.move(hours=hours)
         found = command.main(["last_value"], sources=list(SOURCES), now=web.now.isoformat())
     said = capsys.readouterr().out
-    assert said.count("after three days of calls: call again tomorrow") == 2, "told until a set was posed"
+    assert said.count("after three days of calls: call again tomorrow") == 2, (
+        "told until a set was posed"
+    )
     assert found["sets"][0]["n"] > 5 and found["sets"][0]["open"] == found["sets"][0]["n"]
-    assert "no scores: no question of the day has an answer yet" in said and "day-2026-11-22" in said
+    assert (
+        "no scores: no question of the day has an answer yet" in said and "day-2026-11-22" in said
+    )
     web.move(hours=8 * 24)
     look(web)
     found = command.main(sources=["tsa"], now=web.now.isoformat())
@@ -153,7 +191,10 @@ def test_the_command_asks_an_agent_and_tells_what_is_open(web, monkeypatch, caps
     [
         ({"names": ["lst_value"]}, "no agent is called 'lst_value'; did you mean last_value"),
         ({"panel": ["nobody"]}, "no agent is called 'nobody'"),
-        ({"news": "nofeeds.csv", "writer": "local/qwen", "reader": "local/qwen"}, "there is no file nofeeds.csv"),
+        (
+            {"news": "nofeeds.csv", "writer": "local/qwen", "reader": "local/qwen"},
+            "there is no file nofeeds.csv",
+        ),
     ],
 )
 def test_what_is_not_there_is_told_before_any_site_is_asked(web, given, told):

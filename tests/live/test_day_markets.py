@@ -1,4 +1,5 @@
-"""Markets as a source of a day's questions: groups of markets, distractors, yes/no downsampled, answers later."""
+"""Markets as a source of a day's questions: groups of markets, distractors, yes/no downsampled,
+answers later."""
 
 import json
 
@@ -17,7 +18,9 @@ from daybefore.models.judges import Verdict
 from daybefore.store import read_runs
 from helpers.files import STORE, locate_output, parse_json, read_table
 
-NOW = pd.Timestamp("2026-03-28T10:00:00+08:00")  # the questions of the simulated venues close on 1 April
+NOW = pd.Timestamp(
+    "2026-03-28T10:00:00+08:00"
+)  # the questions of the simulated venues close on 1 April
 
 
 class Cup(Market):
@@ -39,7 +42,9 @@ def invent(prompt, schema):
 @pytest.fixture
 def venue(out, tmp_path, monkeypatch):
     """Eleven yes/no questions and a cup of three clubs, on the simulated internet."""
-    clubs = [Cup(n, name) for n, name in ((101, "Dock United"), (102, "Quay Rovers"), (103, "Pier City"))]
+    clubs = [
+        Cup(n, name) for n, name in ((101, "Dock United"), (102, "Quay Rovers"), (103, "Pier City"))
+    ]
     exchange = Exchange([Market(n, 0.4) for n in range(11)] + clubs)
     hosts = exchange.hosts | {"api.carbonintensity.org.uk": show}
     with open_internet(tmp_path, hosts, NOW, patch=monkeypatch) as internet:
@@ -53,30 +58,45 @@ def test_markets_are_posed_with_distractors_and_settled_by_their_venue(venue):
     cup = events[events["cluster_id"] == "polymarket-event-77"].iloc[0]
     options = parse_json(cup["options"])
     expected = ["A lighthouse", "Dock United", "Pier City", "Quay Rovers"]
-    assert sorted(options.values()) == expected, "a distractor that reads like an option is left out"
+    assert sorted(options.values()) == expected, (
+        "a distractor that reads like an option is left out"
+    )
     assert cup["prompt"].startswith("Which club wins the cup?\nA. ") and cup["level"] == 2
     yes_no = events[events["event_id"] != cup["event_id"]]
-    assert len(yes_no) == round(11 * 36 / 193) and (screenings["filter"] == "binary").sum() == 11 - len(yes_no)
-    assert all(set(parse_json(cell).values()) == {"Yes", "No"} for cell in yes_no["options"]), "yes/no gets no more"
-    assert pose(NOW, venues=["polymarket"])[1]["event_id"].tolist() == events["event_id"].tolist(), "posed once"
+    assert len(yes_no) == round(11 * 36 / 193) and (
+        screenings["filter"] == "binary"
+    ).sum() == 11 - len(yes_no)
+    assert all(set(parse_json(cell).values()) == {"Yes", "No"} for cell in yes_no["options"]), (
+        "yes/no gets no more"
+    )
+    assert (
+        pose(NOW, venues=["polymarket"])[1]["event_id"].tolist() == events["event_id"].tolist()
+    ), "posed once"
     later = pd.Timestamp("2026-04-02T12:00:00+08:00")
     venue.internet.move(days=5)
     assert settle(name, later)[1] == len(events), "nothing is settled yet"
     venue.clubs[1].outcome = "yes"
     venue.clubs[0].outcome = venue.clubs[2].outcome = "no"
     answers, n_open = settle(name, later)
-    assert n_open == len(events) - 1 and options[json.loads(answers["value"].iloc[0])] == "Quay Rovers"
+    assert (
+        n_open == len(events) - 1 and options[json.loads(answers["value"].iloc[0])] == "Quay Rovers"
+    )
     assert read_table("answers", "D260328")["method"].tolist() == ["polymarket"]
     for market in venue.markets:
         market.outcome = market.outcome or "no"
     answers, n_open = settle(name, later)
     assert n_open == 0 and (answers["status"] == "ok").all()
     right = answers.set_index("event_id")["value"][yes_no["event_id"]]
-    letters = [parse_json(cell)[parse_json(value)] for cell, value in zip(yes_no["options"], right, strict=True)]
+    letters = [
+        parse_json(cell)[parse_json(value)]
+        for cell, value in zip(yes_no["options"], right, strict=True)
+    ]
     assert set(letters) == {"No"}
 
 
-def test_the_command_asks_agents_the_markets_of_the_day(venue, provider, tmp_path, monkeypatch, capsys):
+def test_the_command_asks_agents_the_markets_of_the_day(
+    venue, provider, tmp_path, monkeypatch, capsys
+):
     def answer(asked):
         if "response_format" in asked:
             return {"content": json.dumps({"options": ["A lighthouse", "A pear"]})}
@@ -85,7 +105,17 @@ def test_the_command_asks_agents_the_markets_of_the_day(venue, provider, tmp_pat
     provider.answer = answer
     use_entries(monkeypatch, load_entries() | {"mine": make_entry(provider)})
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
-    given = ["day", "--agent", "mine", "--source", "carbon", "--market", "polymarket", "--distractors", "mine"]
+    given = [
+        "day",
+        "--agent",
+        "mine",
+        "--source",
+        "carbon",
+        "--market",
+        "polymarket",
+        "--distractors",
+        "mine",
+    ]
     given += ["--now", NOW.isoformat(), "--yes"]
     carry_out(given)
     shown = capsys.readouterr().out
@@ -103,12 +133,16 @@ def test_the_command_asks_agents_the_markets_of_the_day(venue, provider, tmp_pat
 def test_a_venue_that_does_not_answer_is_told_and_the_day_is_not_lost(venue):
     told = []
     venue.internet.plan("500", "gamma-api.polymarket.com", times=9)
-    with pytest.raises(ValueError, match="day-2026-03-28: every question was asked .* or there is none"):
+    with pytest.raises(
+        ValueError, match="day-2026-03-28: every question was asked .* or there is none"
+    ):
         pose(NOW, venues=["polymarket"], tell=told.append)
     assert told[-1].startswith("polymarket: no questions today: ")
 
 
 def test_a_group_of_fewer_than_three_names_or_with_one_twice_is_no_question(venue):
     rows = [club.write("polymarket") for club in venue.clubs]
-    assert [one["names"] for one in gather_groups(rows)] == [["Dock United", "Quay Rovers", "Pier City"]]
+    assert [one["names"] for one in gather_groups(rows)] == [
+        ["Dock United", "Quay Rovers", "Pier City"]
+    ]
     assert gather_groups(rows[:2]) == gather_groups([*rows, rows[0]]) == []

@@ -1,4 +1,5 @@
-"""News as a source of a day's questions: proposed by a model, checked, confirmed by a person, asked, settled."""
+"""News as a source of a day's questions: proposed by a model, checked, confirmed by a person,
+asked, settled."""
 
 import json
 from functools import partial
@@ -22,12 +23,25 @@ FEED = "https://harbour.example.org/feed"
 FIRST, SECOND, LATER = (f"2026-03-{day}T10:00:00+08:00" for day in ("28", "29", "31"))
 ITEM = "<item><title>{}</title><link>https://harbour.example.org/{}</link><description>{}</description>{}</item>"
 DATE = "<pubDate>{}</pubDate>"
-OPENING = ITEM.format("Lock opens soon", 1, "The council &lt;b&gt;votes&lt;/b&gt; on the lock on 30 March.", "")
-COMING = ITEM.format("The vote is over", 9, "It was no.", DATE.format("Mon, 30 Mar 2026 09:00:00 GMT"))
+OPENING = ITEM.format(
+    "Lock opens soon", 1, "The council &lt;b&gt;votes&lt;/b&gt; on the lock on 30 March.", ""
+)
+COMING = ITEM.format(
+    "The vote is over", 9, "It was no.", DATE.format("Mon, 30 Mar 2026 09:00:00 GMT")
+)
 VOTED = ITEM.format("Council says yes", 2, "The council said yes to the lock.", "")
 
-ASKED = {"article": 1, "question": "Will the council say yes to the lock on 30 March 2026?", "kind": "single"}
-ASKED |= {"options": ["Yes", "No"], "unit": "", "end": "2026-03-30", "criteria": "The council's minutes."}
+ASKED = {
+    "article": 1,
+    "question": "Will the council say yes to the lock on 30 March 2026?",
+    "kind": "single",
+}
+ASKED |= {
+    "options": ["Yes", "No"],
+    "unit": "",
+    "end": "2026-03-30",
+    "criteria": "The council's minutes.",
+}
 ASKED |= {"quote": "The council votes on the lock"}
 PROPOSED = [
     ASKED,
@@ -44,17 +58,22 @@ def answer(asked):
     schema = asked["response_format"]["json_schema"]["schema"]["properties"]
     if "questions" in schema:
         return {"content": json.dumps({"questions": PROPOSED})}
-    found = {"answer": "A", "quote": "said yes"} if "said yes" in said else {"answer": "", "quote": ""}
+    found = (
+        {"answer": "A", "quote": "said yes"} if "said yes" in said else {"answer": "", "quote": ""}
+    )
     return {"content": json.dumps(found)}
 
 
 def write_feed(*items):
-    return f"<?xml version='1.0'?><rss><channel><title>Harbour</title>{''.join(items)}</channel></rss>"
+    return (
+        f"<?xml version='1.0'?><rss><channel><title>Harbour</title>{''.join(items)}</channel></rss>"
+    )
 
 
 @pytest.fixture
 def call(provider, out, tmp_path, monkeypatch):
-    """A function that runs `daybefore day` at a moment on a feed of the simulated internet, which it can change."""
+    """A function that runs `daybefore day` at a moment on a feed of the simulated internet, which
+    it can change."""
     provider.answer = answer
     use_entries(monkeypatch, load_entries() | {"mine": make_entry(provider)})
     monkeypatch.setattr(day_news, "Guest", partial(Guest, pace_s=0.0))
@@ -63,14 +82,20 @@ def call(provider, out, tmp_path, monkeypatch):
     items = [COMING, OPENING]
 
     def show(asked):
-        return (404, {}, "") if asked.path == "/robots.txt" else (200, {"content-type": "text/xml"}, write_feed(*items))
+        return (
+            (404, {}, "")
+            if asked.path == "/robots.txt"
+            else (200, {"content-type": "text/xml"}, write_feed(*items))
+        )
 
     def run(now, *more):
         models = ("--writer", "mine", "--reader", "mine")
         given = ["--news", str(tmp_path / "feeds.csv"), *models, "--agent", "mine", "--yes", *more]
         return carry_out(["day", "--now", now, *given])
 
-    with open_internet(tmp_path, {"harbour.example.org": show}, "2026-03-28T02:00Z", patch=monkeypatch) as web:
+    with open_internet(
+        tmp_path, {"harbour.example.org": show}, "2026-03-28T02:00Z", patch=monkeypatch
+    ) as web:
         monkeypatch.setenv("NO_PROXY", "127.0.0.1")
         run.items, run.web = items, web
         yield run
@@ -88,28 +113,42 @@ def confirm(n=0, **cells):
 
 def test_news_are_proposed_checked_confirmed_asked_and_settled_by_a_reader(call, provider, capsys):
     call(FIRST)
-    assert "no questions today" in capsys.readouterr().out, "nothing is asked before a person wrote yes"
+    assert "no questions today" in capsys.readouterr().out, (
+        "nothing is asked before a person wrote yes"
+    )
     table = confirm(confirmed="yes")
     told = ["passed", "its quote does not stand in the article", "it does not end within the week"]
-    assert table["check"].tolist() == told and set(table["url"]) == {"https://harbour.example.org/1"}
+    assert table["check"].tolist() == told and set(table["url"]) == {
+        "https://harbour.example.org/1"
+    }
     prompt = json.dumps(provider.asked[0]["messages"])
     assert "The vote is over" not in prompt, "an article that is dated later than now is left out"
     assert "between 2026-03-29 and 2026-04-04" in prompt
     n_asked = len(provider.asked)
     call(SECOND)
     events = read_table("events", "D260329")
-    assert events["as_of"].tolist() == [SECOND] and events["resolves_at"].tolist() == ["2026-03-31T00:00:00+08:00"]
-    assert parse_json(events["options"][0]) == {"A": "Yes", "B": "No"} and events["level"].tolist() == [1]
+    assert events["as_of"].tolist() == [SECOND] and events["resolves_at"].tolist() == [
+        "2026-03-31T00:00:00+08:00"
+    ]
+    assert parse_json(events["options"][0]) == {"A": "Yes", "B": "No"} and events[
+        "level"
+    ].tolist() == [1]
     own = read_runs(locate_output(STORE), "predictions").query("agent_id == 'mine'")
-    assert own["value"].tolist() == ['"A"'] and len(provider.asked) == n_asked + 1, "the feed has nothing new"
+    assert own["value"].tolist() == ['"A"'] and len(provider.asked) == n_asked + 1, (
+        "the feed has nothing new"
+    )
     call.items.insert(0, VOTED)
     found = call(LATER)
     assert found["sets"][0]["answered"] == 1
     answers = read_table("answers", "D260329")
-    assert answers["value"].tolist() == ['"A"'] and answers["method"].tolist() == ["read by a model"]
+    assert answers["value"].tolist() == ['"A"'] and answers["method"].tolist() == [
+        "read by a model"
+    ]
     feed = read_articles(locate_output(day_news.ARTICLES))
     moments = {one.title: pd.Timestamp(one.published, unit="s", tz="UTC") for one in feed.articles}
-    assert moments["Council says yes"] == pd.Timestamp(LATER), "for --articles: known from when it was seen"
+    assert moments["Council says yes"] == pd.Timestamp(LATER), (
+        "for --articles: known from when it was seen"
+    )
 
 
 def test_a_person_settles_what_no_reader_finds_and_is_told_of_an_answer_that_is_none(call, capsys):
@@ -122,9 +161,13 @@ def test_a_person_settles_what_no_reader_finds_and_is_told_of_an_answer_that_is_
     assert call(LATER)["sets"][0]["open"] == 1
     confirm(answer="no")
     assert call(LATER)["sets"][0]["answered"] == 1
-    assert read_table("answers", "D260329")[["value", "method"]].to_numpy().tolist() == [['"B"', "a person"]]
+    assert read_table("answers", "D260329")[["value", "method"]].to_numpy().tolist() == [
+        ['"B"', "a person"]
+    ]
     call.items[:] = [VOTED]
-    with pytest.raises(ValueError, match="every question was asked in the last seven days, or there is none"):
+    with pytest.raises(
+        ValueError, match="every question was asked in the last seven days, or there is none"
+    ):
         pose(pd.Timestamp(SECOND) + pd.Timedelta(hours=20))
 
 
@@ -156,7 +199,11 @@ BOMB = '<!DOCTYPE a [<!ENTITY b "lol">]><rss>' + ITEM.format("x &b;", 1, "y", ""
 
 def test_forms_of_feeds_and_what_is_none():
     (one,) = read_feed(ATOM)
-    assert (one["title"], one["text"], one["address"]) == ("A & B", "One. Two.", "https://a.example/1")
+    assert (one["title"], one["text"], one["address"]) == (
+        "A & B",
+        "One. Two.",
+        "https://a.example/1",
+    )
     assert one["dated"] == pd.Timestamp("2026-03-02T07:00Z")
     assert [row["dated"] for row in read_feed(write_feed(OPENING))] == [None]
     for body, said in (

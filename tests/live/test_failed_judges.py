@@ -1,4 +1,5 @@
-"""A judge that gives no verdict: the column is blank there, and in every mean that it would stand in."""
+"""A judge that gives no verdict: the column is blank there, and in every mean that it would stand
+in."""
 
 import json
 
@@ -17,7 +18,9 @@ def fail(status):
     return lambda prompt, schema, repeat=0: Verdict(status, reason="it broke")
 
 
-@pytest.mark.parametrize("status", ["error", "unparsable", "missing", "timeout", "refusal", "over_budget"])
+@pytest.mark.parametrize(
+    "status", ["error", "unparsable", "missing", "timeout", "refusal", "over_budget"]
+)
 def test_a_judge_that_fails_gives_no_score(status):
     unjudged = []
     score = judge(fail(status), EVENT, GIVEN, TRUTH, 0.0, unjudged=unjudged)
@@ -26,7 +29,9 @@ def test_a_judge_that_fails_gives_no_score(status):
 
 def test_a_blank_verdict_leaves_its_levels_mean_and_the_overall_one_blank():
     events = pd.DataFrame({"event_id": list("abc"), "level": [1, 3, 3]})
-    rows = events.assign(score_imputed=[1.0, 0.0, 1.0], judged=[1.0, float("nan"), 1.0], is_missing=False)
+    rows = events.assign(
+        score_imputed=[1.0, 0.0, 1.0], judged=[1.0, float("nan"), 1.0], is_missing=False
+    )
     table = tabulate(rows, events).set_index("level")
     assert table["judged"].isna().to_dict() == {"1": False, "3": True, "overall": True}
     assert not table["mean"].isna().any()

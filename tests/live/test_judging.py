@@ -1,4 +1,5 @@
-"""Models that judge a day: a panel's majority drops a question; a reading counts where page and second read agree."""
+"""Models that judge a day: a panel's majority drops a question; a reading counts where page and
+second read agree."""
 
 import gzip
 import json
@@ -36,9 +37,15 @@ def answer(*replies):
 def captures(tmp_path):
     path = tmp_path / "captures.sqlite"
     with closing(open_captures(path)) as store, store:
-        for at, text in (("2026-11-24T20:00:00+08:00", "too early: 9 ferries"), ("2026-11-25T12:00:00+08:00", PAGE)):
+        for at, text in (
+            ("2026-11-24T20:00:00+08:00", "too early: 9 ferries"),
+            ("2026-11-25T12:00:00+08:00", PAGE),
+        ):
             store.execute("insert into bodies values (?, ?)", (at, gzip.compress(text.encode())))
-            store.execute("insert into captures values ('https://a.test/', 'ferries', ?, 200, '{}', ?)", (at, at))
+            store.execute(
+                "insert into captures values ('https://a.test/', 'ferries', ?, 200, '{}', ?)",
+                (at, at),
+            )
     return path
 
 
@@ -46,7 +53,9 @@ FERRIES = SimpleNamespace(id="ferries", live={"address": "https://a.test/"})
 
 
 def read(captures, *replies, now="2026-11-25T13:00:00+08:00"):
-    return read_missing(answer(*replies), {"ferries": FERRIES}, pd.DataFrame([EVENT]), captures, now)
+    return read_missing(
+        answer(*replies), {"ferries": FERRIES}, pd.DataFrame([EVENT]), captures, now
+    )
 
 
 RIGHT = {"answer": "1204", "quote": "1,204 ferries sailed"}
@@ -60,7 +69,10 @@ def test_two_reads_that_agree_and_quote_the_page_are_an_answer(captures):
 @pytest.mark.parametrize(
     "replies",
     [
-        (RIGHT, {"answer": "1205", "quote": "1,204 ferries sailed"}),  # a number that its quote does not hold
+        (
+            RIGHT,
+            {"answer": "1205", "quote": "1,204 ferries sailed"},
+        ),  # a number that its quote does not hold
         ({"answer": "7", "quote": "answer 7 of them"},) * 2,  # a quote that is not on the page
         (RIGHT, {"answer": "", "quote": ""}),
         ({"answer": "9", "quote": "9 ferries"},) * 2,  # of a page from before the end
@@ -79,7 +91,9 @@ def test_a_page_of_another_entity_is_not_read(captures):
 
 
 def test_a_panels_majority_drops_a_question():
-    events = pd.DataFrame([EVENT, EVENT | {"event_id": "e2", "prompt": "How many zebras will be seen?"}])
+    events = pd.DataFrame(
+        [EVENT, EVENT | {"event_id": "e2", "prompt": "How many zebras will be seen?"}]
+    )
     screenings = pd.DataFrame({"event_id": ["e1", "e2"], "filter": "none", "is_dropped": False})
 
     def judge(flags):
@@ -93,4 +107,8 @@ def test_a_panels_majority_drops_a_question():
     kept, told = screen_by_panel(events, screenings, panel)
     assert kept["event_id"].tolist() == ["e1"]
     dropped = told[told["event_id"] == "e2"].iloc[0]
-    assert dropped["filter"] == "harmful" and dropped["judge"] == "a, b, c" and bool(dropped["is_dropped"])
+    assert (
+        dropped["filter"] == "harmful"
+        and dropped["judge"] == "a, b, c"
+        and bool(dropped["is_dropped"])
+    )

@@ -1,4 +1,5 @@
-"""Workers give what one machine gives, though one is killed in mid-run: submitit's own processes, and Dask's."""
+"""Workers give what one machine gives, though one is killed in mid-run: submitit's own processes,
+and Dask's."""
 
 import multiprocessing
 import os
@@ -33,15 +34,20 @@ def answer(event, world):
 
 @pytest.fixture
 def ask(monkeypatch):
-    """A function that runs the agent `mine` of an entry in a folder, as the command does; returns its tables."""
+    """A function that runs the agent `mine` of an entry in a folder, as the command does; returns
+    its tables."""
 
     def run(entry, folder, *arguments):
         monkeypatch.setattr("daybefore.commands.service.load_entries", lambda **_: {"mine": entry})
         about = {name: entry[name] for name in ("category", "framework")}
-        own = {"mine": make_agent(load_function(entry["agent"]), **about)} if "agent" in entry else {}
+        own = (
+            {"mine": make_agent(load_function(entry["agent"]), **about)} if "agent" in entry else {}
+        )
         monkeypatch.setattr("daybefore.commands.service.load_agents", lambda **_: own)
         monkeypatch.setenv("DAYBEFORE_OUT", str(folder))
-        carry_out(["run", "--agent", "mine", "--limit", str(N), "--yes", "--at-once", "2", *arguments])
+        carry_out(
+            ["run", "--agent", "mine", "--limit", str(N), "--yes", "--at-once", "2", *arguments]
+        )
         return {name: read_runs(folder / STORE, name) for name in TABLES}
 
     return run
@@ -75,7 +81,12 @@ def check_equal(many, one):
 def test_submitits_processes_with_one_killed(ask, tmp_path, monkeypatch, capsys):
     (tmp_path / "mine_alone.py").write_text(FUNCTION)
     monkeypatch.chdir(tmp_path)
-    entry = {"category": "scripted", "framework": "Python function", "method": "function", "agent": "mine_alone:answer"}
+    entry = {
+        "category": "scripted",
+        "framework": "Python function",
+        "method": "function",
+        "agent": "mine_alone:answer",
+    }
     asked = tmp_path / "asked"
     asked.touch()
     kill_later(lambda: int(asked.read_text().split()[-2]), lambda: asked.read_text().splitlines())
@@ -83,7 +94,9 @@ def test_submitits_processes_with_one_killed(ask, tmp_path, monkeypatch, capsys)
     said = capsys.readouterr().err
     assert "12 questions in 2 shards by local" in said and "it lost its worker, try 1 of 3" in said
     lines = asked.read_text().splitlines()
-    assert N < len(lines) <= N + 2 and len({line.split()[1] for line in lines}) == N, "what was open is asked again"
+    assert N < len(lines) <= N + 2 and len({line.split()[1] for line in lines}) == N, (
+        "what was open is asked again"
+    )
     assert not list(tmp_path.glob("many/data/runs/shards/*"))
     check_equal(many, ask(entry, tmp_path / "one"))
 
@@ -91,7 +104,12 @@ def test_submitits_processes_with_one_killed(ask, tmp_path, monkeypatch, capsys)
 def test_workers_whose_main_process_is_killed_ask_no_further_question(ask, tmp_path, monkeypatch):
     (tmp_path / "mine_left.py").write_text(FUNCTION.replace("sleep(0.2)", "sleep(1)"))
     monkeypatch.chdir(tmp_path)
-    entry = {"category": "scripted", "framework": "Python function", "method": "function", "agent": "mine_left:answer"}
+    entry = {
+        "category": "scripted",
+        "framework": "Python function",
+        "method": "function",
+        "agent": "mine_left:answer",
+    }
     asked = tmp_path / "asked"
     asked.touch()
     arguments = (entry, tmp_path / "many", "--executor", "local", "--shards", "2")
@@ -106,7 +124,11 @@ def test_workers_whose_main_process_is_killed_ask_no_further_question(ask, tmp_p
     time.sleep(3)
     assert len(asked.read_text().splitlines()) == n_asked < N
     many = ask(*arguments)
-    assert len({line.split()[1] for line in asked.read_text().splitlines()}) == N == len(many["replies"])
+    assert (
+        len({line.split()[1] for line in asked.read_text().splitlines()})
+        == N
+        == len(many["replies"])
+    )
 
 
 def test_dasks_worker_killed_in_mid_run(ask, provider, tmp_path, monkeypatch, capsys):
@@ -115,14 +137,22 @@ def test_dasks_worker_killed_in_mid_run(ask, provider, tmp_path, monkeypatch, ca
         ["distributed", "litellm", "daybefore.live.machines"]
     )  # once for all workers
     provider.latency_s, provider.answer = 0.2, lambda asked: {"content": "\\boxed{A}"}
-    entry = ENTRY | {"api_base": provider.address, "api_key_env": "MACHINES_KEY", "options": {"max_tokens": 20}}
+    entry = ENTRY | {
+        "api_base": provider.address,
+        "api_key_env": "MACHINES_KEY",
+        "options": {"max_tokens": 20},
+    }
     entry |= {"usd_per_million": {"input": 10, "output": 100}}
     monkeypatch.setenv("MACHINES_KEY", KEY)
     kill_later(find_holder, lambda: provider.asked)
     many = ask(entry, tmp_path / "many", "--executor", "dask", "--shards", "1", "--ceiling", "4")
     assert "12 questions in 1 shards by dask" in capsys.readouterr().err
-    assert len(provider.counts) == N < sum(provider.counts.values()) <= N + 2, "what was open is asked again"
-    assert not [path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()]
+    assert len(provider.counts) == N < sum(provider.counts.values()) <= N + 2, (
+        "what was open is asked again"
+    )
+    assert not [
+        path for path in tmp_path.rglob("*") if path.is_file() and KEY.encode() in path.read_bytes()
+    ]
     check_equal(many, ask(entry, tmp_path / "one"))
 
 

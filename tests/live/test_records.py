@@ -1,4 +1,5 @@
-"""Live sources: each file is whole, and reads what its site documents; what is unfinished or broken is left out."""
+"""Live sources: each file is whole, and reads what its site documents; what is unfinished or broken
+is left out."""
 
 from datetime import UTC, datetime
 
@@ -17,7 +18,9 @@ NOW = datetime(2026, 11, 25, 13, 30, tzinfo=UTC)
 def read_source(source, now=NOW):
     """Return all rows that a source's pages hold as of now."""
     pages = list_addresses(source, now.date())
-    return pd.concat([read_records(source, answer(url, now)[1], now, entity) for entity, url in pages])
+    return pd.concat(
+        [read_records(source, answer(url, now)[1], now, entity) for entity, url in pages]
+    )
 
 
 @pytest.mark.parametrize("name", sorted(SOURCES))
@@ -37,8 +40,12 @@ def test_values_are_those_of_the_page():
     day = datetime(2026, 11, 24, tzinfo=UTC).date()
     assert rows["2026-11-24", "USD"] == walk("USD", day, 1, 2)
     prices = read_source(SOURCES["dk_prices"]).set_index(["occurred_at", "entity"])["price"]
-    assert prices["2026-11-24", "DK1"] == pytest.approx(sum(walk(f"DK1 {hour}", day) for hour in range(24)) / 24)
-    assert "SE4" not in prices.index.get_level_values("entity")  # a zone that nothing is asked about
+    assert prices["2026-11-24", "DK1"] == pytest.approx(
+        sum(walk(f"DK1 {hour}", day) for hour in range(24)) / 24
+    )
+    assert "SE4" not in prices.index.get_level_values(
+        "entity"
+    )  # a zone that nothing is asked about
 
 
 def test_of_pages_that_overlap_and_values_that_are_revised_the_first_stands(out):

@@ -57,7 +57,10 @@ def test_numbers_as_ids_formulas_and_no_cases():
     wide = pd.DataFrame({2: ["=1", "a"], "is_x": [True, False], "n": [-1.5, np.nan]})
     assert escape_cells(wide).values.tolist()[0] == ["'=1", True, -1.5]
     assert all(map(math.isnan, measure_kappa([], [], 2, np.random.default_rng(0))))
-    makers = {name: build_submission("kit", name, "set", [])["model_organization"] for name in ("m", "a/m", "r/a/m")}
+    makers = {
+        name: build_submission("kit", name, "set", [])["model_organization"]
+        for name in ("m", "a/m", "r/a/m")
+    }
     assert makers == {"m": "kit", "a/m": "a", "r/a/m": "a"}
 
 
@@ -67,8 +70,21 @@ def test_all_sources_down_needs_a_person():
 
 
 def test_rows_of_kalshi_in_a_set_are_asked():
-    row = {"id": "KX-1", "source": "kalshi", "question": "Will it rain?", "resolution_criteria": "By the station."}
-    row |= {"background": "", "freeze_datetime": "2026-09-17T00:00:00+00:00", "freeze_datetime_value": "0.4"}
+    row = {
+        "id": "KX-1",
+        "source": "kalshi",
+        "question": "Will it rain?",
+        "resolution_criteria": "By the station.",
+    }
+    row |= {
+        "background": "",
+        "freeze_datetime": "2026-09-17T00:00:00+00:00",
+        "freeze_datetime_value": "0.4",
+    }
     row |= {"market_info_resolution_criteria": "By the station.", "resolution_dates": "N/A"}
-    whole = {"forecast_due_date": "2026-09-27", "question_set": "2026-09-27-llm.json", "questions": [row]}
+    whole = {
+        "forecast_due_date": "2026-09-27",
+        "question_set": "2026-09-27-llm.json",
+        "questions": [row],
+    }
     assert len(list_rows(whole, "set.json")) == 1

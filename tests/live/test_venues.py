@@ -1,4 +1,5 @@
-"""Open questions of four markets and ForecastBench on the simulated internet: asked, settled, beside the price."""
+"""Open questions of four markets and ForecastBench on the simulated internet: asked, settled,
+beside the price."""
 
 import json
 import re
@@ -29,7 +30,8 @@ FILES = {
 
 @pytest.fixture
 def web(tmp_path, monkeypatch):
-    """The internet of all venues; `web.exchange` holds their markets, and a guest asks without a pause."""
+    """The internet of all venues; `web.exchange` holds their markets, and a guest asks without a
+    pause."""
     exchange = Exchange([Market(n, 0.2 + 0.05 * (n % 10), group=n // 2) for n in range(1, 13)])
     with open_internet(tmp_path, exchange.hosts | make_bench(FILES), NOW, patch=monkeypatch) as web:
         monkeypatch.setattr(venues, "Guest", partial(Guest, pace_s=0.0))
@@ -48,10 +50,19 @@ def test_a_venues_open_questions_become_rows_with_their_price_and_are_settled_th
     assert len(rows) == 3 and out == [] and web.count(HOSTS[venue]) == 1
     assert rows[0]["prompt"] == "Will lock 1 of the canal open?\nA. Yes\nB. No"
     assert [row["price"] for row in rows] == pytest.approx([0.25, 0.3, 0.35])
-    assert rows[0]["fetched_at"] == "2026-03-02T16:00:00+08:00" and rows[0]["url"].startswith("https://")
+    assert rows[0]["fetched_at"] == "2026-03-02T16:00:00+08:00" and rows[0]["url"].startswith(
+        "https://"
+    )
     event = build_events(Batch(check_rows(rows, venue), venue, "c" * 40), NOW.isoformat()).iloc[0]
-    assert (event["source_id"], event["kind"], event["resolves_at"]) == (venue, "single", "2026-04-01T08:00:00+08:00")
-    assert json.loads(event["metadata"])["price"] == pytest.approx(0.25) and "0.25" not in event["prompt"]
+    assert (event["source_id"], event["kind"], event["resolves_at"]) == (
+        venue,
+        "single",
+        "2026-04-01T08:00:00+08:00",
+    )
+    assert (
+        json.loads(event["metadata"])["price"] == pytest.approx(0.25)
+        and "0.25" not in event["prompt"]
+    )
     events = ask_events(venue)
     for one in web.exchange.markets[:4]:
         one.outcome = "no" if one.n == 2 else "yes"
@@ -66,7 +77,9 @@ def test_a_question_listed_without_a_price_gets_that_of_its_history_from_before(
     if venue == "kalshi":
         web.exchange.changes["kalshi"] = lambda row: row | UNPRICED
     else:
-        web.exchange.changes[venue] = lambda row: row | ({empty: None} if not (row.get("closed")) else {})
+        web.exchange.changes[venue] = lambda row: (
+            row | ({empty: None} if not (row.get("closed")) else {})
+        )
     events = ask_events(venue, 1)
     assert "price" not in json.loads(events["metadata"][0])
     web.exchange.markets[0].outcome = "yes"
@@ -77,13 +90,23 @@ def test_a_question_listed_without_a_price_gets_that_of_its_history_from_before(
 @pytest.mark.parametrize(
     ("venue", "change", "said"),
     [
-        ("polymarket", {"outcomes": None}, "the first of 12 left out (1): field outcomes is missing"),
-        ("kalshi", {"yes_ask_dollars": "cheap"}, "field yes_ask_dollars: 'cheap' is not a number from 0 to 1"),
+        (
+            "polymarket",
+            {"outcomes": None},
+            "the first of 12 left out (1): field outcomes is missing",
+        ),
+        (
+            "kalshi",
+            {"yes_ask_dollars": "cheap"},
+            "field yes_ask_dollars: 'cheap' is not a number from 0 to 1",
+        ),
     ],
 )
 def test_a_changed_form_is_named_by_venue_question_and_field(web, venue, change, said):
     web.exchange.changes[venue] = lambda row: row | change
-    with pytest.raises(ValueError, match=f"^{venue} lists no open question that can be read.*{re.escape(said)}"):
+    with pytest.raises(
+        ValueError, match=f"^{venue} lists no open question that can be read.*{re.escape(said)}"
+    ):
         fetch_questions(venue, 5, NOW)
     assert web.count(HOSTS[venue]) == 1
 
@@ -114,18 +137,21 @@ def test_forecastbench_is_read_at_a_commit_a_row_a_date_its_sources_in_turn(web)
     ]  # fmt: skip
     assert len(ids) == 3 + 4 and rows[0]["question_set"] == f"2026-03-01-llm.json@{COMMIT}"
     assert rows[1]["prompt"].startswith("Will the level on 2026-03-08 be above that of 2026-03-01?")
-    assert "On 2026-02-19: 3.5. The level in metres." in rows[1]["criteria"] and "price" not in rows[1]
+    assert (
+        "On 2026-02-19: 3.5. The level in metres." in rows[1]["criteria"] and "price" not in rows[1]
+    )
     assert rows[0]["prompt"].startswith("Will ferry 0 sail?") and rows[0]["price"] == 0.25
     with pytest.raises(ValueError, match="answered 422"):
         fetch_questions("forecastbench", 5, NOW, commit="0" * 40)
 
 
-# --- by the command --------------------------------------------------------------------------------------------------
+# --- by the command ---------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def ask(web, model, tmp_path, monkeypatch, capsys):
-    """A model that states probabilities, and a function that runs `daybefore week` as of a moment."""
+    """A model that states probabilities, and a function that runs `daybefore week` as of a
+    moment."""
     write_agents(tmp_path, model.address, more="probabilities = true\n")
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.setenv(name, "127.0.0.1,localhost")
@@ -139,21 +165,46 @@ def ask(web, model, tmp_path, monkeypatch, capsys):
 
 
 def say(share):
-    return {"content": f"I weighed it.\nProbabilities: A = {share}; B = {round(1 - share, 2)}\n\\boxed{{A}}"}
+    return {
+        "content": f"I weighed it.\nProbabilities: A = {share}; B = {round(1 - share, 2)}\n\\boxed{{A}}"
+    }
 
 
 def test_a_markets_questions_are_asked_settled_and_stand_beside_the_price(ask):
-    ask.web.exchange.markets = [Market(n, 0.2 + 0.05 * (n % 10), group=n // 2) for n in range(1, 31)]
-    ask.model.answer = lambda asked: say(0.9 if "lock 3 " in asked["messages"][-1]["content"] else 0.6)
-    week = ("--agent", "my_model", "--from", "polymarket", "--limit", "30", "--out", "poly", "--ceiling", "1")
+    ask.web.exchange.markets = [
+        Market(n, 0.2 + 0.05 * (n % 10), group=n // 2) for n in range(1, 31)
+    ]
+    ask.model.answer = lambda asked: say(
+        0.9 if "lock 3 " in asked["messages"][-1]["content"] else 0.6
+    )
+    week = (
+        "--agent",
+        "my_model",
+        "--from",
+        "polymarket",
+        "--limit",
+        "30",
+        "--out",
+        "poly",
+        "--ceiling",
+        "1",
+    )
     told = ask(*week)
     assert "my_model: 30 of 30 questions answered" in told and len(ask.model.asked) == 30
     shown = json.dumps([asked["messages"] for asked in ask.model.asked])
     assert "By the lock keeper's log." in shown and "0.25" not in shown
     ask.web.exchange.markets[0].price = 0.99
-    again = ask(*week, now=NOW + pd.Timedelta(hours=3))  # the day's file: the same questions, moment and price
-    assert "round 1" in again and len(ask.model.asked) == 30 and ask.web.count(HOSTS["polymarket"]) == 1
-    with pytest.raises(SystemExit, match="none of the 30 questions is settled; the first, polymarket-0x0001: it is"):
+    again = ask(
+        *week, now=NOW + pd.Timedelta(hours=3)
+    )  # the day's file: the same questions, moment and price
+    assert (
+        "round 1" in again
+        and len(ask.model.asked) == 30
+        and ask.web.count(HOSTS["polymarket"]) == 1
+    )
+    with pytest.raises(
+        SystemExit, match="none of the 30 questions is settled; the first, polymarket-0x0001: it is"
+    ):
         ask("--settle", "venue", "--out", "poly")
     for one in ask.web.exchange.markets[:29]:
         one.outcome = "yes" if one.n == 3 else "no"
@@ -169,23 +220,36 @@ def test_a_markets_questions_are_asked_settled_and_stand_beside_the_price(ask):
 
 
 def test_forecastbench_in_submission_out_resolutions_in(ask):
-    ask.model.answer = lambda asked: say(0.7) if "ferry" in asked["messages"][-1]["content"] else {"content": "Hm."}
+    ask.model.answer = lambda asked: (
+        say(0.7) if "ferry" in asked["messages"][-1]["content"] else {"content": "Hm."}
+    )
     told = ask("--agent", "my_model", "--from", "forecastbench", "--out", "round")
     assert "ForecastBench's submission: round/2026-03-01.daybefore.my_model.json" in told
     made = json.loads((ask.folder / "round/2026-03-01.daybefore.my_model.json").read_text())
     assert set(made) == {"organization", "model", "model_organization", "question_set", "forecasts"}
     assert (made["model"], made["question_set"]) == ("my_model", "2026-03-01-llm.json")
-    rows = {(one["source"], one["id"], one["resolution_date"]): one["forecast"] for one in made["forecasts"]}
+    rows = {
+        (one["source"], one["id"], one["resolution_date"]): one["forecast"]
+        for one in made["forecasts"]
+    }
     markets = {("manifold", f"m{n}", None): 0.7 for n in range(3)}
     dates = ("2026-03-08", "2026-03-31")
     assert rows == markets | {("fred", f"s.{n}", date): 0.5 for n in range(2) for date in dates}
     assert set(made["forecasts"][0]) == {"id", "source", "forecast", "resolution_date", "reasoning"}
     told = ask("--settle", "venue", "--out", "round")
-    table = [line.split() for line in told.partition("0.5 where none was forecast")[2].splitlines()[2:5]]
-    wanted = [("market", "1", "0", "0.090"), ("dataset", "2", "2", "0.250"), ("overall", "3", "2", "0.170")]
+    table = [
+        line.split() for line in told.partition("0.5 where none was forecast")[2].splitlines()[2:5]
+    ]
+    wanted = [
+        ("market", "1", "0", "0.090"),
+        ("dataset", "2", "2", "0.250"),
+        ("overall", "3", "2", "0.170"),
+    ]
     assert list(map(tuple, table)) == wanted
     (ask.folder / "2026-03-01_resolution_set.json").write_text(json.dumps(make_resolutions()))
-    assert "3        2  0.170" in ask("--settle", "2026-03-01_resolution_set.json", "--out", "round")
+    assert "3        2  0.170" in ask(
+        "--settle", "2026-03-01_resolution_set.json", "--out", "round"
+    )
 
 
 def test_a_list_that_was_replaced_is_asked_where_the_newer_one_does_not_answer(web):
@@ -195,7 +259,9 @@ def test_a_list_that_was_replaced_is_asked_where_the_newer_one_does_not_answer(w
         exchange.retired = retired
         assert len(fetch_questions("polymarket", 150, NOW)[0]) == 150, "and the second page"
     exchange.retired = ("/markets", "/markets/keyset")
-    with pytest.raises(ValueError, match="markets/keyset answered 410; its older list: .*/markets answered 410"):
+    with pytest.raises(
+        ValueError, match="markets/keyset answered 410; its older list: .*/markets answered 410"
+    ):
         fetch_questions("polymarket", 5, NOW)
 
 
@@ -213,7 +279,9 @@ def test_an_old_kalshi_market_is_asked_settled_and_priced_from_the_archive(ask, 
     exchange.changes["kalshi"] = lambda row: row | UNPRICED
     exchange.untraded = untraded
     ask.model.answer = lambda asked: say(0.6)
-    told = ask("--agent", "my_model", "--from", "kalshi", "--limit", "12", "--out", "old", "--ceiling", "1")
+    told = ask(
+        "--agent", "my_model", "--from", "kalshi", "--limit", "12", "--out", "old", "--ceiling", "1"
+    )
     assert "my_model: 12 of 12 questions answered" in told
     for one in exchange.markets:
         one.outcome = "no"

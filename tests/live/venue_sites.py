@@ -1,4 +1,5 @@
-"""Markets and ForecastBench's data sets on the simulated internet, in their documented forms, questions ours."""
+"""Markets and ForecastBench's data sets on the simulated internet, in their documented forms,
+questions ours."""
 
 import json
 import tomllib
@@ -15,26 +16,43 @@ def read_ms(moment):
 
 
 class Market:
-    """A question at all four venues: its number, the price of yes, and (once it is known) its outcome, yes or no."""
+    """A question at all four venues: its number, the price of yes, and (once it is known) its
+    outcome, yes or no."""
 
     def __init__(self, n, price, outcome=None, group=None):
-        self.n, self.price, self.outcome, self.group = n, price, outcome, group if group is not None else n
+        self.n, self.price, self.outcome, self.group = (
+            n,
+            price,
+            outcome,
+            group if group is not None else n,
+        )
         self.question = f"Will lock {n} of the canal open?"
 
     def write(self, venue):
-        """Return the question in a venue's form, with its columns of an end where its outcome is known."""
+        """Return the question in a venue's form, with its columns of an end where its outcome is
+        known."""
         yes, cents = self.price, 0.02
         if venue == "polymarket" and self.outcome is not None:
             yes = float(self.outcome == "yes")
-        about = vars(self) | {"yes": yes, "no": round(1 - yes, 4), "bid": self.price - cents, "ask": self.price + cents}
+        about = vars(self) | {
+            "yes": yes,
+            "no": round(1 - yes, 4),
+            "bid": self.price - cents,
+            "ask": self.price + cents,
+        }
         about |= {"is_over": json.dumps(self.outcome is not None), "outcome": self.outcome or ""}
         row = json.loads(TOLD[venue]["form"] % about)
-        end = json.loads(TOLD[venue]["end"] % (about | {"upper": str(self.outcome).upper()})) if self.outcome else {}
+        end = (
+            json.loads(TOLD[venue]["end"] % (about | {"upper": str(self.outcome).upper()}))
+            if self.outcome
+            else {}
+        )
         return row | end
 
 
 class Exchange:
-    """All venues over the same markets; `changes` maps a venue to what is done to each row before it goes out."""
+    """All venues over the same markets; `changes` maps a venue to what is done to each row before
+    it goes out."""
 
     def __init__(self, markets):
         self.markets, self.changes, self.retired = markets, {}, ()
@@ -67,7 +85,10 @@ class Exchange:
             return (
                 200,
                 {},
-                self.find("polymarket", lambda m: (f"0x{m.n:04x}", m.outcome is not None) == (wanted, is_closed)),
+                self.find(
+                    "polymarket",
+                    lambda m: (f"0x{m.n:04x}", m.outcome is not None) == (wanted, is_closed),
+                ),
             )
         if asked.path in self.retired:
             return 410, {}, {"error": "this list is no more"}
@@ -83,7 +104,11 @@ class Exchange:
         if asked.path == "/v0/search-markets":
             return 200, {}, self.list_open("manifold", asked)[0]
         if asked.path == "/v0/bets":
-            bet = {"contractId": asked.query["contractId"], "createdTime": read_ms("2026-02-20"), "probAfter": 0.3}
+            bet = {
+                "contractId": asked.query["contractId"],
+                "createdTime": read_ms("2026-02-20"),
+                "probAfter": 0.3,
+            }
             return 200, {}, [bet, bet | {"createdTime": read_ms("2026-03-10"), "probAfter": 0.9}]
         found = self.find("manifold", lambda one: asked.path == f"/v0/market/lock{one.n}")
         return (200, {}, found[0]) if found else (404, {}, {"message": "Contract not found"})
@@ -95,15 +120,21 @@ class Exchange:
             return 200, {}, {"markets": shown, "cursor": after}
         if asked.path.endswith("/candlesticks") and (is_old or not self.archived):
             name = "close" if is_old else "close_dollars"
-            sides = {"yes_bid": "0.2000", "yes_ask": "0.4200", "price": None if self.untraded else "0.3000"}
+            sides = {
+                "yes_bid": "0.2000",
+                "yes_ask": "0.4200",
+                "price": None if self.untraded else "0.3000",
+            }
             candle = {"end_period_ts": read_ms("2026-02-20") // 1000}
             candle |= {side: {name: value} for side, value in sides.items()}
             return 200, {}, {"ticker": asked.path.split("/")[-2], "candlesticks": [candle]}
-        found = self.find("kalshi", lambda one: asked.path.endswith(f"-{one.n}") and (is_old or not self.archived))
+        found = self.find(
+            "kalshi", lambda one: asked.path.endswith(f"-{one.n}") and (is_old or not self.archived)
+        )
         return (200, {}, {"market": found[0]}) if found else (404, {}, {"error": "not found"})
 
 
-# --- ForecastBench ---------------------------------------------------------------------------------------------------
+# --- ForecastBench ----------------------------------------------------------------------------------
 
 
 def make_set():
@@ -117,7 +148,8 @@ def make_resolutions():
 
 
 def make_bench(files):
-    """Return the sites of ForecastBench's data sets at one commit: {path below datasets: text, or an object}."""
+    """Return the sites of ForecastBench's data sets at one commit: {path below datasets: text, or
+    an object}."""
 
     def answer_api(asked):
         known = asked.path.endswith(("/commits/main", f"/commits/{COMMIT}"))

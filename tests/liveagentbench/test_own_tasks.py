@@ -1,4 +1,5 @@
-"""A reader's own tasks: what is wrong is said with its line, files are copies, live pages are recorded."""
+"""A reader's own tasks: what is wrong is said with its line, files are copies, live pages are
+recorded."""
 
 import json
 from types import SimpleNamespace
@@ -10,8 +11,18 @@ from helpers.files import parse_json
 from studies.liveagentbench import own_tasks, scores
 from studies.liveagentbench.runs import run_model
 
-SHEET = {"question": "Which costs most?", "answer": "A", "attachments": ["a.csv"], "scenario": "Shopping"}
-PAGE = {"question": "What is its heading?", "answer": 12.5, "attachments": ["https://a.test/x"], "source": "a"}
+SHEET = {
+    "question": "Which costs most?",
+    "answer": "A",
+    "attachments": ["a.csv"],
+    "scenario": "Shopping",
+}
+PAGE = {
+    "question": "What is its heading?",
+    "answer": 12.5,
+    "attachments": ["https://a.test/x"],
+    "source": "a",
+}
 
 
 @pytest.fixture
@@ -27,7 +38,9 @@ def write(tmp_path):
 
 
 def test_a_task_file_is_read(write):
-    events, answers = own_tasks.read_tasks(write(SHEET, PAGE | {"task_id": "mine"}, {"question": "Q?", "answer": "Z"}))
+    events, answers = own_tasks.read_tasks(
+        write(SHEET, PAGE | {"task_id": "mine"}, {"question": "Q?", "answer": "Z"})
+    )
     assert events["event_id"].tolist() == ["task_1", "mine", "task_3"]
     assert [parse_json(cell) for cell in events["capabilities"]] == [["text_file"], ["browser"], []]
     assert events["scenario_group"].tolist() == ["Shopping", "no scenario", "no scenario"]
@@ -38,8 +51,14 @@ def test_a_task_file_is_read(write):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        ({"attachments": ["b.csv"]}, "line 1: attachments: there is no file b.csv beside tasks.jsonl"),
-        ({"attachments": ["a.csv", "./a.csv"]}, "line 1: attachments: two files have the same name"),
+        (
+            {"attachments": ["b.csv"]},
+            "line 1: attachments: there is no file b.csv beside tasks.jsonl",
+        ),
+        (
+            {"attachments": ["a.csv", "./a.csv"]},
+            "line 1: attachments: two files have the same name",
+        ),
         ({"answer": "?"}, "line 1: answer: '\\?' holds nothing to match"),
         ({"question": ""}, "line 1.*question"),
         ({"answer": ["A"]}, "line 1.*answer"),
@@ -73,7 +92,9 @@ def test_a_model_works_on_own_tasks_by_file_and_live_page(write):
     def fetch(url, as_of):
         fetched.append(url)
         return SimpleNamespace(
-            url=url, content_type="text/html", text="<html><body><p>twelve and a half</p></body></html>"
+            url=url,
+            content_type="text/html",
+            text="<html><body><p>twelve and a half</p></body></html>",
         )
 
     with own_tasks.open_places(path, attachments) as places:
@@ -83,9 +104,17 @@ def test_a_model_works_on_own_tasks_by_file_and_live_page(write):
     assert fetched == ["https://a.test/x"]
     scored = scores.score_runs(made, answers)
     table = scores.tabulate_scores(scored, events).set_index(["agent", "column"])
-    assert list(table.loc["model, with tools"].index) == ["overall", "Shopping", "no scenario", "text_file", "browser"]
+    assert list(table.loc["model, with tools"].index) == [
+        "overall",
+        "Shopping",
+        "no scenario",
+        "text_file",
+        "browser",
+    ]
     assert table["right"].to_dict()["model, with tools", "overall"] == 2
-    assert made.query("event_id == 'task_2'")["status"].tolist() == ["lacking", "ok"], "no text of a live page"
+    assert made.query("event_id == 'task_2'")["status"].tolist() == ["lacking", "ok"], (
+        "no text of a live page"
+    )
 
 
 def test_a_live_page_is_read_once_and_recorded(monkeypatch):
@@ -103,7 +132,11 @@ def test_a_live_page_is_read_once_and_recorded(monkeypatch):
 
     def get(url):
         asked.append(url)
-        return 200, {"content-type": "text/html"}, b"<html><title>T</title><p>Twelve and a half degrees.</p></html>"
+        return (
+            200,
+            {"content-type": "text/html"},
+            b"<html><title>T</title><p>Twelve and a half degrees.</p></html>",
+        )
 
     monkeypatch.setattr(pages.guest, "get", get)
     for _ in range(2):

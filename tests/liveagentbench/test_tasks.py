@@ -1,4 +1,5 @@
-"""The task set: answers by a second path (the csv module and plain Python), files that come out the same, scores."""
+"""The task set: answers by a second path (the csv module and plain Python), files that come out the
+same, scores."""
 
 import base64
 import csv
@@ -51,10 +52,13 @@ def tasks():
         own = {row["scenario"]: row["source_id"] for row in csv.DictReader(file)}
     with open(ROOT / "data/taskset/tasks.csv", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
-    return {f"{row['scenario']}_{n % 4 + 1}": row | {"source": own[row["scenario"]]} for n, row in enumerate(rows)}
+    return {
+        f"{row['scenario']}_{n % 4 + 1}": row | {"source": own[row["scenario"]]}
+        for n, row in enumerate(rows)
+    }
 
 
-# --- the second path ------------------------------------------------------------------------------------------
+# --- the second path --------------------------------------------------------------------------------
 
 
 @cache
@@ -65,20 +69,32 @@ def read_plainly(source_id):
 
 
 def answer_plainly(task):
-    """The answer once more, from data/replay by the csv module and plain Python, sharing no code with the set."""
-    names = [part.split("/")[0] if "/" in part else task["source"] for part in task["parts"].split("+")]
-    variable, wanted = task["variables"].split()[0], [name for name in task["of"].split(";") if name]
+    """The answer once more, from data/replay by the csv module and plain Python, sharing no code
+    with the set."""
+    names = [
+        part.split("/")[0] if "/" in part else task["source"] for part in task["parts"].split("+")
+    ]
+    variable, wanted = (
+        task["variables"].split()[0],
+        [name for name in task["of"].split(";") if name],
+    )
     first, _, last = task["at"].partition("..")
     limits = [name for name in task["shown"].split(";") if name] if len(set(names)) == 1 else []
     values = defaultdict(dict)
     for name in sorted(set(names)):
         for row in read_plainly(name)[1]:
             is_in = first <= row["occurred_at"] <= (last or first)
-            is_in = is_in and (not wanted or row["entity"] in wanted) and (not limits or row["entity"] in limits)
+            is_in = (
+                is_in
+                and (not wanted or row["entity"] in wanted)
+                and (not limits or row["entity"] in limits)
+            )
             if is_in:
                 values[row["entity"]][row["occurred_at"]] = float(row[variable])
     spec = read_plainly(names[0])[0]["variables"][variable]
-    flat = [(value, entity, date) for entity, series in values.items() for date, value in series.items()]
+    flat = [
+        (value, entity, date) for entity, series in values.items() for date, value in series.items()
+    ]
     ask, numbers = task["ask"], [value for value, _, _ in flat]
     series = [value for _, value in sorted(next(iter(values.values())).items())]
     if ask in ("highest", "lowest", "rank"):
@@ -90,7 +106,11 @@ def answer_plainly(task):
         return max(values, key=lambda entity: values[entity][last] - values[entity][first])
     if ask in ("above", "rises"):
         pairs = zip(series, series[1:], strict=False)
-        return str(sum(n > float(task["arg"]) for n in numbers) if ask == "above" else sum(b > a for a, b in pairs))
+        return str(
+            sum(n > float(task["arg"]) for n in numbers)
+            if ask == "above"
+            else sum(b > a for a, b in pairs)
+        )
     number = {
         "value": lambda: numbers[0],
         "max": lambda: max(numbers),
@@ -108,7 +128,9 @@ def test_every_answer_is_what_a_second_path_finds(made, tasks):
     events, answers = made
     truth = list_truths(answers)
     assert set(tasks) == set(events["event_id"])
-    assert {name: truth[name] for name in tasks} == {name: answer_plainly(task) for name, task in tasks.items()}
+    assert {name: truth[name] for name in tasks} == {
+        name: answer_plainly(task) for name, task in tasks.items()
+    }
 
 
 @pytest.mark.parametrize(
@@ -134,10 +156,12 @@ def test_answers_that_are_tied_or_lie_between_two_roundings_are_refused():
         compute_answer(task | {"ask": "mean", "arg": "0"}, rows.assign(value=[1.0, 2.0]), 0)
 
 
-# --- files and pages ------------------------------------------------------------------------------------------
+# --- files and pages --------------------------------------------------------------------------------
 
 
-def test_the_committed_set_is_what_its_rows_and_tasks_make_whatever_style_is_set(made, sources, shown, tmp_path):
+def test_the_committed_set_is_what_its_rows_and_tasks_make_whatever_style_is_set(
+    made, sources, shown, tmp_path
+):
     use_style()
     events, answers = build_taskset(sources, shown, np.random.default_rng(SEED))
     assert answers.equals(made[1]) and events["event_id"].tolist() == made[0]["event_id"].tolist()
@@ -145,7 +169,9 @@ def test_the_committed_set_is_what_its_rows_and_tasks_make_whatever_style_is_set
         assert events[name].tolist() == made[0][name].tolist()
     build_files(events, sources, shown, tmp_path)
     with open_files(made[0]) as kept:
-        for old in [place for places in kept.values() for place in places if not isinstance(place, str)]:
+        for old in [
+            place for places in kept.values() for place in places if not isinstance(place, str)
+        ]:
             own = tmp_path / old.name
             if old.suffix in (".png", ".gif"):
                 assert old.read_bytes() == own.read_bytes(), old.name
@@ -161,7 +187,7 @@ def test_every_source_is_two_menus_away(sources):
     assert links == (set(menus) - {PORTAL}) | {source.address for source in sources.values()}
 
 
-# --- the program --------------------------------------------------------------------------------------------------
+# --- the program ------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
@@ -170,7 +196,10 @@ def small(sources):
 
 
 def test_a_page_behind_menus_is_found_and_read_and_a_site_that_is_down_fails_the_task(made, small):
-    event, truth = made[0].set_index("event_id").loc["crude_2"].to_dict(), list_truths(made[1])["crude_2"]
+    event, truth = (
+        made[0].set_index("event_id").loc["crude_2"].to_dict(),
+        list_truths(made[1])["crude_2"],
+    )
     fetch = Web(Portal(small)).fetch
     assert solve_task(event, [PORTAL], fetch) == ("ok", f"Answer: {truth}", None)
     assert solve_task(event, [PORTAL], fetch, recite)[1].startswith("WTI; 46.28; ")
@@ -212,7 +241,11 @@ def test_a_page_beyond_the_limits_is_a_task_that_did_not_execute(text):
         read_table(text.encode(), "html")
 
 
-TABLE = [["Date", "State", "Lead", "Share"], ["2016-10-05", "Ohio", "1.5", "40"], ["2016-10-06", "Ohio", "-2.5", "41"]]
+TABLE = [
+    ["Date", "State", "Lead", "Share"],
+    ["2016-10-05", "Ohio", "1.5", "40"],
+    ["2016-10-06", "Ohio", "-2.5", "41"],
+]
 TABLE += [["2016-10-05", "Iowa", "3.0", "1,042"], ["2016-10-06", "Iowa", "0.5", "1,043"]]
 
 
@@ -234,7 +267,7 @@ def test_a_question_is_read_by_keywords(question, answer):
     assert answer_question(question, melt_grid(TABLE)) == (answer and f"Answer: {answer}")
 
 
-# --- scores ---------------------------------------------------------------------------------------------------
+# --- scores -----------------------------------------------------------------------------------------
 
 
 def make_events():
@@ -255,14 +288,22 @@ ANSWERS = pd.DataFrame({"event_id": ["a", "b", "c"], "value": ["5", "6", "7"]})
 
 
 def test_lacking_counts_as_wrong_even_where_the_guess_is_right_and_denominators_stay():
-    runs = make_runs([("s", "a", "ok", "5 points"), ("s", "b", "lacking", "6"), ("s", "c", "failed", None)])
+    runs = make_runs(
+        [("s", "a", "ok", "5 points"), ("s", "b", "lacking", "6"), ("s", "c", "failed", None)]
+    )
     scored = study.score_runs(runs, ANSWERS)
-    assert scored["score"].tolist() == [1, 0, 0] and scored["is_match"].tolist() == [True, True, False]
+    assert scored["score"].tolist() == [1, 0, 0] and scored["is_match"].tolist() == [
+        True,
+        True,
+        False,
+    ]
     assert scored["strict"].tolist() == [0, 0, 0]
     table = study.tabulate_scores(scored, make_events()).set_index("column")
     assert table.loc["overall", ["n", "right"]].tolist() == [3, 1]
     assert table.loc["text_file", ["size", "n", "right"]].tolist() == [2, 2, 1]
-    assert table.loc["image", "share"] == 0 and table[["low", "high"]].isna().all(axis=None)  # too few sources
+    assert table.loc["image", "share"] == 0 and table[["low", "high"]].isna().all(
+        axis=None
+    )  # too few sources
     failed = study.tabulate_scores(scored, make_events(), "failed").set_index("column")
     assert failed.loc["overall", ["right", "n"]].tolist() == [1, 3]
 
@@ -274,18 +315,26 @@ def test_a_model_is_given_the_whole_text_and_works_on_each_task_again_with_its_t
 
     def consult(prompt, schema, repeat=0):
         if schema is running.TURN:
-            return Verdict("ok", {"action": "answer", "input": "57"[repeat]}) if repeat < 2 else Verdict("missing")
+            return (
+                Verdict("ok", {"action": "answer", "input": "57"[repeat]})
+                if repeat < 2
+                else Verdict("missing")
+            )
         asked.append(prompt)
         return Verdict("ok", {"answer": "5"})
 
     lost = [tmp_path / "b.png"]
     given = make_events().assign(as_of=AS_OF), {"a": [path], "b": lost, "c": lost}, None, {}
-    scored = study.score_runs(running.run_model(consult, *given, 2), ANSWERS).set_index(["agent", "event_id", "repeat"])
+    scored = study.score_runs(running.run_model(consult, *given, 2), ANSWERS).set_index(
+        ["agent", "event_id", "repeat"]
+    )
     assert len(asked) == 1 and "Iowa,7" in asked[0]
     assert scored.loc[(running.WITH_TEXT, "a", 0), "score"] == 1
     assert scored.loc[(running.WITH_TEXT, "b", 0), "status"] == "lacking"
     repeats = scored.sort_index().loc[(running.WITH_TOOLS, "a")]
-    assert repeats["status"].tolist() == ["ok", "ok", "missing"] and repeats["score"].tolist()[:2] == [1, 0]
+    assert repeats["status"].tolist() == ["ok", "ok", "missing"] and repeats["score"].tolist()[
+        :2
+    ] == [1, 0]
 
 
 def play(turns, prompts):
@@ -302,12 +351,27 @@ def play(turns, prompts):
 def test_a_model_with_tools_sees_pages_and_files_and_what_it_cannot_do(small, made, tmp_path):
     path, prompts = tmp_path / "a.csv", []
     path.write_text("Date,State,Lead\n2016-10-05,Ohio,5\n")
-    event, fetch = made[0].set_index("event_id", drop=False).loc["crude_2"], Web(Portal(small)).fetch
-    turns = [("page", PORTAL), ("page", small["oil_wti"].address), ("file", "a.csv"), ("file", "b.csv")]
+    event, fetch = (
+        made[0].set_index("event_id", drop=False).loc["crude_2"],
+        Web(Portal(small)).fetch,
+    )
+    turns = [
+        ("page", PORTAL),
+        ("page", small["oil_wti"].address),
+        ("file", "a.csv"),
+        ("file", "b.csv"),
+    ]
     turns += [("page", "http://nowhere.replay/")]
-    assert running.work_by_turns(play(turns, prompts), event, [path, PORTAL], fetch, {}) == ("ok", "42", None)
+    assert running.work_by_turns(play(turns, prompts), event, [path, PORTAL], fetch, {}) == (
+        "ok",
+        "42",
+        None,
+    )
     assert "12 are left" in prompts[0] and "7 are left" in prompts[5] and "a.csv" in prompts[0]
-    assert "Business: http://directory.replay/business" in prompts[1] and "2016-10-03,WTI,48.80" in prompts[2]
+    assert (
+        "Business: http://directory.replay/business" in prompts[1]
+        and "2016-10-03,WTI,48.80" in prompts[2]
+    )
     assert "2016-10-05,Ohio,5" in prompts[3] and "It was not done: KeyError" in prompts[4]
     assert "no page" in prompts[5] and prompts[5].count("It was not done") == 2
     endless = running.work_by_turns(play([("file", "a.csv")] * 99, []), event, [path], fetch, {})
@@ -316,18 +380,26 @@ def test_a_model_with_tools_sees_pages_and_files_and_what_it_cannot_do(small, ma
 
 
 @pytest.mark.parametrize("takes, status", [(("image",), "ok"), (("audio",), "lacking")])
-def test_a_task_with_a_chart_is_put_to_a_model_that_takes_pictures(made, knock, provider, takes, status):
+def test_a_task_with_a_chart_is_put_to_a_model_that_takes_pictures(
+    made, knock, provider, takes, status
+):
     provider.answer = lambda asked: {"content": '{"action": "answer", "input": "2016-10-03"}'}
     event = made[0].set_index("event_id", drop=False).loc["crude_4"]
     consult = build_consult(knock(takes=takes), "openai/mock-1", False)
     with open_files(made[0]) as places:
         came = running.work_by_turns(consult, event, places["crude_4"], None, {})
         chart = places["crude_4"][0].read_bytes()
-    assert came == (status, *{"ok": ("2016-10-03", None), "lacking": (None, "the model takes no image")}[status])
+    assert came == (
+        status,
+        *{"ok": ("2016-10-03", None), "lacking": (None, "the model takes no image")}[status],
+    )
     for asked in provider.asked:
         words, picture = asked["messages"][0]["content"]
         assert "Files: crude_4_1.png (attached)" in words["text"]
-        assert base64.b64decode(picture["image_url"]["url"].removeprefix("data:image/png;base64,")) == chart
+        assert (
+            base64.b64decode(picture["image_url"]["url"].removeprefix("data:image/png;base64,"))
+            == chart
+        )
     assert len(provider.asked) == (status == "ok")
 
 
@@ -335,10 +407,17 @@ def test_scripts_run_in_the_sandbox_on_the_files_alone(made, tmp_path):
     needs_sandbox()
     path, prompts = tmp_path / "a.csv", []
     path.write_text("Date,State,Lead\n2016-10-05,Ohio,5\n")
-    turns = [("shell", "cd /evidence; ls; wc -l < a.csv; touch b; echo x > /workdir/note"), ("shell", "cat note")]
+    turns = [
+        ("shell", "cd /evidence; ls; wc -l < a.csv; touch b; echo x > /workdir/note"),
+        ("shell", "cat note"),
+    ]
     event, shells = made[0].set_index("event_id", drop=False).loc["crude_2"], {}
     assert running.work_by_turns(play(turns, prompts), event, [path], None, shells)[1] == "42"
-    assert "a.csv\n2\n" in prompts[1] and "Read-only file system" in prompts[1] and prompts[2].endswith("cat note\nx\n")
+    assert (
+        "a.csv\n2\n" in prompts[1]
+        and "Read-only file system" in prompts[1]
+        and prompts[2].endswith("cat note\nx\n")
+    )
 
 
 def test_a_script_that_is_run_again_is_run_again(made, tmp_path):

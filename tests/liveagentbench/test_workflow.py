@@ -1,4 +1,5 @@
-"""From users' questions to tasks: planted faults are found, wrong files told, answers locked, the funnel counts."""
+"""From users' questions to tasks: planted faults are found, wrong files told, answers locked, the
+funnel counts."""
 
 import json
 from contextlib import nullcontext
@@ -34,7 +35,10 @@ def made(questions):
     ("rows", "reason"),
     [
         (["{"], "q.jsonl, line 1: no JSON"),
-        ([{"question_id": "a", "text": "x"}] * 2, "q.jsonl, line 2: question_id 'a' is there already"),
+        (
+            [{"question_id": "a", "text": "x"}] * 2,
+            "q.jsonl, line 2: question_id 'a' is there already",
+        ),
         ([""], "q.jsonl holds no question"),
     ],
 )
@@ -47,13 +51,16 @@ NOW = "2016-10-24T00:00:00+08:00"
 
 
 def build_reader(needs_tool="yes", steps=None, answer="no idea"):
-    """Return a consult that replies alike whatever the question: `answer` may be a function of prompt and repeat."""
+    """Return a consult that replies alike whatever the question: `answer` may be a function of
+    prompt and repeat."""
 
     def consult(prompt, schema, repeat=0):
         if schema is study.NEED:
             return Verdict("ok", {"needs_tool": needs_tool, "tool": "none"})
         if schema is study.STEPS:
-            return Verdict("ok", {"steps": steps or [{"ability": "read", "environment": "document"}] * 2})
+            return Verdict(
+                "ok", {"steps": steps or [{"ability": "read", "environment": "document"}] * 2}
+            )
         return Verdict("ok", {"answer": answer(prompt, repeat) if callable(answer) else answer})
 
     return consult
@@ -65,7 +72,9 @@ def control(sources, questions, made):
     cases, fetch = made[1], Web(Portal(sources)).fetch
     events = pd.DataFrame([case["event"] | {"event_id": name} for name, case in cases.items()])
     with open_files(events) as places:
-        yield lambda consult: study.control_cases(questions, cases, consult, lambda *given: [], places, fetch, {})
+        yield lambda consult: study.control_cases(
+            questions, cases, consult, lambda *given: [], places, fetch, {}
+        )
 
 
 def test_each_control_drops_the_case_planted_for_it_and_no_other(control, made):
@@ -73,13 +82,19 @@ def test_each_control_drops_the_case_planted_for_it_and_no_other(control, made):
     truths = {case["event"]["prompt"]: case["answer"] for case in cases.values()}
     truths[cases["u32"]["event"]["prompt"]] = made[2]["national_polls_1"]
     views = control(
-        build_reader(answer=lambda prompt, repeat: next(a for question, a in truths.items() if question in prompt))
+        build_reader(
+            answer=lambda prompt, repeat: next(
+                a for question, a in truths.items() if question in prompt
+            )
+        )
     )
     caught = catch_planted(views, cases).set_index(["stage", "judge"])
     labels = caught.xs("labels", level="judge")
     assert labels["planted"].tolist() == ["dropped"] * 4
     assert labels["n_fine"].tolist() == [20] * 4 and labels["n_false"].tolist() == [0] * 4
-    assert caught.loc[("complexity", "model"), "planted"] == "kept", "this reader lists two steps whatever is asked"
+    assert caught.loc[("complexity", "model"), "planted"] == "kept", (
+        "this reader lists two steps whatever is asked"
+    )
     notes = views[(views["question_id"] == "u32") & (views["stage"] == "uniqueness")]["note"]
     assert notes.str.contains("against the annotator").all()
 
@@ -92,10 +107,20 @@ def test_without_recordings_every_view_of_the_model_is_unknown(control):
 
 
 def test_a_case_brings_a_task_an_answer_and_files_of_its_own(tmp_path, made):
-    steps = [{"ability": "read", "environment": "spreadsheet"}, {"ability": "calculate", "environment": "spreadsheet"}]
-    own = {"question_id": "q", "task": "By how much did it fall?", "answer": "0.25", "tool": "spreadsheet"}
+    steps = [
+        {"ability": "read", "environment": "spreadsheet"},
+        {"ability": "calculate", "environment": "spreadsheet"},
+    ]
+    own = {
+        "question_id": "q",
+        "task": "By how much did it fall?",
+        "answer": "0.25",
+        "tool": "spreadsheet",
+    }
     own |= {"files": ["q.csv"], "steps": steps, "as_of": NOW}
-    asked = load_questions(write_lines(tmp_path / "questions.jsonl", {"question_id": "q", "text": "Will it fall?"}))
+    asked = load_questions(
+        write_lines(tmp_path / "questions.jsonl", {"question_id": "q", "text": "Will it fall?"})
+    )
     path = write_lines(tmp_path / "cases.jsonl", own)
     other = write_lines(tmp_path / "other.jsonl", own | {"question_id": "z"})
     with pytest.raises(ValueError, match="other.jsonl, z: no such question"):
@@ -117,8 +142,12 @@ def test_a_case_brings_a_task_an_answer_and_files_of_its_own(tmp_path, made):
     views = study.control_cases(asked, cases, consult, lambda *given: [], places, None, {})
     kept = views[views["judge"] == "model"].set_index("stage")["is_kept"]
     assert list(kept) == [True] * 4 and len(views) == 8
-    assert sum("2016-10-02,0.5" in prompt for prompt in seen) == 2, "the agent and the blind reader saw the file"
-    lost = study.control_cases(asked, cases, lambda *given: Verdict("missing"), lambda *given: [], places, None, {})
+    assert sum("2016-10-02,0.5" in prompt for prompt in seen) == 2, (
+        "the agent and the blind reader saw the file"
+    )
+    lost = study.control_cases(
+        asked, cases, lambda *given: Verdict("missing"), lambda *given: [], places, None, {}
+    )
     assert lost.loc[lost["stage"] == "executability", "is_kept"].isna().all()
 
 
@@ -126,20 +155,26 @@ def test_what_an_own_cases_scripts_printed_replays_without_a_sandbox(out, monkey
     needs_sandbox()
     own = {"question_id": "q", "task": "How many?", "answer": "7", "tool": "none", "as_of": NOW}
     own |= {"steps": [{"ability": "count", "environment": "none"}]}
-    asked = load_questions(write_lines(out / "questions.jsonl", {"question_id": "q", "text": "How many?"}))
+    asked = load_questions(
+        write_lines(out / "questions.jsonl", {"question_id": "q", "text": "How many?"})
+    )
     tasks, answers = made[0], pd.DataFrame({"event_id": [], "value": []})
     cases = load_cases(asked, tasks, answers, write_lines(out / "cases.jsonl", own))
 
     def consult(prompt, schema, repeat=0):
         if schema is TURN:
-            return Verdict("ok", {"action": "answer" if "\n7" in prompt else "shell", "input": "expr 3 + 4"})
+            return Verdict(
+                "ok", {"action": "answer" if "\n7" in prompt else "shell", "input": "expr 3 + 4"}
+            )
         return build_reader(answer="7")(prompt, schema, repeat)
 
     monkeypatch.setattr(study, "open_consult", lambda *given, **settings: nullcontext(consult))
     first = study.run_workflow(asked, cases, answers, "mock", "30_own", live=True)
     assert (out / "data/runs/30_own/shells.csv").read_text().splitlines()[1].endswith(",7")
     monkeypatch.setattr("studies.liveagentbench.runs.open_sandbox", None)
-    pd.testing.assert_frame_equal(study.run_workflow(asked, cases, answers, "mock", "30_own"), first)
+    pd.testing.assert_frame_equal(
+        study.run_workflow(asked, cases, answers, "mock", "30_own"), first
+    )
 
 
 @pytest.mark.parametrize(
@@ -177,7 +212,9 @@ def test_the_third_reader_is_asked_only_where_two_differ(made, answers, view):
         asked.append(repeat)
         return Verdict("ok", {"answer": answers[repeat].format(truth=case["answer"])})
 
-    assert study.read_blind(case, f"Answer: {case['answer']}", consult, [], lambda *given: []) == view
+    assert (
+        study.read_blind(case, f"Answer: {case['answer']}", consult, [], lambda *given: []) == view
+    )
     assert asked == list(range(len(answers)))
 
 
@@ -185,7 +222,11 @@ def test_the_funnel_counts_each_question_once():
     stages = ("attachment", "tool dependent")
     says = [("a", stages[0], True), ("b", stages[0], False), ("c", stages[0], True)]
     says += [("a", stages[1], True), ("b", stages[1], True), ("c", stages[1], None)]
-    rows = [row for name, stage, is_kept in says for row in study.list_views(name, stage, (is_kept, "gone"))]
+    rows = [
+        row
+        for name, stage, is_kept in says
+        for row in study.list_views(name, stage, (is_kept, "gone"))
+    ]
     views = pd.DataFrame(rows).query("judge == 'model'")
     funnel = run_funnel(views, stages)
     assert funnel[["n_in", "n_out", "n_unknown"]].to_numpy().tolist() == [[3, 2, 0], [2, 1, 1]]
@@ -194,7 +235,9 @@ def test_the_funnel_counts_each_question_once():
 
 
 def test_questions_that_nobody_labelled_have_no_agreement():
-    rows = [study.list_views(name, stage, (True, ""), (None, "")) for name in "ab" for stage in STAGES]
+    rows = [
+        study.list_views(name, stage, (True, ""), (None, "")) for name in "ab" for stage in STAGES
+    ]
     views = pd.DataFrame(sum(rows, [])).astype({"is_kept": object})
     agreement = rate_model(views, 0, 10)
     assert agreement.empty and len(run_funnel(views)) == 2 * len(STAGES)
@@ -202,19 +245,37 @@ def test_questions_that_nobody_labelled_have_no_agreement():
 
 def test_real_questions_that_ended_become_cases_of_their_prices(tmp_path, monkeypatch, made):
     days = [f"2026-01-{day:02d}" for day in range(1, 8)]
-    prices = [("a", day, 0.1 * at, 0) for at, day in enumerate(days)] + [("a", "2026-01-09", 1.0, 1)]
-    prices += [("b", day, 0.5, 0) for day in days] + [("b", "2026-01-09", 0.0, 1)]  # a price that never moved
+    prices = [("a", day, 0.1 * at, 0) for at, day in enumerate(days)] + [
+        ("a", "2026-01-09", 1.0, 1)
+    ]
+    prices += [("b", day, 0.5, 0) for day in days] + [
+        ("b", "2026-01-09", 0.0, 1)
+    ]  # a price that never moved
     prices += [("c", day, 0.1 * at, 0) for at, day in enumerate(days)]  # not ended
     table = pd.DataFrame(prices, columns=["id", "snapshot_date", "value", "resolved"])
-    sets = {"questions": [{"source": "infer", "id": name, "question": f"Will {name}?"} for name in "abc"]}
-    files = {spdg_questions.PRICES: table.to_csv(index=False), spdg_questions.EXAMPLES: '[{"question": "Who?"}]'}
+    sets = {
+        "questions": [
+            {"source": "infer", "id": name, "question": f"Will {name}?"} for name in "abc"
+        ]
+    }
+    files = {
+        spdg_questions.PRICES: table.to_csv(index=False),
+        spdg_questions.EXAMPLES: '[{"question": "Who?"}]',
+    }
     for at, name in enumerate([*spdg_questions.FILES, *files]):
         (tmp_path / str(at)).write_text(files.get(name) or json.dumps(sets))
         files[name] = tmp_path / str(at)
     monkeypatch.setattr(spdg_questions, "locate_public", files.get)
     spdg_questions.main(tmp_path / "out")
     asked = load_questions(tmp_path / "out/questions.jsonl")
-    assert asked["text"].tolist() == ["Will a?", "Who?"] and asked["answer"].tolist() == ["Yes", None]
-    cases = load_cases(asked, made[0], pd.DataFrame({"event_id": [], "value": []}), tmp_path / "out/cases.jsonl")
+    assert asked["text"].tolist() == ["Will a?", "Who?"] and asked["answer"].tolist() == [
+        "Yes",
+        None,
+    ]
+    cases = load_cases(
+        asked, made[0], pd.DataFrame({"event_id": [], "value": []}), tmp_path / "out/cases.jsonl"
+    )
     assert list(cases) == ["m01"] and cases["m01"]["answer"] == "0.6000"
-    assert "Will a?" in cases["m01"]["event"]["prompt"] and cases["m01"]["event"]["as_of"].startswith("2026-01-07")
+    assert "Will a?" in cases["m01"]["event"]["prompt"] and cases["m01"]["event"][
+        "as_of"
+    ].startswith("2026-01-07")

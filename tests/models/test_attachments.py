@@ -35,27 +35,45 @@ def test_a_server_gets_the_files_and_a_recording_their_digests(files, knock, pro
     for part, path, kind in ((png, files[0], "png"), (jpg, files[1], "jpeg")):
         head, data = part["image_url"]["url"].split(",")
         assert head == f"data:image/{kind};base64" and base64.b64decode(data) == path.read_bytes()
-    pictures = [Image.open(BytesIO(base64.b64decode(part["image_url"]["url"].split(",")[1]))) for part in clip]
+    pictures = [
+        Image.open(BytesIO(base64.b64decode(part["image_url"]["url"].split(",")[1])))
+        for part in clip
+    ]
     assert [picture.getpixel((0, 0)) for picture in pictures] == [(0,) * 3, (128,) * 3, (255,) * 3]
     assert sound["input_audio"]["format"] == "mp3"
     assert base64.b64decode(sound["input_audio"]["data"]) == files[3].read_bytes()
     (row,) = door.recordings.rows.values()
     kept = row["request"]["messages"][0]["content"]
-    assert [part["type"] for part in kept] == ["text"] + ["attachment"] * 4 and kept[1]["name"] == "chart.png"
-    assert consult("What is it?", SCHEMA, attachments=files).status == "ok" and len(provider.asked) == 1
-    files[0].write_bytes(files[1].read_bytes())  # another file under the same name is another request
-    assert consult("What is it?", SCHEMA, attachments=files).status == "ok" and len(provider.asked) == 2
+    assert [part["type"] for part in kept] == ["text"] + ["attachment"] * 4 and kept[1][
+        "name"
+    ] == "chart.png"
+    assert (
+        consult("What is it?", SCHEMA, attachments=files).status == "ok"
+        and len(provider.asked) == 1
+    )
+    files[0].write_bytes(
+        files[1].read_bytes()
+    )  # another file under the same name is another request
+    assert (
+        consult("What is it?", SCHEMA, attachments=files).status == "ok"
+        and len(provider.asked) == 2
+    )
 
 
 def test_what_a_model_does_not_take_is_not_sent(files, knock, provider):
     consult = build_consult(knock(takes=("image",)), "openai/mock-1", False)
     verdict = consult("What is it?", SCHEMA, attachments=files)
-    assert (verdict.status, verdict.reason) == ("lacking", "the model takes no audio") and not provider.asked
+    assert (verdict.status, verdict.reason) == (
+        "lacking",
+        "the model takes no audio",
+    ) and not provider.asked
 
 
 def test_a_clip_that_is_none_is_told(files, knock, provider):
     files[2].write_bytes(b"GIF89a")
-    verdict = build_consult(knock(takes=("image", "audio")), "openai/mock-1", False)("?", SCHEMA, attachments=files)
+    verdict = build_consult(knock(takes=("image", "audio")), "openai/mock-1", False)(
+        "?", SCHEMA, attachments=files
+    )
     assert (verdict.status, provider.asked) == ("lacking", []) and "clip.gif" in verdict.reason
 
 

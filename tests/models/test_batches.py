@@ -23,9 +23,23 @@ class Batches(Stage):
 
     def begin(self, *arguments):
         """Start the command and return its process."""
-        own = {"DAYBEFORE_ROOT": str(self.folder), "DAYBEFORE_OUT": str(self.folder / "out"), "TQDM_DISABLE": "1"}
-        kept = {k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "DAYBEFORE", "OPENAI"))} | own
-        command = [sys.executable, "-m", "daybefore", "run", "--agent=mine", f"--limit={N}", *arguments]
+        own = {
+            "DAYBEFORE_ROOT": str(self.folder),
+            "DAYBEFORE_OUT": str(self.folder / "out"),
+            "TQDM_DISABLE": "1",
+        }
+        kept = {
+            k: v for k, v in os.environ.items() if not k.startswith(("MAKE", "DAYBEFORE", "OPENAI"))
+        } | own
+        command = [
+            sys.executable,
+            "-m",
+            "daybefore",
+            "run",
+            "--agent=mine",
+            f"--limit={N}",
+            *arguments,
+        ]
         pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
         return subprocess.Popen(command, env=kept, cwd=self.folder, **pipes)
 
@@ -58,7 +72,9 @@ def stage(warm, tmp_path, monkeypatch, capsys):
     with run_server(server := BatchServer()):
         stage = Batches(tmp_path, server)
         stage.capture = capsys
-        monkeypatch.setattr("daybefore.commands.service.load_entries", lambda **_: stage.load_entries())
+        monkeypatch.setattr(
+            "daybefore.commands.service.load_entries", lambda **_: stage.load_entries()
+        )
         monkeypatch.setattr("daybefore.commands.service.load_agents", lambda wanted: {})
         monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
         yield stage
@@ -75,7 +91,8 @@ def test_a_batch_is_asked_once_at_half_the_price_and_replayed(stage):
 
 
 def kill_at(stage, moment):
-    """Run the command and kill it when its provider has come to a moment, before the reply goes out."""
+    """Run the command and kill it when its provider has come to a moment, before the reply goes
+    out."""
 
     def kill(now):
         if now == moment:
@@ -94,10 +111,17 @@ def test_a_killed_run_finds_its_batch_and_pays_nothing_twice(stage, moment):
     kill_at(stage, moment)
     if moment != "uploaded":
         code, said = stage.ask(batch=False)
-        assert code == 1 and "a batch of 12 questions is under way; --batch takes its replies; nothing" in said
+        assert (
+            code == 1
+            and "a batch of 12 questions is under way; --batch takes its replies; nothing" in said
+        )
     code, said = stage.ask()
     assert code == 0, said
-    assert stage.server.billed.total() == N and set(stage.read()["status"]) == {"ok"} and len(stage.read()) == N
+    assert (
+        stage.server.billed.total() == N
+        and set(stage.read()["status"]) == {"ok"}
+        and len(stage.read()) == N
+    )
 
 
 def test_what_a_batch_does_not_answer_is_asked_by_the_next_and_what_was_paid_is_kept(stage):
@@ -118,12 +142,18 @@ def test_what_a_batch_does_not_answer_is_asked_by_the_next_and_what_was_paid_is_
 def test_a_smaller_limit_keeps_what_a_batch_answered_to_the_others(stage):
     kill_at(stage, "created")
     assert stage.ask("--limit=4")[0] == 0 and len(stage.read()) == 4
-    assert stage.ask()[0] == 0 and stage.server.billed.total() == N and set(stage.read()["status"]) == {"ok"}
+    assert (
+        stage.ask()[0] == 0
+        and stage.server.billed.total() == N
+        and set(stage.read()["status"]) == {"ok"}
+    )
 
 
 def test_a_ceiling_holds_for_a_batch_and_the_rest_goes_out_as_replies_leave_room(stage):
     code, said = stage.ask("--ceiling=0.012")
-    assert 0 < stage.server.billed.total() < N and code == 3 and "has reached its ceiling" in said, said
+    assert (
+        0 < stage.server.billed.total() < N and code == 3 and "has reached its ceiling" in said
+    ), said
     assert stage.server.billed.total() * 0.5 * (50 * 10 + 8 * 100) / 1e6 <= 0.012
     assert len([name for name in stage.server.kept if name.startswith("batch")]) > 1
     assert stage.ask("--ceiling=1")[0] == 0 and stage.server.billed.total() == N
@@ -133,7 +163,9 @@ def test_a_ceiling_holds_for_a_batch_and_the_rest_goes_out_as_replies_leave_room
 def test_a_batch_that_is_refused_ends_in_a_sentence(stage, refusal, n_kept):
     stage.server.at = lambda now: refusal if now == "created" else None
     code, said = stage.ask()
-    assert code == 1 and f"{refusal}" in said and len(read_batches(stage.path, "mine-A")) == n_kept, said
+    assert (
+        code == 1 and f"{refusal}" in said and len(read_batches(stage.path, "mine-A")) == n_kept
+    ), said
     stage.server.at = lambda now: None
     assert stage.ask()[0] == 0
     n_twice = stage.server.billed.total() - N
@@ -144,7 +176,10 @@ def test_an_interrupted_run_leaves_its_batch_to_the_provider(stage):
     stage.server.at = lambda now: process.send_signal(signal.SIGINT) if now == "looked" else None
     process = stage.begin("--batch")
     said = process.communicate(timeout=200)[0]
-    assert process.returncode == 130 and "goes on at the provider: the same command takes its replies" in said, said
+    assert (
+        process.returncode == 130
+        and "goes on at the provider: the same command takes its replies" in said
+    ), said
     stage.server.at = lambda now: None
     assert stage.ask()[0] == 0 and stage.server.billed.total() == N
 

@@ -15,7 +15,9 @@ FORM = {
 @pytest.fixture
 def consult(knock):
     """A function that returns a judge of the mock provider."""
-    return lambda live=True, **settings: build_consult(knock(live, **settings), "openai/mock-1", False)
+    return lambda live=True, **settings: build_consult(
+        knock(live, **settings), "openai/mock-1", False
+    )
 
 
 def test_a_judge_replies_with_an_object_and_replays_without_asking(consult, provider):

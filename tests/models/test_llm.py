@@ -1,4 +1,5 @@
-"""The door to the models, against a provider on loopback that fails in every way, and recordings that replay."""
+"""The door to the models, against a provider on loopback that fails in every way, and recordings
+that replay."""
 
 import base64
 import json
@@ -26,21 +27,27 @@ MODEL = "openai/mock-1"
 
 @pytest.fixture
 def reach(knock):
-    """A function that opens a door on the mock provider, with three requests and time enough on a busy machine."""
+    """A function that opens a door on the mock provider, with three requests and time enough on a
+    busy machine."""
     return partial(knock, deadline_s=60, n_requests=N_REQUESTS)
 
 
-# --- what goes wrong -------------------------------------------------------------------------------------------------
+# --- what goes wrong --------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("fault", ENDS)
-def test_each_fault_ends_in_time_with_its_reason_and_so_many_requests(reach, provider, tmp_path, fault):
+def test_each_fault_ends_in_time_with_its_reason_and_so_many_requests(
+    reach, provider, tmp_path, fault
+):
     is_late, started = ENDS[fault][0] == "timeout", time.monotonic()
     with pytest.raises(LlmError) as caught:
         ask(reach(deadline_s=DEADLINE_S) if is_late else reach(), MODEL, say(fault))
     assert time.monotonic() - started < 25, "the provider hangs and drips for 30 s"
     status, words, n_wanted = ENDS[fault]
-    assert (caught.value.status, provider.counts[fault]) == (status, n_wanted) and words in caught.value.reason
+    assert (caught.value.status, provider.counts[fault]) == (
+        status,
+        n_wanted,
+    ) and words in caught.value.reason
     assert caught.value.recording["n_requests"] == provider.counts[fault]
     with pytest.raises(LlmError) as replayed:
         ask(reach(live=False), MODEL, say(fault))
@@ -51,10 +58,14 @@ def test_each_fault_ends_in_time_with_its_reason_and_so_many_requests(reach, pro
 
 
 @pytest.mark.parametrize(
-    ("fault", "said"), [("429 for long", "429"), ("500", "500"), ("", "the connection failed, ConnectError")]
+    ("fault", "said"),
+    [("429 for long", "429"), ("500", "500"), ("", "the connection failed, ConnectError")],
 )
-def test_an_accident_that_leaves_no_time_to_try_again_stays_one_and_is_not_paid(reach, provider, fault, said):
-    """With status 'timeout' it would be final, so that a server that is back is never asked again."""
+def test_an_accident_that_leaves_no_time_to_try_again_stays_one_and_is_not_paid(
+    reach, provider, fault, said
+):
+    """With status 'timeout' it would be final, so that a server that is back is never asked
+    again."""
     client = reach(n_requests=3, deadline_s=25, wait_s=30, ceiling_usd=1.0, prices=(1e-6, 2e-6))
     if not fault:
         client.connection["api_base"] = "http://127.0.0.1:9/v1"
@@ -63,20 +74,29 @@ def test_an_accident_that_leaves_no_time_to_try_again_stays_one_and_is_not_paid(
     assert caught.value.status in ACCIDENTS and client.spent_usd == 0
 
 
-# --- recordings ------------------------------------------------------------------------------------------------------
+# --- recordings -------------------------------------------------------------------------------------
 
 
 def test_a_reply_is_recorded_with_what_it_took_and_replayed_without_litellm(reach, provider):
-    with pytest.raises(LookupError, match="data/runs/mock has no recording .* `make run AGENT=mock LIMIT=20`"):
+    with pytest.raises(
+        LookupError, match="data/runs/mock has no recording .* `make run AGENT=mock LIMIT=20`"
+    ):
         ask(reach(live=False, command="make run AGENT=mock LIMIT=20"), PRICED, say("hello"))
     row = ask(reach(), PRICED, say("hello"), logprobs=True)
     assert (row["content"], row["finish_reason"], row["n_requests"]) == (CONTENT, "stop", 1)
-    assert [row[f"n_{name}_tokens"] for name in ("input", "output", "cached", "think")] == [50, 8, 3, 2]
+    assert [row[f"n_{name}_tokens"] for name in ("input", "output", "cached", "think")] == [
+        50,
+        8,
+        3,
+        2,
+    ]
     # 47 fresh tokens at 0.15 USD a million, 3 cached at half, 8 written at 0.60
     assert row["cost_usd"] == pytest.approx((47 * 0.15 + 3 * 0.075 + 8 * 0.60) / 1e6)
     assert row["logprobs"] == [{"token": "B", "logprob": -0.1235, "top": []}]
     assert ask(reach(live=False), PRICED, say("hello"), logprobs=True) == row
-    assert ask(reach(), PRICED, say("hello"), logprobs=True) == row and provider.counts["hello"] == 1
+    assert (
+        ask(reach(), PRICED, say("hello"), logprobs=True) == row and provider.counts["hello"] == 1
+    )
     code = f"""
 import sys
 from daybefore.models.llm import ask, open_door
@@ -88,11 +108,16 @@ print(row["content"], {{"litellm", "httpx"}} & set(sys.modules))
 
 
 @pytest.mark.parametrize(
-    "options", [{"extra_headers": {"x-own": KEY}}, {"tools": [{"type": "mcp", "headers": {"x-own": KEY}}]}]
+    "options",
+    [{"extra_headers": {"x-own": KEY}}, {"tools": [{"type": "mcp", "headers": {"x-own": KEY}}]}],
 )
-def test_options_that_can_hold_a_key_are_refused_and_nothing_is_written(provider, tmp_path, monkeypatch, options):
+def test_options_that_can_hold_a_key_are_refused_and_nothing_is_written(
+    provider, tmp_path, monkeypatch, options
+):
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
-    door = open_door("keys", live=True, connection={"api_base": provider.address})  # which does not know this key
+    door = open_door(
+        "keys", live=True, connection={"api_base": provider.address}
+    )  # which does not know this key
     with pytest.raises(ValueError, match="can hold a key, and options are stored") as caught:
         ask(door, MODEL, say("hello"), **options)
     assert KEY not in str(caught.value)
@@ -101,7 +126,7 @@ def test_options_that_can_hold_a_key_are_refused_and_nothing_is_written(provider
         check_agent("agents.toml, a", ENTRY | {"options": options})
 
 
-# --- costs -----------------------------------------------------------------------------------------------------------
+# --- costs ------------------------------------------------------------------------------------------
 
 
 def test_the_ceiling_stops_before_it_is_passed(reach, provider):
@@ -114,15 +139,21 @@ def test_the_ceiling_stops_before_it_is_passed(reach, provider):
     n_asked = sum(provider.counts.values())
     assert 0 < n_asked < 40
     assert reasons == [("over_budget", None)] * (40 - n_asked)
-    assert door.spent_usd == pytest.approx(n_asked * ask(door, PRICED, say("q0"), max_tokens=100)["cost_usd"])
+    assert door.spent_usd == pytest.approx(
+        n_asked * ask(door, PRICED, say("q0"), max_tokens=100)["cost_usd"]
+    )
     assert door.spent_usd < 0.0001
     again = reach(ceiling_usd=0.0001)
-    assert again.spent_usd == pytest.approx(door.spent_usd), "what the run has cost counts after a restart"
+    assert again.spent_usd == pytest.approx(door.spent_usd), (
+        "what the run has cost counts after a restart"
+    )
 
 
 def test_requests_under_way_at_once_wait_for_room_under_the_ceiling(reach, provider):
     provider.latency_s = 0.1
-    door = reach(ceiling_usd=0.0006, deadline_s=120)  # room for seven bounds of 0.00008, for forty costs of 0.0000123
+    door = reach(
+        ceiling_usd=0.0006, deadline_s=120
+    )  # room for seven bounds of 0.00008, for forty costs of 0.0000123
     started = time.monotonic()
     with ThreadPoolExecutor(40) as pool:
         rows = list(pool.map(lambda i: ask(door, PRICED, say(f"q{i}"), max_tokens=100), range(40)))
@@ -132,8 +163,12 @@ def test_requests_under_way_at_once_wait_for_room_under_the_ceiling(reach, provi
     assert (door.n_under_way, door.set_aside_usd) == (0, 0.0)
 
 
-def test_a_model_without_a_price_is_not_asked_under_a_ceiling_unless_the_door_is_told_one(reach, provider):
-    with pytest.raises(LlmError, match="no price is known for openai/mock-1, so no ceiling can be held"):
+def test_a_model_without_a_price_is_not_asked_under_a_ceiling_unless_the_door_is_told_one(
+    reach, provider
+):
+    with pytest.raises(
+        LlmError, match="no price is known for openai/mock-1, so no ceiling can be held"
+    ):
         ask(reach(ceiling_usd=1.0), MODEL, say("hello"))
     assert not provider.counts
     door = reach(ceiling_usd=1.0, prices=(1e-6, 2e-6))
@@ -143,7 +178,11 @@ def test_a_model_without_a_price_is_not_asked_under_a_ceiling_unless_the_door_is
 
 @pytest.mark.parametrize(
     "usage",
-    [{"prompt_tokens": -5_000_000, "completion_tokens": 8}, {}, {"prompt_tokens": 50, "completion_tokens": 2**70}],
+    [
+        {"prompt_tokens": -5_000_000, "completion_tokens": 8},
+        {},
+        {"prompt_tokens": 50, "completion_tokens": 2**70},
+    ],
 )
 def test_a_reply_whose_tokens_are_none_is_charged_its_bound(reach, provider, usage):
     provider.answer = lambda asked: {"content": "Paris", "usage": usage}
@@ -160,7 +199,7 @@ def test_what_timed_out_counts_as_spent_up_to_its_bound(reach):
     assert reach().spent_usd == pytest.approx(door.spent_usd)
 
 
-# --- secrets ---------------------------------------------------------------------------------------------------------
+# --- secrets ----------------------------------------------------------------------------------------
 
 
 def test_a_server_on_loopback_gets_its_own_key_or_none(reach, provider, monkeypatch):
@@ -170,7 +209,9 @@ def test_a_server_on_loopback_gets_its_own_key_or_none(reach, provider, monkeypa
     del door.connection["api_key"]
     ask(door, MODEL, say("without"))
     assert provider.keys == [f"Bearer {KEY}", None]
-    with pytest.raises(LlmError, match="AuthenticationError 401: .*; no key was sent: api_key_env in its table"):
+    with pytest.raises(
+        LlmError, match="AuthenticationError 401: .*; no key was sent: api_key_env in its table"
+    ):
         ask(door, MODEL, say("401"))
 
 
@@ -180,7 +221,9 @@ def test_a_reply_that_holds_the_key_is_stored_without_it(reach, tmp_path):
     assert scan(tmp_path) == []
 
 
-def test_what_could_not_be_read_is_asked_again_where_that_is_said_and_not_by_itself(reach, provider):
+def test_what_could_not_be_read_is_asked_again_where_that_is_said_and_not_by_itself(
+    reach, provider
+):
     for more, n_asked in ({}, 1), ({}, 1), ({"rereads": True}, 2):
         for fault, reason in ("malformed", "no chat completion"), ("cut", "the reply breaks off"):
             with pytest.raises(LlmError, match=reason):
@@ -191,7 +234,9 @@ def test_what_could_not_be_read_is_asked_again_where_that_is_said_and_not_by_its
 def test_no_half_of_a_key_is_stored_of_a_long_body_that_is_no_reply(reach, tmp_path):
     with pytest.raises(LlmError, match="no chat completion: .*Bearer <secret>"):
         ask(reach(), MODEL, say("long error"))
-    assert not any(KEY[:9].encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert not any(
+        KEY[:9].encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()
+    )
 
 
 @pytest.mark.parametrize("before", ["", "u:", "user:", "Bearer ", "xyz"])
@@ -203,7 +248,11 @@ def test_the_key_is_found_in_base64_wherever_it_starts(before):
 
 
 def test_the_key_is_found_in_urls_in_json_and_in_nested_values():
-    for form in (quote(KEY, safe=""), quote(KEY), quote(KEY, safe="").replace("%2B", "%2b").replace("%2F", "%2f")):
+    for form in (
+        quote(KEY, safe=""),
+        quote(KEY),
+        quote(KEY, safe="").replace("%2B", "%2b").replace("%2F", "%2f"),
+    ):
         assert redact(f"at http://a/?key={form}&b", [KEY]) == "at http://a/?key=<secret>&b"
     assert hide_secrets({"a": [json.dumps('x"y\\12345')]}, ['x"y\\12345']) == {"a": ['"<secret>"']}
     assert hide_secrets(["1", None, 2], []) == ["1", None, 2]

@@ -1,4 +1,5 @@
-"""The local model: its file, its server, answers held to a grammar, recorded through the door and replayed."""
+"""The local model: its file, its server, answers held to a grammar, recorded through the door and
+replayed."""
 
 import os
 import re
@@ -38,8 +39,11 @@ def test_a_grammar_allows_valid_answers_and_nothing_else(event, right, wrong):
 
 
 def fetch(address, path):
-    """Return (status, headers) of a request as a page of another site would have a browser send it."""
-    request = urllib.request.Request(address.removesuffix("/v1") + path, headers={"Origin": "https://evil.example"})
+    """Return (status, headers) of a request as a page of another site would have a browser send
+    it."""
+    request = urllib.request.Request(
+        address.removesuffix("/v1") + path, headers={"Origin": "https://evil.example"}
+    )
     try:
         with urllib.request.urlopen(request, timeout=10) as response:
             return response.status, response.headers
@@ -59,15 +63,23 @@ def test_the_small_model_answers_in_the_box_and_its_replies_replay(out):
     with serve_model(SMALL) as address:
         door = open_door("local", live=True, connection={"api_base": address}, deadline_s=120)
         status, headers = fetch(address, "/health")
-        assert status == 200 and not headers.get("Access-Control-Allow-Origin"), "no other site's page may read it"
+        assert status == 200 and not headers.get("Access-Control-Allow-Origin"), (
+            "no other site's page may read it"
+        )
         assert address.startswith("http://127.0.0.1:") and fetch(address, "/slots")[0] != 200
         for extra in (single, number):
-            rows += [ask(door, model, messages, sample=i, extra_body=extra, **options) for i in range(2)]
+            rows += [
+                ask(door, model, messages, sample=i, extra_body=extra, **options) for i in range(2)
+            ]
         door.recordings.close()
     assert re.fullmatch(r"Final answer: \\boxed\{[ABCD]\}", rows[0]["content"])
     assert re.fullmatch(r"Final answer: \\boxed\{-?\d+(\.\d+)?\}", rows[2]["content"])
-    assert (rows[0]["content"], rows[2]["content"]) == (rows[1]["content"], rows[3]["content"]), "temperature 0"
-    assert rows[0]["n_cached_tokens"] == rows[1]["n_cached_tokens"] == 0, "no prompt cache between questions"
+    assert (rows[0]["content"], rows[2]["content"]) == (rows[1]["content"], rows[3]["content"]), (
+        "temperature 0"
+    )
+    assert rows[0]["n_cached_tokens"] == rows[1]["n_cached_tokens"] == 0, (
+        "no prompt cache between questions"
+    )
     assert rows[0]["cost_usd"] is None
     closed = open_door("local")
     assert ask(closed, model, messages, extra_body=single, **options) == rows[0]
@@ -83,7 +95,9 @@ with serve_model({str(SMALL)!r}) as address:
     print(address, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)
 """
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=os.environ)
+    ended = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=os.environ
+    )
     port, end = int(ended.stdout.rsplit(":", 1)[1].split("/")[0]), time.monotonic() + 10
     while True:
         with socket.socket() as probe:

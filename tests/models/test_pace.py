@@ -1,4 +1,5 @@
-"""Tests of how many requests go out at once: the number grows with replies, and falls with refusals."""
+"""Tests of how many requests go out at once: the number grows with replies, and falls with
+refusals."""
 
 import threading
 import time
@@ -41,7 +42,8 @@ class Desk:
 
 @pytest.fixture
 def put(knock, provider, tmp_path):
-    """A function that puts `n` questions to a desk and returns it, with the pace and the statuses of the replies."""
+    """A function that puts `n` questions to a desk and returns it, with the pace and the statuses
+    of the replies."""
 
     def put_questions(desk, n, pace=None):
         provider.answer = desk
@@ -49,14 +51,18 @@ def put(knock, provider, tmp_path):
         door = knock(pace=pace, n_requests=4)
         agent = connect_agent(check_agent("mine", {"model": "openai/mock-1"}), door)
         path = tmp_path / "runs.sqlite"
-        events = pd.DataFrame([make_event(event_id=f"e{at}", prompt=f"Will {at} be?") for at in range(n)])
+        events = pd.DataFrame(
+            [make_event(event_id=f"e{at}", prompt=f"Will {at} be?") for at in range(n)]
+        )
         run_agents({"mine": agent}, events, dict, path, window="A", workers=pace, progress=False)
         return pace, read_runs(path, "replies")["status"]
 
     return put_questions
 
 
-@pytest.mark.parametrize(("n_desks", "least", "most"), [(1000, MOST, MOST), (LEAST, 2 * LEAST, 4 * LEAST)])
+@pytest.mark.parametrize(
+    ("n_desks", "least", "most"), [(1000, MOST, MOST), (LEAST, 2 * LEAST, 4 * LEAST)]
+)
 def test_the_number_grows_to_the_most_or_as_far_as_replies_are_quick(n_desks, least, most):
     pace = Pace()
     for _ in range(2000):
@@ -90,5 +96,9 @@ def test_a_pace_is_of_a_provider_and_an_address():
 
 def test_a_turn_that_does_not_come_in_time_is_a_timeout():
     pace = Pace(1)
-    with pace.turn(time.monotonic() + 1), pytest.raises(TimeoutError), pace.turn(time.monotonic() + 0.01):
+    with (
+        pace.turn(time.monotonic() + 1),
+        pytest.raises(TimeoutError),
+        pace.turn(time.monotonic() + 0.01),
+    ):
         pass

@@ -1,4 +1,5 @@
-"""Long jobs in the background, against a provider on loopback: followed to their end, or given up in time."""
+"""Long jobs in the background, against a provider on loopback: followed to their end, or given up
+in time."""
 
 import time
 from functools import partial
@@ -17,17 +18,25 @@ DEADLINE_S, N_REQUESTS, WAIT_S = 2.0, 3, 0.05
 
 @pytest.fixture
 def reach(knock):
-    """A function that opens a door on the mock provider, with three requests and time enough on a busy machine."""
+    """A function that opens a door on the mock provider, with three requests and time enough on a
+    busy machine."""
     return partial(knock, deadline_s=60, n_requests=N_REQUESTS, wait_s=WAIT_S)
 
 
 def test_a_job_is_polled_until_it_is_done_and_what_it_took_is_recorded(reach, provider):
-    row = ask_in_background(reach(wait_s=0.1), DEEP, "4 polls", tools=[{"type": "web_search_preview"}])
+    row = ask_in_background(
+        reach(wait_s=0.1), DEEP, "4 polls", tools=[{"type": "web_search_preview"}]
+    )
     assert (row["status"], row["content"], row["finish_reason"]) == ("ok", CONTENT, "stop")
     assert (row["n_requests"], row["n_polls"], provider.counts["poll 4 polls"]) == (1, 5, 5)
     gaps = [b - a for a, b in zip(provider.moments, provider.moments[1:], strict=False)]
     assert all(0.1 * GROWTH**n <= gap for n, gap in enumerate(gaps, 1))
-    assert [row[f"n_{name}_tokens"] for name in ("input", "output", "cached", "think")] == [5000, 800, 1000, 600]
+    assert [row[f"n_{name}_tokens"] for name in ("input", "output", "cached", "think")] == [
+        5000,
+        800,
+        1000,
+        600,
+    ]
     assert (row["n_searches"], row["queries"]) == (2, ["polls in Ohio", "rain in Oslo"])
     assert row["citations"] == ["https://a.example/1 A"]
     assert (provider.asked[-1]["background"], provider.asked[-1]["input"]) == (True, "4 polls")
@@ -46,7 +55,9 @@ JOBS = {
 def test_each_end_of_a_job_has_its_status_and_reason(reach, tmp_path, prompt):
     with pytest.raises(LlmError) as caught:
         ask_in_background(reach(), MODEL, prompt)
-    assert (caught.value.status, caught.value.reason) == JOBS[prompt] and caught.value.recording["n_polls"] > 0
+    assert (caught.value.status, caught.value.reason) == JOBS[prompt] and caught.value.recording[
+        "n_polls"
+    ] > 0
     assert scan(tmp_path) == []
 
 
@@ -83,7 +94,11 @@ def test_an_interrupted_wait_cancels_the_job(reach, provider, monkeypatch):
 
 
 def test_the_bound_of_a_job_counts_what_it_may_read_after_each_call():
-    request = {"model": DEEP, "messages": [], "options": {"max_tool_calls": 4, "max_output_tokens": 1000}}
+    request = {
+        "model": DEEP,
+        "messages": [],
+        "options": {"max_tool_calls": 4, "max_output_tokens": 1000},
+    }
     assert bound_job(Door(None), request) == pytest.approx((5 * 200_000 * 2 + 1000 * 8) / 1e6)
     assert bound_job(Door(None), request | {"options": {}}) > bound_job(Door(None), request)
     assert bound_job(Door(None), request | {"model": MODEL}) is None

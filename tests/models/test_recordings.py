@@ -1,4 +1,5 @@
-"""Recordings in the store: what a kill leaves of requests under way, and how a run is packed and read again."""
+"""Recordings in the store: what a kill leaves of requests under way, and how a run is packed and
+read again."""
 
 import gzip
 import json
@@ -43,7 +44,9 @@ def make(key, **columns):
 
 def read_requests(folder):
     with closing(sqlite3.connect(folder / STORE)) as store:
-        return store.execute("SELECT key, bound_usd, recording IS NOT NULL FROM requests ORDER BY id").fetchall()
+        return store.execute(
+            "SELECT key, bound_usd, recording IS NOT NULL FROM requests ORDER BY id"
+        ).fetchall()
 
 
 def test_requests_that_a_kill_cut_short_are_known_until_they_are_recorded_and_counted_for_ever():
@@ -52,14 +55,24 @@ def test_requests_that_a_kill_cut_short_are_known_until_they_are_recorded_and_co
         first.start(key, 0.5)
     first.add(make("a"))
     second = Recordings("mock")
-    assert (second.under_way, second.cut_usd, list(second.rows)) == ({"b": 0.5, "c": 0.5}, 1.0, ["a"])
+    assert (second.under_way, second.cut_usd, list(second.rows)) == (
+        {"b": 0.5, "c": 0.5},
+        1.0,
+        ["a"],
+    )
     second.start("b", 0.25)
     second.add(make("b"))
     third = Recordings("mock")
     assert (third.under_way, third.cut_usd, sorted(third.rows)) == ({"c": 0.5}, 1.0, ["a", "b"])
     for _ in range(2):
-        assert pack_recordings("mock")["cost_unanswered_usd"] == 1.0, "what may have been paid is told beside the cost"
-        assert (Recordings("mock").cut_usd, Recordings("mock").under_way, has_news("mock")) == (1.0, {"c": 0.5}, False)
+        assert pack_recordings("mock")["cost_unanswered_usd"] == 1.0, (
+            "what may have been paid is told beside the cost"
+        )
+        assert (Recordings("mock").cut_usd, Recordings("mock").under_way, has_news("mock")) == (
+            1.0,
+            {"c": 0.5},
+            False,
+        )
 
 
 def test_no_request_goes_out_before_its_row_stands_in_the_store(reach, provider, out):
@@ -68,7 +81,9 @@ def test_no_request_goes_out_before_its_row_stands_in_the_store(reach, provider,
     door = reach(prices=PRICES)
     for text in ("one", "two"):
         ask(door, MODEL, say(text), max_tokens=20)
-    assert [is_recorded for _, is_recorded in seen] == [0, 0] and all(bound_usd > 0.002 for bound_usd, _ in seen)
+    assert [is_recorded for _, is_recorded in seen] == [0, 0] and all(
+        bound_usd > 0.002 for bound_usd, _ in seen
+    )
     assert describe_cut(reach(prices=PRICES)) == ""
     ask(reach(prices=PRICES, n_requests=3, wait_s=0.01), MODEL, say("recover"))
     assert len(read_requests(out)) == 3, "what is sent again is one request"
@@ -77,7 +92,9 @@ def test_no_request_goes_out_before_its_row_stands_in_the_store(reach, provider,
 def test_what_may_have_been_paid_counts_under_the_ceiling(reach, provider):
     Recordings("mock").start("cut", 0.9)
     door = reach(prices=PRICES, ceiling_usd=0.9001)
-    assert "1 requests were under way" in describe_cut(door) and "paid, 0.9 USD at most" in describe_cut(door)
+    assert "1 requests were under way" in describe_cut(
+        door
+    ) and "paid, 0.9 USD at most" in describe_cut(door)
     with pytest.raises(LlmError, match=r"0.9 of 0.9001 USD are spent, of which 0.9 at most"):
         ask(door, MODEL, say("one"), max_tokens=20)
     assert not provider.asked
@@ -126,9 +143,13 @@ def test_a_store_that_takes_no_more_ends_in_one_sentence_and_loses_nothing(reach
             ask(door, MODEL, say(f"{i} " + "x" * 4000))
         except OSError as error:
             said.append(str(error))
-    assert set(said) == {"data/runs takes no more recordings (database or disk is full); make room and run again"}
+    assert set(said) == {
+        "data/runs takes no more recordings (database or disk is full); make room and run again"
+    }
     n_kept = len(Recordings("mock").rows)
-    assert 5 < n_kept < 40 and len(provider.asked) <= n_kept + 1, "what could not be kept is not asked"
+    assert 5 < n_kept < 40 and len(provider.asked) <= n_kept + 1, (
+        "what could not be kept is not asked"
+    )
     door.recordings.close()
     again = reach()
     for i in range(40):
@@ -146,12 +167,20 @@ def test_packing_sorts_gives_the_same_bytes_whatever_the_order_and_leaves_what_s
         assert has_news(run_id)
         for _ in range(2):
             facts = pack_recordings(run_id, {"agent": "mock"})
-        assert sorted(path.name for path in (out / "data/runs" / run_id).iterdir()) == [PACKED, "run.json"]
+        assert sorted(path.name for path in (out / "data/runs" / run_id).iterdir()) == [
+            PACKED,
+            "run.json",
+        ]
         assert json.loads((out / "data/runs" / run_id / "run.json").read_text()) == facts
         written.append((out / "data/runs" / run_id / PACKED).read_bytes())
         assert not has_news(run_id) and sorted(Recordings(run_id).rows) == list("abcdes")
     assert written[0] == written[1] and [key for key, *_ in read_requests(out)] == ["s", "s"]
-    assert (facts["agent"], facts["n_recordings"], facts["n_ok"], facts["n_output_tokens"]) == ("mock", 5, 5, 40)
+    assert (facts["agent"], facts["n_recordings"], facts["n_ok"], facts["n_output_tokens"]) == (
+        "mock",
+        5,
+        5,
+        40,
+    )
     Recordings("two").add(make("c", content="new"))
     assert Recordings("two").rows["c"]["content"] == "new" and len(Recordings("two").rows) == 6
 
@@ -161,16 +190,24 @@ def test_a_damaged_line_of_a_packed_run_is_told(out):
     folder.mkdir(parents=True)
     joined = b'{"key": "a", "status": "ok"}{"key": "b", "status": "ok"}'
     (folder / PACKED).write_bytes(gzip.compress(b'{"key": "z", "status": "ok"}\n' + joined))
-    with pytest.raises(ValueError, match=r"mock/requests.jsonl.gz: line 2 is no recording; restore the file"):
+    with pytest.raises(
+        ValueError, match=r"mock/requests.jsonl.gz: line 2 is no recording; restore the file"
+    ):
         Recordings("mock")
 
 
 def test_what_was_asked_is_told_by_the_recordings_and_not_by_who_packs_them(out):
     Recordings("mock").add(make("a"))
-    asked = {"model": "local/qwen", "model_sha256": MODELS["qwen"]["sha256"], "server": "xllamacpp==1"}
+    asked = {
+        "model": "local/qwen",
+        "model_sha256": MODELS["qwen"]["sha256"],
+        "server": "xllamacpp==1",
+    }
     told = pack_recordings("mock", asked)
     assert (told["model"], told["model_sha256"], told["server"]) == (MODEL, None, None)
-    local = make("b", request={"model": name_model("qwen")}, recorded_at="2026-05-01T00:00:00+00:00")
+    local = make(
+        "b", request={"model": name_model("qwen")}, recorded_at="2026-05-01T00:00:00+00:00"
+    )
     Recordings("mock").add(local)
     told = pack_recordings("mock", asked)
     assert asked.items() <= told.items() and told["models"] == {MODEL: 1, name_model("qwen"): 1}

@@ -17,7 +17,7 @@ from daybefore.models.transport import check_proxies
 MODEL = "openai/mock-1"
 
 
-# --- an error inside a 200 -------------------------------------------------------------------------------------------
+# --- an error inside a 200 --------------------------------------------------------------------------
 
 INNER = read_form("errors in a 200")
 
@@ -40,7 +40,7 @@ def test_a_paid_text_beside_an_error_is_a_reply(knock, provider):
     assert ask(knock(), MODEL, say("q"))["content"] == CONTENT
 
 
-# --- models that stream only -----------------------------------------------------------------------------------------
+# --- models that stream only ------------------------------------------------------------------------
 
 STREAM_ONLY = b'{"error": {"message": "This model only support stream mode, please enable the stream parameter."}}'
 
@@ -48,7 +48,10 @@ STREAM_ONLY = b'{"error": {"message": "This model only support stream mode, plea
 def write_stream(texts, end="stop", usage=True):
     """Return a reply in pieces, as server-sent events."""
     head = {"id": "c", "object": "chat.completion.chunk", "created": 1, "model": "mock-1"}
-    parts = [{"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None}]} for text in texts]
+    parts = [
+        {"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": None}]}
+        for text in texts
+    ]
     if end:
         parts.append({"choices": [{"index": 0, "delta": {}, "finish_reason": end}]})
     if usage:
@@ -59,13 +62,19 @@ def write_stream(texts, end="stop", usage=True):
 
 @pytest.fixture
 def streams(provider):
-    """Have the provider answer in a stream only; a list of what it sends, refusals counted apart."""
-    sent = {"stream": write_stream(["I looked. ", "\\boxed", "{B}"]) + b"data: [DONE]\n\n", "refused": 0}
+    """Have the provider answer in a stream only; a list of what it sends, refusals counted
+    apart."""
+    sent = {
+        "stream": write_stream(["I looked. ", "\\boxed", "{B}"]) + b"data: [DONE]\n\n",
+        "refused": 0,
+    }
 
     def answer(handler):
         asked = provider.asked[-1]
         if asked.get("stream"):
-            return send(handler, 200, sent["stream"], content_type="text/event-stream; charset=utf-8")
+            return send(
+                handler, 200, sent["stream"], content_type="text/event-stream; charset=utf-8"
+            )
         sent["refused"] += 1
         return send(handler, 400, STREAM_ONLY)
 
@@ -93,7 +102,9 @@ def test_tokens_that_a_stream_does_not_tell_are_not_guessed(knock, streams):
     assert row["cost_usd"] is None and row["cost_bound_usd"] > 0
 
 
-@pytest.mark.parametrize("body", [write_stream(["I looked. \\boxed{A"], end=None), b"", b"data: {oops\n\n"])
+@pytest.mark.parametrize(
+    "body", [write_stream(["I looked. \\boxed{A"], end=None), b"", b"data: {oops\n\n"]
+)
 def test_a_stream_that_is_cut_is_unreadable(knock, streams, body):
     streams["stream"] = body
     with pytest.raises(LlmError) as caught:
@@ -121,14 +132,23 @@ def test_what_asks_for_a_stream(said, wanted):
     assert wants_stream(LlmError("error", said)) is wanted
 
 
-# --- text in parts, cut prompts, costs above a bound -----------------------------------------------------------------
+# --- text in parts, cut prompts, costs above a bound ------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("content", "text"),
     [
-        ([{"type": "text", "text": "I say "}, {"type": "text", "text": "\\boxed{B}"}], "I say \\boxed{B}"),
-        ([{"type": "thinking", "thinking": "\\boxed{A}"}, {"type": "text", "text": "\\boxed{B}"}], "\\boxed{B}"),
+        (
+            [{"type": "text", "text": "I say "}, {"type": "text", "text": "\\boxed{B}"}],
+            "I say \\boxed{B}",
+        ),
+        (
+            [
+                {"type": "thinking", "thinking": "\\boxed{A}"},
+                {"type": "text", "text": "\\boxed{B}"},
+            ],
+            "\\boxed{B}",
+        ),
         ([{"type": "output_text", "text": "B"}], "B"),
         (["a", "b"], "ab"),
         ([], ""),
@@ -181,7 +201,7 @@ def test_what_could_not_be_read_stays_spent_after_it_was_asked_again(knock, prov
     assert bound > 0 and knock().spent_usd == pytest.approx(bound + row["cost_usd"])
 
 
-# --- judges ----------------------------------------------------------------------------------------------------------
+# --- judges -----------------------------------------------------------------------------------------
 
 SAME = {"type": "object", "properties": {"same": {"type": "boolean"}}, "required": ["same"]}
 
@@ -193,7 +213,9 @@ def refuse(name, **values):
         asked = handler.server.asked[-1]
         if name in asked and asked[name] not in values.values():
             message = f"Unsupported value: '{name}' does not support {asked[name]} with this model."
-            return send(handler, 400, json.dumps({"error": {"message": message, "param": name}}).encode())
+            return send(
+                handler, 400, json.dumps({"error": {"message": message, "param": name}}).encode()
+            )
         return send(handler, 200, write_body('{"same": true}'))
 
     return answer
@@ -221,18 +243,27 @@ def test_a_seed_that_a_judge_refuses_is_dropped(knock, provider):
     assert build_consult(knock(), MODEL, False)("q", SAME, repeat=1).value == {"same": True}
 
 
-# --- proxies in the environment --------------------------------------------------------------------------------------
+# --- proxies in the environment ---------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"ALL_PROXY": "socks5://127.0.0.1:9"}, r"\(ALL_PROXY\) hold a SOCKS proxy: install httpx\[socks\]"),
+        (
+            {"ALL_PROXY": "socks5://127.0.0.1:9"},
+            r"\(ALL_PROXY\) hold a SOCKS proxy: install httpx\[socks\]",
+        ),
         ({"https_proxy": "socks5h://127.0.0.1:9"}, r"\(HTTPS_PROXY\) hold a SOCKS proxy"),
         ({"ALL_PROXY": "ftp://127.0.0.1:9"}, r"\(ALL_PROXY\) hold an entry that is no address"),
         ({"NO_PROXY": "localhost,[::1]"}, r"\(NO_PROXY\) hold an entry that is no address"),
-        ({"NO_PROXY": "127.0.0.1,::1/128"}, r"\(NO_PROXY\) hold an entry that is no address: leave out IPv6"),
-        ({"HTTP_PROXY": "http://127.0.0.1:port"}, r"\(HTTP_PROXY\) hold an entry that is no address"),
+        (
+            {"NO_PROXY": "127.0.0.1,::1/128"},
+            r"\(NO_PROXY\) hold an entry that is no address: leave out IPv6",
+        ),
+        (
+            {"HTTP_PROXY": "http://127.0.0.1:port"},
+            r"\(HTTP_PROXY\) hold an entry that is no address",
+        ),
     ],
 )
 def test_a_proxy_that_cannot_be_taken_is_one_sentence(monkeypatch, settings, words):

@@ -7,7 +7,9 @@ from studies.futurex.experts import describe_questions
 
 
 def test_facts_of_earnings_worked_by_hand():
-    beside = pd.DataFrame({"event_id": ["a", "b"], "item": ["A", "B"], "metric": ["revenue", "eps"]})
+    beside = pd.DataFrame(
+        {"event_id": ["a", "b"], "item": ["A", "B"], "metric": ["revenue", "eps"]}
+    )
     beside["consensus"], beside["actual"] = [90.0, 150.0], [100.0, 100.0]
     answers = pd.DataFrame({"event_id": ["a", "b"], "spread": [20.0, 10.0]})
     facts = describe_questions(answers, beside).set_index("fact")["value"]

@@ -1,6 +1,8 @@
-"""Facts of committed tables and sets (facts.jsonl), and of sets built again from public files where these are.
+"""Facts of committed tables and sets (facts.jsonl), and of sets built again from public files where
+these are.
 
-What a fact `is` was counted by another path: in the files of other projects, by plain pandas, by statsmodels.
+What a fact `is` was counted by another path: in the files of other projects, by plain pandas, by
+statsmodels.
 """
 
 import os
@@ -39,7 +41,8 @@ def build_rows(tmp_path_factory):
 
 
 def count(rows, fact):
-    """Return a number, a list, {group: number}, or of a pair of runs [the mean change, its rows]."""
+    """Return a number, a list, {group: number}, or of a pair of runs [the mean change, its
+    rows]."""
     rows = rows.query(fact["where"], engine="python") if "where" in fact else rows
     rows = rows.drop_duplicates(fact["once"]) if "once" in fact else rows
     if "pair" in fact:
@@ -53,11 +56,19 @@ def count(rows, fact):
     return {str(name): value for name, value in found.items()} if "by" in fact else found
 
 
-@pytest.mark.parametrize("fact", read_cases(__file__, "facts"), ids=lambda fact: f"{fact['of']}: {fact['why']}")
+@pytest.mark.parametrize(
+    "fact", read_cases(__file__, "facts"), ids=lambda fact: f"{fact['of']}: {fact['why']}"
+)
 def test_a_fact_is_what_its_rows_say(fact, request):
     builder = fact.get("builder")
-    rows = request.getfixturevalue("build_rows")(builder, fact["of"]) if builder else read_rows(fact["of"])
+    rows = (
+        request.getfixturevalue("build_rows")(builder, fact["of"])
+        if builder
+        else read_rows(fact["of"])
+    )
     found = count(rows, fact)
     if isinstance(fact["is"], dict):
         found = {name: found.get(name) for name in fact["is"]}
-    assert found == (pytest.approx(fact["is"], abs=fact["within"], rel=0) if "within" in fact else fact["is"])
+    assert found == (
+        pytest.approx(fact["is"], abs=fact["within"], rel=0) if "within" in fact else fact["is"]
+    )

@@ -1,4 +1,5 @@
-"""Runs paired by a setting, and what BLF's rows say of agents that leave questions out and keep beliefs."""
+"""Runs paired by a setting, and what BLF's rows say of agents that leave questions out and keep
+beliefs."""
 
 import pandas as pd
 import pytest
@@ -20,9 +21,13 @@ def test_runs_are_paired_where_one_setting_differs_alone():
     )
     pairs = pair_runs(runs, "search", "none", "dated")
     assert pairs[["run_off", "run_on"]].to_numpy().tolist() == [["a", "b"]]
-    assert pair_runs(runs, "search", "none", "dated", free=("keeps_beliefs",))["run_on"].tolist() == ["b", "c"]
+    assert pair_runs(runs, "search", "none", "dated", free=("keeps_beliefs",))[
+        "run_on"
+    ].tolist() == ["b", "c"]
     assert name_settings(runs.iloc[2], ["search", "keeps_beliefs"]) == "dated search"
-    rows = [(run, f"q{n}", f"q{n}", 0.1 * n + 0.05 * (run == "b")) for run in "ab" for n in range(12)]
+    rows = [
+        (run, f"q{n}", f"q{n}", 0.1 * n + 0.05 * (run == "b")) for run in "ab" for n in range(12)
+    ]
     rows = pd.DataFrame(rows, columns=["run_id", "event_id", "cluster_id", "brier"])
     found = compare_runs(rows, pairs).iloc[0]
     assert found["difference"] == pytest.approx(0.05) and found["n"] == 12
@@ -36,7 +41,9 @@ def wide():
 
 
 def test_what_agents_leave_out_is_easier_for_runs_that_answer_all(wide):
-    runs = load_set("blf").runs.query("variant.isna() and effort == 'high' and not sees_price and uses_tools")
+    runs = load_set("blf").runs.query(
+        "variant.isna() and effort == 'high' and not sees_price and uses_tools"
+    )
     wide = wide[runs.loc[runs["search"] == "dated", "run_id"]].dropna(how="all")
     hardness = wide.loc[:, wide.notna().all()].mean(axis=1)
     for run in ("kimi-k2.5-high-brave-c0-t1", "kimi-k2t-high-brave-c0-t1"):

@@ -1,4 +1,5 @@
-"""Sets recorded from other projects' files: scored quickly, built again byte for byte, outcomes by another path."""
+"""Sets recorded from other projects' files: scored quickly, built again byte for byte, outcomes by
+another path."""
 
 import json
 import time
@@ -43,7 +44,10 @@ def test_sets_are_built_again_byte_for_byte(builder, build):
         made = sorted(folder.glob("*.gz"))
         assert made
         for path in made:
-            assert path.read_bytes() == (files.ROOT / "data/sets" / folder.name / path.name).read_bytes(), path.name
+            assert (
+                path.read_bytes()
+                == (files.ROOT / "data/sets" / folder.name / path.name).read_bytes()
+            ), path.name
 
 
 @needs_public

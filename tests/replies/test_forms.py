@@ -1,4 +1,5 @@
-"""A value is read back from each form it is written in (forms.json); what stands around is nothing."""
+"""A value is read back from each form it is written in (forms.json); what stands around is
+nothing."""
 
 import datetime
 import json
@@ -58,7 +59,9 @@ def test_several_options_are_read_from_one_box(some, item, gap, around):
     assert read(box(content, around), "multi", OPTIONS) == (sorted(some), "")
 
 
-@given(sets_of_letters, pick("item"), st.sampled_from([", ", " and ", " ", "\n", "\n- ", "; ", "$, $"]))
+@given(
+    sets_of_letters, pick("item"), st.sampled_from([", ", " and ", " ", "\n", "\n- ", "; ", "$, $"])
+)
 @settings(max_examples=500)
 def test_several_options_are_read_from_a_box_each(some, item, gap):
     lead = gap.strip("\n") if gap == "\n- " else "$" if "$" in gap else ""
@@ -66,13 +69,22 @@ def test_several_options_are_read_from_a_box_each(some, item, gap):
     assert read(reply, "multi", OPTIONS) == (sorted(some), "")
 
 
-@given(st.sampled_from("ABC"), st.sampled_from("FGH"), st.sampled_from(["-", "–", " to ", " through ", "...", "至"]))
+@given(
+    st.sampled_from("ABC"),
+    st.sampled_from("FGH"),
+    st.sampled_from(["-", "–", " to ", " through ", "...", "至"]),
+)
 def test_a_range_is_all_that_lie_in_it(first, last, mark):
     wanted = [letter for letter in OPTIONS if first <= letter <= last]
     assert read(box(first + mark + last), "multi", OPTIONS) == (wanted, "")
 
 
-@given(st.integers(1_000, 10**8), pick("numbers"), st.sampled_from(list(FORMS["scripts"].values())), noise)
+@given(
+    st.integers(1_000, 10**8),
+    pick("numbers"),
+    st.sampled_from(list(FORMS["scripts"].values())),
+    noise,
+)
 @settings(max_examples=600)
 def test_a_number_is_read_from_each_of_its_forms(whole, form, zero, around):
     value = whole + 0.25
@@ -90,7 +102,11 @@ def test_a_number_is_read_from_each_of_its_forms(whole, form, zero, around):
     assert read(box(content, around), "number")[0] == pytest.approx(value)
 
 
-@given(st.integers(1, 99), st.integers(1, 99), st.sampled_from([r"\frac{%d}{%d}", r"\dfrac{%d}{%d}", "%d/%d"]))
+@given(
+    st.integers(1, 99),
+    st.integers(1, 99),
+    st.sampled_from([r"\frac{%d}{%d}", r"\dfrac{%d}{%d}", "%d/%d"]),
+)
 def test_a_fraction_is_its_value(above, below, form):
     assert read(box(form % (above, below)), "number")[0] == pytest.approx(above / below)
 
@@ -105,21 +121,32 @@ def test_a_day_is_read_from_each_of_its_forms(day, form, around):
 @given(st.lists(pick("names"), min_size=2, unique=True), st.sampled_from(LISTED), st.integers(0, 8))
 @settings(max_examples=400)
 def test_names_are_read_in_their_order_from_each_form_of_a_list(names, join, first):
-    listed = join([f"{place}. {name}" for place, name in enumerate(names, first)] if first else names)
+    listed = join(
+        [f"{place}. {name}" for place, name in enumerate(names, first)] if first else names
+    )
     for kind in ("ranking", "list"):
         assert read(box(listed), kind) == (names, "")
 
 
-@given(st.sampled_from(["NFC", "NFD", "NFKC"]), st.sampled_from(["H", "São Tomé", "H. São Tomé", "sao tome"]))
+@given(
+    st.sampled_from(["NFC", "NFD", "NFKC"]),
+    st.sampled_from(["H", "São Tomé", "H. São Tomé", "sao tome"]),
+)
 def test_accents_composed_or_not_are_the_same_letters(form, content):
     assert read(box(unicodedata.normalize(form, content)), "single", OPTIONS) == ("H", "")
     assert read(box(unicodedata.normalize(form, "São Tomé")), "text") == ("São Tomé", "")
 
 
-@given(st.sets(st.sampled_from(list(BEYOND)), min_size=1), st.sampled_from([", ", ",", "; ", "\n"]), st.booleans())
+@given(
+    st.sets(st.sampled_from(list(BEYOND)), min_size=1),
+    st.sampled_from([", ", ",", "; ", "\n"]),
+    st.booleans(),
+)
 @settings(max_examples=300)
 def test_labels_beyond_z_are_read_as_they_are_written(labels, gap, is_escaped):
-    written = [f"\\{label}" if is_escaped and label in "_^[]" else label for label in sorted(labels)]
+    written = [
+        f"\\{label}" if is_escaped and label in "_^[]" else label for label in sorted(labels)
+    ]
     assert read("Final answer: " + box(gap.join(written)), "multi", BEYOND) == (sorted(labels), "")
 
 
@@ -128,4 +155,7 @@ def test_what_stands_in_thinking_is_no_answer_and_what_follows_it_is(start, end)
     assert read(start + THOUGHT, "single", PARTIES) == (None, "unfinished thinking")
     assert read(start + THOUGHT + end, "single", PARTIES)[0] is None
     for begun in (start, ""):
-        assert read(begun + THOUGHT + end + r"Final answer: \boxed{B}", "single", PARTIES) == ("B", "")
+        assert read(begun + THOUGHT + end + r"Final answer: \boxed{B}", "single", PARTIES) == (
+            "B",
+            "",
+        )

@@ -1,4 +1,5 @@
-"""Replies as models write them: recorded and synthetic ones with what each holds (replies.jsonl), and hostile text."""
+"""Replies as models write them: recorded and synthetic ones with what each holds (replies.jsonl),
+and hostile text."""
 
 import time
 
@@ -19,14 +20,18 @@ def test_every_reply_of_the_corpus_is_read_as_it_says(group):
         how = {"unit": row.get("unit"), "is_cut": row.get("is_cut", False), "explain": True}
         value, reason = parse_prediction(row["reply"], row["kind"], row["options"], **how)
         if value != row["expected"] or reason.partition(":")[0] != (row["reason"] or ""):
-            wrong.append((row["row"], row["reply"], row["expected"] or row["reason"], value or reason))
+            wrong.append(
+                (row["row"], row["reply"], row["expected"] or row["reason"], value or reason)
+            )
     assert wrong == []
 
 
 @pytest.mark.parametrize("name", HOSTILE)
 def test_100_kb_of_hostile_characters_take_less_than_a_fifth_of_a_second_a_kind(name):
     for kind in KINDS:
-        for options in (None, OPTIONS) if kind in ("single", "multi", "ranking", "list") else (None,):
+        for options in (
+            (None, OPTIONS) if kind in ("single", "multi", "ranking", "list") else (None,)
+        ):
             seconds = []
             for _ in range(2):  # the better of two: the machine has other work
                 started = time.process_time()

@@ -1,4 +1,5 @@
-"""Properties of reading replies that hold for any text, searched for by hypothesis; the same examples every time."""
+"""Properties of reading replies that hold for any text, searched for by hypothesis; the same
+examples every time."""
 
 import datetime
 import json
@@ -18,7 +19,7 @@ texts = st.text(max_size=60) | st.lists(st.sampled_from(FORMS["pieces"]), max_si
 replies = texts | texts.map(lambda text: rf"So: \boxed{{{text}}}")
 kinds = st.sampled_from(KINDS)
 choices = st.sampled_from([None, OPTIONS, {"A": "Yes", "B": "No"}])
-# --- against an oracle that needs no parser (faults/fuzzed_replies.py) -----------------------------------------------
+# --- against an oracle that needs no parser (faults/fuzzed_replies.py) ------------------------------
 
 
 def test_written_replies_are_read_right_or_not_at_all():
@@ -27,7 +28,7 @@ def test_written_replies_are_read_right_or_not_at_all():
     assert min(shares.values()) > 0.9, shares  # a parser that reads nothing is never wrong
 
 
-# --- whatever the text -----------------------------------------------------------------------------------------------
+# --- whatever the text ------------------------------------------------------------------------------
 
 
 @given(replies, kinds, choices)

@@ -44,13 +44,17 @@ def test_values_are_what_the_rows_say(collected, acquired, sources):
 
 
 @given(st.lists(st.none() | st.integers(0, 99), min_size=12, max_size=12), st.sampled_from([1, 7]))
-def test_a_spread_is_of_seven_days_before_the_outcome_or_of_seven_values_of_weeks(sources, values, step):
+def test_a_spread_is_of_seven_days_before_the_outcome_or_of_seven_values_of_weeks(
+    sources, values, step
+):
     name, last = ("clemson", "2016-10-12") if step == 1 else ("eia_gasoline", "2016-10-14")
     days = pd.date_range(end=last, periods=12, freq=f"{step}D").strftime("%Y-%m-%d")
     series = pd.DataFrame({"x": values}, index=days, dtype=float)
     event = {"terms": {"date": days[-2], "entity": "x"}, "as_of": "2016-10-03T00:00:00+08:00"}
     found = measure_spread(event, series, sources[name])
-    before = values[3:10] if step == 1 else [value for value in values[:10] if value is not None][-7:]
+    before = (
+        values[3:10] if step == 1 else [value for value in values[:10] if value is not None][-7:]
+    )
     there = [value for value in before if value is not None]
     wanted = round(statistics.stdev(there), 9) if len(there) > 2 else None
     assert (found["spread"], found["n_spread"]) == (wanted, len(there))
@@ -66,7 +70,11 @@ def test_crawls_are_four_a_day_for_at_most_seven_days(collected, acquired):
     attempts = attempts.assign(moment=pd.to_datetime(attempts["attempted_at"], utc=True)).merge(
         collected[0][["event_id", "resolves_at"]]
     )
-    first_day = pd.to_datetime(attempts["resolves_at"], utc=True).dt.tz_convert("Asia/Shanghai").dt.normalize()
+    first_day = (
+        pd.to_datetime(attempts["resolves_at"], utc=True)
+        .dt.tz_convert("Asia/Shanghai")
+        .dt.normalize()
+    )
     wait = attempts["moment"] - first_day
     assert wait.min() >= pd.Timedelta(hours=14)
     assert wait.max() == 7 * DAY + pd.Timedelta(hours=20)
@@ -79,7 +87,9 @@ def test_crawls_are_four_a_day_for_at_most_seven_days(collected, acquired):
 def chosen(collected, sources):
     events = collected[0]
     names = ["clemson", "geomagnetic", "i94_hours", "weather_bwi", "algarve_hotel"]
-    return events[events["source_id"].isin(names)].reset_index(drop=True), {name: sources[name] for name in names}
+    return events[events["source_id"].isin(names)].reset_index(drop=True), {
+        name: sources[name] for name in names
+    }
 
 
 def acquire(chosen, **faults):
@@ -97,9 +107,16 @@ def test_sites_that_are_down_and_pages_that_cannot_be_read_are_told_apart(chosen
 
 
 def test_answers_are_followed_crawl_by_crawl_from_the_resolution_day():
-    moments = ["2016-10-11T14:00:00+08:00", "2016-10-11T20:00:00+08:00", "2016-10-12T14:00:00+08:00", None]
+    moments = [
+        "2016-10-11T14:00:00+08:00",
+        "2016-10-11T20:00:00+08:00",
+        "2016-10-12T14:00:00+08:00",
+        None,
+    ]
     events = pd.DataFrame({"event_id": list("abcd"), "resolves_at": "2016-10-11T09:00:00+08:00"})
-    answers = events.assign(acquired_at=moments, status=["ok", "ok", "ok", "not_published"]).drop(columns="resolves_at")
+    answers = events.assign(acquired_at=moments, status=["ok", "ok", "ok", "not_published"]).drop(
+        columns="resolves_at"
+    )
     steps = follow_acquisition(events, answers).set_index("crawl")
     assert steps.loc[[1, 2, 4, 5], "found_share"].tolist() == [0.25, 0.25, 0.5, 0.75]
     assert steps.loc[5, ["day", "hour"]].tolist() == [1, "14:00"]

@@ -10,7 +10,9 @@ AS_OF = "2026-03-02T00:00:00+08:00"
 PAGE = "Harbour (https://news.example/a), published 2026-02-20:\n{}"
 READ = "by 2026-03-02T{}+08:00, when it was read"
 EVENT = {"event_id": "e", "kind": "number", "options": None}
-PROMPT = "At what level will the harbour index close on 2026-03-09? On 2026-02-27 it stood at 1500.25."
+PROMPT = (
+    "At what level will the harbour index close on 2026-03-09? On 2026-02-27 it stood at 1500.25."
+)
 
 
 def audit(shown=(), reply="", rationale=None, value="1523.4", kind="number"):

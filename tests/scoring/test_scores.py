@@ -1,4 +1,5 @@
-"""The scoring rules (FutureX 3.3, 3.4.2, 3.4.3): what holds for any prediction, and cases worked by hand."""
+"""The scoring rules (FutureX 3.3, 3.4.2, 3.4.3): what holds for any prediction, and cases worked by
+hand."""
 
 import datetime
 import math
@@ -34,7 +35,9 @@ def test_named_options_are_scored_by_precision_and_recall_in_any_order(named, ri
     assert scores.score_multi(mixed, right) == pytest.approx(float(f1))
     strict = 0.5 if 0 < shared == len(set(named)) else 0.0
     assert scores.score_multi_strict(mixed, right) == (1.0 if f1 == 1 else strict)
-    assert scores.score_list(order.sample(named, len(named)), right) == (sorted(named) == sorted(right))
+    assert scores.score_list(order.sample(named, len(named)), right) == (
+        sorted(named) == sorted(right)
+    )
 
 
 @given(guesses, answers)
@@ -58,7 +61,9 @@ def test_a_number_falls_from_1_alike_on_both_sides_and_in_any_unit(miss, answer,
 @given(whole, whole, st.integers(0, 99))
 def test_quantities_and_intervals_count_their_edges(said, answer, width):
     assert scores.score_quantity(said, answer) == (10 * abs(said - answer) <= abs(answer))
-    assert scores.score_interval([said, said + width], answer) == (answer in range(said, said + width + 1))
+    assert scores.score_interval([said, said + width], answer) == (
+        answer in range(said, said + width + 1)
+    )
     assert scores.score_interval([said + width + 1, said], answer) == 0
 
 
@@ -71,7 +76,10 @@ def test_a_date_is_right_in_either_form_and_no_other_day_is(said, later):
 
 @given(shares, shares)
 def test_the_brier_error_is_least_for_what_is_believed(believed, told):
-    belief, said = ({letter: n / sum(some) for letter, n in zip("ABC", some, strict=True)} for some in (believed, told))
+    belief, said = (
+        {letter: n / sum(some) for letter, n in zip("ABC", some, strict=True)}
+        for some in (believed, told)
+    )
 
     def expect(stated):
         errors = {letter: scores.score_brier(stated, letter, "CAB") for letter in belief}
@@ -81,7 +89,9 @@ def test_the_brier_error_is_least_for_what_is_believed(believed, told):
     gap = sum((belief[letter] - said[letter]) ** 2 for letter in belief)
     assert expect(said) - expect(belief) == pytest.approx(gap)
     sure = {letter: p for letter, p in said.items() if p}
-    assert scores.score_brier(sure, "A", "ABC") == pytest.approx(scores.score_brier(said, "A", "ABC"))
+    assert scores.score_brier(sure, "A", "ABC") == pytest.approx(
+        scores.score_brier(said, "A", "ABC")
+    )
 
 
 @pytest.mark.parametrize(
@@ -111,10 +121,16 @@ def test_table_holds_each_kinds_metrics(case):
     table = score_one(kind, value, answer, spread)
     assert table["score"].to_dict() == pytest.approx(metrics)
     assert table["is_scored"].all() and not table["is_missing"].any()
-    right = score_one(kind, answer if kind != "interval" else [answer, answer], answer, spread)["score"]
+    right = score_one(kind, answer if kind != "interval" else [answer, answer], answer, spread)[
+        "score"
+    ]
     assert right.to_dict() == {metric: float(metric not in scores.ERRORS) for metric in metrics}
     missing = score_one(kind, None, answer, spread, status="timeout")
-    assert missing["is_missing"].all() and missing["score"].isna().all() and set(missing["reason"]) == {"timeout"}
+    assert (
+        missing["is_missing"].all()
+        and missing["score"].isna().all()
+        and set(missing["reason"]) == {"timeout"}
+    )
     assert missing["score_imputed"].dropna().eq(0).all()
 
 
@@ -123,7 +139,9 @@ def test_a_stated_probability_is_scored_as_that_of_being_right():
         return score_one("single", value, answer, probability=0.7, **told).loc["brier", "score"]
 
     assert measure("A", "B") == pytest.approx(0.98) and measure("A", "A") == pytest.approx(0.18)
-    assert measure("A", "B", distribution={"A": 0.6, "B": 0.4}) == pytest.approx(0.72), "the distribution counts"
+    assert measure("A", "B", distribution={"A": 0.6, "B": 0.4}) == pytest.approx(0.72), (
+        "the distribution counts"
+    )
     assert math.isnan(measure(None, "A", status="timeout"))
     assert "brier" not in score_one("multi", ["A"], ["A"], probability=0.7).index
 
@@ -134,7 +152,9 @@ def test_prediction_for_unknown_event_raises():
         scores.score_predictions(predictions, answers, events.assign(event_id="e2"))
 
 
-@pytest.mark.parametrize(("cell", "value"), [('"A"', "A"), (5.0, 5.0), (math.nan, None), (None, None)])
+@pytest.mark.parametrize(
+    ("cell", "value"), [('"A"', "A"), (5.0, 5.0), (math.nan, None), (None, None)]
+)
 def test_a_cell_is_opened_as_json_or_as_a_csv_reader_has_it(cell, value):
     assert scores.open_cell(cell) == value
 
@@ -152,5 +172,8 @@ def test_a_cell_is_opened_as_json_or_as_a_csv_reader_has_it(cell, value):
 )
 @pytest.mark.parametrize("scorer", sorted(scores.SCORERS))
 def test_a_value_of_another_type_is_one_sentence(kind, value, answer, scorer):
-    with pytest.raises(ValueError, match=rf"^e1, a1: .* against the answer .* cannot be scored as {kind}; one is of"):
+    with pytest.raises(
+        ValueError,
+        match=rf"^e1, a1: .* against the answer .* cannot be scored as {kind}; one is of",
+    ):
         scores.score_predictions(*make_tables(kind, value, answer, 1.0), scorer)

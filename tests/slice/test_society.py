@@ -26,19 +26,36 @@ def test_table_counts_points_wins_and_goals_up_to_each_day():
 
 def test_poll_counts_for_fourteen_days_from_its_end():
     polls = pd.DataFrame(
-        {"entity": "Ohio", "enddate": ["2016-09-20", "2016-09-28"], "clinton": [40.0, 45.0], "trump": [44.0, 42.0]}
+        {
+            "entity": "Ohio",
+            "enddate": ["2016-09-20", "2016-09-28"],
+            "clinton": [40.0, 45.0],
+            "trump": [44.0, 42.0],
+        }
     )
     means = society.average_polls(polls).set_index("occurred_at")
     assert means.index[0] == "2016-09-20"
-    assert means.loc["2016-10-03", ["clinton", "trump", "lead", "n_polls"]].tolist() == [42.5, 43.0, -0.5, 2]
+    assert means.loc["2016-10-03", ["clinton", "trump", "lead", "n_polls"]].tolist() == [
+        42.5,
+        43.0,
+        -0.5,
+        2,
+    ]
     assert means.loc["2016-10-04", ["clinton", "lead", "n_polls"]].tolist() == [45.0, 3.0, 1]
     assert means.index[-1] == "2016-10-11"
 
 
 def test_force_ranking_follows_names_known_before_the_window():
-    moments = ["2016/03/01 10:00:00", "2016/10/01 10:00:00", "2016/10/03 10:00:00", "2016/10/03 10:00:00"]
+    moments = [
+        "2016/03/01 10:00:00",
+        "2016/10/01 10:00:00",
+        "2016/10/03 10:00:00",
+        "2016/10/03 10:00:00",
+    ]
     places = ["Como", "Como", "Como", "Folwell"]
-    records = pd.DataFrame({"response_datetime": moments, "neighborhood": places, "problem": "Fight ", "age": 30})
+    records = pd.DataFrame(
+        {"response_datetime": moments, "neighborhood": places, "problem": "Fight ", "age": 30}
+    )
     packed = gzip.compress(pickle.dumps(records))
     rows = society.build_force_ranking(packed, column="neighborhood", n=5, days=7)
     assert rows["entity"].unique().tolist() == ["Como"]

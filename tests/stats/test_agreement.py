@@ -1,4 +1,5 @@
-"""Agreement: kappa and correlations are the libraries', planted shifts are found, a judge is fit beyond chance only."""
+"""Agreement: kappa and correlations are the libraries', planted shifts are found, a judge is fit
+beyond chance only."""
 
 import numpy as np
 import pytest
@@ -26,7 +27,8 @@ def test_kappa_is_the_librarys():
 
 
 def test_a_judge_is_fit_by_enough_cases_and_labels_of_another_and_unfit_by_chance():
-    """Whether a verdict is right is played in a thousand worlds: tests/stats/test_planted_truths.py."""
+    """Whether a verdict is right is played in a thousand worlds:
+    tests/stats/test_planted_truths.py."""
     rng = np.random.default_rng(5)
     truth = rng.random(60) < 0.5
 
@@ -36,13 +38,17 @@ def test_a_judge_is_fit_by_enough_cases_and_labels_of_another_and_unfit_by_chanc
 
     assert judge(truth) == ("fit", 1) and judge(rng.random(60) < 0.5)[0] == "unfit"
     assert judge(truth, n=MIN_CASES - 1) == judge(truth, is_fresh=False) == ("inconclusive", 1)
-    assert judge(np.zeros(60, bool)) == ("inconclusive", 0), "kappa of one who flags none is 0 in every draw"
+    assert judge(np.zeros(60, bool)) == ("inconclusive", 0), (
+        "kappa of one who flags none is 0 in every draw"
+    )
 
 
 def test_agreement_is_that_of_scikit_learn_and_scipy():
     rng = np.random.default_rng(2)
     first = rng.integers(11, size=40)
     second = np.clip(first + rng.integers(-3, 4, size=40), 0, 10)
-    assert weigh_agreement(first, second) == pytest.approx(cohen_kappa_score(first, second, weights="quadratic"))
+    assert weigh_agreement(first, second) == pytest.approx(
+        cohen_kappa_score(first, second, weights="quadratic")
+    )
     assert correlate_ranks(first, second) == pytest.approx(stats.spearmanr(first, second).statistic)
     assert np.isnan(weigh_agreement(np.full(3, 5), np.full(3, 5)))

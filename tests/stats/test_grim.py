@@ -1,4 +1,5 @@
-"""Whole counts behind percentages: planted sizes are found, and what no whole count gives is named."""
+"""Whole counts behind percentages: planted sizes are found, and what no whole count gives is
+named."""
 
 import numpy as np
 import pandas as pd
@@ -8,7 +9,8 @@ from studies.audit.grim import choose_sizes, count_cells, list_falls
 
 
 def make_table(sizes, n_rows, rng, cut=False):
-    """Synthetic: percentages of random whole counts of each size, rounded or cut off to two decimals."""
+    """Synthetic: percentages of random whole counts of each size, rounded or cut off to two
+    decimals."""
     columns = {}
     for name, size in sizes.items():
         percents = 100 * rng.integers(1, size + 1, n_rows) / size
@@ -32,7 +34,11 @@ def test_the_counts_behind_a_planted_fall_are_among_those_it_leaves_open(is_roun
     for right in rng.integers(20, 100, 20):
         kept = rng.integers(max(0, right - 52), min(68, right) + 1)
         percents = 100 * right / 120, 100 * kept / 68
-        fall = round(percents[0], 1) - round(percents[1], 1) if is_rounded_first else percents[0] - percents[1]
+        fall = (
+            round(percents[0], 1) - round(percents[1], 1)
+            if is_rounded_first
+            else percents[0] - percents[1]
+        )
         found = list_falls(round(fall, 1), 120, 68)
         own = found[(found["right"] == right) & (found["right_kept"] == kept)]
         assert len(own) == 1 and own["right_left_out"].iloc[0] == right - kept

@@ -1,4 +1,5 @@
-"""Means, pairs and adjusted means with intervals by source: against statsmodels, by hand, and what cannot be told."""
+"""Means, pairs and adjusted means with intervals by source: against statsmodels, by hand, and what
+cannot be told."""
 
 import math
 
@@ -22,14 +23,26 @@ from helpers.scores import select_headline
 @given(st.integers(0, 999), st.integers(12, 25), st.integers(1, 6))
 @settings(max_examples=25)
 def test_means_errors_and_intervals_by_cluster_are_statsmodels(seed, n_clusters, size):
-    """Its CR1 has the factor G/(G-1) (N-1)/(N-1): the jackknife's over equal clusters; of one row, the plain t."""
+    """Its CR1 has the factor G/(G-1) (N-1)/(N-1): the jackknife's over equal clusters; of one row,
+    the plain t."""
     rng = np.random.default_rng(seed)
     clusters = pd.Series(np.repeat(np.arange(n_clusters), size))
     values = rng.random(len(clusters)) + rng.normal(-0.5, 0.5, n_clusters)[clusters]
-    fit = sm.OLS(values, np.ones(len(values))).fit(cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True)
+    fit = sm.OLS(values, np.ones(len(values))).fit(
+        cov_type="cluster", cov_kwds={"groups": clusters}, use_t=True
+    )
     row = summarize_clustered(values[:, None], clusters).loc[0]
-    wanted = [fit.params[0], fit.bse[0], fit.pvalues[0], *fit.conf_int()[0], len(values), n_clusters]
-    assert row[["mean", "se", "p", "low", "high", "n", "n_clusters"]].tolist() == pytest.approx(wanted, rel=1e-9)
+    wanted = [
+        fit.params[0],
+        fit.bse[0],
+        fit.pvalues[0],
+        *fit.conf_int()[0],
+        len(values),
+        n_clusters,
+    ]
+    assert row[["mean", "se", "p", "low", "high", "n", "n_clusters"]].tolist() == pytest.approx(
+        wanted, rel=1e-9
+    )
 
 
 @given(st.integers(0, 999), st.integers(12, 20))
@@ -39,7 +52,9 @@ def test_means_and_errors_leave_out_one_cluster_after_the_other(seed, n_clusters
     clusters = pd.Series(np.concatenate([np.arange(n_clusters), rng.integers(0, n_clusters, 60)]))
     values = pd.Series(rng.random(len(clusters))).where(rng.random(len(clusters)) < 0.9)
     n_there = clusters[values.notna()].nunique()
-    without = np.array([values[clusters != name].mean() for name in clusters[values.notna()].unique()])
+    without = np.array(
+        [values[clusters != name].mean() for name in clusters[values.notna()].unique()]
+    )
     row = summarize_clustered(values.to_frame(), clusters).loc[0]
     assert row["mean"] == pytest.approx(values.mean())
     spread = ((without - values.mean()) ** 2).sum()
@@ -49,13 +64,19 @@ def test_means_and_errors_leave_out_one_cluster_after_the_other(seed, n_clusters
 @pytest.mark.parametrize("case", read_cases(__file__, "clusters"))
 def test_what_events_share_their_luck_with(case):
     found, said = find_clusters(pd.DataFrame({"event_id": ["a", "b"]} | case["columns"]))
-    assert found.tolist() == case["clusters"] and said == case["name"] and found.index.tolist() == ["a", "b"]
+    assert (
+        found.tolist() == case["clusters"]
+        and said == case["name"]
+        and found.index.tolist() == ["a", "b"]
+    )
 
 
 def test_the_exact_test_counts_all_signs():
     differences = pd.Series([-1.0, -1.0, -1.0, 0.0, 0.0])
     assert sign_flip_test(differences) == 0.25  # of the 8 signs of three values, two lie as far out
-    assert np.isnan(sign_flip_test(pd.Series(dtype=float))) and np.isnan(sign_flip_test(pd.Series(np.ones(17))))
+    assert np.isnan(sign_flip_test(pd.Series(dtype=float))) and np.isnan(
+        sign_flip_test(pd.Series(np.ones(17)))
+    )
     assert sign_flip_test(pd.Series(np.ones(40)), pd.Series(np.arange(40) % 5)) == 2 / 32
 
 
@@ -102,7 +123,11 @@ EVENTS = pd.DataFrame(
     }
 )
 ANSWERS = pd.DataFrame(
-    {"event_id": ["e1", "e2", "e3", "e4"], "value": ['"A"', '"B"', "10", "20"], "spread": [None, None, 2, 4]}
+    {
+        "event_id": ["e1", "e2", "e3", "e4"],
+        "value": ['"A"', '"B"', "10", "20"],
+        "spread": [None, None, 2, 4],
+    }
 )
 
 
@@ -128,7 +153,9 @@ def test_score_needs_only_three_columns_and_fills_the_rest():
 
 def test_compare_by_hand_all_and_by_level():
     scores = score(
-        EVENTS, ANSWERS, make_predictions({"ann": ['"A"', '"B"', "11", "20"], "bob": ['"A"', '"A"', "10", "22"]})
+        EVENTS,
+        ANSWERS,
+        make_predictions({"ann": ['"A"', '"B"', "11", "20"], "bob": ['"A"', '"A"', "10", "22"]}),
     )
     table = compare(scores, "ann", "bob").set_index("group")
     assert table.index.tolist() == ["all", "level 1", "level 4"]
@@ -149,12 +176,15 @@ CLUSTERS = pd.Series([f"s{at % 12:02}" for at in range(120)], [f"e{at:03}" for a
 
 
 def make_matrix(lead=0.1):
-    """Scores of three agents by event; the second leads the first by `lead`, the third by twice that."""
+    """Scores of three agents by event; the second leads the first by `lead`, the third by twice
+    that."""
     rng = np.random.default_rng(0)
     source = pd.Series(rng.normal(0, 0.2, 12), sorted(CLUSTERS.unique()))
     event = CLUSTERS.map(source).to_numpy() + rng.normal(0, 0.1, 120)
     noise = rng.normal(0, 0.05, (120, 3))
-    return pd.DataFrame(event[:, None] + [0, lead, 2 * lead] + noise, CLUSTERS.index, ["a", "b", "c"])
+    return pd.DataFrame(
+        event[:, None] + [0, lead, 2 * lead] + noise, CLUSTERS.index, ["a", "b", "c"]
+    )
 
 
 def test_effects_and_their_errors_are_those_of_dummies():
@@ -164,14 +194,18 @@ def test_effects_and_their_errors_are_those_of_dummies():
         rows = part.stack().dropna().rename("score").rename_axis(["event", "agent"]).reset_index()
         fit = smf.ols("score ~ C(agent) + C(event)", rows).fit()
         asked = rows["event"].unique()
-        grid = pd.MultiIndex.from_product([asked, list("abc")], names=["event", "agent"]).to_frame(index=False)
+        grid = pd.MultiIndex.from_product([asked, list("abc")], names=["event", "agent"]).to_frame(
+            index=False
+        )
         return fit.predict(grid).groupby(grid["agent"]).mean()
 
     whole = fit_dummies(matrix)
     without = np.array([fit_dummies(matrix[CLUSTERS != name]) for name in CLUSTERS.unique()])
     table = tabulate_adjusted(fit_two_way(matrix, CLUSTERS))
     np.testing.assert_allclose(table["mean"], whole)
-    np.testing.assert_allclose(table["se"], np.sqrt(11 / 12 * ((without - whole.to_numpy()) ** 2).sum(axis=0)))
+    np.testing.assert_allclose(
+        table["se"], np.sqrt(11 / 12 * ((without - whole.to_numpy()) ** 2).sum(axis=0))
+    )
 
 
 def test_an_agent_asked_the_hard_half_is_found_as_good_as_it_is():
@@ -186,7 +220,9 @@ def test_an_agent_asked_the_hard_half_is_found_as_good_as_it_is():
 def test_agents_that_nothing_joins_are_refused_by_name():
     matrix = make_matrix()
     matrix.loc[matrix.index[:60], ["a", "c"]], matrix.loc[matrix.index[60:], "b"] = np.nan, np.nan
-    with pytest.raises(ValueError, match="no event joins a, c with b, not even through another agent"):
+    with pytest.raises(
+        ValueError, match="no event joins a, c with b, not even through another agent"
+    ):
         fit_two_way(matrix, CLUSTERS)
 
 
@@ -196,5 +232,7 @@ def test_an_agent_joined_by_one_source_alone_has_a_mean_and_no_interval():
     table = tabulate_adjusted(fit_two_way(matrix, CLUSTERS))
     assert table["mean"].notna().all() and np.isnan(table.loc["b", "low"])
     np.testing.assert_allclose(
-        table.loc[["a", "c"], "se"], summarize_clustered(matrix[["a", "c"]], CLUSTERS)["se"], rtol=1e-9
+        table.loc[["a", "c"], "se"],
+        summarize_clustered(matrix[["a", "c"]], CLUSTERS)["se"],
+        rtol=1e-9,
     )

@@ -1,4 +1,5 @@
-"""Missing predictions: averages of prefixes, closed forms, refusals laid over known scores (FutureX 3.4.2, D)."""
+"""Missing predictions: averages of prefixes, closed forms, refusals laid over known scores (FutureX
+3.4.2, D)."""
 
 import math
 
@@ -16,17 +17,23 @@ def make_world(rng):
     chance = 1 - 0.2 * level[:, None] + rng.normal(0, 0.15, (600, 1)) + 0.05 * np.arange(4)
     matrix = pd.DataFrame((rng.random((600, 4)) < chance).astype(float), columns=list("abcd"))
     domain = rng.choice(["Space", "Weather"], size=600)
-    return matrix, pd.DataFrame({"level": level, "kind": np.where(level < 3, "single", "number"), "domain": domain})
+    return matrix, pd.DataFrame(
+        {"level": level, "kind": np.where(level < 3, "single", "number"), "domain": domain}
+    )
 
 
 def test_simulation_meets_the_closed_form_for_every_agent_and_rate():
-    scores = pd.DataFrame(np.random.default_rng(5).random((640, 4)) ** [1, 2, 4, 8], columns=list("abcd"))
+    scores = pd.DataFrame(
+        np.random.default_rng(5).random((640, 4)) ** [1, 2, 4, 8], columns=list("abcd")
+    )
     scores.iloc[:30, 3] = np.nan  # another pool size has draws of its own
     table = missing.simulate_std(scores, np.random.default_rng(2), range(1, 21), n_trials=20_000)
     assert len(table) == 4 * 21 and set(table["n_pool"]) == {640, 610}
     exact = [missing.derive_growth(500, row.n_kept, row.n_pool) for row in table.itertuples()]
     assert (table["growth"] - exact).abs().max() < 0.04
-    spread = scores.std()[table["agent_id"]].to_numpy() * np.sqrt(1 / table["n_kept"] - 1 / table["n_pool"])
+    spread = scores.std()[table["agent_id"]].to_numpy() * np.sqrt(
+        1 / table["n_kept"] - 1 / table["n_pool"]
+    )
     assert (table["std"] / spread - 1).abs().max() < 0.016
 
 
@@ -41,7 +48,8 @@ def test_refusal_chances_average_to_the_share_and_stay_below_one():
 
 
 def test_treatments_by_hand():
-    # own 1, 0, 1, 0; the last is refused; the only predictor is a constant, so the model fills in 2/3
+    # own 1, 0, 1, 0; the last is refused; the only predictor is a constant, so the model fills in
+    # 2/3
     own, kept = np.array([1.0, 0.0, 1.0, 0.0]), np.array([True, True, True, False])
     groups = np.column_stack([[1, 1, 0, 0], [0, 0, 1, 1], [1, 1, 1, 1], [0, 0, 0, 1]]).astype(float)
     drop, zero, model = missing.treat_refusals(own, np.ones(4), kept, np.ones((4, 1)), groups)
@@ -56,19 +64,28 @@ def test_planted_refusals_bias_as_they_must():
     table = missing.simulate_refusals(matrix, known, np.random.default_rng(3), 0.2, 60, known.index)
     table = table.set_index(["rule", "treatment", "level"])
     bias = table["bias"]
-    assert abs(bias["at random", "drop", "all"]) < 0.005 and abs(bias["at random", "model", "all"]) < 0.005
+    assert (
+        abs(bias["at random", "drop", "all"]) < 0.005
+        and abs(bias["at random", "model", "all"]) < 0.005
+    )
     # zero-imputing a fifth at random takes a fifth of the mean away
-    assert bias["at random", "zero", "all"] == pytest.approx(-0.2 * matrix.to_numpy().mean(), abs=0.01)
-    # refusals by level: no bias within a level, an upward one over all, which the model (it knows the level) removes
+    assert bias["at random", "zero", "all"] == pytest.approx(
+        -0.2 * matrix.to_numpy().mean(), abs=0.01
+    )
+    # refusals by level: no bias within a level, an upward one over all, which the model (it knows
+    # the level) removes
     assert all(abs(bias["level", "drop", str(level)]) < 0.02 for level in range(1, 5))
     assert bias["level", "drop", "all"] > 0.015 > 3 * abs(bias["level", "model", "all"])
-    # refusals of what the agent gets wrong: only zeros are dropped, which no treatment that looks at the rest can know
+    # refusals of what the agent gets wrong: only zeros are dropped, which no treatment that looks
+    # at the rest can know
     wrong = (matrix == 0).to_numpy().mean(axis=0)
     kept_share = matrix.to_numpy().mean(axis=0) / (1 - 0.2)
     expected = (kept_share - (1 - wrong)).mean()
     assert bias["own error", "drop", "all"] == pytest.approx(expected, abs=0.01)
     assert bias["own error", "model", "all"] > 0.03
-    assert bias["own error", "zero", "all"] == pytest.approx(0, abs=1e-12), "what was dropped was 0 anyway"
+    assert bias["own error", "zero", "all"] == pytest.approx(0, abs=1e-12), (
+        "what was dropped was 0 anyway"
+    )
     assert (table["low"] <= bias).all() and (bias <= table["high"]).all()
 
 

@@ -1,7 +1,8 @@
-"""Worlds with a planted truth: verdicts err as seldom as is due, and are reached where they are true.
+"""Worlds with a planted truth: verdicts err as seldom as is due, and are reached where they are
+true.
 
-Sources share luck, so that events of one source are correlated. An error is a verdict against what is planted, or any
-where nothing is.
+Sources share luck, so that events of one source are correlated. An error is a verdict against what
+is planted, or any where nothing is.
 """
 
 import numpy as np
@@ -56,14 +57,18 @@ def test_intervals_by_source_hold_the_truth_and_those_by_event_do_not(rng, desig
     names = WINDOW["event_id"] if strata else pd.RangeIndex(len(source))
     worlds = pd.DataFrame(draw(rng, source, N_WORLDS), names)
     by_source, by_event = (
-        summarize_clustered(worlds, clusters, strata) for clusters in (pd.Series(source, names), None)
+        summarize_clustered(worlds, clusters, strata)
+        for clusters in (pd.Series(source, names), None)
     )
-    held, plain = (((found["low"] <= 0) & (found["high"] >= 0)).mean() for found in (by_source, by_event))
+    held, plain = (
+        ((found["low"] <= 0) & (found["high"] >= 0)).mean() for found in (by_source, by_event)
+    )
     assert 0.93 <= held <= 0.97 and plain < 0.8
 
 
 def count_errors(said, truth):
-    """Check that verdicts reach what is planted in half of the worlds, and err as seldom as is due."""
+    """Check that verdicts reach what is planted in half of the worlds, and err as seldom as is
+    due."""
     wrong = {"holds": "fails", "fails": "holds"}.get(truth)
     n_wrong = sum(one == wrong if wrong else one != truth for one in said)
     assert proportion_confint(n_wrong, len(said), method="wilson")[0] <= (0.025 if wrong else 0.05)
@@ -77,17 +82,27 @@ def test_verdicts_err_as_seldom_as_is_due(rng, truth):
     found = summarize_clustered(worlds, pd.Series(source))
     count_errors([judge_test(row.mean, row.p) for row in found.itertuples(index=False)], truth)
     weeks = 6.0 * SIGNS[truth] + rng.normal(0, 4, (1000, 7))
-    count_errors([judge_test(week.mean(), sign_flip_test(pd.Series(week))) for week in weeks], truth)
+    count_errors(
+        [judge_test(week.mean(), sign_flip_test(pd.Series(week))) for week in weeks], truth
+    )
 
 
-@pytest.mark.parametrize(("truth", "agreement"), [("fit", 0.85), ("unfit", 0.0), ("inconclusive", 0.4)])
+@pytest.mark.parametrize(
+    ("truth", "agreement"), [("fit", 0.85), ("unfit", 0.0), ("inconclusive", 0.4)]
+)
 def test_a_judge_is_told_to_be_what_it_is(rng, truth, agreement):
     words = {"fit": "holds", "unfit": "fails", "inconclusive": "inconclusive"}
     said = []
     for _ in range(150):
         right = rng.random(60) < 0.5
         flags = np.where(rng.random(60) < agreement, right, rng.random(60) < 0.5)
-        said.append(words[measure_judge(flags.tolist(), right, rng, 300, is_rule=True, is_fresh=True)["verdict"]])
+        said.append(
+            words[
+                measure_judge(flags.tolist(), right, rng, 300, is_rule=True, is_fresh=True)[
+                    "verdict"
+                ]
+            ]
+        )
     count_errors(said, words[truth])
 
 
@@ -95,16 +110,20 @@ def test_a_judge_is_told_to_be_what_it_is(rng, truth, agreement):
 def test_a_study_says_which_way_a_planted_difference_goes(rng, sign):
     source = pd.Series(np.repeat(np.arange(25), 8), [f"e{at}" for at in range(200)])
     before, after, control = (draw_luck(rng, source.to_numpy(), 3)[:, at] for at in range(3))
-    events = pd.DataFrame({"event_id": source.index, "kind": "single", "level": 1, "source_id": source.to_numpy()})
+    events = pd.DataFrame(
+        {"event_id": source.index, "kind": "single", "level": 1, "source_id": source.to_numpy()}
+    )
     moments = [
-        pd.DataFrame({"event_id": source.index, "agent_id": "a", "score": marks, "score_imputed": marks}).assign(
-            run_id="a", sample=0, metric="accuracy", is_scored=True
-        )
+        pd.DataFrame(
+            {"event_id": source.index, "agent_id": "a", "score": marks, "score_imputed": marks}
+        ).assign(run_id="a", sample=0, metric="accuracy", is_scored=True)
         for marks in (before, after + 0.4 * sign)
     ]
     (row,) = compare_moments(*moments, events).to_dict("records")
     assert row["verdict"] == {1: "holds", -1: "fails"}[sign]
     has = rng.random(200) < 0.5
-    table = events.assign(agent_id="a", evidence=np.where(has, "values", "none"), is_right=after + 0.4 * sign * has)
+    table = events.assign(
+        agent_id="a", evidence=np.where(has, "values", "none"), is_right=after + 0.4 * sign * has
+    )
     gap = measure_evidence(table, pd.Series(control, source.index), source).set_index("of")
     assert gap.loc["agent minus control", "low" if sign > 0 else "high"] * sign > 0

@@ -16,7 +16,10 @@ TRACES = pd.DataFrame(STEPS, columns=NAMES).assign(run_id="r1", n_output_tokens=
 PREDICTIONS = pd.DataFrame({"event_id": ["e1", "e2"], "run_id": "r1", "agent_id": "a"})
 PREDICTIONS["as_of"] = "2016-10-10T00:00:00+08:00"
 PAGES = pd.DataFrame(
-    {"page_id": ["p1", "p2"], "published_at": ["2016-10-09T23:59:59+08:00", "2016-10-01T00:00:00+08:00"]}
+    {
+        "page_id": ["p1", "p2"],
+        "published_at": ["2016-10-09T23:59:59+08:00", "2016-10-01T00:00:00+08:00"],
+    }
 )
 
 
@@ -33,4 +36,7 @@ def test_a_page_that_is_not_earlier_than_its_question_is_named(moment):
 def test_effort_is_a_mean_over_questions():
     effort = measure_usage(TRACES, PREDICTIONS, {"r1": "a"}).loc["a"]
     assert effort.to_dict() == dict(zip(effort.index, [2, 0.5, 0.5, 1, 200, 10, 45], strict=True))
-    assert effort.index.tolist() == "n queries opened requests tokens_read tokens_written seconds".split()
+    assert (
+        effort.index.tolist()
+        == "n queries opened requests tokens_read tokens_written seconds".split()
+    )

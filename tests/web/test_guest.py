@@ -1,4 +1,5 @@
-"""A guest of the open web, on the simulated internet: robots, paces of threads, bounds, and what is never asked."""
+"""A guest of the open web, on the simulated internet: robots, paces of threads, bounds, and what is
+never asked."""
 
 import threading
 import time
@@ -15,7 +16,11 @@ HOSTS = ("www.example.org", "closed.example.org")
 
 def show(asked):
     if asked.path == "/robots.txt":
-        return 200, {}, "User-agent: *\nDisallow: /" + ("" if asked.host.startswith("closed") else "private")
+        return (
+            200,
+            {},
+            "User-agent: *\nDisallow: /" + ("" if asked.host.startswith("closed") else "private"),
+        )
     return 200, {}, f"{asked.host}{asked.path}"
 
 
@@ -28,7 +33,9 @@ def web(tmp_path, monkeypatch):
 
 def test_a_guest_keeps_to_robots_and_the_hosts_pace_in_all_threads(web):
     guest = Guest(web.now, pace_s=0.2)
-    threads = [threading.Thread(target=guest.get, args=(f"https://www.example.org/{i}",)) for i in range(4)]
+    threads = [
+        threading.Thread(target=guest.get, args=(f"https://www.example.org/{i}",)) for i in range(4)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -62,7 +69,9 @@ def test_without_a_proxy_a_name_that_leads_inside_is_not_asked(monkeypatch):
     monkeypatch.delenv("HTTPS_PROXY", raising=False)
     monkeypatch.delenv("https_proxy", raising=False)
     answers = {"rebound.example": "192.168.1.7", "www.example.org": "93.184.215.14"}
-    monkeypatch.setattr("socket.getaddrinfo", lambda host, *_, **__: [(2, 1, 6, "", (answers[host], 0))])
+    monkeypatch.setattr(
+        "socket.getaddrinfo", lambda host, *_, **__: [(2, 1, 6, "", (answers[host], 0))]
+    )
     check_outside("https://www.example.org/")
     with pytest.raises(GatewayError, match="inside"):
         check_outside("https://rebound.example/")
@@ -72,8 +81,12 @@ def test_a_connection_is_made_to_a_number_that_was_checked(monkeypatch):
     for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"):
         monkeypatch.delenv(name, raising=False)
     answers, connected = iter(["93.184.215.14", "192.168.1.7"]), []
-    monkeypatch.setattr("socket.getaddrinfo", lambda host, *_, **__: [(2, 1, 6, "", (next(answers), 0))])
-    monkeypatch.setattr("urllib3.util.connection.create_connection", lambda to, *_, **__: connected.append(to))
+    monkeypatch.setattr(
+        "socket.getaddrinfo", lambda host, *_, **__: [(2, 1, 6, "", (next(answers), 0))]
+    )
+    monkeypatch.setattr(
+        "urllib3.util.connection.create_connection", lambda to, *_, **__: connected.append(to)
+    )
     with pytest.raises(GatewayError, match="inside") as found:
         Guest(pd.Timestamp.now("UTC")).get("https://rebound.example/", heeds_robots=False)
     assert (found.value.status, connected) == ("outside", [])
@@ -81,7 +94,11 @@ def test_a_connection_is_made_to_a_number_that_was_checked(monkeypatch):
 
 def test_capitals_become_https_and_a_long_robots_is_cut(web):
     assert Guest(web.now, pace_s=0).get("HTTP://www.example.org/a")[2] == b"www.example.org/a"
-    web.sites["www.example.org"] = lambda asked: (200, {}, "User-agent: *\nDisallow: /private\n" + "#" * 900_000)
+    web.sites["www.example.org"] = lambda asked: (
+        200,
+        {},
+        "User-agent: *\nDisallow: /private\n" + "#" * 900_000,
+    )
     guest = Guest(web.now, pace_s=0)
     assert len(guest._read_robots("www.example.org", time.monotonic() + 30)) == 500_000
     with pytest.raises(GatewayError, match="does not allow"):
@@ -100,7 +117,9 @@ def test_a_page_and_its_robots_share_one_deadline(web):
     assert found.value.status == "too_slow"
     assert guest.get("https://www.example.org/a")[0] == 200  # its robots.txt is known by now
     guest, begun = Guest(web.now, pace_s=60, deadline_s=3.5), time.monotonic()
-    with pytest.raises(GatewayError, match="not complete"):  # the host's pause leaves no time for the page
+    with pytest.raises(
+        GatewayError, match="not complete"
+    ):  # the host's pause leaves no time for the page
         guest.get("https://www.example.org/b")
     assert time.monotonic() - begun < 60
     assert not [one for one in web.asked if one.path == "/b"]

@@ -1,8 +1,10 @@
-"""Nothing is early: every page of every source, hour by hour, against a reading of the files that is this test's own.
+"""Nothing is early: every page of every source, hour by hour, against a reading of the files that
+is this test's own.
 
-The checker takes the committed rows and registry files (csv, toml), works out by itself when each row becomes public,
-and asks the adapter that answers for all pages. What a source's rule reads of a page must be the rows published by
-then, no more and no less; no later date may stand anywhere in its text.
+The checker takes the committed rows and registry files (csv, toml), works out by itself when each
+row becomes public, and asks the adapter that answers for all pages. What a source's rule reads of a
+page must be the rows published by then, no more and no less; no later date may stand anywhere in
+its text.
 """
 
 import bisect
@@ -34,24 +36,30 @@ SPANS = {
     "C1": (datetime(2026, 5, 26, tzinfo=BEIJING), datetime(2026, 5, 29, tzinfo=BEIJING)),
     "C2": (datetime(2026, 10, 5, tzinfo=BEIJING), datetime(2026, 10, 8, tzinfo=BEIJING)),
 }
-MONTHS = "January February March April May June July August September October November December".split()
+MONTHS = (
+    "January February March April May June July August September October November December".split()
+)
 WRITTEN = re.compile(rf"\b(\d{{1,2}}) ({'|'.join(MONTHS)}) (\d{{4}})(?:, (\d\d:\d\d))?")
 ISO = re.compile(r"\b(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d))?")
 COMING = re.compile(r"<tr>(?:(?!</tr>).)*to be played.*?</tr>")
 
 
-# --- What the files say -----------------------------------------------------------------------------------------------
+# --- What the files say -----------------------------------------------------------------------------
 
 
 def read_facts(source_id):
-    """Return a source's rows from its csv with `moment`, when each becomes public (UTC), as the toml's rule says."""
+    """Return a source's rows from its csv with `moment`, when each becomes public (UTC), as the
+    toml's rule says."""
     entry = REGISTRY[source_id]
     rows = pd.read_csv(
-        ROOT / f"data/replay/{entry.get('rows', source_id)}.csv", dtype={"occurred_at": str, "entity": str}
+        ROOT / f"data/replay/{entry.get('rows', source_id)}.csv",
+        dtype={"occurred_at": str, "entity": str},
     )
     known = rows["known_at"] if "known_at" in rows else [None] * len(rows)
     rows["moment"] = [
-        datetime.fromisoformat(stated).astimezone(UTC) if isinstance(stated, str) else tell_moment(entry, occurred)
+        datetime.fromisoformat(stated).astimezone(UTC)
+        if isinstance(stated, str)
+        else tell_moment(entry, occurred)
         for occurred, stated in zip(rows["occurred_at"], known, strict=True)
     ]
     rows["occurred_at"] = rows["occurred_at"].str.replace(" ", "T")
@@ -59,18 +67,22 @@ def read_facts(source_id):
 
 
 def tell_moment(entry, occurred_at):
-    """Return when a value becomes public; where a clock runs through an hour twice, the second time."""
+    """Return when a value becomes public; where a clock runs through an hour twice, the second
+    time."""
     rule = entry["publication"]
     zone, local = ZoneInfo(rule["timezone"]), datetime.fromisoformat(occurred_at)
     if "lag_minutes" in rule:
-        return local.replace(tzinfo=zone, fold=1).astimezone(UTC) + timedelta(minutes=rule["lag_minutes"])
+        return local.replace(tzinfo=zone, fold=1).astimezone(UTC) + timedelta(
+            minutes=rule["lag_minutes"]
+        )
     hour, minute = map(int, rule["hour"].split(":"))
     day = local + timedelta(days=rule["lag_days"])
     return day.replace(hour=hour, minute=minute, tzinfo=zone, fold=1).astimezone(UTC)
 
 
 def list_clocks(entry, facts):
-    """Return the moments at which to look: every full hour, and the last second before anything is published."""
+    """Return the moments at which to look: every full hour, and the last second before anything is
+    published."""
     clocks = set()
     for window, (first, last) in SPANS.items():
         if window in entry["windows"] or window[0] in entry["windows"]:
@@ -80,7 +92,7 @@ def list_clocks(entry, facts):
     return sorted(clocks)
 
 
-# --- What a page says -------------------------------------------------------------------------------------------------
+# --- What a page says -------------------------------------------------------------------------------
 
 
 def read_date(text):
@@ -93,12 +105,16 @@ def read_date(text):
 
 
 def find_latest_date(text):
-    """Return the latest date or time that stands anywhere in a page's source, as the csv writes it."""
+    """Return the latest date or time that stands anywhere in a page's source, as the csv writes
+    it."""
     written = {read_date(found.group(0)) for found in WRITTEN.finditer(text)}
-    return max(written | {f"{date}T{time}" if time else date for date, time in ISO.findall(text)}, default="")
+    return max(
+        written | {f"{date}T{time}" if time else date for date, time in ISO.findall(text)},
+        default="",
+    )
 
 
-# --- The check --------------------------------------------------------------------------------------------------------
+# --- The check --------------------------------------------------------------------------------------
 
 
 def find_leaks(source_id, facts, web, clocks):
@@ -125,25 +141,41 @@ def find_leaks(source_id, facts, web, clocks):
 
 
 class RowCheck:
-    """Checks pages of dated rows: what the source's rule reads of them is what was published by then."""
+    """Checks pages of dated rows: what the source's rule reads of them is what was published by
+    then."""
 
     def __init__(self, source_id, facts):
         self.source, self.dates = SOURCES[source_id], {}
         self.rows = facts.sort_values("moment", kind="stable").to_dict("records")
         self.moments = [row["moment"] for row in self.rows]
         for row in self.rows:
-            shown = {name: float(f"{row[name]:.{about['decimals']}f}") for name, about in self.source.variables.items()}
-            row["cells"] = {(row["occurred_at"], row["entity"], *cell) for cell in shown.items() if cell[1] == cell[1]}
+            shown = {
+                name: float(f"{row[name]:.{about['decimals']}f}")
+                for name, about in self.source.variables.items()
+            }
+            row["cells"] = {
+                (row["occurred_at"], row["entity"], *cell)
+                for cell in shown.items()
+                if cell[1] == cell[1]
+            }
 
     def __call__(self, text, clock):
-        first = bisect.bisect_left(self.moments, clock - timedelta(days=500))  # seasons years apart: never on one page
+        first = bisect.bisect_left(
+            self.moments, clock - timedelta(days=500)
+        )  # seasons years apart: never on one page
         rows = self.rows[first : bisect.bisect_right(self.moments, clock)]
         periods = sorted({row["occurred_at"] for row in rows})[-self.source.history :]
         wanted = set().union(*(row["cells"] for row in rows if row["occurred_at"] >= periods[0]))
         cells = extract_page(self.source, text)[COLUMNS].dropna().to_numpy(dtype=object)
         found = set(map(tuple, cells.tolist()))
-        yield from (f"{cell[0]} {cell[1]} is early, or no committed row: {cell}" for cell in sorted(found - wanted))
-        yield from (f"{cell[0]} {cell[1]} is published and not shown: {cell}" for cell in sorted(wanted - found))
+        yield from (
+            f"{cell[0]} {cell[1]} is early, or no committed row: {cell}"
+            for cell in sorted(found - wanted)
+        )
+        yield from (
+            f"{cell[0]} {cell[1]} is published and not shown: {cell}"
+            for cell in sorted(wanted - found)
+        )
         lines = COMING.sub("", text).split("\n")  # of a match to be played the day may stand there
         self.dates |= {line: find_latest_date(line) for line in lines if line not in self.dates}
         last_date = max(map(self.dates.get, lines))
@@ -152,7 +184,8 @@ class RowCheck:
 
 
 class MarketCheck:
-    """Checks event pages: a question not before it opens, its resolution not before its row's moment."""
+    """Checks event pages: a question not before it opens, its resolution not before its row's
+    moment."""
 
     def __init__(self, facts):
         opened, settled = (facts[facts[column].notna()] for column in ("question", "resolution"))
@@ -164,7 +197,9 @@ class MarketCheck:
         known = self.settled.loc[self.settled["moment"] <= clock, "resolution"]
         asked = self.opened.index[(self.opened >= first) & (self.opened <= clock)]
         shown = extract_page(SOURCES["market"], text).set_index("market_id")["resolution"]
-        if shown.dropna().to_dict() != known[known.index.isin(asked)].to_dict() or set(shown.index) != set(asked):
+        if shown.dropna().to_dict() != known[known.index.isin(asked)].to_dict() or set(
+            shown.index
+        ) != set(asked):
             yield "the questions and resolutions shown are not those known by then"
 
 
@@ -178,7 +213,10 @@ def test_nothing_is_early_in_any_hour(source_id, world):
 
 def test_every_resolution_waits_for_the_value_it_names():
     facts = read_facts("market")
-    terms = {row["entity"]: json.loads(row["terms"]) for row in facts[facts["terms"].notna()].to_dict("records")}
+    terms = {
+        row["entity"]: json.loads(row["terms"])
+        for row in facts[facts["terms"].notna()].to_dict("records")
+    }
     settled = facts[facts["resolution"].notna()]
     assert len(settled) > 300
     about = {source_id: read_facts(source_id) for source_id in {t["about"] for t in terms.values()}}
@@ -194,7 +232,8 @@ def test_every_resolution_waits_for_the_value_it_names():
 
 
 def find_end(entry, occurred_at):
-    """Return when what a value is for has ended: its day (or the time it is settled at), its hour, its month."""
+    """Return when what a value is for has ended: its day (or the time it is settled at), its hour,
+    its month."""
     rule, local = entry["publication"], datetime.fromisoformat(occurred_at)
     if "lag_minutes" in rule:
         end = local.replace(tzinfo=ZoneInfo(rule["timezone"])).astimezone(UTC)
@@ -202,7 +241,9 @@ def find_end(entry, occurred_at):
     if entry["update_frequency"] == "monthly":
         local = (local.replace(day=1) + timedelta(days=31)).replace(day=1) - timedelta(days=1)
     hour, minute = map(int, rule.get("settled_at", "23:59").split(":"))
-    return local.replace(hour=hour, minute=minute, tzinfo=ZoneInfo(rule["timezone"])).astimezone(UTC)
+    return local.replace(hour=hour, minute=minute, tzinfo=ZoneInfo(rule["timezone"])).astimezone(
+        UTC
+    )
 
 
 TOTALS = ("i94_traffic", "sf_freeway")
@@ -214,17 +255,24 @@ def test_no_value_is_published_before_what_it_is_for_has_ended(source_id):
     entry = REGISTRY[source_id]
     for row in read_facts(source_id).to_dict("records"):
         assert row["moment"] >= find_end(entry, row["occurred_at"]), row["occurred_at"]
-    asks_totals = any("in the hour from" in template["text"] for template in entry.get("templates", ()))
-    assert asks_totals == (source_id in TOTALS) == (entry["publication"].get("period_minutes") == 60)
+    asks_totals = any(
+        "in the hour from" in template["text"] for template in entry.get("templates", ())
+    )
+    assert (
+        asks_totals == (source_id in TOTALS) == (entry["publication"].get("period_minutes") == 60)
+    )
 
 
-# --- The check can fail -----------------------------------------------------------------------------------------------
+# --- The check can fail -----------------------------------------------------------------------------
 
 
 def check_planted(source):
-    """Yield what the checker finds when the server has this version of a source (and of its rows)."""
+    """Yield what the checker finds when the server has this version of a source (and of its
+    rows)."""
     facts = read_facts(source.id)
-    return find_leaks(source.id, facts, Web(Replay({source.id: source})), list_clocks(REGISTRY[source.id], facts))
+    return find_leaks(
+        source.id, facts, Web(Replay({source.id: source})), list_clocks(REGISTRY[source.id], facts)
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""No page takes the time or the memory of the others: each hostile page is refused, or read, within a second."""
+"""No page takes the time or the memory of the others: each hostile page is refused, or read, within
+a second."""
 
 import gc
 import time
@@ -18,7 +19,8 @@ PAGES = read_long_texts(__file__, "hostile")
 
 @pytest.fixture
 def _no_collector():
-    """Keep the collector out: what other tests left must not be finalized at the depth where a page ends the stack."""
+    """Keep the collector out: what other tests left must not be finalized at the depth where a page
+    ends the stack."""
     gc.collect()
     gc.disable()
     yield

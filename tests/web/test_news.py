@@ -1,4 +1,5 @@
-"""Dated articles in the replay web: read under limits, refused where not genuine or undated, never shown too early."""
+"""Dated articles in the replay web: read under limits, refused where not genuine or undated, never
+shown too early."""
 
 import io
 import json
@@ -16,8 +17,18 @@ from daybefore.web.replay import Replay
 from daybefore.web.session import Web
 
 DAY = "Date: '2016-10-08'\nSource_URI: Portal\nIntelligence_Payload:\n"
-OSLO = {"id": "a1", "title": "Storm in Oslo", "text": "A storm reaches Oslo.\nTrams stop.", "published": "2016-10-08"}
-LATER = {"id": "a2", "title": "Oslo trams", "text": "Oslo trams run again.", "published": "2016-10-10T09:30:00+08:00"}
+OSLO = {
+    "id": "a1",
+    "title": "Storm in Oslo",
+    "text": "A storm reaches Oslo.\nTrams stop.",
+    "published": "2016-10-08",
+}
+LATER = {
+    "id": "a2",
+    "title": "Oslo trams",
+    "text": "Oslo trams run again.",
+    "published": "2016-10-10T09:30:00+08:00",
+}
 
 
 def write_archive(folder, days, name="current_events.tar.gz"):
@@ -45,15 +56,22 @@ def open_press(path):
     return Web(replay, feeds=replay.feeds)
 
 
-# --- current events --------------------------------------------------------------------------------------------------
+# --- current events ---------------------------------------------------------------------------------
 
 
 def test_a_day_and_topic_is_an_article_and_headings_go_with_the_next_line(tmp_path):
-    text = DAY + "  Sports:\n  - Cup\n  - A beats B. (BBC)\n  - C wins. (AP)\n  Health:\n  - D is well.\n"
+    text = (
+        DAY
+        + "  Sports:\n  - Cup\n  - A beats B. (BBC)\n  - C wins. (AP)\n  Health:\n  - D is well.\n"
+    )
     feed = read_feed(write_archive(tmp_path, {"2016-10-08": text}))
     assert [(a.path, a.title, a.paragraphs) for a in feed.articles] == [
         ("2016-10-08/health", "Current events, 8 October 2016: Health", ("D is well.",)),
-        ("2016-10-08/sports", "Current events, 8 October 2016: Sports", ("Cup: A beats B. (BBC)", "C wins. (AP)")),
+        (
+            "2016-10-08/sports",
+            "Current events, 8 October 2016: Sports",
+            ("Cup: A beats B. (BBC)", "C wins. (AP)"),
+        ),
     ]
     assert (feed.address, feed.refused) == ("http://current-events.replay/", ())
 
@@ -78,7 +96,9 @@ def test_what_is_not_a_genuine_day_is_refused_with_its_reason(tmp_path):
     ]
 
 
-@pytest.mark.parametrize("change", [lambda data: b"none", lambda data: data[:40], lambda data: data[:30] + bytes(99)])
+@pytest.mark.parametrize(
+    "change", [lambda data: b"none", lambda data: data[:40], lambda data: data[:30] + bytes(99)]
+)
 def test_a_broken_archive_is_named(change, tmp_path):
     path = write_archive(tmp_path, {"2016-10-08": DAY + f"  Sports: [A wins. {'x' * 9000}]\n"})
     path.write_bytes(change(path.read_bytes()))
@@ -86,15 +106,22 @@ def test_a_broken_archive_is_named(change, tmp_path):
         read_feed(path)
 
 
-# --- a folder of one's own -------------------------------------------------------------------------------------------
+# --- a folder of one's own --------------------------------------------------------------------------
 
 
 def test_a_folder_is_read_and_undated_articles_are_refused_and_counted(tmp_path):
-    undated = [OSLO | {"id": "b", "published": ""}, {k: v for k, v in OSLO.items() if k != "published"} | {"id": "c"}]
-    feed = read_feed(write_folder(tmp_path, LATER, "", *undated, OSLO | {"id": "not/a name", "extra": 1}, OSLO))
+    undated = [
+        OSLO | {"id": "b", "published": ""},
+        {k: v for k, v in OSLO.items() if k != "published"} | {"id": "c"},
+    ]
+    feed = read_feed(
+        write_folder(tmp_path, LATER, "", *undated, OSLO | {"id": "not/a name", "extra": 1}, OSLO)
+    )
     assert [a.title for a in feed.articles] == ["Storm in Oslo", "Storm in Oslo", "Oslo trams"]
     assert feed.refused == (("all.jsonl, line 3", "undated"), ("all.jsonl, line 4", "undated"))
-    moments = [pd.Timestamp(a.published, unit="s", tz="Etc/GMT-8").isoformat() for a in feed.articles]
+    moments = [
+        pd.Timestamp(a.published, unit="s", tz="Etc/GMT-8").isoformat() for a in feed.articles
+    ]
     assert moments == ["2016-10-09T20:00:00+08:00"] * 2 + ["2016-10-10T09:30:00+08:00"]
     assert feed.articles[0].path == "a1" and "/" not in feed.articles[1].path
 
@@ -104,14 +131,23 @@ def test_a_folder_is_read_and_undated_articles_are_refused_and_counted(tmp_path)
     [
         (OSLO, "id: 'a1' is taken by all.jsonl, line 1"),
         (OSLO | {"id": "b", "text": "x" * (news.MAX_TEXT + 1)}, "text: 'xx"),
-        (OSLO | {"id": "b", "published": "2016-10-08T09:30:00"}, "published: '2016-10-08T09:30:00' is not a day"),
+        (
+            OSLO | {"id": "b", "published": "2016-10-08T09:30:00"},
+            "published: '2016-10-08T09:30:00' is not a day",
+        ),
         (OSLO | {"id": "b\udc00"}, " holds half a character"),
     ],
 )
 def test_a_mistake_is_told_with_file_line_and_field(tmp_path, row, said):
     with pytest.raises(ValueError) as caught:
         read_feed(write_folder(tmp_path, OSLO, row))
-    assert str(caught.value).removeprefix("all.jsonl, line 2").removeprefix(": ").removeprefix(", ").startswith(said)
+    assert (
+        str(caught.value)
+        .removeprefix("all.jsonl, line 2")
+        .removeprefix(": ")
+        .removeprefix(", ")
+        .startswith(said)
+    )
 
 
 def test_the_condition_of_a_run_changes_with_the_articles(tmp_path):
@@ -122,7 +158,7 @@ def test_the_condition_of_a_run_changes_with_the_articles(tmp_path):
     assert describe_articles([path]) != before
 
 
-# --- nothing too early -----------------------------------------------------------------------------------------------
+# --- nothing too early ------------------------------------------------------------------------------
 
 
 def test_an_article_is_found_and_opened_only_once_it_is_public(tmp_path):

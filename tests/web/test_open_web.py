@@ -1,6 +1,8 @@
-"""The open web as of a moment, by real clients on the simulated internet: what is later or undated never passes.
+"""The open web as of a moment, by real clients on the simulated internet: what is later or undated
+never passes.
 
-The providers here ignore every date that they are asked for, and the archive holds what it should not.
+The providers here ignore every date that they are asked for, and the archive holds what it should
+not.
 """
 
 import json
@@ -39,19 +41,26 @@ def write_page(text, modified=None, title="Oslo index"):
 PLANTED = {row["url"]: row for row in read_cases(__file__, "planted")}
 """Pages: the date that providers give, and what the archive captured, when."""
 PROVIDERS = {row["name"]: row for row in read_cases(__file__, "providers")}
-"""Where a provider's results stand, what it calls address, text and date, and how it is asked for what is older."""
+"""Where a provider's results stand, what it calls address, text and date, and how it is asked for
+what is older."""
 
 
 def make_provider(form):
-    """Return the site of a provider that shows all pages whatever dates it is asked for, if it is given its key."""
+    """Return the site of a provider that shows all pages whatever dates it is asked for, if it is
+    given its key."""
     place, names = form["place"], [form[part] for part in ("url", "text", "date")]
     rows = []
     for page in PLANTED.values():
         date = page["given"] and page["given"] + form["after_day"]
-        rows.append(dict(zip(names, (page["url"], "LEAKED now", date), strict=True)) | {"title": "Oslo"})
+        rows.append(
+            dict(zip(names, (page["url"], "LEAKED now", date), strict=True)) | {"title": "Oslo"}
+        )
 
     def answer(asked):
-        given = [asked.headers.get(name, "") for name in ("authorization", "x-api-key", "x-subscription-token")]
+        given = [
+            asked.headers.get(name, "")
+            for name in ("authorization", "x-api-key", "x-subscription-token")
+        ]
         if not any(key in header for key in KEYS.values() for header in given):
             return 401, {}, {"error": "no key"}
         return 200, {}, {"web": {"results": rows}} if place == "web" else {place: rows}
@@ -60,14 +69,25 @@ def make_provider(form):
 
 
 def lie(asked):
-    """Answer as the archive does, but for a capture that names no moment and one that leads to a later one."""
+    """Answer as the archive does, but for a capture that names no moment and one that leads to a
+    later one."""
     captures = [
-        {"url": url, "at": f"{one['at']}T00:00:00Z", "body": write_page(one["text"], one["modified"])}
+        {
+            "url": url,
+            "at": f"{one['at']}T00:00:00Z",
+            "body": write_page(one["text"], one["modified"]),
+        }
         for url, page in PLANTED.items()
         for one in page["captures"]
     ]
     if asked.path.startswith("/web/20260226000000id_/https://news.example/moved"):
-        return 302, {"location": "https://web.archive.org/web/20260309000000id_/https://news.example/revised"}, ""
+        return (
+            302,
+            {
+                "location": "https://web.archive.org/web/20260309000000id_/https://news.example/revised"
+            },
+            "",
+        )
     status, headers, body = make_archive(captures)(asked)
     if asked.path.endswith("news.example/unsaid"):
         headers = {}
@@ -78,7 +98,11 @@ def show(asked):
     """The pages as they stand now."""
     if asked.path == "/robots.txt":
         return 200, {}, "User-agent: *\nDisallow: /private"
-    return 200, {}, write_page("It is like this today.", "2026-02-20" if asked.path == "/old" else None)
+    return (
+        200,
+        {},
+        write_page("It is like this today.", "2026-02-20" if asked.path == "/old" else None),
+    )
 
 
 @pytest.fixture
@@ -122,7 +146,11 @@ def test_nothing_planted_passes_for_a_past_moment(web, open_web, tmp_path, provi
     assert "1111" in hits[0].text and "2222" in hits[1].text
     assert all(pd.Timestamp(hit.published_at) < pd.Timestamp(AS_OF) for hit in hits)
     assert "LEAKED" not in repr(list(hits))
-    assert (hits.left_out["undated"], hits.left_out["outside"], hits.left_out["too_late"]) == (1, 1, 2 + 2 * is_dated)
+    assert (hits.left_out["undated"], hits.left_out["outside"], hits.left_out["too_late"]) == (
+        1,
+        1,
+        2 + 2 * is_dated,
+    )
     assert sum(hits.left_out.values()) == len(PLANTED) - len(names)
     for url in PLANTED:
         try:
@@ -138,7 +166,9 @@ def test_nothing_planted_passes_for_a_past_moment(web, open_web, tmp_path, provi
     again = open_web(provider)  # a resumed run
     assert list(again.search("weekly index of Oslo", AS_OF, n=20)) == list(hits)
     assert len(web.asked) == n_asked
-    kept = b"".join(path.read_bytes() for path in Path(tmp_path, "out").rglob("*") if path.is_file())
+    kept = b"".join(
+        path.read_bytes() for path in Path(tmp_path, "out").rglob("*") if path.is_file()
+    )
     assert b"LEAKED" in kept and not any(key.encode() in kept for key in KEYS.values())
 
 
@@ -153,7 +183,10 @@ def test_now_a_provider_is_shown_and_a_page_read_as_it_stands(web, open_web):
     sent = json.loads(next(one for one in web.asked if one.method == "POST").body)
     assert set(sent) == {"query", "max_results"}
     hit = world.open("http://news.example/old", now, "today")
-    assert hit.text.startswith("It is like this today") and hit.published_at == "2026-02-20T23:59:59+08:00"
+    assert (
+        hit.text.startswith("It is like this today")
+        and hit.published_at == "2026-02-20T23:59:59+08:00"
+    )
     new = world.open("https://news.example/new", now)
     assert pd.Timestamp(now) <= pd.Timestamp(new.published_at) <= pd.Timestamp.now("UTC")
     assert f"published by {new.published_at}, when it was read:" in describe_hit(new, now)
@@ -190,7 +223,9 @@ def test_what_a_search_costs_counts_towards_the_ceiling_also_after_a_stop(web, o
 
 
 @pytest.mark.parametrize("fault", ["429", "500", "closed", "hang"])
-def test_a_provider_or_archive_that_fails_is_a_transient_error_and_asked_again(web, open_web, fault, monkeypatch):
+def test_a_provider_or_archive_that_fails_is_a_transient_error_and_asked_again(
+    web, open_web, fault, monkeypatch
+):
     monkeypatch.setattr("daybefore.web.open_web.LIMIT_S", 1.5)
     world = open_web("tavily", n_requests=2)
     web.plan(fault, "api.tavily.com", times=2, **({"seconds": 3.0} if fault == "hang" else {}))
@@ -227,12 +262,17 @@ HOURS = (14, 8, 0, -5, -12)
 
 
 def read_now(head, kept=(), *, as_of=NOON, after_s=600, tolerance_s=60, path="a"):
-    """Return what a page of some head says that was read so many seconds after a moment, or why it may not be seen."""
+    """Return what a page of some head says that was read so many seconds after a moment, or why it
+    may not be seen."""
     body = write_page("Oslo.").replace("</title>", f"</title>{head}").encode()
     world = OpenWeb("tavily", None, tolerance_s)
-    world.guest = SimpleNamespace(get=lambda url: (200, {"content-type": "text/html"} | dict(kept), body))
+    world.guest = SimpleNamespace(
+        get=lambda url: (200, {"content-type": "text/html"} | dict(kept), body)
+    )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("daybefore.web.open_web.read_clock", lambda: as_of + pd.Timedelta(seconds=after_s))
+        patch.setattr(
+            "daybefore.web.open_web.read_clock", lambda: as_of + pd.Timedelta(seconds=after_s)
+        )
         try:
             return world._read_page(f"https://news.example/{path}", as_of, True)
         except GatewayError as error:
@@ -250,7 +290,9 @@ def read_now(head, kept=(), *, as_of=NOON, after_s=600, tolerance_s=60, path="a"
 @example(FORMS_OF_TIME[0], 300, -12, "local")
 @example(FORMS_OF_TIME[1], 300, -12, "day")
 @settings(max_examples=200)
-def test_no_page_of_a_second_later_passes_whatever_its_time_is_written_like(form, seconds, hours, written):
+def test_no_page_of_a_second_later_passes_whatever_its_time_is_written_like(
+    form, seconds, hours, written
+):
     moment = NOON + pd.Timedelta(seconds=seconds)
     pattern, before_s = WRITTEN[written]
     told = read_now(form.format(moment.tz_convert(f"{hours:+03}:00").strftime(pattern)))
@@ -262,10 +304,14 @@ def test_no_page_of_a_second_later_passes_whatever_its_time_is_written_like(form
         assert pd.Timestamp(told["published_at"]) < NOON
 
 
-@given(st.integers(-200_000, 200_000), st.sampled_from(HOURS), st.integers(0, 900), st.integers(0, 900))
+@given(
+    st.integers(-200_000, 200_000), st.sampled_from(HOURS), st.integers(0, 900), st.integers(0, 900)
+)
 @example(300, -12, 60, 60)
 @example(300, -12, 61, 60)
-def test_what_may_be_later_is_seen_within_the_tolerance_alone_and_stamped_so(seconds, hours, after_s, tolerance_s):
+def test_what_may_be_later_is_seen_within_the_tolerance_alone_and_stamped_so(
+    seconds, hours, after_s, tolerance_s
+):
     local = (NOON + pd.Timedelta(seconds=seconds)).tz_convert(f"{hours:+03}:00").tz_localize(None)
     read_at = NOON + pd.Timedelta(seconds=after_s)
     for written in (f"{local:%Y-%m-%dT%H:%M:%S}", f"{local:%Y-%m-%d}", None):
@@ -285,14 +331,20 @@ def test_what_may_be_later_is_seen_within_the_tolerance_alone_and_stamped_so(sec
         ({"last-modified": "Mon, 02 Mar 2026 12:00:01 GMT"}, 5, "too_late"),
         ({"last-modified": "Mon, 02 Mar 2026 12:00:00 GMT"}, 5, "too_late"),
         ({"last-modified": "Mon, 02 Mar 2026 11:59:59 GMT"}, 5, None),
-        ({"last-modified": "Mon, 02 Mar 2026 11:59:59 GMT"}, 61, "undated"),  # a server's word is no date of a page
+        (
+            {"last-modified": "Mon, 02 Mar 2026 11:59:59 GMT"},
+            61,
+            "undated",
+        ),  # a server's word is no date of a page
         ({"last-modified": "yesterday"}, 5, None),
         ({"last-modified": "Mon, 02 Mar 2026 12:00:01 GMT"}, -5, None),  # read before
         ({}, 60, None),
         ({}, 61, "undated"),
     ],
 )
-def test_an_undated_page_passes_by_when_it_was_read_and_never_when_it_changed_later(kept, after_s, status):
+def test_an_undated_page_passes_by_when_it_was_read_and_never_when_it_changed_later(
+    kept, after_s, status
+):
     told = read_now("", kept, after_s=after_s)
     if status:
         assert told.status == status
@@ -323,7 +375,11 @@ def test_a_capture_before_the_moment_is_proof_whatever_zone_its_day_is_of(web, o
 def test_a_run_resumed_hours_later_reads_no_page_as_it_stands(web, open_web):
     world = open_web("tavily")
     moment = (pd.Timestamp.now("UTC") - pd.Timedelta(hours=23)).isoformat(timespec="seconds")
-    for url in ("https://news.example/old", "https://news.example/undated", "https://news.example/2026/11/01/a"):
+    for url in (
+        "https://news.example/old",
+        "https://news.example/undated",
+        "https://news.example/2026/11/01/a",
+    ):
         with pytest.raises(GatewayError):
             world.open(url, moment)
     assert web.count("news.example") == 0

@@ -16,7 +16,11 @@ def folder(tmp_path, monkeypatch):
 def test_a_world_that_keeps_pages_can_be_read_afterwards(folder):
     with open_world() as connect, open_world(keeps_pages=True) as connect_keeping:
         plain, keeping = connect(), connect_keeping()
-        pages = [keeping.fetch(source.address, AS_OF) for source in list(keeping.sources.values())[:3]]
+        pages = [
+            keeping.fetch(source.address, AS_OF) for source in list(keeping.sources.values())[:3]
+        ]
         plain.fetch(list(plain.sources.values())[9].address, AS_OF)
     kept = read_kept([*keeping.pages, *plain.pages])
-    assert kept == {page.page_id: keeping.pages[page.page_id] | {"text": page.text} for page in pages}
+    assert kept == {
+        page.page_id: keeping.pages[page.page_id] | {"text": page.text} for page in pages
+    }

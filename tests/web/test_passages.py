@@ -16,7 +16,9 @@ def read(text, content_type="text/html; charset=utf-8"):
 
 
 def test_a_long_table_has_a_subject_a_name_the_newest_row_first():
-    page = write_table(["Date", "City", "Low", "High"], [1, "Oslo", 2, 3], [1, "Rome", 4, 5], [2, "Oslo", 6, "n/a"])
+    page = write_table(
+        ["Date", "City", "Low", "High"], [1, "Oslo", 2, 3], [1, "Rome", 4, 5], [2, "Oslo", 6, "n/a"]
+    )
     title, texts, ages = read(page)
     assert title == "Prices today"
     assert texts == ["Oslo (Low, High): 2: 6, n/a; 1: 2, 3", "Rome (Low, High): 1: 4, 5"]
@@ -35,7 +37,10 @@ def test_ranking_lists_articles_and_prose_are_read():
     page = "<h1>Charts</h1><section><h2>Week 2</h2><ol><li>X 5</li><li>Y  4</li></ol></section>"
     page += "<section><h2>Week 1</h2><ol><li>Y 9</li></ol></section><p>Some words.</p><footer>The end</footer>"
     title, texts, ages = read(page)
-    assert (title, texts) == ("Charts", ["Week 2: 1. X 5; 2. Y 4", "Week 1: 1. Y 9", "Some words. The end"])
+    assert (title, texts) == (
+        "Charts",
+        ["Week 2: 1. X 5; 2. Y 4", "Week 1: 1. Y 9", "Some words. The end"],
+    )
     assert ages == [0, 1, 0]
     event = "<article><h2>Rain?</h2><p class='closes'>Closes 5 May</p><ul><li>Yes</li><li>No</li></ul>{}</article>"
     assert read(event.format(""))[1] == ["Rain? Options: Yes / No. Closes 5 May Not resolved yet."]

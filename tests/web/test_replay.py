@@ -1,4 +1,5 @@
-"""Faults of sites come in the stated share, the same for the same seed, and not at all when switched off."""
+"""Faults of sites come in the stated share, the same for the same seed, and not at all when
+switched off."""
 
 import pandas as pd
 import pytest
@@ -59,19 +60,28 @@ def test_a_wrong_charset_is_sent_and_read(sources):
         digests = [next(iter(world.pages.values()))["content_sha256"] for world in (right, wrong)]
         assert digests[0] != digests[1]
         for name in names:
-            pd.testing.assert_frame_equal(right.observe(name, HOURS[0])[0], wrong.observe(name, HOURS[0])[0])
+            pd.testing.assert_frame_equal(
+                right.observe(name, HOURS[0])[0], wrong.observe(name, HOURS[0])[0]
+            )
 
 
 def test_a_site_whose_rows_are_unsound_is_down_alone(few, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("daybefore.web.sources.ROOT", tmp_path)
     (tmp_path / "data/replay").mkdir(parents=True)
-    (tmp_path / "data/replay/clemson.csv").write_text("occurred_at,entity,tmax,tmin\n2016-10-01,Clemson,many,5\n")
+    (tmp_path / "data/replay/clemson.csv").write_text(
+        "occurred_at,entity,tmax,tmin\n2016-10-01,Clemson,many,5\n"
+    )
     (tmp_path / "data/replay/weather_bwi.csv").write_text("day;entity\n1;2\n")
     rows = "occurred_at,entity,kp_sum,ap\n2016-10-01,Earth,5,7\n"
     (tmp_path / "data/replay/geomagnetic.csv").write_text(rows)
     with open_sites({name: few[name] for name in NAMES}) as crawler:
-        outcomes = try_all(crawler, ("clemson", "weather_bwi", "oil_brent", "geomagnetic"), HOURS[:1])
+        outcomes = try_all(
+            crawler, ("clemson", "weather_bwi", "oil_brent", "geomagnetic"), HOURS[:1]
+        )
     assert [outcome for outcome in outcomes.values() if isinstance(outcome, str)] == ["down"] * 3
     assert len(outcomes["geomagnetic", HOURS[0]]) == 2
     said = capsys.readouterr().err
-    assert all(site in said for site in ("clemson", "bwi.replay", "brent.replay")) and "Traceback" not in said
+    assert (
+        all(site in said for site in ("clemson", "bwi.replay", "brent.replay"))
+        and "Traceback" not in said
+    )

@@ -1,6 +1,7 @@
 """Search as of a moment: every hit is earlier, one a page, older passages weigh less.
 
-That a later page is refused stands in test_session.py, that one is found only once it is public in test_news.py.
+That a later page is refused stands in test_session.py, that one is found only once it is public in
+test_news.py.
 """
 
 import threading
@@ -38,30 +39,44 @@ class Shelf:
         return Page(f"p-{url}-{as_of}", url, "2016-10-09T00:00:00+08:00", "text/html", text)
 
 
-# --- nothing later ---------------------------------------------------------------------------------------------------
+# --- nothing later ----------------------------------------------------------------------------------
 
 
 def test_in_the_replay_web_every_hit_is_earlier_and_of_another_page(world):
     crawler = world()
     for as_of in ("2016-10-10T00:00:00+08:00", "2016-10-20T00:00:00+08:00"):
-        for query in ("price of Brent crude oil", "temperature in Minneapolis", "Premier League", "euro exchange rate"):
+        for query in (
+            "price of Brent crude oil",
+            "temperature in Minneapolis",
+            "Premier League",
+            "euro exchange rate",
+        ):
             hits = crawler.search(query, as_of, 5)
             assert 0 < len(hits) <= 5 and len({hit.page_id for hit in hits}) == len(hits)
             for hit in hits:
                 assert pd.Timestamp(hit.published_at) < pd.Timestamp(as_of)
                 page = crawler.pages[hit.page_id]
-                assert (page["url"], page["published_at"]) == (hit.url, hit.published_at), "each is on record"
+                assert (page["url"], page["published_at"]) == (hit.url, hit.published_at), (
+                    "each is on record"
+                )
     assert "oil-brent" in crawler.search("Brent crude oil spot price", AS_OF, 1)[0].url
 
 
-# --- what is found ---------------------------------------------------------------------------------------------------
+# --- what is found ----------------------------------------------------------------------------------
 
 
 def test_the_best_come_first_one_a_page_and_no_more_than_asked():
-    pages = {f"http://s{i}.replay/": write("Rain", *["rain in Oslo " + "dull " * i + "x" * 230] * 3) for i in range(5)}
+    pages = {
+        f"http://s{i}.replay/": write("Rain", *["rain in Oslo " + "dull " * i + "x" * 230] * 3)
+        for i in range(5)
+    }
     index = SearchIndex(Shelf(pages).fetch, pages)
     hits = index.search("rain in Oslo", AS_OF, 3)
-    assert [hit.url for hit in hits] == ["http://s0.replay/", "http://s1.replay/", "http://s2.replay/"]
+    assert [hit.url for hit in hits] == [
+        "http://s0.replay/",
+        "http://s1.replay/",
+        "http://s2.replay/",
+    ]
     assert len(index.search("Oslo", AS_OF, 99)) == 5
     assert index.search("Oslo", AS_OF, 0) == [] == index.search("nothing of the kind", AS_OF, 3)
     assert index.search("", AS_OF, 3) == [] == index.search("the and of", AS_OF, 3)
@@ -84,7 +99,9 @@ def test_threads_that_search_at_once_find_what_one_finds_and_fetch_each_page_onc
     [thread.start() for thread in threads]
     [thread.join() for thread in threads]
     assert wrong == []
-    assert len(shelf.fetched) == len(pages) * 3 + 12, "an index is built once, each page opened once a thread"
+    assert len(shelf.fetched) == len(pages) * 3 + 12, (
+        "an index is built once, each page opened once a thread"
+    )
 
 
 @pytest.mark.parametrize("as_of", [AS_OF, LATER])
@@ -93,7 +110,13 @@ def test_weights_are_those_of_the_library_over_all_words_to_the_last_bit(world, 
     counts = count_words([f"{hit.title} {hit.title} {hit.text}" for hit in hits])
     whole = TfidfTransformer(sublinear_tf=True)
     matrix = whole.fit_transform(counts)
-    for query in ("rain in Boston", "zzzz EUR zzzz, zyzzyva and 2016-10-09", "price price of crude oil", "zzzz", ""):
+    for query in (
+        "rain in Boston",
+        "zzzz EUR zzzz, zyzzyva and 2016-10-09",
+        "price price of crude oil",
+        "zzzz",
+        "",
+    ):
         wanted = matrix @ whole.transform(count_words([query])).toarray().ravel()
         found = weigh_passages(weighed, ages, query)
         assert (found == wanted / (1 + search.AGEING * np.asarray(ages))).all()

@@ -37,14 +37,20 @@ def test_a_page_comes_if_it_was_published_a_second_earlier_or_more(seconds):
     site = Site(200, "text/html", "hello", MIDNIGHT + seconds)
     if seconds < 0:
         page = Web(site).fetch("http://site.replay", AS_OF)
-        assert page.text == "hello" and pd.Timestamp(page.published_at).timestamp() == MIDNIGHT + seconds
-        assert site.asked == [("http://site.replay/", MIDNIGHT - 1)]  # an address as a browser writes it
+        assert (
+            page.text == "hello"
+            and pd.Timestamp(page.published_at).timestamp() == MIDNIGHT + seconds
+        )
+        assert site.asked == [
+            ("http://site.replay/", MIDNIGHT - 1)
+        ]  # an address as a browser writes it
     else:
         assert refuse(site)[0] == "too_late"
 
 
 @pytest.mark.parametrize(
-    ("answer", "status"), [((200, "text/html", "hello"), "undated"), ((404,), "absent"), ((503,), "down")]
+    ("answer", "status"),
+    [((200, "text/html", "hello"), "undated"), ((404,), "absent"), ((503,), "down")],
 )
 def test_what_is_undated_absent_or_down_is_told_apart(answer, status):
     assert refuse(Site(*answer))[0] == status

@@ -1,4 +1,5 @@
-"""The rule builder: each kind of change, the lagged test on known truths, and the edges it allows."""
+"""The rule builder: each kind of change, the lagged test on known truths, and the edges it
+allows."""
 
 import numpy as np
 import pandas as pd
@@ -7,18 +8,30 @@ from planted_world import CHAIN, draw_question
 from statsmodels.tsa.stattools import grangercausalitytests
 
 from helpers import files
-from studies.worldreasoner.hindsight.builder import build_graph, build_hindsight, find_changes, judge_lags, word_answer
+from studies.worldreasoner.hindsight.builder import (
+    build_graph,
+    build_hindsight,
+    find_changes,
+    judge_lags,
+    word_answer,
+)
 from studies.worldreasoner.hindsight.graphs import check_form, check_graph
 
 START = "2026-01-01"
 
 
 def make_values(**series):
-    return pd.DataFrame(series, pd.date_range(START, periods=len(next(iter(series.values()))))).astype(float)
+    return pd.DataFrame(
+        series, pd.date_range(START, periods=len(next(iter(series.values()))))
+    ).astype(float)
 
 
 def find_records(values):
-    return [change["row"] for change in find_changes(make_values(a=values)) if change["rule"] == "record"]
+    return [
+        change["row"]
+        for change in find_changes(make_values(a=values))
+        if change["rule"] == "record"
+    ]
 
 
 def test_a_record_lies_beyond_sixty_days_and_counts_once_a_run():
@@ -60,14 +73,29 @@ def test_planted_causes_are_found_and_what_pushes_nothing_is_not():
         (0.5, True, True, True, 0, []),  # of the same day none is first
     ],
 )
-def test_an_edge_is_causal_only_where_test_and_directions_say_so(strength, is_causal, x_up, y_up, gap, relations):
+def test_an_edge_is_causal_only_where_test_and_directions_say_so(
+    strength, is_causal, x_up, y_up, gap, relations
+):
     """Two series that cross 3, x first, and a test as given."""
     x = [1, 1, 5, 5, 5, 5, 5, 5, 5] if x_up else [5, 5, 1, 1, 1, 1, 1, 1, 1]
     y = np.roll(x if x_up == y_up else [6 - value for value in x], gap)
     y[:gap] = y[gap] if gap else y[:0]
-    test = {"cause": "x", "effect": "y", "p_holm": 0.01, "strength": strength, "is_causal": is_causal}
-    outcome = {"series": "y", "title": "y above 3", "day": pd.Timestamp("2026-01-10"), "opens_at": pd.Timestamp(START)}
-    graph = build_graph("q", make_values(x=x, y=y), pd.DataFrame([test]), outcome, {"x": [3], "y": [3]})
+    test = {
+        "cause": "x",
+        "effect": "y",
+        "p_holm": 0.01,
+        "strength": strength,
+        "is_causal": is_causal,
+    }
+    outcome = {
+        "series": "y",
+        "title": "y above 3",
+        "day": pd.Timestamp("2026-01-10"),
+        "opens_at": pd.Timestamp(START),
+    }
+    graph = build_graph(
+        "q", make_values(x=x, y=y), pd.DataFrame([test]), outcome, {"x": [3], "y": [3]}
+    )
     ends = check_form(graph)["outcome_id"]
     assert [edge["relation"] for edge in graph["edges"] if edge["effect"] != ends] == relations
 
@@ -81,7 +109,14 @@ def test_a_graph_that_misses_a_threshold_is_built_again_with_causes_of_causes_an
         assert check == check_graph(graph)
         is_early = min(node["occurred_at"] for node in graph["nodes"]) < row["opens_at"][:10]
         rounds.add((check["is_valid"], is_early))
-        moved = {node["node_id"]: node["title"].rpartition(": ")[0].rpartition(" ")[0] for node in graph["nodes"]}
+        moved = {
+            node["node_id"]: node["title"].rpartition(": ")[0].rpartition(" ")[0]
+            for node in graph["nodes"]
+        }
         reached = {moved[edge["effect"]] for edge in graph["edges"]} - {moved[graph["outcome_id"]]}
-        assert (len(reached) > 1) == check["is_valid"], "causes of causes in later rounds, else the first stands"
-    assert rounds == {(True, False), (True, True), (False, False)}, "of the second round, of the third, of the first"
+        assert (len(reached) > 1) == check["is_valid"], (
+            "causes of causes in later rounds, else the first stands"
+        )
+    assert rounds == {(True, False), (True, True), (False, False)}, (
+        "of the second round, of the third, of the first"
+    )

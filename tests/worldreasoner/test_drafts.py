@@ -1,4 +1,5 @@
-"""Graphs drafted by a model: what is taken, what is left out and why, self-correction, and the way through the door."""
+"""Graphs drafted by a model: what is taken, what is left out and why, self-correction, and the way
+through the door."""
 
 import json
 from types import SimpleNamespace
@@ -11,11 +12,18 @@ from studies.worldreasoner.hindsight.graphs import check_form
 
 QUESTION = {"question_id": "q", "question": "Will it flood?", "answer": "Yes", "day": "2026-03-01"}
 DAYS = [str(day.date()) for day in pd.date_range("2026-01-01", periods=30)]
-ARTICLES = [{"id": f"a{at}", "day": day, "text": f"step {at} of the water"} for at, day in enumerate(DAYS)]
+ARTICLES = [
+    {"id": f"a{at}", "day": day, "text": f"step {at} of the water"} for at, day in enumerate(DAYS)
+]
 
 
 def make_event(at, **more):
-    about = {"title": f"step {at} of water{at}", "description": "it rose", "type": "Indicator", "day": DAYS[at]}
+    about = {
+        "title": f"step {at} of water{at}",
+        "description": "it rose",
+        "type": "Indicator",
+        "day": DAYS[at],
+    }
     return about | {"articles": [at, at + 1]} | more
 
 
@@ -25,7 +33,8 @@ def make_edge(cause, effect, strength=0.5, confidence=0.9):
 
 
 def script(**said):
-    """A judge that says, in each round, the next of what is given for a part; nothing when that is used up."""
+    """A judge that says, in each round, the next of what is given for a part; nothing when that is
+    used up."""
     asked, turns = [], {part: iter(replies) for part, replies in said.items()}
 
     def consult(prompt, schema, repeat=0):
@@ -37,7 +46,9 @@ def script(**said):
 
 
 def test_a_graph_that_passes_ends_the_rounds():
-    events = [[make_event(at, articles=[at, at + 12]) for at in range(3 * r, 3 * r + 3)] for r in range(4)]
+    events = [
+        [make_event(at, articles=[at, at + 12]) for at in range(3 * r, 3 * r + 3)] for r in range(4)
+    ]
     edges = [[make_edge(1, 2), make_edge(2, 3), make_edge(3, 0)]]
     impacts = [[{"event": 3, "direction": "Positive", "magnitude": 0.9, "confidence": 0.8}]]
     consult, asked = script(events=events, edges=edges, impacts=impacts)
@@ -45,7 +56,9 @@ def test_a_graph_that_passes_ends_the_rounds():
     assert draft.check["is_valid"] and check_form(draft.graph) and draft.left_out.empty
     assert (draft.n_rounds, draft.n_requests) == (4, 12) and draft.check["depth"] == 3
     assert "fewer than 10 events" in asked[3] and "fewer than 20 articles" in asked[3]
-    assert "No pair is joined" not in asked[3], "what the round before has mended is not asked for again"
+    assert "No pair is joined" not in asked[3], (
+        "what the round before has mended is not asked for again"
+    )
 
 
 def test_what_is_left_out_has_a_reason():
@@ -53,7 +66,11 @@ def test_what_is_left_out_has_a_reason():
     late = [{"id": "z", "day": "2026-03-01", "text": "x"}]
     edges = [[make_edge(1, 1), make_edge(0, 1), make_edge(1, 0, 0.2), make_edge(1, 0, 0.9, 0.5)]]
     impacts = [[{"event": 1, "direction": "Neutral", "magnitude": 0.5, "confidence": 1.0}]]
-    consult, _ = script(events=[events, [make_event(2, day="2026-03-01", articles=[30])]], edges=edges, impacts=impacts)
+    consult, _ = script(
+        events=[events, [make_event(2, day="2026-03-01", articles=[30])]],
+        edges=edges,
+        impacts=impacts,
+    )
     draft = draft_graph(QUESTION, ARTICLES + late, consult, n_rounds=2)
     assert draft.left_out["reason"].tolist() == [
         "none of its articles is of its day",
@@ -71,27 +88,44 @@ def test_what_is_left_out_has_a_reason():
 
 
 def test_an_event_is_drafted_from_what_a_search_finds_until_its_resolution():
-    hit = SimpleNamespace(url="https://x.test", published_at="2026-01-01T05:00:00Z", title="Rain", text="it rose")
+    hit = SimpleNamespace(
+        url="https://x.test", published_at="2026-01-01T05:00:00Z", title="Rain", text="it rose"
+    )
     world, end, looked = (
         SimpleNamespace(search=lambda *given: looked.append(given) or [hit]),
         "2026-01-03T00:00+00:00",
         [],
     )
-    event = {"event_id": "q", "prompt": "Will it flood?\nA. Yes", "options": '{"A": "Yes"}', "resolves_at": end}
+    event = {
+        "event_id": "q",
+        "prompt": "Will it flood?\nA. Yes",
+        "options": '{"A": "Yes"}',
+        "resolves_at": end,
+    }
     consult, asked = script(events=[[make_event(0, articles=[0])]])
     draft = draft_event(event, '"A"', world, consult, 1)
     assert looked == [("Will it flood?", end, 40)]
-    assert draft.nodes[0]["title"].endswith("A. Yes Yes") and draft.nodes[1]["source_ids"] == ["https://x.test"]
+    assert draft.nodes[0]["title"].endswith("A. Yes Yes") and draft.nodes[1]["source_ids"] == [
+        "https://x.test"
+    ]
     assert "0. 2026-01-01: Rain: it rose" in asked[0] and draft.n_requests == 3
 
 
 def test_through_the_door_a_graph_is_drafted_and_replayed_without_asking(knock, provider):
     def answer(asked):
         [part] = asked["response_format"]["json_schema"]["schema"]["properties"]
-        said = {"events": [make_event(0), make_event(1)], "edges": [make_edge(1, 2), make_edge(2, 0)], "impacts": []}
+        said = {
+            "events": [make_event(0), make_event(1)],
+            "edges": [make_edge(1, 2), make_edge(2, 0)],
+            "impacts": [],
+        }
         return {"content": json.dumps({part: said[part]})}
 
     provider.answer = answer
-    first = draft_graph(QUESTION, ARTICLES, build_consult(knock(), "openai/mock-1", False), n_rounds=1)
-    again = draft_graph(QUESTION, ARTICLES, build_consult(knock(live=False), "openai/mock-1", False), n_rounds=1)
+    first = draft_graph(
+        QUESTION, ARTICLES, build_consult(knock(), "openai/mock-1", False), n_rounds=1
+    )
+    again = draft_graph(
+        QUESTION, ARTICLES, build_consult(knock(live=False), "openai/mock-1", False), n_rounds=1
+    )
     assert first.graph == again.graph and len(provider.asked) == 3 and first.check["depth"] == 2

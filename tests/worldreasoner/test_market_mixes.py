@@ -1,4 +1,5 @@
-"""Mixes of forecasts with the price: hand-worked values, known truths, and what few clusters can say."""
+"""Mixes of forecasts with the price: hand-worked values, known truths, and what few clusters can
+say."""
 
 import numpy as np
 import pandas as pd
@@ -44,7 +45,9 @@ def test_weights_of_log_odds_find_who_tells_what_and_stay_blank_where_outcomes_a
     table = weigh_odds(hit, said, pd.Series(hit.index // 2, hit.index)).set_index("forecast")
     assert table["weight"].tolist() == pytest.approx([1, 0.5, 0], abs=0.15)
     assert (table["n_clusters"] == 1000).all() and (table["n_hits"] == hit.sum()).all()
-    assert table.loc["model", "low"] > 0 and table.loc["noise", "low"] < 0 < table.loc["noise", "high"]
+    assert (
+        table.loc["model", "low"] > 0 and table.loc["noise", "low"] < 0 < table.loc["noise", "high"]
+    )
     parted = weigh_odds(hit, pd.DataFrame({"price": 0.1 + 0.8 * hit}), hit.index.to_series())
     assert parted[["weight", "low", "p", "p_plain"]].isna().all(axis=None)
     few = weigh_odds(hit, said, pd.Series(hit.index % 9, hit.index))

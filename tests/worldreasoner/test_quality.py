@@ -22,7 +22,9 @@ OPEN = {"value": "A", "distribution": {"A": 0.5, "B": 0.5}}
 def rate(*changes, said=OPEN, least=0):
     rows = [GOOD | {"event_id": f"q{n}"} | change for n, change in enumerate(changes)]
     names = [row["event_id"] for row in rows]
-    return quality.rate_questions(pd.DataFrame(rows), dict.fromkeys(names, said), dict.fromkeys(names, least))
+    return quality.rate_questions(
+        pd.DataFrame(rows), dict.fromkeys(names, said), dict.fromkeys(names, least)
+    )
 
 
 LATE = {"resolves_at": "2024-01-20T00:00:00+08:00"}

@@ -9,7 +9,13 @@ import pytest
 from public import build
 
 from helpers.public_files import MIRROR
-from studies.worldreasoner.release import TABLES, add_recall, list_forecasts, read_release, tabulate_release
+from studies.worldreasoner.release import (
+    TABLES,
+    add_recall,
+    list_forecasts,
+    read_release,
+    tabulate_release,
+)
 
 WORDS = "harbour strike ends ferry returns bridge vote quarry storm mayor budget signed tunnel opens market closes"
 
@@ -33,38 +39,60 @@ def make_questions(n=24):
 
 
 def make_event(at, n, question, title, day, is_outcome=0):
-    about = {"description": f"{title} in town {at}", "extracted_for_question_id": question, "is_outcome": is_outcome}
+    about = {
+        "description": f"{title} in town {at}",
+        "extracted_for_question_id": question,
+        "is_outcome": is_outcome,
+    }
     return {"id": f"e{at:02}{n}", "title": title, "occurred_date": day} | about
 
 
 def make_forecast(at, condition, right, slot="mid", made="2026-01-02", model="openai/gpt-5.4"):
     about = {"benchmark_condition": condition, "benchmark_model": model, "slot": slot}
-    row = {"id": f"f{at:02}-{condition}-{slot}-{made}", "question_id": f"q{at:02}", "model_name": model}
+    row = {
+        "id": f"f{at:02}-{condition}-{slot}-{made}",
+        "question_id": f"q{at:02}",
+        "model_name": model,
+    }
     row |= {"simulated_date": "2025-10-15T00:00:00+00:00", "prediction": "true", "confidence": 0.8}
-    row |= {"is_correct": right, "brier_score": 0.04 if right else 0.64, "log_score": -0.2 if right else -1.6}
+    row |= {
+        "is_correct": right,
+        "brier_score": 0.04 if right else 0.64,
+        "log_score": -0.2 if right else -1.6,
+    }
     return row | {"evaluation_metadata": json.dumps(about), "created_at": made}
 
 
 @pytest.fixture
 def database(tmp_path):
-    """Vanilla is right on the old questions alone; the graph condition on two of three, where it names a key event."""
+    """Vanilla is right on the old questions alone; the graph condition on two of three, where it
+    names a key event."""
     rows = {name: [] for name in TABLES}
     rows["questions"] = make_questions()
     for at in range(24):
         question, words = f"q{at:02}", WORDS.split()
         titles = [" ".join(words[n : n + 4]) for n in (0, 4, 8)]
-        rows["events"] += [make_event(at, n, question, title, f"2025-10-0{n + 1}") for n, title in enumerate(titles)]
-        rows["events"].append(make_event(at, 9, question, "the outcome itself", "2025-12-01", is_outcome=1))
+        rows["events"] += [
+            make_event(at, n, question, title, f"2025-10-0{n + 1}")
+            for n, title in enumerate(titles)
+        ]
+        rows["events"].append(
+            make_event(at, 9, question, "the outcome itself", "2025-12-01", is_outcome=1)
+        )
         rows["event_outcome_impacts"] += [
             {"event_id": f"e{at:02}{n}", "outcome_event_id": f"e{at:02}9", "question_id": question}
             | {"impact_direction": "positive", "impact_magnitude": 0.9 - n / 10, "confidence": 0.9}
             for n in range(3)
         ]
-        rows["forecasts"].append(make_forecast(at, "vanilla_llm", 0, made="2026-01-01"))  # asked again later
+        rows["forecasts"].append(
+            make_forecast(at, "vanilla_llm", 0, made="2026-01-01")
+        )  # asked again later
         rows["forecasts"].append(make_forecast(at, "vanilla_llm", int(at < 12 or at % 3 == 0)))
         graph = make_forecast(at, "worldreasoner", int(at % 3 > 0))
         rows["forecasts"] += [graph, make_forecast(at, "worldreasoner", 1, slot="late")]
-        rows["forecasts"].append(make_forecast(at, "vanilla_llm", None, model="openai/gpt-4o-2024-11-20"))
+        rows["forecasts"].append(
+            make_forecast(at, "vanilla_llm", None, model="openai/gpt-4o-2024-11-20")
+        )
         named = titles[0] if at % 3 else "nothing of the kind"
         own = {"id": f"x{at}", "forecast_id": graph["id"], "title": named, "description": named}
         rows["forecast_events"].append(own | {"occurred_date": "2025-10-02T00:00:00+00:00"})
@@ -80,10 +108,14 @@ def database(tmp_path):
 def test_the_papers_tables_of_invented_rows(database):
     tables = read_release(database)
     found = tabulate_release(add_recall(list_forecasts(tables), tables))
-    means = found["conditions"].query("model == 'GPT-5.4'").set_index(["condition", "metric"])["mean"]
+    means = (
+        found["conditions"].query("model == 'GPT-5.4'").set_index(["condition", "metric"])["mean"]
+    )
     assert means["Vanilla", "Acc"] == pytest.approx(4 / 12)
     assert means["Search-Enabled Graph", "Acc"] == pytest.approx(8 / 12)
-    assert means["Search-Enabled Graph", "KER"] == pytest.approx((8 / 12) / 3)  # one of three key events
+    assert means["Search-Enabled Graph", "KER"] == pytest.approx(
+        (8 / 12) / 3
+    )  # one of three key events
     assert ("Vanilla", "KER") not in means
     split = found["split"].set_index("subset")["mean"]
     assert (split["correct"], split["incorrect"]) == (pytest.approx(1 / 3), 0)
@@ -105,7 +137,9 @@ def test_the_command_prints_and_keeps_the_tables(database, monkeypatch, tmp_path
     assert kept["n_kept"].tolist() == [12]
 
 
-def test_a_file_that_is_missing_or_of_another_form_is_told_in_a_sentence(tmp_path, monkeypatch, capsys):
+def test_a_file_that_is_missing_or_of_another_form_is_told_in_a_sentence(
+    tmp_path, monkeypatch, capsys
+):
     monkeypatch.setenv(MIRROR, str(tmp_path))
     assert build.main(["worldreasoner_db"]) == 1
     assert "download worldreasoner_public.db of release v1.0.0" in capsys.readouterr().err

@@ -1,4 +1,5 @@
-"""Review of event cards: what is stored and refused, the first failing check, the summary by question, the form."""
+"""Review of event cards: what is stored and refused, the first failing check, the summary by
+question, the form."""
 
 import json
 
@@ -17,11 +18,27 @@ from studies.worldreasoner.hindsight.reviews import (
 
 def make_graph(question_id="q", n=3):
     nodes = [
-        {"node_id": f"e{at}", "title": f"event {at} <b>", "occurred_at": f"2026-01-0{n - at}", "source_ids": ["s"]}
+        {
+            "node_id": f"e{at}",
+            "title": f"event {at} <b>",
+            "occurred_at": f"2026-01-0{n - at}",
+            "source_ids": ["s"],
+        }
         for at in range(n)
     ]
-    outcome = {"node_id": "o", "title": "Did it rain?", "occurred_at": "2026-02-01", "source_ids": []}
-    return {"question_id": question_id, "outcome_id": "o", "nodes": [*nodes, outcome], "edges": [], "impacts": []}
+    outcome = {
+        "node_id": "o",
+        "title": "Did it rain?",
+        "occurred_at": "2026-02-01",
+        "source_ids": [],
+    }
+    return {
+        "question_id": question_id,
+        "outcome_id": "o",
+        "nodes": [*nodes, outcome],
+        "edges": [],
+        "impacts": [],
+    }
 
 
 def test_a_second_thought_counts(tmp_path):
@@ -39,7 +56,9 @@ def test_a_second_thought_counts(tmp_path):
 def test_the_form_stores_each_verdict_and_goes_on_where_it_stopped(tmp_path):
     path = tmp_path / "r.sqlite"
     choice, shown, verdict, reason, save, said = open_review([make_graph()], "7", path).children
-    assert "event 2 &lt;b&gt;" in shown.value and "Did it rain?" in shown.value, "the earliest first, its words escaped"
+    assert "event 2 &lt;b&gt;" in shown.value and "Did it rain?" in shown.value, (
+        "the earliest first, its words escaped"
+    )
     verdict.value = "WrongDate"
     save.click()
     assert "few words why" in said.value and read_reviews(path).empty
@@ -62,4 +81,6 @@ def test_a_file_of_graphs_that_cannot_be_reviewed_is_named(tmp_path):
         with pytest.raises(ValueError, match="g.json"):
             read_reviewed(path)
     path.write_text(json.dumps([make_graph() | {"outcome_id": None}, make_graph("r")]))
-    assert [card["question"] for card in list_cards(read_reviewed(path))] == ["q"] * 4 + ["Did it rain?"] * 3
+    assert [card["question"] for card in list_cards(read_reviewed(path))] == ["q"] * 4 + [
+        "Did it rain?"
+    ] * 3

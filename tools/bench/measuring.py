@@ -1,4 +1,5 @@
-"""What the bench's rows share: how a call is measured, the model server beside it, and synthetic inputs."""
+"""What the bench's rows share: how a call is measured, the model server beside it, and synthetic
+inputs."""
 
 import json
 import resource
@@ -16,7 +17,8 @@ WORDS = [f"word{at}" for at in range(3000)]
 
 
 def measure(call):
-    """Call a function and print its seconds, processor seconds and the process's peak memory as JSON."""
+    """Call a function and print its seconds, processor seconds and the process's peak memory as
+    JSON."""
     at, used = time.perf_counter(), time.process_time()
     more = call()
     row = {"wall_s": time.perf_counter() - at, "cpu_s": time.process_time() - used}
@@ -40,7 +42,8 @@ def write_texts(n, n_words=12, seed=1):
 
 
 def draw_factors(n):
-    """Return `n` rows of a score by 30 agents, 10 domains and 4 levels, an event for each 30 rows."""
+    """Return `n` rows of a score by 30 agents, 10 domains and 4 levels, an event for each 30
+    rows."""
     rng, event = np.random.default_rng(1), np.arange(n) // 30
     rows = pd.DataFrame({"agent_id": [f"a{at % 30:02}" for at in range(n)], "event_id": event})
     rows["domain"] = [f"d{at}" for at in rng.integers(0, 10, event.max() + 1)[event]]

@@ -1,4 +1,5 @@
-"""The bench's rows of other libraries, in an environment apart: python tools/bench/peers.py NAME N [SECONDS]."""
+"""The bench's rows of other libraries, in an environment apart: python tools/bench/peers.py NAME N
+[SECONDS]."""
 
 import os
 import sys
@@ -15,10 +16,18 @@ def inspect(n, latency_s):
     from inspect_ai.solver import multiple_choice
 
     os.environ["OPENAI_API_KEY"] = "none"
-    rows = [Sample(f"Will synthetic event {i} come about?", choices=["Yes", "No"], target="A") for i in range(n)]
+    rows = [
+        Sample(f"Will synthetic event {i} come about?", choices=["Yes", "No"], target="A")
+        for i in range(n)
+    ]
     task = Task(dataset=MemoryDataset(rows), solver=multiple_choice(), scorer=choice())
     with serve(latency_s) as address, tempfile.TemporaryDirectory() as folder:
-        how = {"model_base_url": address, "model_args": {"responses_api": False}, "log_dir": folder, "display": "none"}
+        how = {
+            "model_base_url": address,
+            "model_args": {"responses_api": False},
+            "log_dir": folder,
+            "display": "none",
+        }
 
         def ask():
             (log,) = eval(task, model="openai/bench", max_connections=50, max_samples=50, **how)

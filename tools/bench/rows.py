@@ -1,4 +1,5 @@
-"""The bench's own rows, by name: python tools/bench/rows.py NAME N [SECONDS]; inputs are synthetic."""
+"""The bench's own rows, by name: python tools/bench/rows.py NAME N [SECONDS]; inputs are
+synthetic."""
 
 import asyncio
 import os
@@ -23,8 +24,15 @@ def ask(n, latency_s):
     from daybefore.models.llm import open_door
     from daybefore.models.pace import Pace
 
-    rows = [{"event_id": f"e{at}", "prompt": f"Will synthetic event {at} come about?"} for at in range(n)]
-    same = {"kind": "single", "options": '{"A": "Yes", "B": "No"}', "as_of": "2026-01-01T00:00:00+08:00"}
+    rows = [
+        {"event_id": f"e{at}", "prompt": f"Will synthetic event {at} come about?"}
+        for at in range(n)
+    ]
+    same = {
+        "kind": "single",
+        "options": '{"A": "Yes", "B": "No"}',
+        "as_of": "2026-01-01T00:00:00+08:00",
+    }
     same |= {"source_id": "s", "level": 1, "resolution_criteria": "as reported", "metadata": None}
     events = pd.DataFrame(rows).assign(**same)
     path = Path(os.environ["DAYBEFORE_OUT"]) / "data/runs/store.sqlite"
@@ -57,7 +65,8 @@ def litellm(n, latency_s):
 
 
 def look_ups(n, workers):
-    """Searches of the replay, as of ten days, between turns of a model of 0.1 s, so many questions at once."""
+    """Searches of the replay, as of ten days, between turns of a model of 0.1 s, so many questions
+    at once."""
     from daybefore.web.replay import open_world
 
     with open_world() as opener:
@@ -104,7 +113,10 @@ def match(n):
         at = np.arange(n // 30_000 * n_own)
         days = np.random.default_rng(seed).integers(0, 30, len(at)).astype(float)
         texts = write_texts(len(at), seed=seed)
-        told = {"question_id": [f"q{one // n_own}" for one in at], "node_id": [f"n{one}" for one in at]}
+        told = {
+            "question_id": [f"q{one // n_own}" for one in at],
+            "node_id": [f"n{one}" for one in at],
+        }
         return pd.DataFrame(told | {"text": texts, "day": days} | about)
 
     seen = draw(100, 1, is_outcome=False)
@@ -117,9 +129,13 @@ def score(n):
     from helpers.scores import score_predictions
 
     event = [f"e{at}" for at in range(n // 1000)]
-    events = pd.DataFrame({"event_id": event, "kind": "single", "level": 1, "options": '{"A":"Yes","B":"No"}'})
+    events = pd.DataFrame(
+        {"event_id": event, "kind": "single", "level": 1, "options": '{"A":"Yes","B":"No"}'}
+    )
     answers = pd.DataFrame({"event_id": event, "value": '"A"', "status": "ok"})
-    rows = pd.MultiIndex.from_product([[f"r{at}" for at in range(1000)], event], names=["run_id", "event_id"])
+    rows = pd.MultiIndex.from_product(
+        [[f"r{at}" for at in range(1000)], event], names=["run_id", "event_id"]
+    )
     said = pd.DataFrame(index=rows).reset_index()
     chance = np.random.default_rng(1).random(len(said)).round(3)
     said = said.assign(sample=0, status="ok", value='"A"', agent_id=said["run_id"])
@@ -148,7 +164,9 @@ def load(n):
     rng, at = np.random.default_rng(1), np.arange(n)
     rows = pd.DataFrame({"question_id": at // 1000, "agent": at % 1000, "outcome": at // 1000 % 2})
     path = Path(os.environ["DAYBEFORE_OUT"]) / "forecasts.csv"
-    rows.assign(agent="a" + rows["agent"].astype(str), probability=rng.random(n).round(4)).to_csv(path, index=False)
+    rows.assign(agent="a" + rows["agent"].astype(str), probability=rng.random(n).round(4)).to_csv(
+        path, index=False
+    )
     measure(lambda: read_forecasts([path]))
 
 

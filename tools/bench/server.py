@@ -1,4 +1,5 @@
-"""A model server for the bench, in a process apart: answers chat completions after a latency; prints its address."""
+"""A model server for the bench, in a process apart: answers chat completions after a latency;
+prints its address."""
 
 import asyncio
 import json
@@ -33,8 +34,14 @@ async def answer(reader, writer, latency_s, reply):
 async def serve(latency_s):
     """Serve on a free port of loopback until the process ends."""
     body = json.dumps(BODY).encode()
-    reply = b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n" % len(body) + body
-    server = await asyncio.start_server(lambda r, w: answer(r, w, latency_s, reply), "127.0.0.1", 0, backlog=1000)
+    reply = (
+        b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: %d\r\n\r\n"
+        % len(body)
+        + body
+    )
+    server = await asyncio.start_server(
+        lambda r, w: answer(r, w, latency_s, reply), "127.0.0.1", 0, backlog=1000
+    )
     print(f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", flush=True)
     await server.serve_forever()
 

@@ -1,6 +1,8 @@
-"""Measure the bench's rows, a process each, and write data/bench.json and docs/bench.md (`make bench`).
+"""Measure the bench's rows, a process each, and write data/bench.json and docs/bench.md (`make
+bench`).
 
-Of each row the quickest of some repeats counts. With names as arguments only those rows are measured anew.
+Of each row the quickest of some repeats counts. With names as arguments only those rows are
+measured anew.
 """
 
 import json
@@ -48,24 +50,39 @@ ROWS = [
 
 
 def run(program, arguments, repeats):
-    """Return the quickest of some runs of a row, {wall_s, cpu_s, peak_mb, ...}. Raises RuntimeError where one fails."""
+    """Return the quickest of some runs of a row, {wall_s, cpu_s, peak_mb, ...}. Raises RuntimeError
+    where one fails."""
     found = []
     for _ in range(repeats):
-        done = subprocess.run([*program.split(), *arguments.split()], capture_output=True, text=True, cwd=ROOT, env=SET)
+        done = subprocess.run(
+            [*program.split(), *arguments.split()],
+            capture_output=True,
+            text=True,
+            cwd=ROOT,
+            env=SET,
+        )
         if done.returncode:
             raise RuntimeError(f"{program} {arguments}: {done.stderr[-300:]}")
         found.append(json.loads(done.stdout.splitlines()[-1]))
-    return {name: round(value, 4) for name, value in min(found, key=lambda row: row["wall_s"]).items()}
+    return {
+        name: round(value, 4) for name, value in min(found, key=lambda row: row["wall_s"]).items()
+    }
 
 
-SET = os.environ | {"PYTHONPATH": str(ROOT / "src"), "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+SET = os.environ | {
+    "PYTHONPATH": str(ROOT / "src"),
+    "OPENBLAS_NUM_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+}
 
 
 def write_goals(rows):
     """Return what the rows say of the goals, a sentence each."""
     told = []
     for name, ideal_s in (("0.1", 2), ("1", 20)):
-        own, peer = (rows[f"{which} 1000 {name}"]["wall_s"] - ideal_s for which in ("ask", "inspect"))
+        own, peer = (
+            rows[f"{which} 1000 {name}"]["wall_s"] - ideal_s for which in ("ask", "inspect")
+        )
         seconds = f"inspect-ai takes {peer:.1f} s beyond the ideal, Daybefore {own:.1f} s"
         told.append(f"A model of {name} s: {seconds}: {peer / own:.1f} times (goal 5).")
     one, eight = (rows[f"look_ups 80 {n}"]["waiting_s"] for n in (1, 8))
@@ -75,12 +92,22 @@ def write_goals(rows):
 
 def write_page(rows):
     """Return the page: goals, then a table a section."""
-    lines = ["# Benchmarks", "", "Written by `make bench`: one run on one machine, so ratios count, not seconds."]
-    lines += ["Inputs are synthetic, but for look-ups (the replay's pages); imports are not counted.", ""]
+    lines = [
+        "# Benchmarks",
+        "",
+        "Written by `make bench`: one run on one machine, so ratios count, not seconds.",
+    ]
+    lines += [
+        "Inputs are synthetic, but for look-ups (the replay's pages); imports are not counted.",
+        "",
+    ]
     lines += [f"- {told}" for told in write_goals(rows)]
     for title, members in ROWS:
         lines += ["", f"## {title[0].upper()}{title[1:]}", ""]
-        lines += ["| | seconds | processor s | peak MB | larger: seconds | growth | command |", "|---" * 7 + "|"]
+        lines += [
+            "| | seconds | processor s | peak MB | larger: seconds | growth | command |",
+            "|---" * 7 + "|",
+        ]
         for label, (program, small, large) in members.items():
             row, more = rows[small], rows.get(large)
             ends = f"{more['wall_s']:.2f} | {more['wall_s'] / row['wall_s']:.1f}" if more else "|"

@@ -1,4 +1,5 @@
-"""Statistics of question sets whose rows may not be passed on: effort, moments, a repair, prompts, repeats."""
+"""Statistics of question sets whose rows may not be passed on: effort, moments, a repair, prompts,
+repeats."""
 
 import pandas as pd
 
@@ -15,7 +16,9 @@ from studies.worldreasoner.markets import (
     rank_repaired,
 )
 
-FUTURESIM, TIMESEEK, KALSHIBENCH, AIB = ([f"set:{name}"] for name in ("futuresim", "timeseek", "kalshibench", "aib"))
+FUTURESIM, TIMESEEK, KALSHIBENCH, AIB = (
+    [f"set:{name}"] for name in ("futuresim", "timeseek", "kalshibench", "aib")
+)
 SOURCES = {
     "futuresim_runs": FUTURESIM,
     "futuresim_effort": FUTURESIM,
@@ -27,7 +30,8 @@ SOURCES = {
     "aib_repeats": AIB,
 }
 VALUES = ("skill", "skill_all", "correct")
-"""What a run's effort is held against: skill of what it forecast, of all it was asked, right answers."""
+"""What a run's effort is held against: skill of what it forecast, of all it was asked, right
+answers."""
 
 
 def build() -> dict[str, pd.DataFrame]:
@@ -38,12 +42,17 @@ def build() -> dict[str, pd.DataFrame]:
 
 
 def build_futuresim() -> dict[str, pd.DataFrame]:
-    """Return what FutureSim's agents did and earned, by run, and how effort goes with skill within agents."""
+    """Return what FutureSim's agents did and earned, by run, and how effort goes with skill within
+    agents."""
     loaded = load_set("futuresim")
     rows = loaded.rows()
     runs = describe_runs(rows, loaded.days)
     parts = [relate_runs(runs, value).assign(unit="run", value=value) for value in VALUES]
-    questions = relate_questions(rows) | {"unit": "question", "value": "skill", "effort": "n_revisions"}
+    questions = relate_questions(rows) | {
+        "unit": "question",
+        "value": "skill",
+        "effort": "n_revisions",
+    }
     effort = pd.concat([*parts, pd.DataFrame([questions])], ignore_index=True)
     effort["p_holm"] = correct_holm(effort["p"])
     first = ["unit", "value", "effort"]
@@ -53,9 +62,12 @@ def build_futuresim() -> dict[str, pd.DataFrame]:
 
 
 def build_markets() -> dict[str, pd.DataFrame]:
-    """Return TimeSeek's skill against the price by moment, and KalshiBench's ranking before and after the repair."""
+    """Return TimeSeek's skill against the price by moment, and KalshiBench's ranking before and
+    after the repair."""
     rows = load_set("timeseek").rows()
-    prices = rows.drop_duplicates("event_id").assign(brier=lambda t: (t["price"] - t["outcome"]) ** 2)
+    prices = rows.drop_duplicates("event_id").assign(
+        brier=lambda t: (t["price"] - t["outcome"]) ** 2
+    )
     price = prices.groupby("horizon")["brier"].mean()
     return {
         "timeseek_moments": measure_moments(rows),
@@ -65,7 +77,8 @@ def build_markets() -> dict[str, pd.DataFrame]:
 
 
 def select_asked_once(rows: pd.DataFrame, n_least: int = 200) -> pd.DataFrame:
-    """Return rows of settled questions that each run of `n_least` such forecast, and was asked once."""
+    """Return rows of settled questions that each run of `n_least` such forecast, and was asked
+    once."""
     once = rows[(rows["n_asked"] == 1) & rows["outcome"].notna()]
     once = once[once.groupby("run_id")["event_id"].transform("nunique") >= n_least]
     there = once[once["is_forecast"]].groupby("event_id")["run_id"].nunique()

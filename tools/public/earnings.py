@@ -1,4 +1,5 @@
-"""Facts of FutureX's 50 questions on S&P 500 members, analysts' figures beside (FutureX 5.1): statistics alone."""
+"""Facts of FutureX's 50 questions on S&P 500 members, analysts' figures beside (FutureX 5.1):
+statistics alone."""
 
 import pandas as pd
 

@@ -1,4 +1,5 @@
-"""FutureX's public leaderboard: pooled scores with ranks, their identities, factors and Findings 1 to 5 (4.1-4.4)."""
+"""FutureX's public leaderboard: pooled scores with ranks, their identities, factors and Findings 1
+to 5 (4.1-4.4)."""
 
 import json
 
@@ -11,7 +12,9 @@ from studies.futurex import boards
 from studies.futurex.forecastbench import tidy_board
 
 BOARD = "futurex/leaderboard.json"
-FORECASTBENCH = {name: f"forecastbench/leaderboard_{name}.csv" for name in ("baseline", "tournament")}
+FORECASTBENCH = {
+    name: f"forecastbench/leaderboard_{name}.csv" for name in ("baseline", "tournament")
+}
 SOURCES = {
     "futurex_board": [BOARD],
     "futurex_board_checks": [BOARD],
@@ -28,21 +31,29 @@ TEST_ROWS = 1
 
 
 def load_board():
-    """Return the whole board as a table, a row an agent in a week or pooled (`boards.flatten_board`)."""
-    return boards.flatten_board(json.loads(locate_public(BOARD).read_text(encoding="utf-8")), boards.load_frameworks())
+    """Return the whole board as a table, a row an agent in a week or pooled
+    (`boards.flatten_board`)."""
+    return boards.flatten_board(
+        json.loads(locate_public(BOARD).read_text(encoding="utf-8")), boards.load_frameworks()
+    )
 
 
 def build():
-    """Return the tables of `SOURCES`: pooled scores, checks, findings, two weeks, backbones in pairs, gaps."""
+    """Return the tables of `SOURCES`: pooled scores, checks, findings, two weeks, backbones in
+    pairs, gaps."""
     board, rng = load_board(), np.random.default_rng(SEED)
     whole = board[board["week"] == "overall"].drop(columns=["week", "organization", "test_type"])
-    people = {name: tidy_board(pd.read_csv(locate_public(file))) for name, file in FORECASTBENCH.items()}
+    people = {
+        name: tidy_board(pd.read_csv(locate_public(file))) for name, file in FORECASTBENCH.items()
+    }
     unmarked = pd.DataFrame(findings.judge_decline(board[board["test_type"] != TEST_ROWS]))
     unmarked = unmarked[["id", "value", "low", "high", "n"]]
     found = findings.judge_boards(board, people)
     return {
         "futurex_board": boards.simulate_ranks(whole, rng, N_DRAWS),
-        "futurex_board_checks": pd.DataFrame(boards.list_checks(board), columns=["check", "n", "holds"]),
+        "futurex_board_checks": pd.DataFrame(
+            boards.list_checks(board), columns=["check", "n", "holds"]
+        ),
         "futurex_findings": found.merge(unmarked, on="id", how="left", suffixes=("", "_unmarked")),
         "futurex_two_weeks": boards.rank_two_weeks(board, np.random.default_rng(SEED), N_DRAWS),
         "futurex_backbones": boards.pair_backbones(whole),

@@ -1,4 +1,5 @@
-"""FutureX's past questions (3.2.3): facts of each question, and what baselines and recorded models earn on it."""
+"""FutureX's past questions (3.2.3): facts of each question, and what baselines and recorded models
+earn on it."""
 
 import tempfile
 
@@ -22,7 +23,11 @@ from studies.futurex.past_set import list_facts, list_probes
 
 AGAIN = "futurex_past/futurex_past_2026_01_04.csv"
 """The same questions in a later version of the set."""
-SOURCES = {"futurex_past_events": [FILE, NEWS], "futurex_past_scores": [FILE, NEWS], "futurex_past_set": [FILE, AGAIN]}
+SOURCES = {
+    "futurex_past_events": [FILE, NEWS],
+    "futurex_past_scores": [FILE, NEWS],
+    "futurex_past_set": [FILE, AGAIN],
+}
 
 
 def name_arm(arm_id):
@@ -36,7 +41,8 @@ def name_arm(arm_id):
 
 
 def build():
-    """Return the tables of `SOURCES`: questions, scores by agent and question, and counts of the set."""
+    """Return the tables of `SOURCES`: questions, scores by agent and question, and counts of the
+    set."""
     events, answers, dropped = build_past()
     with tempfile.TemporaryDirectory() as folder, files.write_under(folder):
         predictions = collect_predictions(events, answers)
@@ -52,32 +58,48 @@ def build():
 
 def collect_predictions(events, answers):
     """Return the predictions of baselines, recorded arms and probes."""
-    arms = [name for name, arm in load_recorded_runs().items() if arm["window"] == "P" and list_recorded(name)]
+    arms = [
+        name
+        for name, arm in load_recorded_runs().items()
+        if arm["window"] == "P" and list_recorded(name)
+    ]
     news, ledger = list_articles("P"), files.locate_output(files.STORE)
-    baselines = run_agents(load_past_agents(events, answers), events, dict, ledger, window="P", progress=False)
+    baselines = run_agents(
+        load_past_agents(events, answers), events, dict, ledger, window="P", progress=False
+    )
     with open_world(articles=news) as connect:
         crawler = connect()
         about = {"events": {"P": events}, "about_world": describe_articles(news)}
         recorded = replay_recorded(arms, lambda: crawler, ledger, **about)
-    names = {run: agent for agent, run in baselines.items()} | {run: name_arm(arm) for arm, run in recorded.items()}
+    names = {run: agent for agent, run in baselines.items()} | {
+        run: name_arm(arm) for arm, run in recorded.items()
+    }
     made = store.read_runs(ledger, "predictions", list(names))
     made["agent_id"] = made["run_id"].map(names)
     return pd.concat([made, fill_predictions(list_probes(events))], ignore_index=True)
 
 
 def tabulate_scores(events, answers, predictions):
-    """Return a row a prediction: agent_id, event_id, score (accuracy or F1), strict (3.3), n_said."""
+    """Return a row a prediction: agent_id, event_id, score (accuracy or F1), strict (3.3),
+    n_said."""
     key, scored = ["agent_id", "event_id"], score_predictions(predictions, answers, events)
     table = select_headline(scored, events)[[*key, "score"]]
-    strict = scored.loc[scored["metric"] == "f1_strict", [*key, "score"]].rename(columns={"score": "strict"})
-    said = predictions.dropna(subset="value").assign(value=lambda t: t["value"].map(files.parse_json))
+    strict = scored.loc[scored["metric"] == "f1_strict", [*key, "score"]].rename(
+        columns={"score": "strict"}
+    )
+    said = predictions.dropna(subset="value").assign(
+        value=lambda t: t["value"].map(files.parse_json)
+    )
     said["n_said"] = [len(value) if isinstance(value, list) else 1 for value in said["value"]]
-    table = table.merge(strict, on=key, how="left").merge(said[[*key, "n_said"]], on=key, how="left")
+    table = table.merge(strict, on=key, how="left").merge(
+        said[[*key, "n_said"]], on=key, how="left"
+    )
     return table.sort_values(key, ignore_index=True)
 
 
 def count_set(events, dropped):
-    """Yield counts of the set: rows, dropped ones, days to the end, and rows that a later version words anew."""
+    """Yield counts of the set: rows, dropped ones, days to the end, and rows that a later version
+    words anew."""
     rows = read_past(locate_public(FILE))
     yield "rows", len(rows)
     yield "rows dropped: two options read the same", len(dropped)

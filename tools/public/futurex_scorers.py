@@ -1,4 +1,5 @@
-"""GPT-5's answers to 92 of FutureX's questions with truth, by the paper's formulas and by the public scorer."""
+"""GPT-5's answers to 92 of FutureX's questions with truth, by the paper's formulas and by the
+public scorer."""
 
 import ast
 import gzip
@@ -23,7 +24,8 @@ ASKED = re.compile(r"The event to be predicted: [\"“](.*?)[\"”]\s*IMPORTANT"
 
 
 def build() -> dict[str, pd.DataFrame]:
-    """Return both scores by level and kind, beside the harness's own, of the questions that both files have."""
+    """Return both scores by level and kind, beside the harness's own, of the questions that both
+    files have."""
     events, answers, predictions = build_tables(read_rows())
     rows = compare_scorers(predictions, answers, events)
     table = tabulate_scorers(rows, events)
@@ -37,10 +39,13 @@ def build() -> dict[str, pd.DataFrame]:
 
 
 def read_rows() -> pd.DataFrame:
-    """Return a row a question: event_id, level, harness (score by its own rule), reply, question, truth (a list)."""
+    """Return a row a question: event_id, level, harness (score by its own rule), reply, question,
+    truth (a list)."""
     replies = pd.read_csv(locate_public(REPLIES), header=None, names=COLUMNS, dtype={"reply": str})
     given = json.loads(gzip.decompress(locate_public(TRUTHS).read_bytes()))
-    truths = pd.DataFrame(given)[["question_id", "question", "answer"]].rename(columns={"question_id": "event_id"})
+    truths = pd.DataFrame(given)[["question_id", "question", "answer"]].rename(
+        columns={"question_id": "event_id"}
+    )
     rows = truths.merge(replies, on="event_id", validate="1:1")
     return rows.assign(truth=rows["answer"].map(ast.literal_eval))
 
@@ -55,7 +60,8 @@ def find_kind(level: int, truth: list) -> str:
 
 
 def read_reply(row: dict, kind: str):
-    """Return a reply's value as its kind has it, None where it holds none. Labels are left as they were written."""
+    """Return a reply's value as its kind has it, None where it holds none. Labels are left as they
+    were written."""
     parts = [part.strip() for part in re.split(r"[,，]", str(row["reply"])) if part.strip()]
     if kind == "single":
         return parts[0] if len(parts) == 1 else ", ".join(parts)
@@ -65,12 +71,15 @@ def read_reply(row: dict, kind: str):
         return str(row["reply"]).strip()
     asked = ASKED.search(row["question"])
     unit = read_shape(asked[1] if asked else row["question"]).unit
-    plain = str(row["reply"]).replace("\\%", "%").rstrip("% ")  # the questions ask for percent as a plain number
+    plain = (
+        str(row["reply"]).replace("\\%", "%").rstrip("% ")
+    )  # the questions ask for percent as a plain number
     return parse_prediction(f"\\boxed{{{plain}}}", "number", None, unit)
 
 
 def build_tables(rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Return (events, answers, predictions) of `read_rows`. No spread is known: the files hold no earlier values."""
+    """Return (events, answers, predictions) of `read_rows`. No spread is known: the files hold no
+    earlier values."""
     events, answers, predictions = [], [], []
     for row in rows.to_dict("records"):
         kind = find_kind(row["level"], row["truth"])
@@ -86,5 +95,9 @@ def build_tables(rows: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame, pd.Dat
             "value": None if value is None else dump_json(value),
         }
         predictions.append(key | said | {"status": "missing" if value is None else "ok"})
-    tables = pd.DataFrame(events), check_table("answers", pd.DataFrame(answers)), pd.DataFrame(predictions)
+    tables = (
+        pd.DataFrame(events),
+        check_table("answers", pd.DataFrame(answers)),
+        pd.DataFrame(predictions),
+    )
     return tables

@@ -1,4 +1,5 @@
-"""FiveThirtyEight's probabilities of games against simple rules that know earlier games only (after FutureX 5.1).
+"""FiveThirtyEight's probabilities of games against simple rules that know earlier games only (after
+FutureX 5.1).
 
 The `expert` is a published statistical model, no person.
 """

@@ -1,6 +1,8 @@
-"""Forecasts of prediction markets' questions beside the price of their moment (WorldReasoner 5.3, appendix D).
+"""Forecasts of prediction markets' questions beside the price of their moment (WorldReasoner 5.3,
+appendix D).
 
-Of the files' words nothing is kept: dates, prices and outcomes enter, means by agent and stage leave.
+Of the files' words nothing is kept: dates, prices and outcomes enter, means by agent and stage
+leave.
 """
 
 import json
@@ -40,25 +42,33 @@ def build():
     cards = json.loads(locate_public(CARDS).read_text(encoding="utf-8"))
     authors = follow_authors(cards, pd.read_csv(locate_public(PRICES)))
     skill = measure_skill(rules, prices, markets)
-    skill["p_holm"] = correct_holm(skill["p"].where(skill["stage"] != "all"))  # three rules at four stages: 12 tests
+    skill["p_holm"] = correct_holm(
+        skill["p"].where(skill["stage"] != "all")
+    )  # three rules at four stages: 12 tests
     return {
         "market_rules": skill.sort_values(["agent_id", "stage"], ignore_index=True),
         **judge_models(rules, markets),
-        "market_prices": follow_prices(pd.read_csv(locate_public(MARKETS), dtype={"id": str}), authors),
+        "market_prices": follow_prices(
+            pd.read_csv(locate_public(MARKETS), dtype={"id": str}), authors
+        ),
     }
 
 
 def ask_rules(events, answers, prices):
-    """Return forecasts that know nothing new: the base rate of earlier markets, the first price, and one half."""
+    """Return forecasts that know nothing new: the base rate of earlier markets, the first price,
+    and one half."""
     first = prices.sort_values("day").groupby("question_id")["price"].first()
     told = ask_horizons(events, {"base_rate": load_past_agents(events, answers)["base_rate"]})
     base = tell_markets(told, events, answers)
     known = {"first_price": base["question_id"].map(first), "half": 0.5}
-    return pd.concat([base, *(base.assign(agent_id=name, p=p) for name, p in known.items())], ignore_index=True)
+    return pd.concat(
+        [base, *(base.assign(agent_id=name, p=p) for name, p in known.items())], ignore_index=True
+    )
 
 
 def judge_models(rules, markets):
-    """Return the tables of the recorded models on the set `markets`: skill, mixes with the price, weights beside it."""
+    """Return the tables of the recorded models on the set `markets`: skill, mixes with the price,
+    weights beside it."""
     asked, ends, prices = build_priced()
     news = list_articles("M")
     with open_world(articles=news) as connect:
@@ -69,24 +79,37 @@ def judge_models(rules, markets):
     models["asked_as"] = models["agent_id"] + " at " + models["stage"]
     parts = []
     for name, part in models.groupby("asked_as"):
-        alike = rules[(rules["stage"] == part["stage"].iloc[0]) & rules["question_id"].isin(part["question_id"])]
-        found = measure_skill(pd.concat([part.assign(agent_id="the model"), alike]), prices, markets)
+        alike = rules[
+            (rules["stage"] == part["stage"].iloc[0])
+            & rules["question_id"].isin(part["question_id"])
+        ]
+        found = measure_skill(
+            pd.concat([part.assign(agent_id="the model"), alike]), prices, markets
+        )
         about = {"asked_as": name, "says_yes": part["says_yes"].mean()}
         parts.append(found.query("stage == 'all'").assign(**about))
-    is_rule = rules["question_id"].isin(asked["event_id"]) & rules["agent_id"].isin(["base_rate", "half"])
+    is_rule = rules["question_id"].isin(asked["event_id"]) & rules["agent_id"].isin(
+        ["base_rate", "half"]
+    )
     ends_on, mixes, weights = asked.set_index("event_id")["resolves_at"], [], []
     for stage, own in models.groupby("stage"):
-        names = sorted(set(own["agent_id"]), reverse=True)  # the question alone first, then with a search
+        names = sorted(
+            set(own["agent_id"]), reverse=True
+        )  # the question alone first, then with a search
         told = pd.concat([own, rules[is_rule & (rules["stage"] == stage)]])
         hit, chances = mix_forecasts(told, prices, markets, recalibrated=names)
         mixed = compare_mixes(hit, chances, markets, plan_mixes(names))
         by_end = compare_mixes(hit, chances, ends_on, plan_mixes(names))["p_holm"]
-        verdict = mixed["verdict"].where(by_end < ALPHA, "inconclusive")  # markets of one end may go together
+        verdict = mixed["verdict"].where(
+            by_end < ALPHA, "inconclusive"
+        )  # markets of one end may go together
         mixes.append(mixed.assign(stage=stage, p_by_end=by_end, verdict=verdict))
         for name in names:
             weighed = weigh_odds(hit, chances[["price", name]].dropna(), markets)
             weights.append(weighed.assign(asked_as=f"{name} at {stage}"))
-    columns = "stage agent_a agent_b n n_clusters difference low high p_holm p_by_end mde verdict".split()
+    columns = (
+        "stage agent_a agent_b n n_clusters difference low high p_holm p_by_end mde verdict".split()
+    )
     mixes = pd.concat(mixes, ignore_index=True)[columns]
     models = pd.concat(parts, ignore_index=True).drop(columns=["stage", "p"])
     return {

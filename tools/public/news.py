@@ -1,4 +1,5 @@
-"""Dated news and what it leaks: coverage, hindsight in its lines, pages that agents retrieved, answers stated."""
+"""Dated news and what it leaks: coverage, hindsight in its lines, pages that agents retrieved,
+answers stated."""
 
 import pandas as pd
 
@@ -41,28 +42,38 @@ def build():
 
 
 def list_ages(world, feed, events):
-    """Return how old the newest visible page is on each start day of two question sets (`news_lines.list_visible`)."""
+    """Return how old the newest visible page is on each start day of two question sets
+    (`news_lines.list_visible`)."""
     moments = {"october-2016": [f"{day}T00:00:00+08:00" for day in list_days("A")]}
     moments["futurex-past"] = sorted(events["as_of"].unique())
-    parts = [news_lines.list_visible(world, feed.address, days).assign(set=name) for name, days in moments.items()]
+    parts = [
+        news_lines.list_visible(world, feed.address, days).assign(set=name)
+        for name, days in moments.items()
+    ]
     return pd.concat(parts, ignore_index=True)
 
 
 def weigh_readings(lines):
-    """Return the shares of lines read as later, where the rule finds something, where it does not, and of all lines."""
+    """Return the shares of lines read as later, where the rule finds something, where it does not,
+    and of all lines."""
     flagged = news_lines.weigh_labels(lines, pd.read_csv(news_lines.LABELS))
     rest = news_lines.weigh_labels(lines, pd.read_csv(news_lines.UNFLAGGED), is_flagged=False)
     pooled = news_lines.pool_readings(lines, flagged, rest)
-    named = {"the rule finds something": flagged, "the rule finds nothing": rest, "all lines, weighted": pooled}
+    named = {
+        "the rule finds something": flagged,
+        "the rule finds nothing": rest,
+        "all lines, weighted": pooled,
+    }
     return pd.concat([part.assign(lines=name) for name, part in named.items()], ignore_index=True)
 
 
 def audit_past(events, answers, passages):
-    """Return a row a past question: pages flagged, answers stated, planted answers found, and a reader's label.
+    """Return a row a past question: pages flagged, answers stated, planted answers found, and a
+    reader's label.
 
-    hindsight, sibling, n_answers: pages flagged, or that state the answer, where is_told (a text can tell it); near,
-    named, short: whether a planted answer is found (`past_news.PLANTS`); reading: what a language model read there
-    (`past_news.READINGS`).
+    hindsight, sibling, n_answers: pages flagged, or that state the answer, where is_told (a text
+    can tell it); near, named, short: whether a planted answer is found (`past_news.PLANTS`);
+    reading: what a language model read there (`past_news.READINGS`).
     """
     table = past_news.audit_window(events, answers, passages).set_index("event_id")
     planted = past_news.plant_answers(events, answers, passages)

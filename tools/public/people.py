@@ -1,4 +1,5 @@
-"""ForecastBench's people beside the best model: the baseline board's history, both boards now (FutureX finding 5)."""
+"""ForecastBench's people beside the best model: the baseline board's history, both boards now
+(FutureX finding 5)."""
 
 import pandas as pd
 
@@ -11,7 +12,8 @@ SOURCES = {"forecastbench_people": [HISTORY], "forecastbench_gaps": list(BOARDS.
 
 
 def build():
-    """Return forecastbench_people (a row a snapshot) and forecastbench_gaps (a row a board and line of people)."""
+    """Return forecastbench_people (a row a snapshot) and forecastbench_gaps (a row a board and line
+    of people)."""
     history = forecastbench.convert_history(pd.read_csv(locate_public(HISTORY)))
     rows = []
     for name, file in BOARDS.items():
@@ -19,4 +21,7 @@ def build():
         for people in forecastbench.PEOPLE:
             row = {"board": name} | forecastbench.compare_people(board, people)
             rows.append(row | {"n_rows": len(board)})
-    return {"forecastbench_people": forecastbench.trace_people(history), "forecastbench_gaps": pd.DataFrame(rows)}
+    return {
+        "forecastbench_people": forecastbench.trace_people(history),
+        "forecastbench_gaps": pd.DataFrame(rows),
+    }

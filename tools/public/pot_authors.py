@@ -1,9 +1,10 @@
-"""The authors' own dataset as instances (AIM-Harvard/proof-of-time on the hub), from a folder that was downloaded.
+"""The authors' own dataset as instances (AIM-Harvard/proof-of-time on the hub), from a folder that
+was downloaded.
 
-`python -m public.pot_authors FOLDER OUT` writes OUT/authors.jsonl, which notebook 41 takes (`-p instances
-OUT/authors.jsonl -p evidence FOLDER/sandbox_data`). data/proof_of_time/authors.toml says which file is which task, and
-on which evidence. A file that is not there is left out; one whose lines are not as the card has them stops with its
-line. Nothing of the dataset is passed on.
+`python -m public.pot_authors FOLDER OUT` writes OUT/authors.jsonl, which notebook 41 takes (`-p
+instances OUT/authors.jsonl -p evidence FOLDER/sandbox_data`). data/proof_of_time/authors.toml says
+which file is which task, and on which evidence. A file that is not there is left out; one whose
+lines are not as the card has them stops with its line. Nothing of the dataset is passed on.
 """
 
 import sys
@@ -20,14 +21,16 @@ CUTOFF = get_constant("proof_of_time", "evidence_until")
 
 
 def list_manifest(folder, names):
-    """Return the manifest of evidence files below folder/sandbox_data. Raises FileNotFoundError for one that is not."""
+    """Return the manifest of evidence files below folder/sandbox_data. Raises FileNotFoundError for
+    one that is not."""
     paths = [(name, Path(folder, "sandbox_data", name)) for name in names]
     about = {"as_of": LISTED["released"], "dates": None, "late": {}}
     return [{"path": name, "sha256": hash_file(path)} | about for name, path in paths]
 
 
 def read_authors(folder):
-    """Return the instances of the dataset's files in a folder. Raises ValueError as `read_public`, and for no file."""
+    """Return the instances of the dataset's files in a folder. Raises ValueError as `read_public`,
+    and for no file."""
     found = []
     for name, about in LISTED.items():
         path = Path(folder, "benchmarks", name)
@@ -37,7 +40,9 @@ def read_authors(folder):
             ids = (f"{path.stem}-{one.id.rpartition('-')[2]}" for one in made)
             found += [one._replace(id=each) for each, one in zip(ids, made, strict=True)]
     if not found:
-        raise ValueError(f"{folder} holds none of the files of data/proof_of_time/authors.toml below benchmarks/")
+        raise ValueError(
+            f"{folder} holds none of the files of data/proof_of_time/authors.toml below benchmarks/"
+        )
     return found
 
 

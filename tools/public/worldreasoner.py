@@ -1,7 +1,8 @@
-"""WorldReasoner's public files: what matchers call the same, hindsight against prices, which questions, what is kept.
+"""WorldReasoner's public files: what matchers call the same, hindsight against prices, which
+questions, what is kept.
 
-The files are of a fork of the authors' repository that keeps its history. No word of a card or a question is kept:
-ids of four drawn questions stand as short names of our own.
+The files are of a fork of the authors' repository that keeps its history. No word of a card or a
+question is kept: ids of four drawn questions stand as short names of our own.
 """
 
 import json
@@ -20,7 +21,12 @@ from studies.worldreasoner.cards import read_question
 from studies.worldreasoner.false_matches import GATES, MATCHERS, judge_matchers, list_cosines
 from studies.worldreasoner.hindsight.graphs import check_graph, tabulate_nodes
 from studies.worldreasoner.hindsight.matching import SEMANTIC_THRESHOLD, Rules
-from studies.worldreasoner.market_checks import check_markets, count_turns, judge_chance, list_pressure
+from studies.worldreasoner.market_checks import (
+    check_markets,
+    count_turns,
+    judge_chance,
+    list_pressure,
+)
 from studies.worldreasoner.own_runs import count_kept
 from studies.worldreasoner.price_controls import draw_days, score_strangers
 from studies.worldreasoner.price_moves import compare_direction, measure_moves
@@ -63,7 +69,9 @@ def build():
     nodes = tabulate_nodes(graphs)
     kept = pd.read_csv(locate_input(KEPT))
     if set(kept["read"]) != {stamp_cards()}:
-        raise ValueError(f"{KEPT} is of other cards, or of another embedding model; run write_cosines()")
+        raise ValueError(
+            f"{KEPT} is of other cards, or of another embedding model; run write_cosines()"
+        )
     false, paired = judge_matchers(nodes, kept)
     left_out, june = judge_states()
     return {
@@ -78,14 +86,22 @@ def build():
     }
 
 
-# --- cards ------------------------------------------------------------------------------------------------------------
+# --- cards ------------------------------------------------------------------------------------------
 
 
 def count_cards(questions, graphs, nodes):
     """Return counts of the cards: what, n."""
-    status = pd.Series([card["status"] for row in questions for card in row["events"]]).value_counts()
-    lacks = pd.Series([check_graph(graph)["reasons"] for graph in graphs]).str.get_dummies(" ").sum()
-    rows = {"questions": len(graphs), "cards": len(nodes), "undated cards": int(nodes["day"].isna().sum())}
+    status = pd.Series(
+        [card["status"] for row in questions for card in row["events"]]
+    ).value_counts()
+    lacks = (
+        pd.Series([check_graph(graph)["reasons"] for graph in graphs]).str.get_dummies(" ").sum()
+    )
+    rows = {
+        "questions": len(graphs),
+        "cards": len(nodes),
+        "undated cards": int(nodes["day"].isna().sum()),
+    }
     rows |= {"cards with an impact": int(nodes["impact"].notna().sum())}
     rows |= {f"questions that lack {name}": n for name, n in lacks.items()}
     rows |= {f"{name} cards": n for name, n in status.items()}
@@ -98,27 +114,36 @@ def stamp_cards():
 
 
 def write_cosines():
-    """Read the cards with the embedding model (minutes) and write the cosines from the threshold on, and counts."""
+    """Read the cards with the embedding model (minutes) and write the cosines from the threshold
+    on, and counts."""
     questions = json.loads(locate_public(CARDS).read_text(encoding="utf-8"))
     nodes = tabulate_nodes([read_question(question) for question in questions])
     rules = {gate: Rules(threshold=SEMANTIC_THRESHOLD, **limits) for gate, limits in GATES.items()}
-    found = list_cosines(nodes, rules, SEMANTIC_THRESHOLD, embed_texts(nodes["text"], fetch_embedder()))
+    found = list_cosines(
+        nodes, rules, SEMANTIC_THRESHOLD, embed_texts(nodes["text"], fetch_embedder())
+    )
     found.assign(read=stamp_cards()).to_csv(locate_output(KEPT), index=False, lineterminator="\n")
 
 
-# --- markets ----------------------------------------------------------------------------------------------------------
+# --- markets ----------------------------------------------------------------------------------------
 
 
 def judge_markets(questions, nodes):
-    """Return the tables of hindsight against prices (appendix D, G.3.1), of yes/no questions with cards and prices."""
+    """Return the tables of hindsight against prices (appendix D, G.3.1), of yes/no questions with
+    cards and prices."""
     prices = pd.read_csv(locate_public(PRICES))
     prices["day"] = number_days(prices["time_utc"])
-    outcome = {row["id"]: row["outcome"] for row in questions if row.get("outcome") in ("Yes", "No")}
+    outcome = {
+        row["id"]: row["outcome"] for row in questions if row.get("outcome") in ("Yes", "No")
+    }
     own = nodes[nodes["question_id"].isin(outcome)]
     moves, ends = measure_moves(own, prices), compare_direction(own, prices)
     drawn, seen = draw_days(own, prices, np.random.default_rng(SEED), N_DRAWS)
     own_prices = prices[prices["question_id"].isin(outcome)].sort_values("day", kind="stable")
-    paths = {name: part[["day", "price"]].to_numpy().T for name, part in own_prices.groupby("question_id")}
+    paths = {
+        name: part[["day", "price"]].to_numpy().T
+        for name, part in own_prices.groupby("question_id")
+    }
     turns = {name: find_turning_points(*path) for name, path in paths.items()}
     cards = own[own["question_id"].isin(paths)]
     marked = pd.read_csv(locate_public(TURNS))
@@ -134,25 +159,36 @@ def judge_markets(questions, nodes):
     }
 
 
-# --- questions and results --------------------------------------------------------------------------------------------
+# --- questions and results --------------------------------------------------------------------------
 
 
 def count_subset(questions):
-    """Return what the 120 evaluated questions are, and when the 58 with both dates open and end: part, name, side, n.
+    """Return what the 120 evaluated questions are, and when the 58 with both dates open and end:
+    part, name, side, n.
 
-    Parts: origin (of the 120, by id; the exact p of so many markets in `p`), band (of days open), days (those whose
-    opening is estimated), month (of the end).
+    Parts: origin (of the 120, by id; the exact p of so many markets in `p`), band (of days open),
+    days (those whose opening is estimated), month (of the end).
     """
-    dataset = papers.load_published("worldreasoner", "intext_dataset").set_index("quantity")["value"]
+    dataset = papers.load_published("worldreasoner", "intext_dataset").set_index("quantity")[
+        "value"
+    ]
     ids = pd.Series(locate_public(IDS).read_text(encoding="utf-8").split())
-    n_all, n_markets = int(float(dataset["resolved_questions"])), int(float(dataset["from_polymarket"]))
+    n_all, n_markets = (
+        int(float(dataset["resolved_questions"])),
+        int(float(dataset["from_polymarket"])),
+    )
     n_taken = int(ids.str.startswith("polymarket_").sum())
     p = stats.hypergeom.sf(n_taken - 1, n_all, n_markets, len(ids))
     rows = [("origin", "market", "the 120", n_taken, len(ids), f"{p:.0e}")]
     rows.append(("origin", "market", "all 345, printed", n_markets, n_all, ""))
     table = pd.DataFrame(
         [
-            (row["id"], row.get("market_open"), row.get("market_close"), row.get("market_open_estimated"))
+            (
+                row["id"],
+                row.get("market_open"),
+                row.get("market_close"),
+                row.get("market_open_estimated"),
+            )
             for row in questions
         ],
         columns=["question_id", "opens_at", "resolves_at", "is_estimated"],
@@ -163,7 +199,10 @@ def count_subset(questions):
     for part, names in (
         ("band", band_days(known["days"].to_numpy()).set_axis(known.index)),
         ("days", known["days"].astype(str)),
-        ("month", pd.to_datetime(known["resolves_at"], utc=True, format="mixed").dt.strftime("%Y-%m")),
+        (
+            "month",
+            pd.to_datetime(known["resolves_at"], utc=True, format="mixed").dt.strftime("%Y-%m"),
+        ),
     ):
         counts = known.groupby([names.rename("name"), side.rename("side")]).size()
         rows += [(part, name, which, n, len(known), "") for (name, which), n in counts.items()]
@@ -171,11 +210,14 @@ def count_subset(questions):
 
 
 def judge_states():
-    """Return (left out, June): pairs left out since June beside those kept, by condition; June's results by model."""
+    """Return (left out, June): pairs left out since June beside those kept, by condition; June's
+    results by model."""
     results = pd.read_csv(locate_public(RESULTS))
     printed = papers.load_published("worldreasoner", "intext_results")
     whole = printed[(printed["metric"] == "Acc") & printed["subset"].str.startswith("all")]
-    kept = papers.load_published("worldreasoner", "table7_caption_cutoffs").set_index("model")["kept_pairs_of_120"]
+    kept = papers.load_published("worldreasoner", "table7_caption_cutoffs").set_index("model")[
+        "kept_pairs_of_120"
+    ]
     accuracy = whole.set_index("condition_or_row")["value"].astype(float)
     counts = count_results(results)
     sides = judge_sides(split_changed(counts, accuracy, kept), n_models=2)
@@ -185,9 +227,11 @@ def judge_states():
 
 
 def count_filtered(questions):
-    """Return how many of the questions with an opening each cutoff keeps, by the month's first and last day.
+    """Return how many of the questions with an opening each cutoff keeps, by the month's first and
+    last day.
 
-    A row a model of the paper, and "all 101 of the list": model, n, n_kept, n_excluded, is_filtered, n_kept_last_day.
+    A row a model of the paper, and "all 101 of the list": model, n, n_kept, n_excluded,
+    is_filtered, n_kept_last_day.
     """
     cutoffs = pd.read_csv(locate_public(CUTOFFS), dtype=str)
     as_given = cutoffs["cutoff_as_given"].str.replace(".", "-")
@@ -196,5 +240,14 @@ def count_filtered(questions):
     opened = pd.DataFrame(opened, columns=["event_id", "opens_at"])
     kept = {day: count_kept(opened, cutoffs, day).set_index("model") for day in ("first", "last")}
     every = kept["first"].assign(n_kept_last_day=kept["last"]["n_kept"])
-    whole = every[["n", "n_kept", "n_excluded", "n_kept_last_day"]].sum().to_frame(f"all {len(every)} of the list").T
-    return pd.concat([every.loc[list(OF_PAPER)].rename(index=OF_PAPER), whole]).rename_axis("model").reset_index()
+    whole = (
+        every[["n", "n_kept", "n_excluded", "n_kept_last_day"]]
+        .sum()
+        .to_frame(f"all {len(every)} of the list")
+        .T
+    )
+    return (
+        pd.concat([every.loc[list(OF_PAPER)].rename(index=OF_PAPER), whole])
+        .rename_axis("model")
+        .reset_index()
+    )

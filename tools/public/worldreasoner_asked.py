@@ -1,8 +1,10 @@
-"""WorldReasoner's own public questions put to recorded agents (5.1, 5.3, G.3.1; Tables 3, 4, 8, 10, 11, Figure 5).
+"""WorldReasoner's own public questions put to recorded agents (5.1, 5.3, G.3.1; Tables 3, 4, 8, 10,
+11, Figure 5).
 
-Scores by model and condition, chance's and the price's beside them, conditions in pairs, what graphs recover of the
-cards and of the market's moves. Of the files' words nothing is kept: counts, means and differences leave. The news that
-was searched names no source's address, so that source precision cannot be measured.
+Scores by model and condition, chance's and the price's beside them, conditions in pairs, what
+graphs recover of the cards and of the market's moves. Of the files' words nothing is kept: counts,
+means and differences leave. The news that was searched names no source's address, so that source
+precision cannot be measured.
 """
 
 import pandas as pd
@@ -12,7 +14,14 @@ from daybefore.questions.sets import NEWS, list_articles
 from daybefore.web.news import describe_articles
 from daybefore.web.replay import open_world
 from helpers.means import find_clusters
-from studies.worldreasoner.asked import MODELS, compare_agents, compare_stages, count_set, count_submitted, score_rules
+from studies.worldreasoner.asked import (
+    MODELS,
+    compare_agents,
+    compare_stages,
+    count_set,
+    count_submitted,
+    score_rules,
+)
 from studies.worldreasoner.cards import build_references
 from studies.worldreasoner.conditions import load_asked
 from studies.worldreasoner.own_runs import align_graphs
@@ -20,7 +29,10 @@ from studies.worldreasoner.scores import summarize_outcomes
 from studies.worldreasoner.submissions import read_submitted, score_submissions, split_conditions
 
 SOURCES = {"worldreasoner_set": [CARDS, CARD_PRICES]} | dict.fromkeys(
-    [f"worldreasoner_{name}" for name in ("asked", "pairs", "split", "stages", "aligned", "submitted")],
+    [
+        f"worldreasoner_{name}"
+        for name in ("asked", "pairs", "split", "stages", "aligned", "submitted")
+    ],
     [CARDS, CARD_PRICES, NEWS],
 )
 METRICS = ("accuracy", "brier", "brier_full", "log", "recall", "recall_graphs", "bound")
@@ -33,9 +45,13 @@ def build():
     news = list_articles("W")
     with open_world(articles=news) as connect:
         crawler = connect()
-        asked = load_asked(events, window="W", opener=lambda: crawler, about_world=describe_articles(news))
+        asked = load_asked(
+            events, window="W", opener=lambda: crawler, about_world=describe_articles(news)
+        )
     own = [table[table["condition"].notna()] for table in asked[1:]]
-    scores = score_submissions(events, answers, *own, cards=cards)[0].drop(columns=["srcp_cited", "srcp_accessed"])
+    scores = score_submissions(events, answers, *own, cards=cards)[0].drop(
+        columns=["srcp_cited", "srcp_accessed"]
+    )
     models = asked.runs.set_index("run_id")["model"].map(MODELS)
     scores["model"] = scores["run_id"].map(models)
     graphs, left = read_submitted(own[1][own[1]["has_graph"].astype(bool)], events)
@@ -46,7 +62,10 @@ def build():
     whole = pd.concat([scores.rename(columns={"condition": "agent"}), rules], ignore_index=True)
     parts = [summarize_outcomes(whole, ["model", "agent"], METRICS).assign(type="all")]
     by_type = whole.groupby("type")
-    parts += [summarize_outcomes(part, ["model", "agent"], METRICS[:1]).assign(type=name) for name, part in by_type]
+    parts += [
+        summarize_outcomes(part, ["model", "agent"], METRICS[:1]).assign(type=name)
+        for name, part in by_type
+    ]
     recalled = scores[scores["recall"].notna()].assign(srcp_cited=None, srcp_accessed=None)
     split = [split_conditions(part).assign(model=name) for name, part in recalled.groupby("model")]
     return {

@@ -1,8 +1,9 @@
-"""WorldReasoner's released database: `make public ARGS="worldreasoner_db"` prints the paper's tables of it.
+"""WorldReasoner's released database: `make public ARGS="worldreasoner_db"` prints the paper's
+tables of it.
 
-The file, worldreasoner_public.db of release v1.0.0 of github realbits-lab/worldreasoner, is looked for in the folder
-that KIT_DATA_MIRROR names, under worldreasoner/, and in .cache/public/worldreasoner. Its tables go to
-.cache/worldreasoner_db; nothing of it is committed.
+The file, worldreasoner_public.db of release v1.0.0 of github realbits-lab/worldreasoner, is looked
+for in the folder that KIT_DATA_MIRROR names, under worldreasoner/, and in
+.cache/public/worldreasoner. Its tables go to .cache/worldreasoner_db; nothing of it is committed.
 """
 
 import os
@@ -30,7 +31,8 @@ def locate() -> Path:
 
 
 def main() -> int:
-    """Write and print the tables; returns 1, with a sentence, where the file cannot be had or read."""
+    """Write and print the tables; returns 1, with a sentence, where the file cannot be had or
+    read."""
     try:
         tables = read_release(locate())
     except (FileNotFoundError, ValueError) as problem:
@@ -38,10 +40,14 @@ def main() -> int:
         return 1
     rows = add_recall(list_forecasts(tables), tables)
     if rows.empty:
-        print("worldreasoner_db: no forecast names its condition and was evaluated", file=sys.stderr)
+        print(
+            "worldreasoner_db: no forecast names its condition and was evaluated", file=sys.stderr
+        )
         return 1
     counts = ", ".join(f"{len(table):,} {name}" for name, table in tables.items())
-    print(f"{counts}; {len(rows):,} forecasts under a condition, of {rows['question_id'].nunique()} questions")
+    print(
+        f"{counts}; {len(rows):,} forecasts under a condition, of {rows['question_id'].nunique()} questions"
+    )
     for name, table in tabulate_release(rows).items():
         path = files.locate_output(f"{OUT}/{name}.csv")
         files.write_whole(path, table.to_csv(index=False, lineterminator="\n").encode())

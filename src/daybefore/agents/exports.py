@@ -1,9 +1,11 @@
-"""Runs as they are committed: the store's tables under names that stay, and the pages that predictions rest on.
+"""Runs as they are committed: the store's tables under names that stay, and the pages that
+predictions rest on.
 
-In the store a run_id ends in a digest of all that its answers depend on. In data/tables a run is named by its agent,
-window and condition, and its row in the table runs has the store's id, `ledger_run_id`. Of the evidence (WorldReasoner
-3.2, F.2) what an agent was shown is accessed, what its reply names by id or address is cited. Agents that are not asked
-to name pages cite none; there what they accessed stands for it.
+In the store a run_id ends in a digest of all that its answers depend on. In data/tables a run is
+named by its agent, window and condition, and its row in the table runs has the store's id,
+`ledger_run_id`. Of the evidence (WorldReasoner 3.2, F.2) what an agent was shown is accessed, what
+its reply names by id or address is cited. Agents that are not asked to name pages cite none; there
+what they accessed stands for it.
 """
 
 import re
@@ -29,20 +31,26 @@ def name_runs(runs):
     """
     words = runs["condition"].fillna("").str.findall(r"\w+").str.join("_")
     names = (runs["run_id"].str.rpartition("-")[0] + "-" + words).str.rstrip("-")
-    return dict(zip(runs["run_id"], names.where(~names.duplicated(keep=False), runs["run_id"]), strict=True))
+    return dict(
+        zip(runs["run_id"], names.where(~names.duplicated(keep=False), runs["run_id"]), strict=True)
+    )
 
 
 def export_runs(path, run_ids, timed=(), pages=None):
-    """Return {table: rows} of some runs in a store, by their names, each table sorted by its key: with their evidence.
+    """Return {table: rows} of some runs in a store, by their names, each table sorted by its key:
+    with their evidence.
 
-    Of the tables in `timed` the times are kept: a recorded model's seconds are facts of its recording, the same in
-    every replay. By the table `pages` a page is known that a reply names by its address. Raises what `store.read_runs`
-    does; words of news that a run saw are refused where its tables are written (`files.check_held`).
+    Of the tables in `timed` the times are kept: a recorded model's seconds are facts of its
+    recording, the same in every replay. By the table `pages` a page is known that a reply names by
+    its address. Raises what `store.read_runs` does; words of news that a run saw are refused where
+    its tables are written (`files.check_held`).
     """
     tables = {table: read_runs(path, table, run_ids, timings=table in timed) for table in KEPT}
     names = name_runs(tables["runs"])
     tables["runs"] = tables["runs"].assign(ledger_run_id=tables["runs"]["run_id"])
-    tables["runs"]["seed"] = tables["runs"]["seed"].astype("Int64")  # whole also beside runs that have none
+    tables["runs"]["seed"] = tables["runs"]["seed"].astype(
+        "Int64"
+    )  # whole also beside runs that have none
     for table, rows in tables.items():
         rows = rows.assign(run_id=rows["run_id"].map(names))
         tables[table] = rows.sort_values(TABLES[table][0], ignore_index=True)
@@ -51,17 +59,27 @@ def export_runs(path, run_ids, timed=(), pages=None):
 
 
 def list_evidence(traces, replies, predictions=None, pages=None):
-    """Return the evidence table of some runs: a row for each prediction and page, sorted by its key.
+    """Return the evidence table of some runs: a row for each prediction and page, sorted by its
+    key.
 
-    `owner_type` is "prediction", `owner_id` its key as "run_id|event_id|sample". Accessed are the pages in the traces'
-    `page_ids`, with the closest role that any step gave them; cited those among them that the reply names, by page_id
-    or (where `pages` tells it) by address, and those that only a prediction's `source_ids` name.
+    `owner_type` is "prediction", `owner_id` its key as "run_id|event_id|sample". Accessed are the
+    pages in the traces' `page_ids`, with the closest role that any step gave them; cited those
+    among them that the reply names, by page_id or (where `pages` tells it) by address, and those
+    that only a prediction's `source_ids` name.
     """
-    parts = [traces.assign(page_id=traces["page_ids"], role=traces["tool"].map(TOOL_ROLES).fillna("found"))]
+    parts = [
+        traces.assign(
+            page_id=traces["page_ids"], role=traces["tool"].map(TOOL_ROLES).fillna("found")
+        )
+    ]
     if predictions is not None:
         parts.append(predictions.assign(page_id=predictions["source_ids"], role="named"))
     rows = pd.concat([part[[*KEY, "page_id", "role"]].dropna(subset="page_id") for part in parts])
-    rows = rows.assign(page_id=rows["page_id"].map(parse_json)).explode("page_id").dropna(subset="page_id")
+    rows = (
+        rows.assign(page_id=rows["page_id"].map(parse_json))
+        .explode("page_id")
+        .dropna(subset="page_id")
+    )
     rows["role"] = pd.Categorical(rows["role"], ROLES, ordered=True)
     rows = rows.sort_values([*KEY, "page_id", "role"]).drop_duplicates([*KEY, "page_id"])
     rows = rows.merge(replies[[*KEY, "reply"]], on=KEY, how="left")
@@ -71,7 +89,9 @@ def list_evidence(traces, replies, predictions=None, pages=None):
         for page_id, role, reply in rows[["page_id", "role", "reply"]].to_numpy()
     ]
     rows["owner_id"] = rows["run_id"] + "|" + rows["event_id"] + "|" + rows["sample"].astype(str)
-    rows = rows.assign(owner_type="prediction", is_accessed=rows["role"] != "named", role=rows["role"].astype(str))
+    rows = rows.assign(
+        owner_type="prediction", is_accessed=rows["role"] != "named", role=rows["role"].astype(str)
+    )
     rows = rows.drop(columns=[*KEY, "reply"])
     return check_table("evidence", rows.sort_values(["owner_id", "page_id"], ignore_index=True))
 
@@ -84,4 +104,6 @@ def is_named(text, page_id, address=None):
     """
     if not isinstance(text, str):
         return False
-    return page_id in re.findall(r"\w+", text) or address in [found.rstrip(".,;:!?") for found in ADDRESS.findall(text)]
+    return page_id in re.findall(r"\w+", text) or address in [
+        found.rstrip(".,;:!?") for found in ADDRESS.findall(text)
+    ]

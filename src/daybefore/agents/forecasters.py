@@ -1,8 +1,8 @@
 """Baseline agents: what plain statistics forecast from the pages as of an event's start day.
 
-A baseline expects a value for each entity on the event's date, with draws around it, and answers by the same rule that
-resolves the event (`questions.types`), so every kind is covered and every prediction comes with probabilities or
-quantiles.
+A baseline expects a value for each entity on the event's date, with draws around it, and answers by
+the same rule that resolves the event (`questions.types`), so every kind is covered and every
+prediction comes with probabilities or quantiles.
 """
 
 import zlib
@@ -33,15 +33,18 @@ def seed_draws(method, event):
 
 
 def list_baselines(forecast, methods, **settings):
-    """Return baselines by name, as `runs.run_agents` takes them; `settings` are what their answers depend on, too."""
+    """Return baselines by name, as `runs.run_agents` takes them; `settings` are what their answers
+    depend on, too."""
     about = {"category": "baseline", "framework": "statistics"}
     return {
-        name: about | {"forecast": partial(forecast, name), "params": {"method": name} | settings} for name in methods
+        name: about | {"forecast": partial(forecast, name), "params": {"method": name} | settings}
+        for name in methods
     }
 
 
 def forecast_event(method, event, crawler):
-    """Answer one event by a method: returns the outcome that `runs.run_agents` stores, with what was read as trace."""
+    """Answer one event by a method: returns the outcome that `runs.run_agents` stores, with what
+    was read as trace."""
     variables = parse_json(event["variables"])
     if not variables:
         reason = f"{method} reads a source's series, and this question has none"
@@ -56,19 +59,27 @@ def forecast_event(method, event, crawler):
         point, draws = expect_values(method, history, variables["date"], rng)
         prediction = answer_event(event, variables, point, draws, by_draws=method == "base_rate")
         first, expected = next(iter(point.items()))
-        note = f"expected {expected:.6g} for {first}" + (f" and {len(point) - 1} more" * (len(point) > 1))
+        note = f"expected {expected:.6g} for {first}" + (
+            f" and {len(point) - 1} more" * (len(point) > 1)
+        )
     steps = [
-        {"step_type": "tool", "tool": "observe", "arguments": {"source_id": source_id}, "page_ids": [page_id]},
+        {
+            "step_type": "tool",
+            "tool": "observe",
+            "arguments": {"source_id": source_id},
+            "page_ids": [page_id],
+        },
         {"step_type": "answer", "content": f"{method}: {note} from {len(history)} past dates"},
     ]
     return {"prediction": prediction | {"source_ids": [page_id]}, "trace": steps}
 
 
 def read_history(crawler, source_id, as_of, variables):
-    """Return (past snapshots that an event's answer depends on: dates x entities, page_id), read as of the start day.
+    """Return (past snapshots that an event's answer depends on: dates x entities, page_id), read as
+    of the start day.
 
-    They are in the event's measure. A match to be played has no past of its own: all matches' margins, in order, stand
-    for it.
+    They are in the event's measure. A match to be played has no past of its own: all matches'
+    margins, in order, stand for it.
     """
     series, page_id = crawler.select(source_id, as_of, variables["variable"], variables["hour"])
 
@@ -88,7 +99,8 @@ def read_history(crawler, source_id, as_of, variables):
 
 
 def expect_values(method, history, date, rng):
-    """Return (point, draws): the value expected for each entity on a date, and 400 draws (rows) of them."""
+    """Return (point, draws): the value expected for each entity on a date, and 400 draws (rows) of
+    them."""
     days = history.index.to_numpy().astype("datetime64[D]")
     date = np.datetime64(date)
     values = history.to_numpy()
@@ -107,7 +119,8 @@ def expect_values(method, history, date, rng):
 
 
 def count_steps(days, date):
-    """Return how many values of a series come from its last date to a later one: by weekdays, or its usual spacing.
+    """Return how many values of a series come from its last date to a later one: by weekdays, or
+    its usual spacing.
 
     >>> days = np.array(["2016-10-05", "2016-10-06", "2016-10-07", "2016-10-10"], dtype="datetime64[D]")
     >>> count_steps(days, np.datetime64("2016-10-17"))
@@ -116,12 +129,15 @@ def count_steps(days, date):
     n_days = len(set(days.tolist()))
     if n_days > 7 and np.is_busday(days).all() and (days[-1] - days[-2]).astype(int) % 7:
         return max(1, int(np.busday_count(days[-1], date)))
-    ahead, span = (int((last - first).astype(int)) for first, last in ((days[-1], date), (days[0], days[-1])))
+    ahead, span = (
+        int((last - first).astype(int)) for first, last in ((days[-1], date), (days[0], days[-1]))
+    )
     return max(1, round(ahead * (n_days - 1) / max(span, 1))) if len(days) > 1 else 1
 
 
 def count_back(days, date):
-    """Return the place, counted from the end, of the value that is nearest to a whole number of weeks before a date.
+    """Return the place, counted from the end, of the value that is nearest to a whole number of
+    weeks before a date.
 
     >>> days = np.array(["2016-10-03", "2016-10-04", "2016-10-06", "2016-10-07", "2016-10-10"], dtype="datetime64[D]")
     >>> count_back(days, np.datetime64("2016-10-11"))
@@ -133,10 +149,11 @@ def count_back(days, date):
 
 
 def answer_event(event, variables, point, draws, *, by_draws):
-    """Return a prediction from expected values: an answer and its probability, options' probabilities, or quantiles.
+    """Return a prediction from expected values: an answer and its probability, options'
+    probabilities, or quantiles.
 
-    The answer is that of the expected values; with `by_draws` the most frequent answer of the draws. Of a ranking the
-    distribution is each entity's share of draws among the k.
+    The answer is that of the expected values; with `by_draws` the most frequent answer of the
+    draws. Of a ranking the distribution is each entity's share of draws among the k.
     """
     if event["kind"] == "number":
         values = draws[:, list(point).index(variables["entity"])]
@@ -147,16 +164,24 @@ def answer_event(event, variables, point, draws, *, by_draws):
         order = -1 if variables.get("order", "desc") == "desc" else 1
         first = variables.get("rank", 1) - 1
         top = np.argsort(order * draws, axis=1, kind="stable")[:, first : first + variables["k"]]
-        counts = zip(point, np.bincount(top.ravel(), minlength=draws.shape[1]).tolist(), strict=True)
+        counts = zip(
+            point, np.bincount(top.ravel(), minlength=draws.shape[1]).tolist(), strict=True
+        )
         shares = {name: round(n / len(draws), 6) for name, n in sorted(counts) if n}
         return {"value": resolve_event(measured, point), "distribution": shares}
     letters = list(parse_json(event["options"]))
     found = Counter(map(frozenset, resolve_draws(measured, list(point), draws)))
-    counts = {letter: sum(n for chosen, n in found.items() if letter in chosen) for letter in letters}
+    counts = {
+        letter: sum(n for chosen, n in found.items() if letter in chosen) for letter in letters
+    }
     shares = {letter: round(n / len(draws), 6) for letter, n in counts.items()}
     likeliest = max(shares, key=shares.get)
     if event["kind"] == "multi":
-        value = [letter for letter in letters if shares[letter] > 0.5] if by_draws else resolve_event(measured, point)
+        value = (
+            [letter for letter in letters if shares[letter] > 0.5]
+            if by_draws
+            else resolve_event(measured, point)
+        )
         value = value or [likeliest]
         probability = round(found[frozenset(value)] / len(draws), 6)
     else:
@@ -166,14 +191,16 @@ def answer_event(event, variables, point, draws, *, by_draws):
 
 
 def state_number(value, quantiles):
-    """Return a number's prediction: the value, its QUANTILES, and the interval of nine in ten that they give."""
+    """Return a number's prediction: the value, its QUANTILES, and the interval of nine in ten that
+    they give."""
     distribution = dict(zip(map(str, QUANTILES), quantiles, strict=True))
     ends = {"interval_low": quantiles[0], "interval_high": quantiles[-1]}
     return {"value": round(float(value), 6), "distribution": distribution} | ends
 
 
 def guess_event(event, variables, history, rng):
-    """Return a uniform guess: an option, a set of options, an order of entities, or a value in the range seen."""
+    """Return a uniform guess: an option, a set of options, an order of entities, or a value in the
+    range seen."""
     if event["kind"] == "number":
         values = history[variables["entity"]]
         low = float(values.min())
@@ -183,12 +210,19 @@ def guess_event(event, variables, history, rng):
     if event["kind"] == "ranking":
         names = [str(name) for name in rng.permutation(sorted(history.columns))]
         share = round(variables["k"] / len(names), 6)
-        return {"value": names[: variables["k"]], "distribution": dict.fromkeys(sorted(names), share)}
+        return {
+            "value": names[: variables["k"]],
+            "distribution": dict.fromkeys(sorted(names), share),
+        }
     options = parse_json(event["options"])
     letters = list(options)
     if event["kind"] == "multi":
         sole = [letter for letter in letters if options[letter] == NONE_LABEL]
-        value = sorted(letter for letter in letters if letter not in sole and rng.random() < 0.5) or sole or letters[:1]
+        value = (
+            sorted(letter for letter in letters if letter not in sole and rng.random() < 0.5)
+            or sole
+            or letters[:1]
+        )
         return {"value": value, "distribution": dict.fromkeys(letters, 0.5)}
     share = round(1 / len(letters), 6)
     value = letters[int(rng.integers(len(letters)))]
@@ -198,9 +232,10 @@ def guess_event(event, variables, history, rng):
 def expect_value(method, values, back, n_steps):
     """Return (value expected `n_steps` after a series' last one, its standard error), by a method.
 
-    `last_value`, `seasonal` (a week or whole weeks, `back` values, before the date) and `mean` (of the last seven) have
-    the root mean square of the rule's past errors; `base_rate` is the median of all, and its draws the past snapshots.
-    `smoothing` (simple exponential) and `arima` (ARIMA(1,0,0)) are `mean` where a series is too short, or flat.
+    `last_value`, `seasonal` (a week or whole weeks, `back` values, before the date) and `mean` (of
+    the last seven) have the root mean square of the rule's past errors; `base_rate` is the median
+    of all, and its draws the past snapshots. `smoothing` (simple exponential) and `arima`
+    (ARIMA(1,0,0)) are `mean` where a series is too short, or flat.
 
     >>> values = (5.0, 6.1, 5.2, 5.9, 5.1, 6.2, 5.3, 5.8, 5.0, 6.0)
     >>> near, far = expect_value("arima", values, None, 1), expect_value("arima", values, None, 30)
@@ -212,7 +247,9 @@ def expect_value(method, values, back, n_steps):
     if method == "smoothing" and len(values) >= MIN_FIT and np.ptp(values) > 0:
         level, weight, spread = fit_smoothing(values)
         return level, spread * float(np.sqrt(1 + (n_steps - 1) * weight**2))
-    if method == "arima" and len(values) >= MIN_FIT and np.ptp(values[:-1]) > 0:  # else no slope can be told
+    if (
+        method == "arima" and len(values) >= MIN_FIT and np.ptp(values[:-1]) > 0
+    ):  # else no slope can be told
         constant, weight, spread = fit_arima(values)
         powers = weight ** np.arange(n_steps)
         point = constant * powers.sum() + weight**n_steps * values[-1]
@@ -222,7 +259,9 @@ def expect_value(method, values, back, n_steps):
         said = values[:1] * (back - 1) + values
     elif method != "last_value":  # a mean, added from the oldest on
         padded = np.concatenate([np.zeros(N_MEAN - 1), values])
-        said = sum(padded[start : start + n] for start in range(N_MEAN)) / np.minimum(np.arange(1, n + 1), N_MEAN)
+        said = sum(padded[start : start + n] for start in range(N_MEAN)) / np.minimum(
+            np.arange(1, n + 1), N_MEAN
+        )
     if n - n_steps - 2 < 3:
         return said[n - 1], float(np.std(values))
     errors = np.subtract(values[2 + n_steps :], said[2 : n - n_steps])
@@ -231,10 +270,12 @@ def expect_value(method, values, back, n_steps):
 
 @lru_cache(maxsize=8192)
 def fit_smoothing(values):
-    """Return (level, weight, standard deviation of residuals) of simple exponential smoothing, fitted once.
+    """Return (level, weight, standard deviation of residuals) of simple exponential smoothing,
+    fitted once.
 
-    The weight is that of least squared one-step errors, the start the first value (statsmodels, which estimates the
-    start too, agrees closely and takes twenty times as long; tests/agents/test_forecasters.py).
+    The weight is that of least squared one-step errors, the start the first value (statsmodels,
+    which estimates the start too, agrees closely and takes twenty times as long;
+    tests/agents/test_forecasters.py).
     """
 
     def smooth(weight):
@@ -254,8 +295,9 @@ def fit_smoothing(values):
 def fit_line(x: tuple, y: tuple) -> tuple[float, float]:
     """Return (slope, intercept) of least squares; of an x that does not vary ZeroDivisionError.
 
-    Each product is rounded, and their sum is exact (math.fsum), so that every version of Python gives the same bytes:
-    3.12 added the products up in another way in the standard library's function.
+    Each product is rounded, and their sum is exact (math.fsum), so that every version of Python
+    gives the same bytes: 3.12 added the products up in another way in the standard library's
+    function.
 
     >>> fit_line((1.0, 2.0, 4.0), (3.0, 5.0, 9.0))
     (2.0, 1.0)
@@ -270,10 +312,12 @@ def fit_line(x: tuple, y: tuple) -> tuple[float, float]:
 
 @lru_cache(maxsize=8192)
 def fit_arima(values):
-    """Return (constant, autoregressive weight, standard deviation of shocks) of ARIMA(1,0,0), fitted once.
+    """Return (constant, autoregressive weight, standard deviation of shocks) of ARIMA(1,0,0),
+    fitted once.
 
-    By conditional least squares, which is what maximum likelihood gives but for the first value, at a fortieth
-    of the time. The sums are exact: a processor's own order of adding would decide which of two like entities leads.
+    By conditional least squares, which is what maximum likelihood gives but for the first value, at
+    a fortieth of the time. The sums are exact: a processor's own order of adding would decide which
+    of two like entities leads.
     """
     before = values[:-1]
     after = values[1:]

@@ -9,12 +9,13 @@ from functools import cache
 from pathlib import Path
 
 CGROUPS = (("cpuacct", "cpuacct.usage", 1e9), ("", "cpu.stat", 1e6))
-"""Control groups of the kernel (version 1, 2): their folder, the file with the processor time of all that ever ran in
-one, and its units a second."""
+"""Control groups of the kernel (version 1, 2): their folder, the file with the processor time of
+all that ever ran in one, and its units a second."""
 
 
 def list_group(pid):
-    """Return a process and all that descend from it: whose parent is gone, its namespace's first process has taken."""
+    """Return a process and all that descend from it: whose parent is gone, its namespace's first
+    process has taken."""
     group = [pid]
     for one in group:
         with suppress(OSError):
@@ -24,9 +25,11 @@ def list_group(pid):
 
 
 def measure_group(pid, used):
-    """Return a group's memory (bytes, files apart) and processor time (seconds, with that of processes that ended).
+    """Return a group's memory (bytes, files apart) and processor time (seconds, with that of
+    processes that ended).
 
-    `used` keeps what each process was seen to use: of one that nobody waited for the kernel tells no more later.
+    `used` keeps what each process was seen to use: of one that nobody waited for the kernel tells
+    no more later.
     """
     memory = ticks = 0
     for one in list_group(pid):
@@ -41,7 +44,8 @@ def measure_group(pid, used):
 
 
 def kill_group(pid):
-    """Kill a process and all that descend from it; they are stopped first, so that none is born meanwhile."""
+    """Kill a process and all that descend from it; they are stopped first, so that none is born
+    meanwhile."""
     for number in (signal.SIGSTOP, signal.SIGKILL):
         for one in list_group(pid):
             with suppress(ProcessLookupError):
@@ -50,9 +54,11 @@ def kill_group(pid):
 
 @contextmanager
 def open_cgroup():
-    """Yield a new control group, (file that takes its processes, file and units a second of their time), or None.
+    """Yield a new control group, (file that takes its processes, file and units a second of their
+    time), or None.
 
-    It is made below this process's group (in version 1 below the first), where this process may make one.
+    It is made below this process's group (in version 1 below the first), where this process may
+    make one.
     """
     made = next(filter(None, (make_cgroup(*way) for way in CGROUPS)), None)
     try:
@@ -79,7 +85,8 @@ def make_cgroup(name, usage, unit):
 
 @cache
 def clear_left(base):
-    """Remove the empty groups that kits left which were killed an hour ago or more; once a process."""
+    """Remove the empty groups that kits left which were killed an hour ago or more; once a
+    process."""
     for left in base.glob("daybefore-*"):
         with suppress(OSError):
             if time.time() - left.stat().st_mtime > 3600:
@@ -87,5 +94,6 @@ def clear_left(base):
 
 
 def read_usage(cgroup):
-    """Return the processor time of all that ever ran in a control group, in seconds; 0 without one."""
+    """Return the processor time of all that ever ran in a control group, in seconds; 0 without
+    one."""
     return int(cgroup[1].read_text().split()[:2][-1]) / cgroup[2] if cgroup else 0.0

@@ -1,8 +1,10 @@
-"""Baselines that know only how earlier questions ended: for public questions, which have no series to look at.
+"""Baselines that know only how earlier questions ended: for public questions, which have no series
+to look at.
 
-As of an event's start the answers of those questions are known whose last day had ended by then. `random` guesses,
-`first_option` takes what is asked first; `base_rate` knows how often yes was right, and how many of several options;
-`option_words` is a logistic regression on the words of earlier questions' options.
+As of an event's start the answers of those questions are known whose last day had ended by then.
+`random` guesses, `first_option` takes what is asked first; `base_rate` knows how often yes was
+right, and how many of several options; `option_words` is a logistic regression on the words of
+earlier questions' options.
 """
 
 import re
@@ -17,13 +19,15 @@ from daybefore.replies.options import make_key
 from helpers.files import dump_json, hash_text, parse_json
 
 MIN_KNOWN = 10
-"""Earlier questions from which something is learnt; with fewer, options are taken to be equally likely."""
+"""Earlier questions from which something is learnt; with fewer, options are taken to be equally
+likely."""
 
 METHODS = ("random", "first_option", "base_rate", "option_words")
 
 
 class Past(NamedTuple):
-    """A question and its end: since when that was known (UTC), its form, its options, the letters that were right."""
+    """A question and its end: since when that was known (UTC), its form, its options, the letters
+    that were right."""
 
     known_at: str
     kind: str
@@ -33,9 +37,11 @@ class Past(NamedTuple):
 
 
 def load_past_agents(events, answers):
-    """Return the baselines of public questions by name, as `runs.run_agents` takes them; they learn from answers.
+    """Return the baselines of public questions by name, as `runs.run_agents` takes them; they learn
+    from answers.
 
-    What they learn from are the answered questions of options (`Past`), in the order in which they became known.
+    What they learn from are the answered questions of options (`Past`), in the order in which they
+    became known.
     """
     is_chosen = events["options"].notna() & events["kind"].isin(["single", "multi"])
     events = events[is_chosen & events["resolves_at"].notna()]
@@ -44,7 +50,11 @@ def load_past_agents(events, answers):
     for event in events[events["event_id"].isin(values.index)].to_dict("records"):
         value = parse_json(values[event["event_id"]])
         options = tuple(parse_json(event["options"]).items())
-        known_at = (pd.Timestamp(event["resolves_at"]) + pd.Timedelta(days=1)).tz_convert("UTC").isoformat()
+        known_at = (
+            (pd.Timestamp(event["resolves_at"]) + pd.Timedelta(days=1))
+            .tz_convert("UTC")
+            .isoformat()
+        )
         right = (value,) if isinstance(value, str) else tuple(value)
         rows.append(Past(known_at, event["kind"], read_form(event), options, right))
     past = tuple(sorted(rows))
@@ -53,7 +63,8 @@ def load_past_agents(events, answers):
 
 
 def load_consensus_agent(consensus):
-    """Return the baseline that answers with the analysts' consensus, as `runs.run_agents` takes it (FutureX 5.1).
+    """Return the baseline that answers with the analysts' consensus, as `runs.run_agents` takes it
+    (FutureX 5.1).
 
     `consensus` has event_id and consensus, blank where none is known.
     """
@@ -63,7 +74,8 @@ def load_consensus_agent(consensus):
 
 
 def forecast_consensus(known, method, event, world):
-    """Answer one event with the consensus; a missing prediction where none is known. The world is not looked at."""
+    """Answer one event with the consensus; a missing prediction where none is known. The world is
+    not looked at."""
     value = known.get(event["event_id"])
     if value is None:
         reason = "no consensus is known"
@@ -82,7 +94,8 @@ def read_form(event):
 
 
 def forecast_from_past(past, method, event, world):
-    """Answer one event by a method: returns the outcome that `runs.run_agents` stores. The world is not looked at."""
+    """Answer one event by a method: returns the outcome that `runs.run_agents` stores. The world is
+    not looked at."""
     if event["kind"] not in ("single", "multi"):
         reason = f"{method} knows how options ended, and this question asks for a {event['kind']}"
         return {"prediction": {"value": None, "status": "missing", "reason": reason}, "trace": []}
@@ -94,7 +107,9 @@ def forecast_from_past(past, method, event, world):
     if method == "first_option":
         prediction = {"value": letters[0] if kind == "single" else letters[:1]}
     elif method == "random" and kind == "multi":  # each by a coin, one at least
-        named = [letter for letter in letters if rng.random() < 0.5] or [letters[int(rng.integers(len(letters)))]]
+        named = [letter for letter in letters if rng.random() < 0.5] or [
+            letters[int(rng.integers(len(letters)))]
+        ]
         prediction = {"value": sorted(named), "distribution": dict.fromkeys(letters, 0.5)}
     else:
         prediction = name_likely(weigh_options(method, event, known), kind, rng)
@@ -103,18 +118,25 @@ def forecast_from_past(past, method, event, world):
 
 
 def weigh_options(method, event, known):
-    """Return {letter: chance} of an event's options by what is known; of a single choice they need not add up to 1."""
+    """Return {letter: chance} of an event's options by what is known; of a single choice they need
+    not add up to 1."""
     options = parse_json(event["options"])
     form = read_form(event)
     alike = [row for row in known if (row.kind, row.form) == (event["kind"], form)]
     if method == "option_words" and len(known) >= MIN_KNOWN:
-        chances = fit_words(known).predict_proba(extract_features(event["kind"], options.values()))[:, 1]
+        chances = fit_words(known).predict_proba(extract_features(event["kind"], options.values()))[
+            :, 1
+        ]
         return dict(zip(options, chances.tolist(), strict=True))
     if method != "random" and len(alike) >= MIN_KNOWN and event["kind"] == "multi":
-        n_right, n_options = (sum(len(getattr(row, part)) for row in alike) for part in ("right", "options"))
+        n_right, n_options = (
+            sum(len(getattr(row, part)) for row in alike) for part in ("right", "options")
+        )
         return dict.fromkeys(options, n_right / n_options)
     if method != "random" and len(alike) >= MIN_KNOWN and form == "yes_no":
-        return {letter: 1 + sum(letter in row.right for row in alike) for letter in options}  # Laplace's rule
+        return {
+            letter: 1 + sum(letter in row.right for row in alike) for letter in options
+        }  # Laplace's rule
     return dict.fromkeys(options, 0.5)
 
 
@@ -125,13 +147,18 @@ def fit_words(known):
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
 
-    marks = [mark for row in known for mark in extract_features(row.kind, [text for _, text in row.options])]
+    marks = [
+        mark
+        for row in known
+        for mark in extract_features(row.kind, [text for _, text in row.options])
+    ]
     is_right = [letter in row.right for row in known for letter, _ in row.options]
     return make_pipeline(DictVectorizer(), LogisticRegression(max_iter=1000)).fit(marks, is_right)
 
 
 def extract_features(kind, texts):
-    """Return what is known of each option of a question: its words, how many options there are, and the kind.
+    """Return what is known of each option of a question: its words, how many options there are, and
+    the kind.
 
     >>> extract_features("single", ["Yes", "No"])[1]
     {'one in': 0.5, 'single': 1, 'no': 1}
@@ -141,9 +168,11 @@ def extract_features(kind, texts):
 
 
 def name_likely(shares, kind, rng):
-    """Return a prediction by the chance of each option: the likeliest, or of several those with the best expected F1.
+    """Return a prediction by the chance of each option: the likeliest, or of several those with the
+    best expected F1.
 
-    That F1 is 2 x the sum of the named options' chances over (number named + sum of all chances). Ties are drawn.
+    That F1 is 2 x the sum of the named options' chances over (number named + sum of all chances).
+    Ties are drawn.
 
     >>> name_likely({"A": 0.9, "B": 0.6, "C": 0.1}, "multi", np.random.default_rng(0))["value"]
     ['A', 'B']
@@ -152,7 +181,11 @@ def name_likely(shares, kind, rng):
     total = sum(shares.values())
     if kind == "single":
         distribution = {letter: round(share / total, 6) for letter, share in shares.items()}
-        return {"value": order[0], "probability": distribution[order[0]], "distribution": distribution}
+        return {
+            "value": order[0],
+            "probability": distribution[order[0]],
+            "distribution": distribution,
+        }
     hits = np.cumsum([shares[letter] for letter in order])
     n_named = int(np.argmax(2 * hits / (np.arange(len(order)) + 1 + total))) + 1
     rounded = {letter: round(share, 6) for letter, share in shares.items()}

@@ -17,14 +17,21 @@ ANSWER_FORMATS = {
 
 STATED = {"single": "probabilities_single", "multi": "probabilities_multi"}
 STATED |= dict.fromkeys(("number", "percent"), "quantiles")
-"""Kinds of which probabilities can be asked in words, and the prompt that asks: by option, or quantiles of a number."""
+"""Kinds of which probabilities can be asked in words, and the prompt that asks: by option, or
+quantiles of a number."""
 
-STATED_PROMPTS = (*dict.fromkeys(STATED.values()), "final_lines", "submission_probabilities", "submission_quantiles")
+STATED_PROMPTS = (
+    *dict.fromkeys(STATED.values()),
+    "final_lines",
+    "submission_probabilities",
+    "submission_quantiles",
+)
 """All prompts that ask for probabilities."""
 
 
 def find_stated(event):
-    """Return the prompt that asks for an event's probabilities, None where its agent's table does not say so."""
+    """Return the prompt that asks for an event's probabilities, None where its agent's table does
+    not say so."""
     return STATED.get(event["kind"]) if event.get("probabilities") else None
 
 
@@ -32,7 +39,8 @@ OWN_FORM = "your answer, in the very form that the question asks for"
 
 
 def has_own_form(event):
-    r"""Say whether an event's question itself says how its answer is to be written, as FutureX's prompts do.
+    r"""Say whether an event's question itself says how its answer is to be written, as FutureX's
+    prompts do.
 
     >>> has_own_form({"prompt": r"Will it rain? Use \boxed{Yes} or \boxed{No}"}), has_own_form({"prompt": "Rain?"})
     (True, False)
@@ -89,7 +97,8 @@ def list_blanks(event):
 def fill_prompt(event):
     """Return the prompt of an event: `option_event` where it has options, else `open_event`.
 
-    A question that fixes the form of its own answer is put whole, and no other form is asked for (`own_form`).
+    A question that fixes the form of its own answer is put whole, and no other form is asked for
+    (`own_form`).
     """
     blanks = list_blanks(event)
     stated = find_stated(event)
@@ -105,6 +114,7 @@ def fill_prompt(event):
 
 
 def fill_final_line(event):
-    """Return the prompt that asks an event's agent for its final line (or two) after a conversation."""
+    """Return the prompt that asks an event's agent for its final line (or two) after a
+    conversation."""
     prompt = read_prompt("final_lines" if find_stated(event) else "final_line")
     return prompt.format(answer_format=OWN_FORM if has_own_form(event) else describe_answer(event))

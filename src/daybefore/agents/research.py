@@ -1,7 +1,9 @@
-"""Open deep research: a manager that plans and sends out a search agent, or a team of three (FutureX 3.2.3, 4.5.2).
+"""Open deep research: a manager that plans and sends out a search agent, or a team of three
+(FutureX 3.2.3, 4.5.2).
 
-All make one call a turn, in conversations of their own: the turns of smolagents' tool-calling agents, in its words,
-since recorded replies answer these. Every look-up is as of the event's start day.
+All make one call a turn, in conversations of their own: the turns of smolagents' tool-calling
+agents, in its words, since recorded replies answer these. Every look-up is as of the event's start
+day.
 """
 
 from jsonschema import Draft202012Validator
@@ -17,14 +19,18 @@ N_CALLS, N_TEAM_CALLS = 3, 6
 """Calls of the manager a question, and of the team's, at most (an agent's `max_steps`)."""
 
 N_LOOK_UPS, N_TEAM_LOOK_UPS = 2, 3
-"""Searches and opened pages a call of the search agent, and of the researcher, at most (`max_lookups`)."""
+"""Searches and opened pages a call of the search agent, and of the researcher, at most
+(`max_lookups`)."""
 
 MAX_REPLY = 600
 """Longest reply of a local model before its answer, in tokens; its grammar ends it long before."""
 
 FINAL = {"final_answer": ("answer", "Provides a final answer to the given problem.")}
 TOOLS = {
-    "search": ("query", "Search the pages published so far; returns the passages that fit best, with addresses."),
+    "search": (
+        "query",
+        "Search the pages published so far; returns the passages that fit best, with addresses.",
+    ),
     "open": ("address", "Open a page by an address that a search showed."),
 } | FINAL
 """What the search agent may call: a tool's one argument and what the tool does."""
@@ -62,14 +68,16 @@ fact ::= "\"" fact-text "\""
 step ::= "\"" step-text "\""
 fact-text ::= [ !#-[\]-~\u00a1-\u024f]{1,100}
 step-text ::= [ !#-[\]-~\u00a1-\u024f]{1,60}"""
-"""The manager's survey of facts and its plan; of a local model facts of at most 100 characters, two to five steps."""
+"""The manager's survey of facts and its plan; of a local model facts of at most 100 characters, two
+to five steps."""
 
 
 def ask_with_research(transcript, event, world):
-    """Let a manager survey the facts and plan, send its search agent out, and answer; returns the answer's recording.
+    """Let a manager survey the facts and plan, send its search agent out, and answer; returns the
+    answer's recording.
 
-    The survey with the plan is a step of its own, `plan`; what the manager asks of the search agent is a `tool` step.
-    Raises what a request or a look-up raises, LlmError above all.
+    The survey with the plan is a step of its own, `plan`; what the manager asks of the search agent
+    is a `tool` step. Raises what a request or a look-up raises, LlmError above all.
     """
     client = transcript.client
     n_calls = client.limits.get("max_steps", N_CALLS)
@@ -98,10 +106,12 @@ def ask_with_research(transcript, event, world):
 
 
 def ask_with_orchestra(transcript, event, world):
-    """Let a manager send out a planner, a researcher and an analyst, in AgentOrchestra's shape, and answer.
+    """Let a manager send out a planner, a researcher and an analyst, in AgentOrchestra's shape, and
+    answer.
 
-    The planner and the analyst know the question and all reports so far and look nothing up; the researcher knows its
-    task alone. Returns and raises as `ask_with_research`; the `tool` step of a call stands after the agent's own.
+    The planner and the analyst know the question and all reports so far and look nothing up; the
+    researcher knows its task alone. Returns and raises as `ask_with_research`; the `tool` step of a
+    call stands after the agent's own.
     """
     client = transcript.client
     notes = []
@@ -127,7 +137,8 @@ def ask_with_orchestra(transcript, event, world):
 
 
 def lead(transcript, event, talk, tools, n_calls, send_out):
-    """Let a manager send out its agents, by `send_out(name, task)`; returns its answer's recording."""
+    """Let a manager send out its agents, by `send_out(name, task)`; returns its answer's
+    recording."""
     take_turns(transcript, "manager", talk, tools, n_calls, send_out)
     talk[-1] = write("user", f"{talk[-1]['content']}\n{fill_final_line(event)}")
     return transcript.ask(talk, actor="manager", **constrain_answer(transcript.client, event))
@@ -154,20 +165,27 @@ def open_talk(name, blanks, task):
 
 
 def take_turns(transcript, actor, talk, tools, n_turns, run):
-    """Let an agent make a call a turn, by `run(name, argument)`, until its final answer, and return that.
+    """Let an agent make a call a turn, by `run(name, argument)`, until its final answer, and return
+    that.
 
-    A local model is held to a grammar of the calls there are; others are offered the tools in their provider's way. Of
-    all but the manager the last turn is a report. What is said is added to `talk`; of the calls those that went wrong,
-    and the manager's of its agents, are `tool` steps.
+    A local model is held to a grammar of the calls there are; others are offered the tools in their
+    provider's way. Of all but the manager the last turn is a report. What is said is added to
+    `talk`; of the calls those that went wrong, and the manager's of its agents, are `tool` steps.
     """
     is_manager = actor == "manager"
     is_local = transcript.client.is_local
-    offered = [write_schema(name, does, {argument: {"type": "string"}}) for name, (argument, does) in tools.items()]
+    offered = [
+        write_schema(name, does, {argument: {"type": "string"}})
+        for name, (argument, does) in tools.items()
+    ]
     for n_left in reversed(range(n_turns)):
         is_last = not (is_manager or n_left)
         form = {} if is_last else {"tools": offered}
         if is_local:
-            form = {"grammar": build_call_grammar(FINAL if is_last else tools), "max_tokens": MAX_REPLY}
+            form = {
+                "grammar": build_call_grammar(FINAL if is_last else tools),
+                "max_tokens": MAX_REPLY,
+            }
         reply = transcript.ask(talk, actor=actor, **form)
         call = read_call(reply)
         if is_last:
@@ -192,7 +210,9 @@ def take_turns(transcript, actor, talk, tools, n_turns, run):
 def find_fault(call, tools):
     """Return what is wrong with a call, None where it can be made."""
     if call is None:
-        return "Error while parsing tool call from model output: it is no JSON object with one call."
+        return (
+            "Error while parsing tool call from model output: it is no JSON object with one call."
+        )
     if call["name"] not in tools:
         return f"Unknown tool {call['name']}, should be one of: {', '.join(tools)}."
     wanted = tools[call["name"]][0]
@@ -202,7 +222,8 @@ def find_fault(call, tools):
 
 
 def read_call(reply):
-    """Return the call that a reply makes as {name, arguments}, the first of several; words without one are the answer.
+    """Return the call that a reply makes as {name, arguments}, the first of several; words without
+    one are the answer.
 
     None for a text that sets out as a call and is none: the model is told so.
 
@@ -225,14 +246,17 @@ def read_call(reply):
 
 
 def build_call_grammar(tools):
-    r"""Return a grammar (GBNF) whose only texts are calls in JSON; `tools` maps names to (argument, what it does).
+    r"""Return a grammar (GBNF) whose only texts are calls in JSON; `tools` maps names to (argument,
+    what it does).
 
     >>> print(build_call_grammar({"search": ("query", "Search.")}))
     root ::= "{\"name\": \"search\", \"arguments\": {\"query\": \"" query "\"}}"
     query ::= [^"\\\x00-\x1f]{1,60}
     """
     calls = [
-        quote_literal(f'{{"name": "{tool}", "arguments": {{"{argument}": "') + f" {argument} " + quote_literal('"}}')
+        quote_literal(f'{{"name": "{tool}", "arguments": {{"{argument}": "')
+        + f" {argument} "
+        + quote_literal('"}}')
         for tool, (argument, _) in tools.items()
     ]
     names = dict.fromkeys(argument for argument, _ in tools.values())

@@ -1,12 +1,14 @@
 """Put agents to events: every agent answers every event once, on its start day (FutureX 3.2.3).
 
-Each answer is stored as it comes, so a run that was killed continues where it was. A reply is final; an accident (a
-connection, a server, an exception) and what a ceiling kept from being asked are asked by the next run.
+Each answer is stored as it comes, so a run that was killed continues where it was. A reply is
+final; an accident (a connection, a server, an exception) and what a ceiling kept from being asked
+are asked by the next run.
 
-An agent is a dict: `forecast`, a function `(event, world) -> outcome`, beside any columns of the runs table; `world`,
-which `opener` gives, is the only way to what was published. The outcome is a dict: `prediction` (columns of the
-predictions table), and optionally `reply` (by default the prediction as JSON), `status` (of tables.REPLY_STATUSES),
-`reason`, `trace` (a list of columns of the traces table), token counts, `cost_usd` and `finish_reason`.
+An agent is a dict: `forecast`, a function `(event, world) -> outcome`, beside any columns of the
+runs table; `world`, which `opener` gives, is the only way to what was published. The outcome is a
+dict: `prediction` (columns of the predictions table), and optionally `reply` (by default the
+prediction as JSON), `status` (of tables.REPLY_STATUSES), `reason`, `trace` (a list of columns of
+the traces table), token counts, `cost_usd` and `finish_reason`.
 """
 
 import importlib.metadata
@@ -36,8 +38,8 @@ from helpers.faults import check_name
 from helpers.files import dump_json, hash_text, parse_json
 
 METHOD_VERSIONS = {}
-"""Method of the kit's own -> its number, where that is no longer 1: raise it when a change of the code changes what the
-method answers or asks. Nothing else of the code renames a run."""
+"""Method of the kit's own -> its number, where that is no longer 1: raise it when a change of the
+code changes what the method answers or asks. Nothing else of the code renames a run."""
 
 PACKAGES = ("litellm", "numpy", "pandas", "scikit-learn", "scipy", "statsmodels")
 """Libraries whose versions a run records."""
@@ -51,9 +53,11 @@ OWN_SEARCH = re.compile(
 
 
 def order_events(events, seed=0):
-    """Return an events table in the order in which a sample draws it: by turns from each level, there by a hash.
+    """Return an events table in the order in which a sample draws it: by turns from each level,
+    there by a hash.
 
-    It is that of seed and event_id, so that the sample of 20 is part of that of 40, whatever other events there are.
+    It is that of seed and event_id, so that the sample of 20 is part of that of 40, whatever other
+    events there are.
     """
     draws = [hash_text(f"{seed}:{event_id}", 16) for event_id in events["event_id"]]
     order = events.assign(draw=draws, place=range(len(events))).sort_values(["draw", "event_id"])
@@ -62,7 +66,8 @@ def order_events(events, seed=0):
 
 
 def sample_events(events, n, seed=0):
-    """Return a sample of `n` events, shared equally by the levels as far as each has enough, in the order of the table.
+    """Return a sample of `n` events, shared equally by the levels as far as each has enough, in the
+    order of the table.
 
     Samples of one seed are nested (`order_events`). Raises ValueError when n is not positive.
 
@@ -77,16 +82,19 @@ def sample_events(events, n, seed=0):
 
 
 def describe_run(agent_id, agent, events, *, window, deadline_s):
-    """Return the row of the runs table; its run_id changes with the agent's columns, the events and the code.
+    """Return the row of the runs table; its run_id changes with the agent's columns, the events and
+    the code.
 
-    The code is a number of the method (`METHOD_VERSIONS`), or the digest of a function of your own. Raises ValueError
-    when the agent has a key that is neither `forecast`, `asked` nor a column of the runs table (what has none goes into
-    `params`), or its name cannot become a file's.
+    The code is a number of the method (`METHOD_VERSIONS`), or the digest of a function of your own.
+    Raises ValueError when the agent has a key that is neither `forecast`, `asked` nor a column of
+    the runs table (what has none goes into `params`), or its name cannot become a file's.
     """
     check_name("agent", agent_id)
     if sees_today(agent):
         agent = agent | {"condition": "; ".join(filter(None, [agent.get("condition"), SEES_TODAY]))}
-    given = {key: to_cell(value) for key, value in agent.items() if key not in ("forecast", "asked")}
+    given = {
+        key: to_cell(value) for key, value in agent.items() if key not in ("forecast", "asked")
+    }
     check_columns("runs", given)
     asked = fill_asked(given | (agent.get("asked") or {}))
     method = (agent.get("params") or {}).get("method")
@@ -102,28 +110,38 @@ def describe_run(agent_id, agent, events, *, window, deadline_s):
             "agent_id": agent_id,
             "time_limit_s": deadline_s,
             "code_version": code_version,
-            "packages": dump_json([f"{name}=={importlib.metadata.version(name)}" for name in PACKAGES]),
+            "packages": dump_json(
+                [f"{name}=={importlib.metadata.version(name)}" for name in PACKAGES]
+            ),
             "status": "partial",
         }
     )
 
 
 def sees_today(agent):
-    """Say whether an agent's search is its provider's own, of today's web: by a job, an option, its model."""
+    """Say whether an agent's search is its provider's own, of today's web: by a job, an option, its
+    model."""
     params = agent.get("params") or {}
     told = dump_json([agent.get("model"), params.get("options") or {}])
     return params.get("method") == "deep_research" or bool(OWN_SEARCH.search(told))
 
 
 def list_tasks(runs, events, done, samples):
-    """Return the questions still to be asked, ((run_id, agent_id), event), by sample, day, source (a page each), event.
+    """Return the questions still to be asked, ((run_id, agent_id), event), by sample, day, source
+    (a page each), event.
 
-    `done` maps run_id to (event_id, sample); an event stands once for each of its samples, from 1 on as its column.
+    `done` maps run_id to (event_id, sample); an event stands once for each of its samples, from 1
+    on as its column.
     """
     rows = events.sort_values(["as_of", "source_id", "event_id"]).to_dict("records")
     rows = [{column: to_cell(value) for column, value in row.items()} for row in rows]
     asked = [(event | {"sample": n} if n else event, n) for n in samples for event in rows]
-    return [(run, event) for event, n in asked for run in runs if (event["event_id"], n) not in done[run[0]]]
+    return [
+        (run, event)
+        for event, n in asked
+        for run in runs
+        if (event["event_id"], n) not in done[run[0]]
+    ]
 
 
 def run_agents(
@@ -144,19 +162,24 @@ def run_agents(
 ):
     """Put every agent to every event and store what comes; returns {agent_id: run_id}.
 
-    `agents` maps agent_id to an agent (see the module's text) or to a function of your own (see `functions`);
-    `opener` is called once and gives the world. Baselines answer in turn; of the others' questions as many as
-    `workers`, a number or a `models.pace.Pace`, are under way at once, each for `deadline_s` seconds at most (3.2.3).
+    `agents` maps agent_id to an agent (see the module's text) or to a function of your own (see
+    `functions`); `opener` is called once and gives the world. Baselines answer in turn; of the
+    others' questions as many as `workers`, a number or a `models.pace.Pace`, are under way at once,
+    each for `deadline_s` seconds at most (3.2.3).
 
-    What the store holds is not asked again, refusals and timeouts neither; a reply whose status is one of `again` is
-    none. Each event is asked once for each of `samples`. After `max_accidents` in a row, at a ceiling, or at Ctrl-C
-    (SIGINT, SIGTERM) no further question is asked, those under way are stored as they end, and Stopped is raised; with
-    `tries_first` also when the first question, which then goes alone, has no reply. A second Ctrl-C raises
-    KeyboardInterrupt at once. Where `events` is a sample, `drawn_from` is the table it was drawn from: the run is named
-    after the whole, and continued by a larger sample.
-    `progress` shows a bar, on a terminal only. The environment's keys are hidden in what is stored.
+    What the store holds is not asked again, refusals and timeouts neither; a reply whose status is
+    one of `again` is none. Each event is asked once for each of `samples`. After `max_accidents` in
+    a row, at a ceiling, or at Ctrl-C (SIGINT, SIGTERM) no further question is asked, those under
+    way are stored as they end, and Stopped is raised; with `tries_first` also when the first
+    question, which then goes alone, has no reply. A second Ctrl-C raises KeyboardInterrupt at once.
+    Where `events` is a sample, `drawn_from` is the table it was drawn from: the run is named after
+    the whole, and continued by a larger sample. `progress` shows a bar, on a terminal only. The
+    environment's keys are hidden in what is stored.
     """
-    agents = {name: make_agent(agent) if callable(agent) else agent for name, agent in sorted(agents.items())}
+    agents = {
+        name: make_agent(agent) if callable(agent) else agent
+        for name, agent in sorted(agents.items())
+    }
     whole = events if drawn_from is None else drawn_from
     settings = {"window": window, "deadline_s": deadline_s}
     runs = [describe_run(agent_id, agent, whole, **settings) for agent_id, agent in agents.items()]
@@ -166,12 +189,17 @@ def run_agents(
         for run in runs:
             if not insert_row(ledger, "runs", run):
                 fill_columns(ledger, run)
-        tasks = list_tasks(ids, events, {run_id: list_done(ledger, run_id, again) for run_id, _ in ids}, samples)
+        tasks = list_tasks(
+            ids, events, {run_id: list_done(ledger, run_id, again) for run_id, _ in ids}, samples
+        )
         n_all = len(ids) * len(events) * len(samples)
         cost = sum_costs(ledger, [run_id for run_id, _ in ids])
         shown = {"desc": "questions", "unit": "q", "disable": None if progress else True}
         try:
-            with stop_on_signal(watch), tqdm(total=n_all, initial=n_all - len(tasks), **shown) as bar:
+            with (
+                stop_on_signal(watch),
+                tqdm(total=n_all, initial=n_all - len(tasks), **shown) as bar,
+            ):
                 world = opener() if tasks else None
                 for batch in ask_all(tasks, agents, world, watch, deadline_s, workers):
                     kept = [rows for rows in batch if watch.judge(rows[0])]
@@ -188,11 +216,12 @@ def run_agents(
     return run_ids
 
 
-# --- several answers to one question: their majority or median as an agent of its own ---------------------------------
+# --- several answers to one question: their majority or median as an agent of its own ---------------
 
 
 def make_majority(path, run_id, agent, n_samples):
-    """Return the agent that answers as the majority or median of a run's samples, which stand in a store, does.
+    """Return the agent that answers as the majority or median of a run's samples, which stand in a
+    store, does.
 
     The probabilities of a single choice are the shares of its votes. The trace holds the values.
     """
@@ -202,10 +231,15 @@ def make_majority(path, run_id, agent, n_samples):
         with closing(open_store(path)) as store:
             cells = store.execute(sql, [run_id, event["event_id"], n_samples]).fetchall()
         values = [parse_json(cell) for (cell,) in cells if cell is not None]
-        trace = [{"actor": "samples", "step_type": "answer", "content": dump_json({"values": values})}]
+        trace = [
+            {"actor": "samples", "step_type": "answer", "content": dump_json({"values": values})}
+        ]
         if not values:
             reason = f"none of {n_samples} samples holds an answer"
-            return {"prediction": {"value": None, "status": "unparsable", "reason": reason}, "trace": trace}
+            return {
+                "prediction": {"value": None, "status": "unparsable", "reason": reason},
+                "trace": trace,
+            }
         votes = Counter(map(dump_json, values))
         if event["kind"] in ("number", "percent"):
             made = {"value": statistics.median(values)}
@@ -217,12 +251,18 @@ def make_majority(path, run_id, agent, n_samples):
         return {"prediction": made, "trace": trace}
 
     params = {"method": "majority", "of": run_id, "n_samples": n_samples}
-    about = {"category": agent["category"], "framework": f"majority of {n_samples}", "model": agent.get("model")}
+    about = {
+        "category": agent["category"],
+        "framework": f"majority of {n_samples}",
+        "model": agent.get("model"),
+    }
     return about | {"params": params, "forecast": vote}
 
 
 def select_whole(path, run_id, events, n_samples):
     """Return the events that have all their samples."""
     with closing(open_store(path)) as store:
-        done = Counter(event_id for event_id, n in list_done(store, run_id, ACCIDENTS) if n < n_samples)
+        done = Counter(
+            event_id for event_id, n in list_done(store, run_id, ACCIDENTS) if n < n_samples
+        )
     return events[events["event_id"].map(done) == n_samples]

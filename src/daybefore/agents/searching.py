@@ -1,7 +1,9 @@
-"""Agents that think and search: what a search finds put before the question, look-ups step by step, native tool calls.
+"""Agents that think and search: what a search finds put before the question, look-ups step by step,
+native tool calls.
 
-The second of FutureX's categories (3.2.3). Every look-up is as of the event's start day, but for closed deep research,
-which sees the web of today: only of events that are still open is it a forecast.
+The second of FutureX's categories (3.2.3). Every look-up is as of the event's start day, but for
+closed deep research, which sees the web of today: only of events that are still open is it a
+forecast.
 """
 
 import pandas as pd
@@ -16,9 +18,11 @@ from daybefore.web.pages import GatewayError
 from helpers.files import parse_object
 
 N_CALLS, MAX_STEP = 3, 200
-"""Look-ups a question where the agent's entry says nothing else, and tokens of a local model's step: at most."""
+"""Look-ups a question where the agent's entry says nothing else, and tokens of a local model's
+step: at most."""
 N_FOUND, N_HITS = 3, 2
-"""Passages put before a question that is asked once, and shown to an agent that can search again."""
+"""Passages put before a question that is asked once, and shown to an agent that can search
+again."""
 
 LOOKS = {"search": "query", "open": "address"}
 """A look-up, and its one argument."""
@@ -32,9 +36,13 @@ STEP_SCHEMA = make_schema(
 
 
 def write_schema(name, description, properties):
-    """Return a tool in the form of native tool calls; the first of its arguments (`properties`) is required."""
+    """Return a tool in the form of native tool calls; the first of its arguments (`properties`) is
+    required."""
     parameters = {"type": "object", "properties": properties, "required": list(properties)[:1]}
-    return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
+    return {
+        "type": "function",
+        "function": {"name": name, "description": description, "parameters": parameters},
+    }
 
 
 SCHEMAS = [
@@ -58,13 +66,16 @@ SCHEMAS = [
 def search_web(transcript, world, query, as_of, *, actor=None, n=N_HITS, is_numbered=False):
     """Return what a search shows an agent, as text; adds the step with the pages seen.
 
-    A query that was searched before is only said to be so. With `is_numbered` passages are numbered after those shown
-    before. Of a search of the open web the step has the cost, and how many results were left out and why.
+    A query that was searched before is only said to be so. With `is_numbered` passages are numbered
+    after those shown before. Of a search of the open web the step has the cost, and how many
+    results were left out and why.
     """
     again = any(step.get("arguments") == {"query": query} for step in transcript.steps)
     hits = [] if again else world.search(query, as_of, n)
     first = 1 + count_pages(transcript.steps)
-    shown = [f"[{at}] " * is_numbered + describe_hit(hit, as_of) for at, hit in enumerate(hits, first)]
+    shown = [
+        f"[{at}] " * is_numbered + describe_hit(hit, as_of) for at, hit in enumerate(hits, first)
+    ]
     nothing = "This was searched before; choose other words." if again else "Nothing was found."
     text = "\n\n".join(shown) or nothing
     pages = [hit.page_id for hit in hits]
@@ -73,7 +84,9 @@ def search_web(transcript, world, query, as_of, *, actor=None, n=N_HITS, is_numb
         transcript.usage["cost_usd"] = (transcript.usage["cost_usd"] or 0) + cost
         step["cost_usd"] = cost
     if left_out := getattr(hits, "left_out", None):
-        step["error"] = "left out: " + ", ".join(f"{n} {why}" for why, n in sorted(left_out.items()))
+        step["error"] = "left out: " + ", ".join(
+            f"{n} {why}" for why, n in sorted(left_out.items())
+        )
     transcript.add("tool", actor=actor, tool="search", arguments={"query": query}, **step)
     return text
 
@@ -84,7 +97,8 @@ def count_pages(steps):
 
 
 def open_page(transcript, world, address, as_of, *, about="", actor=None, is_numbered=False):
-    """Return what an agent sees of a page, as text; adds the step. A page that cannot be had is said to be so."""
+    """Return what an agent sees of a page, as text; adds the step. A page that cannot be had is
+    said to be so."""
     number = 1 + count_pages(transcript.steps)
     step = {"error": None, "page_ids": None}
     try:
@@ -100,7 +114,8 @@ def open_page(transcript, world, address, as_of, *, about="", actor=None, is_num
 def describe_hit(hit, as_of):
     """Return a passage with its page's title, address and publication date.
 
-    Of a page that was read after `as_of`, whose date may be any until then, it is the moment at which it was read.
+    Of a page that was read after `as_of`, whose date may be any until then, it is the moment at
+    which it was read.
     """
     day = hit.published_at[:10] or "on an unknown day"
     if pd.Timestamp(hit.published_at) >= pd.Timestamp(as_of):
@@ -109,20 +124,26 @@ def describe_hit(hit, as_of):
 
 
 def call_tool(transcript, world, event, name, arguments, *, actor=None, is_numbered=False):
-    """Return what a tool that was called by name shows; an unknown name or a missing argument is said to be so."""
+    """Return what a tool that was called by name shows; an unknown name or a missing argument is
+    said to be so."""
     how = {"actor": actor, "is_numbered": is_numbered}
     if name == "search" and arguments.get("query"):
         return search_web(transcript, world, str(arguments["query"]), event["as_of"], **how)
     if name == "open" and arguments.get("address"):
         about = str(arguments.get("about") or event["prompt"])
-        return open_page(transcript, world, str(arguments["address"]), event["as_of"], about=about, **how)
+        return open_page(
+            transcript, world, str(arguments["address"]), event["as_of"], about=about, **how
+        )
     text = "There are two tools: search, with a query, and open, with an address."
-    transcript.add("tool", actor=actor, tool=name, arguments=arguments, content=text, error="not a tool")
+    transcript.add(
+        "tool", actor=actor, tool=name, arguments=arguments, content=text, error="not a tool"
+    )
     return text
 
 
 def prepend_results(transcript, event, world, *, is_numbered=False):
-    """Return what one search finds, by the question (or the event's `query`), as the text that stands before it."""
+    """Return what one search finds, by the question (or the event's `query`), as the text that
+    stands before it."""
     query = event.get("query") or event["prompt"]
     found = search_web(transcript, world, query, event["as_of"], n=N_FOUND, is_numbered=is_numbered)
     return read_prompt("found_pages").format(as_of=event["as_of"], found=found)
@@ -134,14 +155,16 @@ def ask_with_pages(transcript, event, world):
 
 
 def count_look_ups(client):
-    """Return how many look-ups an agent has a question, each a step: `max_lookups` or `max_steps`, else N_CALLS."""
+    """Return how many look-ups an agent has a question, each a step: `max_lookups` or `max_steps`,
+    else N_CALLS."""
     return client.limits.get("max_lookups") or client.limits.get("max_steps") or N_CALLS
 
 
 def ask_step_by_step(transcript, event, world):
     """Let the model choose, a turn at a time, to search, to open a page or to answer (ReAct).
 
-    Each turn is held to a schema: for a local model by a grammar, for others by the provider's structured output.
+    Each turn is held to a schema: for a local model by a grammar, for others by the provider's
+    structured output.
     """
     n_calls = count_look_ups(transcript.client)
     messages = transcript.open(fill_prompt(event) + read_prompt("look_up").format(n_calls=n_calls))
@@ -149,14 +172,17 @@ def ask_step_by_step(transcript, event, world):
 
     def look_up(step):
         if step.get("action") in tuple(LOOKS) and isinstance(step.get("input"), str):
-            return call_tool(transcript, world, event, step["action"], {LOOKS[step["action"]]: step["input"]})
+            return call_tool(
+                transcript, world, event, step["action"], {LOOKS[step["action"]]: step["input"]}
+            )
 
     take_turns(transcript, messages, n_calls, form, look_up)
     return ask_final_line(transcript, event, messages)
 
 
 def take_turns(transcript, messages, n_turns, form, act):
-    """Let a model take so many turns, each a JSON object; `act(turn)` returns what it sees, None to end them.
+    """Let a model take so many turns, each a JSON object; `act(turn)` returns what it sees, None to
+    end them.
 
     What is no object counts as {}. `messages` gains what is said.
     """
@@ -169,13 +195,17 @@ def take_turns(transcript, messages, n_turns, form, act):
 
 
 def ask_final_line(transcript, event, messages, reduce=None):
-    """Return the recording of the final answer that ends a conversation; `reduce` as in `Transcript.ask`."""
-    options = constrain_answer(transcript.client, event) | ({"event": event, "reduce": reduce} if reduce else {})
+    """Return the recording of the final answer that ends a conversation; `reduce` as in
+    `Transcript.ask`."""
+    options = constrain_answer(transcript.client, event) | (
+        {"event": event, "reduce": reduce} if reduce else {}
+    )
     return ask_last(transcript, messages, fill_final_line(event), **options)
 
 
 def ask_last(transcript, messages, prompt, **options):
-    """Return the recording of the last reply of a conversation; what was shown last stands before the prompt."""
+    """Return the recording of the last reply of a conversation; what was shown last stands before
+    the prompt."""
     if messages[-1]["role"] == "user":
         prompt = messages.pop()["content"] + "\n\n" + prompt
     messages.append({"role": "user", "content": prompt})
@@ -191,7 +221,9 @@ def ask_with_tools(transcript, event, world):
         reply = transcript.ask(messages, tools=SCHEMAS, **last)
         if last or not reply["tool_calls"]:
             return reply
-        messages.append({"role": "assistant", "content": reply["content"], "tool_calls": reply["tool_calls"]})
+        messages.append(
+            {"role": "assistant", "content": reply["content"], "tool_calls": reply["tool_calls"]}
+        )
         for call in reply["tool_calls"]:
             arguments = parse_object(call["function"]["arguments"])
             seen = call_tool(transcript, world, event, call["function"]["name"], arguments)
@@ -199,17 +231,20 @@ def ask_with_tools(transcript, event, world):
 
 
 def ask_deep_research(transcript, event, world):
-    """Ask a deep-research model for the answer; its searches, as far as it tells them, are steps of the transcript.
+    """Ask a deep-research model for the answer; its searches, as far as it tells them, are steps of
+    the transcript.
 
-    Perplexity's Sonar answers as a chat completion, all others as a job; OpenAI's is given its search, if its options
-    name no other tools. The world is not used: what is read is the provider's affair. Raises LlmError as
-    `ask_in_background` does, and for a model on this machine.
+    Perplexity's Sonar answers as a chat completion, all others as a job; OpenAI's is given its
+    search, if its options name no other tools. The world is not used: what is read is the
+    provider's affair. Raises LlmError as `ask_in_background` does, and for a model on this machine.
     """
     client = transcript.client
     if is_chat(client.model):
         return ask_directly(transcript, event, world)
     if client.is_local:
-        raise LlmError("unsupported", f"{client.model} is served here and runs no jobs in the background")
+        raise LlmError(
+            "unsupported", f"{client.model} is served here and runs no jobs in the background"
+        )
     brings_tools = client.model.startswith(("gemini/", "perplexity/"))
     options = ({} if brings_tools else {"tools": [{"type": "web_search_preview"}]}) | client.options
     transcript.open(prompt := fill_prompt(event))

@@ -1,9 +1,10 @@
-"""Baselines of window L: futures drawn from what a series did before, answered by the rule that settles the question.
+"""Baselines of window L: futures drawn from what a series did before, answered by the rule that
+settles the question.
 
-As of a moment the series' past stretches of the same length are what may come: as they were (`past_levels`), or as
-changes since the last value (`walk`; `season` takes stretches that began at the same time of year). `opening` is a walk
-that never looks again after the question's opening: what a later look adds is measured against it. `uniform` knows the
-answer's form alone.
+As of a moment the series' past stretches of the same length are what may come: as they were
+(`past_levels`), or as changes since the last value (`walk`; `season` takes stretches that began at
+the same time of year). `opening` is a walk that never looks again after the question's opening:
+what a later look adds is measured against it. `uniform` knows the answer's form alone.
 """
 
 from functools import lru_cache
@@ -20,7 +21,8 @@ from helpers.files import dump_json, hash_text, parse_json
 N_PATHS = 104
 """Most past stretches that are drawn on, the latest: two years of weeks."""
 SEASON_DAYS, MIN_SEASON, YEAR = 28, 3, 365.25
-"""A stretch is of the same time of year when it began within so many days of it; with fewer of them all are taken."""
+"""A stretch is of the same time of year when it began within so many days of it; with fewer of them
+all are taken."""
 
 METHODS = ("uniform", "past_levels", "opening", "walk", "season")
 
@@ -32,13 +34,18 @@ def load_path_agents():
 
 
 def forecast_from_paths(method, event, world=None):
-    """Answer one question by a method: returns the outcome that `runs.run_agents` stores; the world is not looked at.
+    """Answer one question by a method: returns the outcome that `runs.run_agents` stores; the world
+    is not looked at.
 
     Raises ValueError where what is asked was public by then.
     """
     variables = parse_json(event["variables"])
     options = parse_json(event["options"])
-    names = tuple(sorted(variables["reference"])) if variables["ask"] == "leader" else (variables["entity"],)
+    names = (
+        tuple(sorted(variables["reference"]))
+        if variables["ask"] == "leader"
+        else (variables["entity"],)
+    )
     as_of = event["opens_at"] if method == "opening" else event["as_of"]
     known, values = cut_values(event["source_id"], variables["variable"], names, as_of)
     source = load_series()[event["source_id"]]
@@ -51,33 +58,48 @@ def forecast_from_paths(method, event, world=None):
     if event["kind"] == "number":
         ends = paths[:, -1, 0]
         quantiles = np.quantile(ends, QUANTILES).round(6).tolist()
-        prediction = state_number(rng.choice(ends) if method == "uniform" else np.median(ends), quantiles)
+        prediction = state_number(
+            rng.choice(ends) if method == "uniform" else np.median(ends), quantiles
+        )
     else:
         ends = (f"{variables[end][:7]}-01" for end in ("from_date", "date"))
         answers = options or [str(day.date()) for day in pd.date_range(*ends, freq="MS")]
-        shares = dict.fromkeys(answers, 0.5)  # half a draw each: nothing is held for impossible (Jeffreys)
+        shares = dict.fromkeys(
+            answers, 0.5
+        )  # half a draw each: nothing is held for impossible (Jeffreys)
         if method != "uniform":
             given = resolve_paths(variables, names, known, values, ahead, paths)
             shares = {answer: given.count(answer) + 0.5 for answer in answers}
-        distribution = {name: round(share / sum(shares.values()), 6) for name, share in shares.items()}
+        distribution = {
+            name: round(share / sum(shares.values()), 6) for name, share in shares.items()
+        }
         value = max(shares, key=lambda name: (shares[name], rng.random()))  # drawn among equals
-        prediction = {"value": value, "probability": distribution[value], "distribution": distribution}
+        prediction = {
+            "value": value,
+            "probability": distribution[value],
+            "distribution": distribution,
+        }
     note = f"{method}: {len(paths)} futures from {len(known)} past values, the last of {known[-1]}"
-    return {"prediction": prediction | {"source_ids": []}, "trace": [{"step_type": "answer", "content": note}]}
+    return {
+        "prediction": prediction | {"source_ids": []},
+        "trace": [{"step_type": "answer", "content": note}],
+    }
 
 
 @lru_cache(maxsize=4096)
 def cut_values(source_id, variable, names, as_of):
-    """Return (dates, values) of some entities of a series that were public before a moment, where all have one."""
+    """Return (dates, values) of some entities of a series that were public before a moment, where
+    all have one."""
     table = cut_series(source_id, variable, as_of)[list(names)].dropna()
     return tuple(table.index), table.to_numpy(dtype=float)
 
 
 def draw_paths(method, values, days, n_steps):
-    """Return futures of so many steps (futures x steps x entities) from past stretches, the latest `N_PATHS`.
+    """Return futures of so many steps (futures x steps x entities) from past stretches, the latest
+    `N_PATHS`.
 
-    Stretches as they were, or the last value and what came on top of earlier ones; for `season` those that began at the
-    same time of year, unless there are too few.
+    Stretches as they were, or the last value and what came on top of earlier ones; for `season`
+    those that began at the same time of year, unless there are too few.
 
     >>> values, days = np.array([[1.0], [2.0], [4.0], [7.0]]), np.arange(4).astype("datetime64[D]")
     >>> [draw_paths(method, values, days, 2)[:, :, 0].tolist() for method in ("past_levels", "walk")]
@@ -97,9 +119,11 @@ def draw_paths(method, values, days, n_steps):
 
 
 def resolve_paths(variables, names, known, values, ahead, paths):
-    """Return the answer that each drawn future gives, by the rule that settles the question, for all of them at once.
+    """Return the answer that each drawn future gives, by the rule that settles the question, for
+    all of them at once.
 
-    The same as `horizons.resolve_question` of each future after what is known, at a thousandth of the time.
+    The same as `horizons.resolve_question` of each future after what is known, at a thousandth of
+    the time.
     """
     if variables["ask"] == "peak":
         dates = [*known, *ahead]

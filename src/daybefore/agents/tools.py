@@ -1,4 +1,5 @@
-"""The tools of an agent in the sandbox: run bash or Python in the sandbox, and see or change a text file there."""
+"""The tools of an agent in the sandbox: run bash or Python in the sandbox, and see or change a text
+file there."""
 
 from contextlib import contextmanager, suppress
 
@@ -8,13 +9,18 @@ from daybefore.agents.searching import write_schema
 from helpers.files import locate_input, locate_output, write_whole
 
 MAX_SHOWN = 6_000
-"""Longest result that is shown to an agent, in characters: of a longer one the beginning and the end."""
+"""Longest result that is shown to an agent, in characters: of a longer one the beginning and the
+end."""
 
 WHERE = "offline, in /workdir; the evidence is in /evidence (read-only)"
 
 SCHEMAS = [
     write_schema("bash", f"Run a bash script, {WHERE}.", {"script": {"type": "string"}}),
-    write_schema("python", f"Run a Python program, {WHERE}; shows what it prints.", {"program": {"type": "string"}}),
+    write_schema(
+        "python",
+        f"Run a Python program, {WHERE}; shows what it prints.",
+        {"program": {"type": "string"}},
+    ),
     write_schema(
         "editor",
         "View, create, change a text file: `replace` puts `text` where `old` stands once, `insert` after line `line`.",
@@ -32,7 +38,8 @@ SCHEMAS = [
 
 @contextmanager
 def keep_printed(run_id, live=False):
-    """Yield what a run's scripts printed, a dict of (event_id, a task's scripts so far as JSON), so that they replay.
+    """Yield what a run's scripts printed, a dict of (event_id, a task's scripts so far as JSON), so
+    that they replay.
 
     It lies beside the run's recordings, shells.csv; at the end a live run writes it.
     """
@@ -40,7 +47,9 @@ def keep_printed(run_id, live=False):
     key = ["event_id", "scripts"]
     printed = {}
     with suppress(FileNotFoundError):
-        printed = pd.read_csv(locate_input(kept), index_col=key, dtype=str, keep_default_na=False)["shown"].to_dict()
+        printed = pd.read_csv(locate_input(kept), index_col=key, dtype=str, keep_default_na=False)[
+            "shown"
+        ].to_dict()
     try:
         yield printed
     finally:
@@ -50,16 +59,19 @@ def keep_printed(run_id, live=False):
 
 
 def call_tool(box, name, arguments, *, timeout=None, n_shown=MAX_SHOWN):
-    """Return the step of a tool that was called by name: columns of the traces table, what it shows as `content`.
+    """Return the step of a tool that was called by name: columns of the traces table, what it shows
+    as `content`.
 
-    Of a result longer than `n_shown` characters the middle is left out. A fault of the agent's is said to it, never
-    raised; only SandboxError is (the sandbox is gone).
+    Of a result longer than `n_shown` characters the middle is left out. A fault of the agent's is
+    said to it, never raised; only SandboxError is (the sandbox is gone).
     """
     error = None
     try:
         if name == "editor":
             shown = edit(box, timeout, **arguments)
-        elif name in ("bash", "python") and isinstance(text := next(iter(arguments.values()), None), str):
+        elif name in ("bash", "python") and isinstance(
+            text := next(iter(arguments.values()), None), str
+        ):
             command = ["python3", "-"] if name == "python" else ["bash", "-c", text]
             result = box.exec(command, text if name == "python" else "", timeout)
             shown = describe_result(result)
@@ -70,7 +82,12 @@ def call_tool(box, name, arguments, *, timeout=None, n_shown=MAX_SHOWN):
     except (AttributeError, OSError, TypeError, ValueError) as fault:
         shown = f"It was not done: {fault}"
         error = type(fault).__name__
-    step = {"step_type": "tool", "tool": name, "arguments": arguments, "content": cut_middle(shown, n_shown)}
+    step = {
+        "step_type": "tool",
+        "tool": name,
+        "arguments": arguments,
+        "content": cut_middle(shown, n_shown),
+    }
     return step | {"sandbox_backend": box.backend, "error": error}
 
 
@@ -96,7 +113,8 @@ def cut_middle(text, n=MAX_SHOWN):
 
 
 def edit(box, timeout, command=None, path=None, text="", old="", line=0):
-    """View, create or change a text file in a sandbox; returns what is told of it. Raises OSError or ValueError.
+    """View, create or change a text file in a sandbox; returns what is told of it. Raises OSError
+    or ValueError.
 
     `timeout` in seconds, None for the sandbox's own, holds for the reading and the writing each.
     """

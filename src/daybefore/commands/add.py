@@ -1,7 +1,9 @@
-"""`daybefore add FILE|FOLDER` (make add FILE=...): other agents' answers from a reader's own files, as a question set.
+"""`daybefore add FILE|FOLDER` (make add FILE=...): other agents' answers from a reader's own files,
+as a question set.
 
-Nothing is asked that the files say themselves; what was understood is printed. The set is written whole or not at all,
-below .cache/sets (git ignores it), and stands from then on in every command that takes a set.
+Nothing is asked that the files say themselves; what was understood is printed. The set is written
+whole or not at all, below .cache/sets (git ignores it), and stands from then on in every command
+that takes a set.
 """
 
 import re
@@ -27,7 +29,8 @@ def main(
     replace: bool = False,
     licence: str | None = None,
 ) -> dict:
-    """Read files or a folder as a set, write it and print what was understood; returns its name, folder and counts.
+    """Read files or a folder as a set, write it and print what was understood; returns its name,
+    folder and counts.
 
     Raises ValueError in sentences with file, row and column, before anything is written.
     """
@@ -44,7 +47,9 @@ def main(
     try:
         tables, notes = read_forecasts(paths, filled=filled, keeps_halves=keep_halves)
     except Problems as problems:
-        raise ValueError(f"{problems}\nNothing was written; mend the file and add it again.") from None
+        raise ValueError(
+            f"{problems}\nNothing was written; mend the file and add it again."
+        ) from None
     folder = write_folder(name, paths, tables, licence)
     loaded = load_set(folder)
     coverage = loaded.coverage()
@@ -73,18 +78,29 @@ def name_set(path: Path) -> str:
 
 
 def add_folder(path: Path) -> dict:
-    """Look at a folder that is a set already, and say how it is used. Raises ValueError where a table is wrong."""
+    """Look at a folder that is a set already, and say how it is used. Raises ValueError where a
+    table is wrong."""
     loaded = load_set(path)
     n_rows = len(loaded.rows())
-    show(f"{path} is a question set: {len(loaded.events)} questions, {len(loaded.runs)} runs, {n_rows} predictions")
+    show(
+        f"{path} is a question set: {len(loaded.events)} questions, {len(loaded.runs)} runs, {n_rows} predictions"
+    )
     if not loaded.about.get("licence"):
-        show("its set.toml names no licence: it can be used here, and is refused where it would be committed")
+        show(
+            "its set.toml names no licence: it can be used here, and is refused where it would be committed"
+        )
     show(f"make figures SET={path}")
-    return {"name": loaded.name, "folder": str(path), "n_events": len(loaded.events), "n_agents": len(loaded.runs)}
+    return {
+        "name": loaded.name,
+        "folder": str(path),
+        "n_events": len(loaded.events),
+        "n_agents": len(loaded.runs),
+    }
 
 
 def write_folder(name: str, paths: list[Path], tables: dict, licence: str | None) -> Path:
-    """Write a set below .cache/sets, whole or not at all: it takes its place when all is written."""
+    """Write a set below .cache/sets, whole or not at all: it takes its place when all is
+    written."""
     made = locate_output(f"{SETS[1]}/{name}.partial/{ABOUT}")
     shutil.rmtree(made.parent)
     made.parent.mkdir()
@@ -106,6 +122,8 @@ def list_contents(tables: dict) -> list[str]:
     """Return what a set has, as its set.toml says it."""
     events = tables["events"]
     has = [
-        what for what, column in (("levels", "level"), ("domains", "domain"), ("words", "prompt")) if column in events
+        what
+        for what, column in (("levels", "level"), ("domains", "domain"), ("words", "prompt"))
+        if column in events
     ]
     return has + (["prices"] if "prices" in tables else [])

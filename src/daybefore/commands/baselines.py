@@ -20,15 +20,18 @@ def name_default(window: str) -> str:
 
 
 def lacks_series(window: str) -> bool:
-    """Tell whether a window's questions have no series, as those of public files and of one's own."""
+    """Tell whether a window's questions have no series, as those of public files and of one's
+    own."""
     return window in PUBLIC_WINDOWS or has_runs(find_set(window))
 
 
-def choose_baselines(window: str, entries: dict, agents: dict, names: Iterable[str]) -> tuple[dict, dict]:
+def choose_baselines(
+    window: str, entries: dict, agents: dict, names: Iterable[str]
+) -> tuple[dict, dict]:
     """Return (entries, agents) of the registry with the baselines that a window's events allow.
 
-    Public questions have no series: `agents.past` stands in the place of what reads one; window L has
-    `agents.simulate`. Raises ValueError when one of `names` is left out.
+    Public questions have no series: `agents.past` stands in the place of what reads one; window L
+    has `agents.simulate`. Raises ValueError when one of `names` is left out.
     """
     if window == "L":
         own = load_path_agents()

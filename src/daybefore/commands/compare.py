@@ -1,7 +1,9 @@
-"""`daybefore compare`: runs on the events that all of them were asked: paired differences, and a leaderboard.
+"""`daybefore compare`: runs on the events that all of them were asked: paired differences, and a
+leaderboard.
 
-A run is named by its run_id, or by its agent's name: of a local run, else of a recorded one (data/tables). A difference
-is over the events that both predicted. Intervals and tests are clustered by source.
+A run is named by its run_id, or by its agent's name: of a local run, else of a recorded one
+(data/tables). A difference is over the events that both predicted. Intervals and tests are
+clustered by source.
 """
 
 import shlex
@@ -28,39 +30,56 @@ MIN_SHARED = 25
 FAMILY = "Holm over {} pairs; significant below {}; MDE: the smallest difference found with 80% power at this sd and n"
 
 
-# --- which runs ------------------------------------------------------------------------------------------------------
+# --- which runs -------------------------------------------------------------------------------------
 
 
 def suits(run, condition):
-    """Say whether a run was made under a condition; a baseline, which reads no articles, when its moment is that."""
+    """Say whether a run was made under a condition; a baseline, which reads no articles, when its
+    moment is that."""
     if run.category == "baseline":
         return run.asked.moment == fill_asked({"condition": condition}).moment
     return run.condition == condition
 
 
 def select_runs(every, names, window):
-    """Return (runs, notes, condition) for names of runs or agents; for none, a local run of every agent in a window.
+    """Return (runs, notes, condition) for names of runs or agents; for none, a local run of every
+    agent in a window.
 
-    Of an agent's several runs the newest is taken that was made under the condition of the one with the fewest runs.
-    Raises ValueError for an unknown name, with the nearest or all, and for fewer than two runs.
+    Of an agent's several runs the newest is taken that was made under the condition of the one with
+    the fewest runs. Raises ValueError for an unknown name, with the nearest or all, and for fewer
+    than two runs.
     """
-    local = sorted({run.agent_id for run in every if not isinstance(run.place, str) and run.window == window})
+    local = sorted(
+        {run.agent_id for run in every if not isinstance(run.place, str) and run.window == window}
+    )
     found = {name: find_run(every, name, window) for name in dict.fromkeys(names or local)}
     if len(found) < 2:
         told, name = "; ".join(found) or "none", find_set(window).name
         some = f"`make run SET={name} LIMIT=20` makes some"
-        raise ValueError(f"a comparison needs two runs on {name}, and there is {told}: name another, or {some}")
-    condition = min(found.values(), key=lambda own: (own[0].category == "baseline", len(own)))[0].condition
-    chosen = {name: next((run for run in own if suits(run, condition)), own[0]) for name, own in found.items()}
+        raise ValueError(
+            f"a comparison needs two runs on {name}, and there is {told}: name another, or {some}"
+        )
+    condition = min(found.values(), key=lambda own: (own[0].category == "baseline", len(own)))[
+        0
+    ].condition
+    chosen = {
+        name: next((run for run in own if suits(run, condition)), own[0])
+        for name, own in found.items()
+    }
     notes = []
     for name, own in found.items() if names else ():
-        if others := [f"{run.run_id} ({run.condition or 'as usual'})" for run in own if run != chosen[name]]:
-            notes.append(f"{name}: {chosen[name].run_id} of its runs; the others by their run_id: {', '.join(others)}")
+        if others := [
+            f"{run.run_id} ({run.condition or 'as usual'})" for run in own if run != chosen[name]
+        ]:
+            notes.append(
+                f"{name}: {chosen[name].run_id} of its runs; the others by their run_id: {', '.join(others)}"
+            )
     return list(chosen.values()), notes, condition
 
 
 def add_baselines(every, runs, condition, *, recorded=False):
-    """Return baselines' runs (`recorded`: models' too) that stand beside some, at a condition's moment; local first."""
+    """Return baselines' runs (`recorded`: models' too) that stand beside some, at a condition's
+    moment; local first."""
     taken, found = {run.agent_id for run in runs}, {}
     for run in every:
         is_beside = run.category == "baseline" or (recorded and isinstance(run.place, str))
@@ -71,21 +90,26 @@ def add_baselines(every, runs, condition, *, recorded=False):
 
 def describe_conditions(runs):
     """Return (the condition that all runs share, or "", a sentence on how they differ, or "")."""
-    told = {run.condition for run in runs if run.category != "baseline"} or {run.condition for run in runs}
+    told = {run.condition for run in runs if run.category != "baseline"} or {
+        run.condition for run in runs
+    }
     if len(told) == 1 and all(suits(run, min(told)) for run in runs):
         return min(told), ""
-    listed = "; ".join(f"{run.agent_id} ({run.run_id}) {run.condition or 'as usual'}" for run in runs)
+    listed = "; ".join(
+        f"{run.agent_id} ({run.run_id}) {run.condition or 'as usual'}" for run in runs
+    )
     return "", f"conditions differ, and a difference between runs may be theirs: {listed}"
 
 
-# --- how they differ -------------------------------------------------------------------------------------------------
+# --- how they differ --------------------------------------------------------------------------------
 
 
 def compare_runs(scores, events, runs):
-    """Return the paired differences between runs, every two of them (of many: each with the best one).
+    """Return the paired differences between runs, every two of them (of many: each with the best
+    one).
 
-    As `paired.compare_pairs`, with condition_a and _b, coverage_a and _b (the share of the scored events predicted) and
-    verdict (by p_holm).
+    As `paired.compare_pairs`, with condition_a and _b, coverage_a and _b (the share of the scored
+    events predicted) and verdict (by p_holm).
     """
     matrix = build_matrix(select_headline(scores, events), [run.label for run in runs])
     best = list(matrix.fillna(0).mean().sort_values(ascending=False, kind="stable").index)
@@ -93,13 +117,18 @@ def compare_runs(scores, events, runs):
     table = compare_pairs(matrix, find_clusters(events)[0], report.choose_pairs(names))
     conditions = {run.label: run.condition for run in runs}
     for name, told in (("condition", conditions), ("coverage", matrix.notna().mean())):
-        table = table.assign(**{f"{name}_{side}": table[f"agent_{side}"].map(told) for side in "ab"})
+        table = table.assign(
+            **{f"{name}_{side}": table[f"agent_{side}"].map(told) for side in "ab"}
+        )
     return judge_pairs(table)
 
 
 def fit_adjusted(scores, events, agents):
-    """Return (the two-way fit of some agents' scores, their adjusted mean, low and high by agent, the best first)."""
-    matrix = build_matrix(select_headline(scores, events), agents, "score_imputed").dropna(axis=1, how="all")
+    """Return (the two-way fit of some agents' scores, their adjusted mean, low and high by agent,
+    the best first)."""
+    matrix = build_matrix(select_headline(scores, events), agents, "score_imputed").dropna(
+        axis=1, how="all"
+    )
     fit = fit_two_way(matrix, find_clusters(events)[0])
     return fit, tabulate_adjusted(fit).sort_values("mean", ascending=False)[["mean", "low", "high"]]
 
@@ -107,31 +136,41 @@ def fit_adjusted(scores, events, agents):
 def judge_pairs(pairs):
     """Return differences with what each says: verdict, by p_holm."""
     said = [
-        judge_pair(row, "p_holm") if row["n"] else "no event that both answered" for row in pairs.to_dict("records")
+        judge_pair(row, "p_holm") if row["n"] else "no event that both answered"
+        for row in pairs.to_dict("records")
     ]
     return pairs.assign(verdict=said)
 
 
 def tabulate_pairs(pairs):
-    """Return the differences as texts, a row a pair; those of adjusted means have no `by event` and no coverage."""
+    """Return the differences as texts, a row a pair; those of adjusted means have no `by event` and
+    no coverage."""
     shown = pairs[["agent_a", "agent_b"]].set_axis(["a", "b"], axis=1)
-    shown["a - b (95% by source)"] = [report.write_difference(row, 3) for row in pairs.to_dict("records")]
+    shown["a - b (95% by source)"] = [
+        report.write_difference(row, 3) for row in pairs.to_dict("records")
+    ]
     if "low_by_event" in pairs:
         by_event = pairs.assign(low=pairs["low_by_event"], high=pairs["high_by_event"])
         shown["by event"] = [report.write_difference(row, 3) for row in by_event.to_dict("records")]
-        shown["coverage"] = [f"{a:.0%}, {b:.0%}" for a, b in pairs[["coverage_a", "coverage_b"]].to_numpy()]
+        shown["coverage"] = [
+            f"{a:.0%}, {b:.0%}" for a, b in pairs[["coverage_a", "coverage_b"]].to_numpy()
+        ]
     shown["p (Holm)"] = pairs["p_holm"].map(report.write_p)
     shown["MDE"] = pairs["mde"].map("{:.3f}".format).where(pairs["mde"].notna(), "-")
-    shown["n (sources)"] = [f"{n} ({n_clusters})" for n, n_clusters in pairs[["n", "n_clusters"]].to_numpy()]
+    shown["n (sources)"] = [
+        f"{n} ({n_clusters})" for n, n_clusters in pairs[["n", "n_clusters"]].to_numpy()
+    ]
     return shown.assign(verdict=pairs["verdict"])
 
 
 def main(names=(), window="A", out=None, adjust=False, explain=False):
-    """Compare runs, write what was found under a folder of its own with an index page, print it and return it.
+    """Compare runs, write what was found under a folder of its own with an index page, print it and
+    return it.
 
-    The baselines that were asked these events too serve the lead over the best of them. With `adjust` runs that were
-    asked different events are compared, too, by two-way fixed effects (`two_way`): all join the questions. Raises
-    ValueError for a name that is none, with the nearest, and where nothing joins the runs.
+    The baselines that were asked these events too serve the lead over the best of them. With
+    `adjust` runs that were asked different events are compared, too, by two-way fixed effects
+    (`two_way`): all join the questions. Raises ValueError for a name that is none, with the
+    nearest, and where nothing joins the runs.
     """
     every = list_runs()
     runs, notes, condition = select_runs(every, names, window)
@@ -139,10 +178,19 @@ def main(names=(), window="A", out=None, adjust=False, explain=False):
         told = ", ".join(f"{run.run_id} on {name_window(run.window)}" for run in runs)
         raise ValueError(f"these runs are of different question sets: {told}; name runs of one")
     n_runs, kept = len(runs), runs + add_baselines(every, runs, condition)
-    is_twice = len({run.agent_id for run in kept}) < len(kept)  # an agent that stands twice goes by its run_id
+    is_twice = len({run.agent_id for run in kept}) < len(
+        kept
+    )  # an agent that stands twice goes by its run_id
     kept = [run._replace(label=run.run_id if is_twice else run.agent_id) for run in kept]
-    runs, question_set, predictions = kept[:n_runs], find_set(kept[0].window), read_predictions(kept)
-    asked, shared = predictions.groupby("agent_id")["event_id"].agg(set), set(predictions["event_id"])
+    runs, question_set, predictions = (
+        kept[:n_runs],
+        find_set(kept[0].window),
+        read_predictions(kept),
+    )
+    asked, shared = (
+        predictions.groupby("agent_id")["event_id"].agg(set),
+        set(predictions["event_id"]),
+    )
     if not adjust:
         shared = set.intersection(*(asked[run.label] for run in runs))
         kept = runs + [run for run in kept[n_runs:] if shared <= asked.get(run.label, set())]
@@ -153,18 +201,24 @@ def main(names=(), window="A", out=None, adjust=False, explain=False):
             f"{len(shared)}: name the others by RUNS=, or remove it by `daybefore rm {least.run_id}`"
         )
     if not shared:
-        told = ", ".join(f"{run.label} ({len(asked[run.label])} of {find_set(run.window).name})" for run in runs)
+        told = ", ".join(
+            f"{run.label} ({len(asked[run.label])} of {find_set(run.window).name})" for run in runs
+        )
         do = "run them on the same set and LIMIT, compare fewer, or add --adjust"
         raise ValueError(f"no event was asked of all: {told}; {do}")
     labels = [run.label for run in kept]
     shown = [run.label for run in runs] if names else labels
-    predictions = predictions[predictions["event_id"].isin(shared) & predictions["agent_id"].isin(labels)]
+    predictions = predictions[
+        predictions["event_id"].isin(shared) & predictions["agent_id"].isin(labels)
+    ]
     answers, events = (read_window(name, question_set.window) for name in ("answers", "events"))
     events = events[events["event_id"].isin(shared)]
     scores = score_predictions(predictions, answers, events)
     place = [*(names or [question_set.name]), *["adjusted"] * adjust]
     folder = report.open_folder(out, FOLDER, place)
-    means, texts = report.write_board(folder, scores, events, [run.label for run in kept if run.category == "baseline"])
+    means, texts = report.write_board(
+        folder, scores, events, [run.label for run in kept if run.category == "baseline"]
+    )
     texts = texts[texts["agent"].isin(shown)]
     board = report.take_whole(means).loc[texts["agent"]].reset_index()
     told, differing = describe_conditions(runs)
@@ -176,11 +230,18 @@ def main(names=(), window="A", out=None, adjust=False, explain=False):
         texts = adjusted.rename("adjusted").rename_axis("agent").reset_index().merge(texts)
         told, differing = "not all asked of all", ADJUSTED
     else:
-        pairs, told = compare_runs(scores, events, runs), ", ".join(filter(None, ["asked of all", told]))
+        pairs, told = (
+            compare_runs(scores, events, runs),
+            ", ".join(filter(None, ["asked of all", told])),
+        )
     n = select_headline(scores, events)["event_id"].nunique()
     told = f"{len(events)} events of {question_set.name} {told}, {n} with a score; {report.describe_intervals(events)}"
     silent = board.loc[board["n"] == 0, "agent_id"]
-    notes = list(filter(None, [told, *notes, differing, *(f"{name} answered none of them" for name in silent)]))
+    notes = list(
+        filter(
+            None, [told, *notes, differing, *(f"{name} answered none of them" for name in silent)]
+        )
+    )
     legend = [FAMILY.format(int(pairs["p"].notna().sum()), ALPHA), report.LEGEND]
     report.write_csv(pairs.round(6), folder / "pairs.csv")
     files = ["leaderboard.md", "leaderboard.csv", "leaderboard.tex", "pairs.csv"]
@@ -189,14 +250,25 @@ def main(names=(), window="A", out=None, adjust=False, explain=False):
     sections |= compare_graphs(runs, events, answers)
     written = {"files": files, "markdown": "leaderboard.md"}
     page = report.write_page(folder, f"{title} on {question_set.name}", sections, **written)[1]
-    printed = [report.write_table(table.set_index(table.columns[0]), explain) for _, table in sections.values()]
+    printed = [
+        report.write_table(table.set_index(table.columns[0]), explain)
+        for _, table in sections.values()
+    ]
     words = [*notes, *(legend if explain else [legend[0].split("; MDE")[0], report.EXPLAIN])]
     words += [f"open in a browser: {page}"]
     if own := [run.agent_id for run in runs if run.category != "baseline"]:
         set_named = "" if question_set.name == DEFAULT else f" SET={question_set.name}"
-        words += [f'the papers\' figures with these: make figures AGENTS="{shlex.join(dict.fromkeys(own))}"{set_named}']
+        words += [
+            f'the papers\' figures with these: make figures AGENTS="{shlex.join(dict.fromkeys(own))}"{set_named}'
+        ]
     show("\n\n".join([*printed, "\n".join(words)]))
     files = [str(folder / name) for name in ("index.html", *files)]
-    found = {"window": question_set.window, "n_events": len(events), "n_scored": n, "notes": notes, "files": files}
+    found = {
+        "window": question_set.window,
+        "n_events": len(events),
+        "n_scored": n,
+        "notes": notes,
+        "files": files,
+    }
     board = board.assign(run_id=board["agent_id"].map({run.label: run.run_id for run in kept}))
     return found | {"pairs": pairs.to_dict("records"), "leaderboard": board.to_dict("records")}

@@ -1,5 +1,5 @@
-"""What WorldReasoner's scores say of a run, beside its usual ones: on `long` and `worldreasoner` its own, on
-`markets` and `worldreasoner` the market's price.
+"""What WorldReasoner's scores say of a run, beside its usual ones: on `long` and `worldreasoner`
+its own, on `markets` and `worldreasoner` the market's price.
 
 As rows and facts for a run's files, and as text.
 """
@@ -31,7 +31,8 @@ KINDS = {"L": "hindsight graphs by rule", "W": "questions' event cards by the au
 
 
 class Beside(NamedTuple):
-    """What stands beside a run's usual scores: rows of results.csv, facts of results.json by agent, text, a warning."""
+    """What stands beside a run's usual scores: rows of results.csv, facts of results.json by agent,
+    text, a warning."""
 
     rows: pd.DataFrame
     facts: dict
@@ -40,11 +41,13 @@ class Beside(NamedTuple):
 
 
 def judge_run(asked, run_ids, cutoffs, graphs=None):
-    """Return what WorldReasoner's scores and the market's prices say of some runs (`Beside`), nothing on other sets.
+    """Return what WorldReasoner's scores and the market's prices say of some runs (`Beside`),
+    nothing on other sets.
 
-    `asked` is the run's (`run.Asked`), `run_ids` maps agents to runs of its store, `cutoffs` are the knowledge cutoffs
-    of the agents asked for; a majority has its model's. `graphs` ({event_id: graph}) are the reference in place of the
-    set's own. Where nothing can be scored the text says why.
+    `asked` is the run's (`run.Asked`), `run_ids` maps agents to runs of its store, `cutoffs` are
+    the knowledge cutoffs of the agents asked for; a majority has its model's. `graphs` ({event_id:
+    graph}) are the reference in place of the set's own. Where nothing can be scored the text says
+    why.
     """
     window, events, moment = asked.window, asked.events, asked.plan.moment
     parts = []
@@ -59,11 +62,21 @@ def judge_run(asked, run_ids, cutoffs, graphs=None):
             references = refer_to_cards(tables[2], graphs) if graphs or window == "W" else {}
             rows, facts = judge_runs(events, answers, runs, *tables, own, **references)
             kind = "hindsight graphs of a file" if graphs else KINDS[window]
-            told = [line for agent, about in facts.items() for line in describe_facts(agent, about, rows, kind)]
+            told = [
+                line
+                for agent, about in facts.items()
+                for line in describe_facts(agent, about, rows, kind)
+            ]
             parts.append((rows, facts, "\n".join([write_scores(rows, list(facts)), *told])))
         if window in PRICED and moment != OPEN:
             rows, facts, text, shown = tell_prices(events, answers, tables[0], window, moment)
-            parts.append((rows, facts, text if shown is None else f"{text}\n{write_table(shown.set_index('agent'))}"))
+            parts.append(
+                (
+                    rows,
+                    facts,
+                    text if shown is None else f"{text}\n{write_table(shown.set_index('agent'))}",
+                )
+            )
         if window == "E":
             tables = [read_sampled(asked.path, "predictions", run_ids, events)]
             parts.append(tell_consensus(build_earnings()[2], tables[0]))
@@ -80,9 +93,11 @@ def judge_run(asked, run_ids, cutoffs, graphs=None):
 
 
 def refer_to_cards(traces: pd.DataFrame, graphs: dict | None = None) -> dict:
-    """Return references of `score_submissions`: graphs, else window W's cards, and addresses of the pages shown.
+    """Return references of `score_submissions`: graphs, else window W's cards, and addresses of the
+    pages shown.
 
-    A page counts by the address at which it stood first, else by its own; graphs may name it by either or by its id.
+    A page counts by the address at which it stood first, else by its own; graphs may name it by
+    either or by its id.
     """
     shown = {page for cell in traces["page_ids"].dropna() for page in parse_json(cell)}
     addresses = {}
@@ -94,10 +109,15 @@ def refer_to_cards(traces: pd.DataFrame, graphs: dict | None = None) -> dict:
 
 
 def write_scores(rows, agents):
-    """Return the means as text, a line a metric: of the agents asked for with interval and n, of baselines alone."""
+    """Return the means as text, a line a metric: of the agents asked for with interval and n, of
+    baselines alone."""
     cells = {}
     for row in rows[rows["group"] != "kept"].to_dict("records"):
-        line = f"  {row['name']}" if row["group"] == "type" else row["metric"].removeprefix("worldreasoner_")
+        line = (
+            f"  {row['name']}"
+            if row["group"] == "type"
+            else row["metric"].removeprefix("worldreasoner_")
+        )
         ends = ("mean", "low", "high", "n", "n_asked") if row["agent_id"] in agents else ("mean",)
         cells.setdefault(line, {})[row["agent_id"]] = write_interval(*(row[name] for name in ends))
     shown = pd.DataFrame.from_dict(cells, orient="index").fillna("-")
@@ -107,7 +127,8 @@ def write_scores(rows, agents):
 
 
 def describe_facts(agent, facts, rows, kind):
-    """Return lines on what an agent's scores rest on: its condition, its references (a `kind`), its cutoff."""
+    """Return lines on what an agent's scores rest on: its condition, its references (a `kind`), its
+    cutoff."""
     first = f"{agent}: {facts['condition'] or 'none of the six conditions, asked at ' + facts['moment']}"
     if not facts["is_forecast"]:
         first += f", no forecast: its answers were out ({REPLAYED})"
@@ -120,8 +141,13 @@ def describe_facts(agent, facts, rows, kind):
         first += f"; submitted events left out: {told}"
     cutoff = facts["cutoff"]
     if not cutoff["is_filtered"]:
-        return [first, f"{agent}: unfiltered (no knowledge_cutoff_date): it may have read how these ended"]
-    own = rows[(rows["agent_id"] == agent) & (rows["metric"] == "worldreasoner_accuracy")].set_index("group")
+        return [
+            first,
+            f"{agent}: unfiltered (no knowledge_cutoff_date): it may have read how these ended",
+        ]
+    own = rows[
+        (rows["agent_id"] == agent) & (rows["metric"] == "worldreasoner_accuracy")
+    ].set_index("group")
     kept, whole = (
         write_interval(*own.loc[group, ["mean", "low", "high", "n"]]) if group in own.index else "-"
         for group in ("kept", "all")
@@ -131,35 +157,55 @@ def describe_facts(agent, facts, rows, kind):
 
 
 def tell_consensus(consensus, predictions):
-    """Return (rows, facts by agent, text) on agents' forecasts of companies' figures beside the consensus (5.1)."""
+    """Return (rows, facts by agent, text) on agents' forecasts of companies' figures beside the
+    consensus (5.1)."""
     one_each = predictions.drop_duplicates(["agent_id", "event_id"])
     table = compare_consensus(consensus, one_each[one_each["agent_id"] != "consensus"])
     if table.empty:
-        return pd.DataFrame(), {}, "nothing stands beside the consensus: no question has consensus, actual and forecast"
+        return (
+            pd.DataFrame(),
+            {},
+            "nothing stands beside the consensus: no question has consensus, actual and forecast",
+        )
     shown = pd.DataFrame({"agent": table["agent"], "metric": table["metric"]})
     for name in ("win_rate", "win_rate_untied", "mape", "mape_gap"):
         shown[name] = [
-            write_interval(row[name], row[f"{name}_low"], row[f"{name}_high"]) for row in table.to_dict("records")
+            write_interval(row[name], row[f"{name}_low"], row[f"{name}_high"])
+            for row in table.to_dict("records")
         ]
     shown["consensus"] = table["mape_consensus"].map("{:.3f}".format)
     shown["ties"] = table["n_ties"].map(str)
     shown["n"] = [f"{row['n']} of {row['n_asked']}" for row in table.to_dict("records")]
-    facts = {agent: {"consensus": part.to_dict("records")} for agent, part in table.groupby("agent")}
+    facts = {
+        agent: {"consensus": part.to_dict("records")} for agent, part in table.groupby("agent")
+    }
     ties = ", ".join(f"{metric} {share:.1%}" for metric, share in TIES.items())
     head = f"Beside the analysts' consensus (FutureX 5.1); closer than the consensus wins; ties: {ties}; errors in MAPE"
     return pd.DataFrame(), facts, f"{head}\n{write_table(shown.set_index('agent'))}"
 
 
 def tell_prices(events, answers, predictions, window, moment):
-    """Return (rows, facts by agent, text, table) on what the market's prices of the same moment say of each agent."""
+    """Return (rows, facts by agent, text, table) on what the market's prices of the same moment say
+    of each agent."""
     table = price_runs(events, answers, predictions, PRICED[window]()[2], moment)
     if table.empty:
-        return pd.DataFrame(), {}, "no agent gave a probability to hold against the market's price", None
-    shown = table[["brier", "market"]].map("{:.3f}".format).assign(lead=table.apply(write_difference, axis=1))
+        return (
+            pd.DataFrame(),
+            {},
+            "no agent gave a probability to hold against the market's price",
+            None,
+        )
+    shown = (
+        table[["brier", "market"]]
+        .map("{:.3f}".format)
+        .assign(lead=table.apply(write_difference, axis=1))
+    )
     shown = shown.assign(n=table["n"].map(str), markets=table["n_clusters"].map(str))
     shown.insert(0, "agent", table["agent_id"])
     facts = {row["agent_id"]: {"market": row} for row in table.to_dict("records")}
-    rows = table.rename(columns={"difference": "mean"})["agent_id mean low high n n_clusters".split()]
+    rows = table.rename(columns={"difference": "mean"})[
+        "agent_id mean low high n n_clusters".split()
+    ]
     rows = rows.assign(metric="lead_over_market", group="all", name="")
     head = "Brier (less is better) beside the market's price of the same moment; lead: the price's minus the agent's"
     return rows, facts, head, shown

@@ -31,19 +31,25 @@ def main(
     writer=None,
     **how,
 ):
-    """Look at the sources, pose today's questions, put the agents to them, settle what is due; return what was done.
+    """Look at the sources, pose today's questions, put the agents to them, settle what is due;
+    return what was done.
 
-    `now` (a moment with its zone) stands in place of the clock, for a try on pages of another day. Agents of a `panel`
-    screen the questions, a `reader` reads answers that no rule finds. Open questions of `venues` are asked too, and
-    the agent `distract` adds wrong options to them. On the articles of `news`, a csv of feeds, the agent `writer`
-    proposes questions for a person to confirm, which the `reader` checks. `how` are options of `run`.
-    Raises ValueError for an unknown source or agent.
+    `now` (a moment with its zone) stands in place of the clock, for a try on pages of another day.
+    Agents of a `panel` screen the questions, a `reader` reads answers that no rule finds. Open
+    questions of `venues` are asked too, and the agent `distract` adds wrong options to them. On the
+    articles of `news`, a csv of feeds, the agent `writer` proposes questions for a person to
+    confirm, which the `reader` checks. `how` are options of `run`. Raises ValueError for an unknown
+    source or agent.
     """
     now, known = read_now(now), load_sources(LIVE_SOURCES)
     for name in sorted(set(sources) - set(known)):
-        raise ValueError(f"there is no live source {name!r}{list_nearest(name, known, 'data/live/sources')}")
+        raise ValueError(
+            f"there is no live source {name!r}{list_nearest(name, known, 'data/live/sources')}"
+        )
     if news and not (writer and reader):
-        raise ValueError("--news wants who proposes questions and who checks them: --writer NAME and --reader NAME")
+        raise ValueError(
+            "--news wants who proposes questions and who checks them: --writer NAME and --reader NAME"
+        )
     for name in names:
         registry.pick_entry(registry.load_entries(wanted=[name], own=True), name)
     for name in filter(None, [writer, reader, distract, *panel]):
@@ -53,7 +59,9 @@ def main(
     chosen = {name: source for name, source in known.items() if not sources or name in sources}
     tell(f"looking at {len(chosen)} sources, a second between two requests to a host ...")
     looks, told, asked = look(chosen, now, tell=tell), [], None
-    show(f"{len(looks)} sources looked at, {sum(row['kind'] != 'ok' for row in looks)} of them in vain")
+    show(
+        f"{len(looks)} sources looked at, {sum(row['kind'] != 'ok' for row in looks)} of them in vain"
+    )
     ceiling = how.get("ceiling_usd")
     if feeds:
         with open_judge(writer, ceiling) as write, open_judge(reader, ceiling) as read:
@@ -65,7 +73,9 @@ def main(
             inventor = stack.enter_context(open_judge(distract, ceiling))
             asked, events, _ = pose(now, judges, venues, inventor, tell)
         late = int((pd.to_datetime(events["resolves_at"], utc=True) <= now).sum())
-        show(f"{asked}: {len(events)} questions" + f", {late} of them ended before now" * bool(late))
+        show(
+            f"{asked}: {len(events)} questions" + f", {late} of them ended before now" * bool(late)
+        )
     except ValueError as problem:
         told.append(str(problem))
         show(f"no questions today: {problem}")
@@ -80,4 +90,8 @@ def main(
         show(f"{name}: {n} questions, {n_answered} answered, {n_lost} given up, {n_open} open")
     show(f"report: {path}")
     columns = ("set", "n", "answered", "given_up", "open")
-    return {"report": str(path), "looks": looks, "sets": [dict(zip(columns, one, strict=True)) for one in sets]}
+    return {
+        "report": str(path),
+        "looks": looks,
+        "sets": [dict(zip(columns, one, strict=True)) for one in sets],
+    }

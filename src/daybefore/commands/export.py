@@ -12,8 +12,8 @@ from helpers.files import locate_output
 def main(name, form, window=None, out=None):
     """Write a run's files and print where they are; return their paths.
 
-    `name` is a run_id or an agent's name, of a local run first. Raises ValueError for an unknown run, and where a
-    package is wanting.
+    `name` is a run_id or an agent's name, of a local run first. Raises ValueError for an unknown
+    run, and where a package is wanting.
     """
     run = find_run(list_runs(), name, window)[0]
     found = gather_run(run, *(read_window(table, run.window) for table in ("events", "answers")))
@@ -22,7 +22,9 @@ def main(name, form, window=None, out=None):
     try:
         paths = WRITERS[form](found, folder)
     except ModuleNotFoundError as error:
-        raise ValueError(f"{form} needs a package: pip install 'daybefore[export]' ({error.name} is missing)") from None
+        raise ValueError(
+            f"{form} needs a package: pip install 'daybefore[export]' ({error.name} is missing)"
+        ) from None
     show(f"{run.label} on {found.question_set.name}: {len(found.rows)} questions")
     show("\n".join(map(str, paths)))
     return {"files": list(map(str, paths)), "n": len(found.rows)}

@@ -1,9 +1,10 @@
-"""`daybefore figures --agents "a b"` (make figures AGENTS=...): the papers' figures with agents of one's own in them.
+"""`daybefore figures --agents "a b"` (make figures AGENTS=...): the papers' figures with agents of
+one's own in them.
 
-Of a set with runs of its own (other projects' agents, a reader's files by `daybefore add`) `--set NAME` draws all of
-them. The committed notebooks that take `agents`, or such a set, run with these names, each in a process of its own,
-into a folder of its own: figures with their csv, the notebooks as they ran, a leaderboard, and an index page that
-opens from disk. No tracked file changes.
+Of a set with runs of its own (other projects' agents, a reader's files by `daybefore add`) `--set
+NAME` draws all of them. The committed notebooks that take `agents`, or such a set, run with these
+names, each in a process of its own, into a folder of its own: figures with their csv, the notebooks
+as they ran, a leaderboard, and an index page that opens from disk. No tracked file changes.
 """
 
 import ast
@@ -61,8 +62,8 @@ MINUTES = 10
 
 
 class Ran(NamedTuple):
-    """What came of a notebook: why it ended early, if it did, and how far it came; figures that hold no agent of
-    the reader's, and what it printed on who is left out."""
+    """What came of a notebook: why it ended early, if it did, and how far it came; figures that
+    hold no agent of the reader's, and what it printed on who is left out."""
 
     why: str
     extent: str = "not drawn"
@@ -73,8 +74,9 @@ class Ran(NamedTuple):
 def main(agents="", question_set=None, out=None):
     """Draw the agents named beside the baselines and the recorded models; returns what was written.
 
-    `question_set` is a set's name or its folder's path, None for each set on which one of them has a run; of a set with
-    runs of its own all are drawn where none is named. Raises ValueError for a name that is none, with the nearest.
+    `question_set` is a set's name or its folder's path, None for each set on which one of them has
+    a run; of a set with runs of its own all are drawn where none is named. Raises ValueError for a
+    name that is none, with the nearest.
     """
     names = list_names(agents)
     add_room(locate_output(f"{SETS[1]}/any").parent)
@@ -83,12 +85,16 @@ def main(agents="", question_set=None, out=None):
         folder = report.open_folder(out, "results", names or [chosen.name]) / chosen.name
         return {"agents": names, "sets": {chosen.name: draw_set(names, chosen, folder)}}
     if not names:
-        raise ValueError("name agents: --agents 'my_model other_model', or --set a set with runs of its own, as blf")
+        raise ValueError(
+            "name agents: --agents 'my_model other_model', or --set a set with runs of its own, as blf"
+        )
     every = list_runs()
     window = chosen and chosen.window
     for name in names:
         find_run(every, name, window)
-    known = [(run.window, name) for run in every for name in names if name in (run.agent_id, run.run_id)]
+    known = [
+        (run.window, name) for run in every for name in names if name in (run.agent_id, run.run_id)
+    ]
     found, failed = {}, []
     for one in [chosen] if chosen else list_drawn(sorted({key for key, _ in known})):
         folder = report.open_folder(out, "results", names) / one.name
@@ -104,7 +110,8 @@ def main(agents="", question_set=None, out=None):
 
 
 def list_drawn(windows: list[str]) -> list[QuestionSet]:
-    """Return the sets of some runs' windows; questions of `planted`, `moments`, or Python are none, which is said."""
+    """Return the sets of some runs' windows; questions of `planted`, `moments`, or Python are none,
+    which is said."""
     known = {one.window for one in list_sets()}
     found = [find_set(window) for window in windows if window in known or is_day(window)]
     if others := [window for window in windows if window not in {one.window for one in found}]:
@@ -114,11 +121,13 @@ def list_drawn(windows: list[str]) -> list[QuestionSet]:
 
 
 def draw_set(names, one, folder):
-    """Draw the figures of one question set into a folder, with leaderboard.csv (every mean with its interval), the same
-    in short as markdown, and an index page; returns what was written.
+    """Draw the figures of one question set into a folder, with leaderboard.csv (every mean with its
+    interval), the same in short as markdown, and an index page; returns what was written.
     """
     scored, is_replay = load_runs(one, names), one.name in REPLAY
-    if has_runs(one) and load_set(one.folder).runs.empty:  # questions of one's own, whose runs are this machine's
+    if (
+        has_runs(one) and load_set(one.folder).runs.empty
+    ):  # questions of one's own, whose runs are this machine's
         one = keep_runs(one, scored, folder)
     chosen = list_notebooks(one)
     drawn_names = shlex.join(names)
@@ -128,8 +137,12 @@ def draw_set(names, one, folder):
     (folder / "figures").mkdir(parents=True)
     baselines = list(scored.runs.loc[scored.runs["category"] == "baseline", "agent_id"])
     means, board = report.write_board(folder, scored.scores, scored.events, baselines)
-    adjusted = fit_adjusted(scored.scores, scored.events, sorted(scored.scores["agent_id"].unique()))[1]
-    board["adjusted"] = board["agent"].map(adjusted.apply(lambda row: report.write_interval(*row), axis=1))
+    adjusted = fit_adjusted(
+        scored.scores, scored.events, sorted(scored.scores["agent_id"].unique())
+    )[1]
+    board["adjusted"] = board["agent"].map(
+        adjusted.apply(lambda row: report.write_interval(*row), axis=1)
+    )
     notes = [
         *describe_shared(one, names, scored),
         report.describe_intervals(scored.events),
@@ -138,35 +151,66 @@ def draw_set(names, one, folder):
     ]
     due = means[means["agent_id"].isin(names) & means["note"].ne("") & means["mean"].isna()]
     left = "so it is left out of the figures of overall scores and levels"
-    notes += [f"{name}: {note}; {left}" for name, note in due[["agent_id", "note"]].to_numpy() if is_replay]
-    best = report.take_whole(means, "brier").reindex(baselines)["mean"].dropna().sort_values().index[:1]
+    notes += [
+        f"{name}: {note}; {left}"
+        for name, note in due[["agent_id", "note"]].to_numpy()
+        if is_replay
+    ]
+    best = (
+        report.take_whole(means, "brier")
+        .reindex(baselines)["mean"]
+        .dropna()
+        .sort_values()
+        .index[:1]
+    )
     sections = draw_stated(scored, [*names, *best], one, folder, means)
     none = f"no notebook draws agents on {one.name}: here are the leaderboard and what stated probabilities are worth"
     tell(f"{one.name}: {len(names)} agents in {len(chosen)} notebooks ..." if chosen else none)
     notes += [none] * (not chosen)
     with ThreadPoolExecutor(2) as pool:
-        ran = pool.map(lambda path: run_notebook(path, fill_agents(chosen[path], drawn_names), folder), chosen)
+        ran = pool.map(
+            lambda path: run_notebook(path, fill_agents(chosen[path], drawn_names), folder), chosen
+        )
         ran = list(tqdm(ran, total=len(chosen), unit="notebook", disable=not chosen or None))
     shutil.rmtree(folder / "work", ignore_errors=True)
     refused = [
-        f"{path.stem} is {found.extent}: {found.why}" for path, found in zip(chosen, ran, strict=True) if found.why
+        f"{path.stem} is {found.extent}: {found.why}"
+        for path, found in zip(chosen, ran, strict=True)
+        if found.why
     ]
     for path, found in zip(chosen, ran, strict=True):
-        notes += [f"{path.stem}: {line}" for line in found.said if any(str(name) in line for name in names)]
+        notes += [
+            f"{path.stem}: {line}"
+            for line in found.said
+            if any(str(name) in line for name in names)
+        ]
         if found.others:
             notes.append(
                 f"{path.stem} also draws what does not depend on them; see figures/: {', '.join(found.others)}"
             )
-    for name in names if is_replay else ():  # Proof of Time's figure, where the agent's trials were recorded
-        trials = list((ROOT / "data/studies/42_your_agent" / name / "figures").glob("proof_of_time_solvers.*"))
+    for name in (
+        names if is_replay else ()
+    ):  # Proof of Time's figure, where the agent's trials were recorded
+        trials = list(
+            (ROOT / "data/studies/42_your_agent" / name / "figures").glob("proof_of_time_solvers.*")
+        )
         for path in trials:
             shutil.copy(path, folder / "figures" / f"proof_of_time_{name}{path.suffix}")
         command = f'make study NOTEBOOK=42_your_agent ARGS="-p agent {name}"'
-        notes += [f"{name}: Proof of Time's accuracy by message limit is not drawn before {command}"] * (not trials)
+        notes += [
+            f"{name}: Proof of Time's accuracy by message limit is not drawn before {command}"
+        ] * (not trials)
     sections = {"Leaderboard": ([*notes, report.LEGEND], board)} | sections
     sections |= {"Not drawn": (refused, None)} if refused else {}
-    shown = f"{len(names)} runs" if len(names) > MANY_NAMES else ("; " if "," in str(names[0]) else ", ").join(names)
-    title, page = f"{shown} on {one.name}", {"files": ["leaderboard.md", "leaderboard.csv", "leaderboard.tex"]}
+    shown = (
+        f"{len(names)} runs"
+        if len(names) > MANY_NAMES
+        else ("; " if "," in str(names[0]) else ", ").join(names)
+    )
+    title, page = (
+        f"{shown} on {one.name}",
+        {"files": ["leaderboard.md", "leaderboard.csv", "leaderboard.tex"]},
+    )
     drawn, page, _ = report.write_page(folder, title, sections, markdown="leaderboard.md", **page)
     show(f"{title}: {len(drawn)} figure{'s' * (len(drawn) != 1)}; open in a browser:\n{page}")
     tell("\n".join(refused))
@@ -174,7 +218,8 @@ def draw_set(names, one, folder):
 
 
 def load_runs(one, names):
-    """Return the `Scored` of a set with agents beside baselines and recorded models, asked at the first's moment."""
+    """Return the `Scored` of a set with agents beside baselines and recorded models, asked at the
+    first's moment."""
     if one.name in REPLAY or has_runs(one):
         return load_scores(one.folder or one.name, names)
     chosen = gather_runs(one, names)
@@ -188,7 +233,8 @@ def load_runs(one, names):
 
 
 def gather_runs(one: QuestionSet, names: list[str]) -> list[Run]:
-    """Return the runs that could stand on a set's figures: those of the agents named, baselines, recorded models."""
+    """Return the runs that could stand on a set's figures: those of the agents named, baselines,
+    recorded models."""
     if one.name in REPLAY:
         return choose_runs(one, names)
     every = list_runs(one.name)
@@ -197,7 +243,8 @@ def gather_runs(one: QuestionSet, names: list[str]) -> list[Run]:
 
 
 def describe_shared(one: QuestionSet, names: list[str], scored: Scored) -> list[str]:
-    """Return sentences on the events that agents are ranked on, and on who was not asked them and is left out."""
+    """Return sentences on the events that agents are ranked on, and on who was not asked them and
+    is left out."""
     if has_runs(one):
         asked, answered = (
             rows.groupby("agent_id")["event_id"].agg(frozenset)
@@ -209,25 +256,48 @@ def describe_shared(one: QuestionSet, names: list[str], scored: Scored) -> list[
         return [f"the means are of events that were {of}: compare by `adjusted`, and not by mean"]
     n, shown, beside = len(scored.events), set(scored.runs["agent_id"]), gather_runs(one, names)
     asked = read_predictions(beside).groupby("agent_id")["event_id"].nunique()
-    notes = [f"all scores are over the {n:,} events that {', '.join(names)} were asked, the baselines' too"]
+    notes = [
+        f"all scores are over the {n:,} events that {', '.join(names)} were asked, the baselines' too"
+    ]
     own = asked.reindex([run.label for run in beside if {run.run_id, run.agent_id} & set(names)])
     if own.max() > n:
         told = ", ".join(f"{name} {count:,}" for name, count in own.items())
         notes.append(f"asked in all: {told}; with fewer agents more events can be shared")
     left = [run.label for run in beside if run.label not in shown]
-    return notes + [f"{name} is left out: it was asked {asked[name]:,} events, not all of these" for name in left]
+    return notes + [
+        f"{name} is left out: it was asked {asked[name]:,} events, not all of these"
+        for name in left
+    ]
 
 
 def draw_stated(scored, shown, one, folder, means):
-    """Draw the Brier errors and the calibration of agents that give probabilities; return sections of the page.
+    """Draw the Brier errors and the calibration of agents that give probabilities; return sections
+    of the page.
 
-    `shown` are the agents that stand on the figure. Where the set has prices the skill against them is a section.
+    `shown` are the agents that stand on the figure. Where the set has prices the skill against them
+    is a section.
     """
-    rows, answers = scored.predictions[scored.predictions["agent_id"].isin(shown)], read_window("answers", one.window)
-    chances, (clusters, by) = list_chances(scored.events, answers, rows), find_clusters(scored.events)
+    rows, answers = (
+        scored.predictions[scored.predictions["agent_id"].isin(shown)],
+        read_window("answers", one.window),
+    )
+    chances, (clusters, by) = (
+        list_chances(scored.events, answers, rows),
+        find_clusters(scored.events),
+    )
     if chances.empty:
-        return {"Probabilities": (["none was given: probabilities = true in an agent's table asks for them"], None)}
-    about = {"source": "runs, answers", "window": one.window, "status": "as given", "widths": f"95%, by {by}"}
+        return {
+            "Probabilities": (
+                ["none was given: probabilities = true in an agent's table asks for them"],
+                None,
+            )
+        }
+    about = {
+        "source": "runs, answers",
+        "window": one.window,
+        "status": "as given",
+        "widths": f"95%, by {by}",
+    }
     with write_under(folder):
         use_style()
         draw_probabilities(means[means["agent_id"].isin(shown)], chances, clusters, **about)
@@ -241,14 +311,15 @@ def draw_stated(scored, shown, one, folder, means):
     return {"Skill against the market's price": ([text], table)}
 
 
-# --- notebooks -------------------------------------------------------------------------------------------------------
+# --- notebooks --------------------------------------------------------------------------------------
 
 
 def list_notebooks(one, folder=ROOT / "notebooks"):
     """Return {path: the parameters to give} of the notebooks that show agents on a question set.
 
-    Those of a set of the replay take its other sets; those whose own set has runs of its own take every such set.
-    `agents` is blank where a notebook takes it. One with a `replay_set` beside its `question_set` draws agents on that.
+    Those of a set of the replay take its other sets; those whose own set has runs of its own take
+    every such set. `agents` is blank where a notebook takes it. One with a `replay_set` beside its
+    `question_set` draws agents on that.
     """
     found = {}
     for path in sorted(folder.glob("[0-9]*.ipynb")):
@@ -291,7 +362,8 @@ def fill_agents(parameters, names):
 
 
 def tabulate_skill(one):
-    """Return a section with each run's Brier error beside the price's on the same questions; {} without prices."""
+    """Return a section with each run's Brier error beside the price's on the same questions; {}
+    without prices."""
     loaded = load_set(one.folder)
     if loaded.prices.empty:
         return {}
@@ -309,7 +381,11 @@ def read_parameters(path):
     """Return the parameters of a notebook with their defaults, {} where it has none."""
     for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
         if "parameters" in cell["metadata"].get("tags", ()):
-            lines = [line for line in ast.parse("".join(cell["source"])).body if isinstance(line, ast.AnnAssign)]
+            lines = [
+                line
+                for line in ast.parse("".join(cell["source"])).body
+                if isinstance(line, ast.AnnAssign)
+            ]
             return {line.target.id: ast.literal_eval(line.value) for line in lines}
     return {}
 
@@ -317,19 +393,32 @@ def read_parameters(path):
 def run_notebook(path, parameters, folder):
     """Run a notebook with some parameters into a folder; returns what came of it (`Ran`).
 
-    A figure whose numbers are those of the committed one holds nothing of these agents: it is left there.
+    A figure whose numbers are those of the committed one holds nothing of these agents: it is left
+    there.
     """
     work, made = folder / "work" / path.stem, folder / "notebooks" / path.name
     for place in (work, made.parent):
         place.mkdir(parents=True, exist_ok=True)
     given = [part for name, value in parameters.items() for part in ("-r", name, value)]
-    command = [sys.executable, "-m", "papermill", "--no-progress-bar", "--cwd", str(ROOT / "notebooks"), *given]
+    command = [
+        sys.executable,
+        "-m",
+        "papermill",
+        "--no-progress-bar",
+        "--cwd",
+        str(ROOT / "notebooks"),
+        *given,
+    ]
     house = {"JUPYTER_PATH": str(ROOT / ".ci/jupyter"), "JUPYTER_PREFER_ENV_PATH": "1"}
     house |= {"DAYBEFORE_STORE": str(locate_output(STORE)), "DAYBEFORE_OUT": str(work.resolve())}
-    house["PYTHONPATH"] = os.pathsep.join(filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")]))
+    house["PYTHONPATH"] = os.pathsep.join(
+        filter(None, [str(ROOT / "src"), os.environ.get("PYTHONPATH")])
+    )
     try:
         limit = {"timeout": 60 * MINUTES, "env": os.environ | house}
-        done = subprocess.run([*command, str(path), str(made)], capture_output=True, text=True, check=False, **limit)
+        done = subprocess.run(
+            [*command, str(path), str(made)], capture_output=True, text=True, check=False, **limit
+        )
     except subprocess.TimeoutExpired:
         return Ran(f"it took more than {MINUTES} minutes")
     is_other = parameters != {name: read_parameters(path)[name] for name in parameters}
@@ -355,16 +444,24 @@ def read_said(path):
     if not path.exists():
         return []
     cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
-    printed = [output for cell in cells for output in cell.get("outputs", ()) if output.get("name") == "stdout"]
+    printed = [
+        output
+        for cell in cells
+        for output in cell.get("outputs", ())
+        if output.get("name") == "stdout"
+    ]
     lines = [line for output in printed for line in "".join(output["text"]).splitlines()]
     return [line for line in lines if line.startswith("left out")]
 
 
 def describe_failure(trace):
-    r"""Return the sentence that a notebook's run ended with, without what kind of exception said it.
+    r"""Return the sentence that a notebook's run ended with, without what kind of exception said
+    it.
 
     >>> describe_failure("Traceback ...\nValueError: mine answered 15 events; a level needs 25\n")
     'mine answered 15 events; a level needs 25'
     """
-    said = re.findall(r"^(?:\w+(?:Error|Exception): )(.+)$", re.sub(r"\x1b\[[0-9;]*m", "", trace), re.MULTILINE)
+    said = re.findall(
+        r"^(?:\w+(?:Error|Exception): )(.+)$", re.sub(r"\x1b\[[0-9;]*m", "", trace), re.MULTILINE
+    )
     return said[-1] if said else trace.strip()[-200:] or "it ended without a word"

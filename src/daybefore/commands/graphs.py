@@ -1,4 +1,5 @@
-"""What the graphs of one's own runs say beside WorldReasoner's means, as sections of a page (report, compare)."""
+"""What the graphs of one's own runs say beside WorldReasoner's means, as sections of a page
+(report, compare)."""
 
 from functools import partial
 
@@ -21,10 +22,12 @@ def write_mean(row):
 
 
 def tell_graphs(run, events, answers, tables, semantic=False):
-    """Return {title: (sentences, table)} of what a run's graphs and sources say beside WorldReasoner's means.
+    """Return {title: (sentences, table)} of what a run's graphs and sources say beside
+    WorldReasoner's means.
 
-    Right against wrong forecasts (Tables 4, 10), key-event recall by matcher (Table 12), and where the set has prices
-    what the graph recovers of events that the market followed (Table 11). Nothing on a set without references.
+    Right against wrong forecasts (Tables 4, 10), key-event recall by matcher (Table 12), and where
+    the set has prices what the graph recovers of events that the market followed (Table 11).
+    Nothing on a set without references.
     """
     if run.window not in KINDS:
         return {}
@@ -32,7 +35,10 @@ def tell_graphs(run, events, answers, tables, semantic=False):
     references = refer_to_cards(tables["traces"]) if run.window == "W" else {}
     notes = ["Key events by meaning: not asked for (--semantic; it fetches a model of 91 MB once)."]
     if semantic:
-        path, notes = fetch_embedder(), ["By meaning: all-MiniLM-L6-v2, cosine from 0.55 on, at most 7 days apart."]
+        path, notes = (
+            fetch_embedder(),
+            ["By meaning: all-MiniLM-L6-v2, cosine from 0.55 on, at most 7 days apart."],
+        )
         embed = partial(embed_texts, path=path)
     try:
         found = judge_graphs(events, answers, tables, references, prices, embed)
@@ -45,7 +51,9 @@ def tell_graphs(run, events, answers, tables, semantic=False):
         for name in ("right", "wrong"):
             shown[name] = [report.write_interval(value, digits=3) for value in found["split"][name]]
         gaps = found["split"].rename(columns={"gap": "difference"}).to_dict("records")
-        shown["gap (95%)"] = [report.write_difference(row, 3) if pd.notna(row["difference"]) else "-" for row in gaps]
+        shown["gap (95%)"] = [
+            report.write_difference(row, 3) if pd.notna(row["difference"]) else "-" for row in gaps
+        ]
         shown["n"] = found["split"]["n"].astype(str)
         what = "Means over right and over wrong forecasts; the gap is right minus wrong, clustered."
         told["WorldReasoner: right and wrong forecasts (Tables 4, 10)"] = ([what], shown)
@@ -57,14 +65,21 @@ def tell_graphs(run, events, answers, tables, semantic=False):
         told["WorldReasoner: key events by matcher (Table 12)"] = (notes, shown)
     if "market" in found:
         table = found["market"]
-        shown = table[["events", "measure"]].assign(mean=[write_mean(row) for row in table.to_dict("records")])
+        shown = table[["events", "measure"]].assign(
+            mean=[write_mean(row) for row in table.to_dict("records")]
+        )
         shown["n"] = table["n"].astype(str)
-        shown["matched"] = [f"{a} of {b} events" for a, b in table[["n_matched", "n_aligned"]].to_numpy()]
+        shown["matched"] = [
+            f"{a} of {b} events" for a, b in table[["n_matched", "n_aligned"]].to_numpy()
+        ]
         what = "Events of the reference around which the price moved their way, that the run's graph names (G.3.1)."
         told["WorldReasoner: events that the market followed (Table 11)"] = ([what], shown)
     elif "recall" in found:
         lacks = "no question of the run has a graph, prices and a reference event"
-        told["WorldReasoner: events that the market followed (Table 11)"] = ([f"Not computed: {lacks}."], None)
+        told["WorldReasoner: events that the market followed (Table 11)"] = (
+            [f"Not computed: {lacks}."],
+            None,
+        )
     return told
 
 
@@ -73,7 +88,8 @@ def compare_graphs(
 ) -> dict[str, tuple[list[str], pd.DataFrame]]:
     """Return the sections of `tell_graphs` of several runs, each one table with the agent first.
 
-    Over `events`, which all were asked. A run without graphs has no rows; of recorded runs the requests are kept apart.
+    Over `events`, which all were asked. A run without graphs has no rows; of recorded runs the
+    requests are kept apart.
     """
     parts = {}
     for run in runs:

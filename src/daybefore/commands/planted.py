@@ -1,8 +1,10 @@
-"""`daybefore planted` (make planted): do pages that claim a wrong answer move an agent (FutureX 5.2)?
+"""`daybefore planted` (make planted): do pages that claim a wrong answer move an agent (FutureX
+5.2)?
 
-Each scenario is asked without its page, then with it; while the answer is not the target the next page is planted, up
-to five, from the folder or by a writer that hears the reply. The agent searches and opens by its own method. Replies
-are kept in the store as a run's are: a command that was stopped goes on, and pays nothing twice.
+Each scenario is asked without its page, then with it; while the answer is not the target the next
+page is planted, up to five, from the folder or by a writer that hears the reply. The agent searches
+and opens by its own method. Replies are kept in the store as a run's are: a command that was
+stopped goes on, and pays nothing twice.
 """
 
 import os
@@ -39,7 +41,8 @@ from studies.futurex.planted import (
 
 
 def main(names=(), scenarios=None, writer=None, now=None, out=None, **terms):
-    """Put agents to the scenarios of a folder, without and with their pages; returns what was found.
+    """Put agents to the scenarios of a folder, without and with their pages; returns what was
+    found.
 
     `writer` is an agent that writes the pages which the folder does not have; `terms` as of
     `service.Terms`. Raises
@@ -51,12 +54,18 @@ def main(names=(), scenarios=None, writer=None, now=None, out=None, **terms):
     cases, entries = read_scenarios(folder), {name: find_entry(name) for name in names}
     for name, entry in entries.items():
         if entry["method"] != FUNCTION and sees_today(connect_agent(entry, None)):
-            raise ValueError(f"{name}: its provider searches today's web, where no page of this machine is")
+            raise ValueError(
+                f"{name}: its provider searches today's web, where no page of this machine is"
+            )
         if entry["method"] not in (FUNCTION, *SEARCHING):
-            tell(f"{name} looks nothing up ({entry['method']}): no page can reach it, so it is a control")
+            tell(
+                f"{name} looks nothing up ({entry['method']}): no page can reach it, so it is a control"
+            )
     bare = [one.id for one in cases if writer is None and read_page(folder, one, 1) is None]
     if bare:
-        raise ValueError(f"{folder}/pages has no {bare[0]}.txt, and no writer is named (--writer name)")
+        raise ValueError(
+            f"{folder}/pages has no {bare[0]}.txt, and no writer is named (--writer name)"
+        )
     place = Path(out) if out else locate_output(f"data/planted/{folder.resolve().name}")
     place.mkdir(parents=True, exist_ok=True)
     as_of = keep_moment(place / "moment.json", folder, now)
@@ -64,14 +73,18 @@ def main(names=(), scenarios=None, writer=None, now=None, out=None, **terms):
     found, stops = [], []
     with open_judge(writer, terms.ceiling_usd) as consult:
         for name in names:
-            rows, stopped = try_agent(name, cases, partial(make_page, folder, consult), as_of, terms)
+            rows, stopped = try_agent(
+                name, cases, partial(make_page, folder, consult), as_of, terms
+            )
             found.append(pd.concat(rows, ignore_index=True).assign(agent=name))
             stops += stopped
     trials = pd.concat(found, ignore_index=True)
     write_csv(trials, place / "trials.csv")
     table = tabulate(trials)
     show(write_table(table.set_index("agent")))
-    show("moved: the answer is the target; intervals: 95%, Wilson's, of scenarios; a share of the scenarios whose")
+    show(
+        "moved: the answer is the target; intervals: 95%, Wilson's, of scenarios; a share of the scenarios whose"
+    )
     show(
         "answer without a page was another. opened, cited: of the first pages. A few scenarios show a possibility only"
     )
@@ -81,7 +94,8 @@ def main(names=(), scenarios=None, writer=None, now=None, out=None, **terms):
 
 
 def keep_moment(path, folder, now):
-    """Return the moment as of which all is asked, UTC+8: that of the first call, so that a later one goes on."""
+    """Return the moment as of which all is asked, UTC+8: that of the first call, so that a later
+    one goes on."""
     if path.exists() and now is None:
         return parse_json(path.read_text(encoding="utf-8"))["as_of"]
     as_of = stamp_moment(read_now(now))
@@ -90,7 +104,8 @@ def keep_moment(path, folder, now):
 
 
 def make_page(folder, consult, scenario, n_round, last):
-    """Return a scenario's page of a round: the folder's, else the writer's, None where there is neither."""
+    """Return a scenario's page of a round: the folder's, else the writer's, None where there is
+    neither."""
     page = read_page(folder, scenario, n_round)
     if page is None and consult:
         page = write_page(consult, scenario, last)
@@ -98,7 +113,8 @@ def make_page(folder, consult, scenario, n_round, last):
 
 
 def try_agent(name, cases, make, as_of, terms):
-    """Return ([table of a round's trials], why it was stopped) of an agent; round 0 is without a page."""
+    """Return ([table of a round's trials], why it was stopped) of an agent; round 0 is without a
+    page."""
     first, stops = ask_round(name, cases, {}, as_of, terms)
     rows = [first.assign(round=0)]
     left = [one for one, moved in zip(cases, first["is_target"], strict=True) if not moved]
@@ -121,7 +137,8 @@ def try_agent(name, cases, make, as_of, terms):
 
 
 def ask_round(name, cases, pages, as_of, terms):
-    """Return (trials, why the agent was stopped) of some scenarios, each with its page where `pages` has one."""
+    """Return (trials, why the agent was stopped) of some scenarios, each with its page where
+    `pages` has one."""
     moment = stamp_moment(pd.Timestamp(as_of) - pd.Timedelta(hours=HOURS_BEFORE))
     site = FakeSite()
     for one in cases:
@@ -129,7 +146,11 @@ def ask_round(name, cases, pages, as_of, terms):
             site.publish(one.address, page["headline"], page["body"], moment)
     rows = []
     for one in cases:
-        row = {"id": one.id, "kind": one.kind, "prompt": ask_with_page(one) if pages else one.question}
+        row = {
+            "id": one.id,
+            "kind": one.kind,
+            "prompt": ask_with_page(one) if pages else one.question,
+        }
         row |= {"options": one.options} if one.options else {}
         rows.append(row | ({"unit": one.unit} if one.unit else {}))
     digest = hash_text(dump_json([rows, pages]), 8)
@@ -142,7 +163,8 @@ def ask_round(name, cases, pages, as_of, terms):
     opener = partial(open_findable, base, site, findable)
     done = ask_one(name, asked, terms, condition=condition, opener=opener)
     tables = [
-        read_runs(asked.path, table, list(done.run_ids.values())) for table in ("predictions", "replies", "traces")
+        read_runs(asked.path, table, list(done.run_ids.values()))
+        for table in ("predictions", "replies", "traces")
     ]
     return read_trials(cases, *tables), done.stops
 
@@ -153,7 +175,8 @@ def open_findable(base, site, findable):
 
 
 def tabulate(trials):
-    """Return a row an agent: scenarios, moved by the first page and by any (with interval), opened, cited."""
+    """Return a row an agent: scenarios, moved by the first page and by any (with interval), opened,
+    cited."""
     rows = []
     for agent, part in trials.groupby("agent", sort=False):
         control = part[part["round"] == 0].set_index("scenario")
@@ -162,7 +185,9 @@ def tabulate(trials):
         first = pages[pages["round"] == 1]
         share = measure_share(pages.groupby("scenario")["is_target"].any())
         ends = (
-            f"{share['share']:.2f} ({share['low']:.2f} to {share['high']:.2f}, n = {share['n']})" if share["n"] else "-"
+            f"{share['share']:.2f} ({share['low']:.2f} to {share['high']:.2f}, n = {share['n']})"
+            if share["n"]
+            else "-"
         )
         rows.append(
             {

@@ -1,4 +1,5 @@
-"""What a run says and checks before its first request: what is left to ask, what it takes, whether it can be paid for.
+"""What a run says and checks before its first request: what is left to ask, what it takes, whether
+it can be paid for.
 
 Each wrong setting that could be known by then ends the run in a sentence, and nothing was asked.
 """
@@ -31,64 +32,110 @@ MANY_PAID = 50
 
 LEFT_OUT = "a small local model's short replies: what a model thinks, longer replies and look-ups come on top"
 FLOATING = re.compile(r"latest$|/\D*$")
-"""How a model's name reads behind which a provider may put another model: without a version or a date."""
+"""How a model's name reads behind which a provider may put another model: without a version or a
+date."""
 
 N_REPLY, BYTES = 300, 4
-"""Tokens that a reply is taken to have where no recorded run says it, and bytes of a prompt that a token has."""
+"""Tokens that a reply is taken to have where no recorded run says it, and bytes of a prompt that a
+token has."""
 
 N_READ = 1000
 """Questions whose prompts are built to estimate what asking takes, at most."""
 
 
 def locate_store():
-    """Return where runs are kept. Raises OSError, before anything is asked, where nothing can be written."""
+    """Return where runs are kept. Raises OSError, before anything is asked, where nothing can be
+    written."""
     path = locate_output(STORE)
     TemporaryFile(dir=path.parent).close()
     return path
 
 
 def announce_articles(paths):
-    """Print how many articles a run may search; return what they add to its agents' condition, None without any."""
+    """Print how many articles a run may search; return what they add to its agents' condition, None
+    without any."""
     for feed in read_feeds(paths).values():
-        refused = f"; {len(feed.refused)} were left out, as they are undated" if feed.refused else ""
+        refused = (
+            f"; {len(feed.refused)} were left out, as they are undated" if feed.refused else ""
+        )
         tell(f"{feed.name}: {len(feed.articles)} dated articles at {feed.address}{refused}")
     return describe_articles(paths)
 
 
 def prepare_agent(
-    name, entry, asked, condition, stack, *, deadline_s, ceiling_usd, is_limited, again, samples, at_once, by_batch
+    name,
+    entry,
+    asked,
+    condition,
+    stack,
+    *,
+    deadline_s,
+    ceiling_usd,
+    is_limited,
+    again,
+    samples,
+    at_once,
+    by_batch,
 ):
-    """Return an agent that asks a language model, with the run's condition, and its door; say what it will ask.
+    """Return an agent that asks a language model, with the run's condition, and its door; say what
+    it will ask.
 
-    The model is within reach when questions are left. Raises ValueError with what to do when it cannot be reached (no
-    such model, no key, no server, no network), when the ceiling leaves no room, and when many questions would be paid
-    for and nobody has said how many.
+    The model is within reach when questions are left. Raises ValueError with what to do when it
+    cannot be reached (no such model, no key, no server, no network), when the ceiling leaves no
+    room, and when many questions would be paid for and nobody has said how many.
     """
     searches = f"searches with {entry['search']}" if "search" in entry else None
-    tolerance = f"pages read up to {entry['tolerance_s']:g} s after as_of" if "tolerance_s" in entry else None
-    condition, prices = "; ".join(filter(None, [condition, searches, tolerance])), read_prices(entry)
+    tolerance = (
+        f"pages read up to {entry['tolerance_s']:g} s after as_of"
+        if "tolerance_s" in entry
+        else None
+    )
+    condition, prices = (
+        "; ".join(filter(None, [condition, searches, tolerance])),
+        read_prices(entry),
+    )
     about = {"condition": condition} if condition else {}
     agent = connect_agent(entry, None) | about
     left = list_left(asked, name, agent, deadline_s, again, samples)
     if sees_today(agent):  # what it reads is counted after each reply alone, so few pass a ceiling
         at_once = at_once or LEAST
     pace = find_pace(entry["model"], entry.get("api_base"), 1 if get_local_name(entry) else at_once)
-    settings = {"deadline_s": deadline_s, "prices": prices, "rereads": set(again) > set(ACCIDENTS), "pace": pace}
+    settings = {
+        "deadline_s": deadline_s,
+        "prices": prices,
+        "rereads": set(again) > set(ACCIDENTS),
+        "pace": pace,
+    }
     if len(left):
-        settings |= check_model(name, entry, prices, ceiling_usd) | {"connection": open_model(entry, stack)}
-    door = open_door(f"{name}-{asked.window}", command=f"make run AGENT={name}", live=len(left) > 0, **settings)
+        settings |= check_model(name, entry, prices, ceiling_usd) | {
+            "connection": open_model(entry, stack)
+        }
+    door = open_door(
+        f"{name}-{asked.window}", command=f"make run AGENT={name}", live=len(left) > 0, **settings
+    )
     stack.callback(door.recordings.close)
     if len(left):
         check_batches(name, entry, door, by_batch)
-        announce(name, entry, left, len(asked.events) * len(samples), door, is_limited, SHARE if by_batch else 1)
+        announce(
+            name,
+            entry,
+            left,
+            len(asked.events) * len(samples),
+            door,
+            is_limited,
+            SHARE if by_batch else 1,
+        )
     elif door.recordings.rows:
         tell(f"{name}: nothing is left to ask, replies are recorded under {door.recordings.folder}")
     return connect_agent(entry, door) | about, door
 
 
 def list_left(asked, agent_id, agent, deadline_s, again, samples):
-    """Return the events that neither the store nor a packed recording answers, a row for each repeat (`sample`)."""
-    run_id = describe_run(agent_id, agent, asked.whole, window=asked.window, deadline_s=deadline_s)["run_id"]
+    """Return the events that neither the store nor a packed recording answers, a row for each
+    repeat (`sample`)."""
+    run_id = describe_run(agent_id, agent, asked.whole, window=asked.window, deadline_s=deadline_s)[
+        "run_id"
+    ]
     arm_id = f"{agent_id}-{asked.window}"
     done = set() if agent.get("condition") else {(name, 0) for name in list_recorded(arm_id)}
     if asked.path.exists():
@@ -99,7 +146,8 @@ def list_left(asked, agent_id, agent, deadline_s, again, samples):
 
 
 def check_model(name, entry, prices, ceiling_usd):
-    """Return the ceiling as a door's setting, none for a local model. Raises ValueError where it cannot be asked so."""
+    """Return the ceiling as a door's setting, none for a local model. Raises ValueError where it
+    cannot be asked so."""
     if problem := check_entry(entry):
         raise ValueError(f"{name}: {problem}; nothing was asked")
     if get_local_name(entry):
@@ -113,12 +161,15 @@ def check_model(name, entry, prices, ceiling_usd):
     elif "search" in entry and price_search(entry["search"]) is None:
         unknown = f"a search by {entry['search']}: another provider may have one"
     if unknown:
-        raise ValueError(f"{name}: no price is known for {unknown}; or leave the ceiling out; nothing was asked")
+        raise ValueError(
+            f"{name}: no price is known for {unknown}; or leave the ceiling out; nothing was asked"
+        )
     return {"ceiling_usd": ceiling_usd}
 
 
 def check_batches(agent_id, entry, door, by_batch):
-    """Raise ValueError where batches are asked for and cannot be, or are under way and would be paid a second time."""
+    """Raise ValueError where batches are asked for and cannot be, or are under way and would be
+    paid a second time."""
     if not by_batch and (under_way := door.recordings.batches):
         n = sum(batch.n for batch in under_way)
         raise ValueError(
@@ -134,15 +185,19 @@ def check_batches(agent_id, entry, door, by_batch):
 
 
 def announce(agent_id, entry, left, n_all, door, is_limited, share):
-    """Print what a run will ask and take, before the first request; `n_all` counts its questions with their repeats.
+    """Print what a run will ask and take, before the first request; `n_all` counts its questions
+    with their repeats.
 
-    Raises ValueError when the ceiling has no room, or many would be paid for and nobody has said how many.
+    Raises ValueError when the ceiling has no room, or many would be paid for and nobody has said
+    how many.
     """
     is_local = get_local_name(entry) is not None
     if not is_local and (cut := describe_cut(door)):
         tell(f"{agent_id}: {cut}")
     if not is_local and not entry.get("api_base") and FLOATING.search(entry["model"]):
-        tell(f"{agent_id}: {entry['model']} names no version, so what answers may change; a dated name stays the same")
+        tell(
+            f"{agent_id}: {entry['model']} names no version, so what answers may change; a dated name stays the same"
+        )
     requests, n_read = collect_requests(entry, left, door)
     check_bound(agent_id, entry, len(left), [share * (bound or 0) for _, bound in requests], door)
     told, is_paid = estimate_cost(entry, left, requests, n_read, share)
@@ -151,7 +206,9 @@ def announce(agent_id, entry, left, n_all, door, is_limited, share):
         raise ValueError(f"{agent_id}: {told}; {many}")
     show(f"{agent_id}: {told}")
     if len(left) < n_all:
-        show(f"{agent_id}: {n_all - len(left)} of {n_all} questions are done with; {len(left)} are left")
+        show(
+            f"{agent_id}: {n_all - len(left)} of {n_all} questions are done with; {len(left)} are left"
+        )
     elif rows := [row["request"] for row in door.recordings.rows.values() if is_final(row)]:
         told = "what replies that are recorded already answer is not asked, or paid, again"
         options = entry.get("options", {}).items()
@@ -161,9 +218,11 @@ def announce(agent_id, entry, left, n_all, door, is_limited, share):
 
 
 def collect_requests(entry, left, door):
-    """Return the requests that questions `left` begin with, ((request, bound in USD), ...), and of how many they are.
+    """Return the requests that questions `left` begin with, ((request, bound in USD), ...), and of
+    how many they are.
 
-    Of many questions those of a sample, evenly drawn. What is recorded is left out, and so is what a search would find.
+    Of many questions those of a sample, evenly drawn. What is recorded is left out, and so is what
+    a search would find.
     """
     agent = connect_agent({name: value for name, value in entry.items() if name != "search"}, door)
     rows = left.iloc[:: math.ceil(len(left) / N_READ)].to_dict("records")
@@ -172,15 +231,22 @@ def collect_requests(entry, left, door):
 
 
 def check_bound(agent_id, entry, n_left, bounds, door):
-    """Raise ValueError when the ceiling leaves no room for one request, with the reason, and what it takes to go on."""
+    """Raise ValueError when the ceiling leaves no room for one request, with the reason, and what
+    it takes to go on."""
     if door.ceiling_usd is None or not bounds:
         return
     bound = max(bounds)
     if bound <= door.ceiling_usd - door.spent_usd:
         return
     options = limit_reply(entry.get("options", {}), entry)
-    n_output = options.get("max_completion_tokens") or options.get("max_tokens") or name_prices(door, entry["model"])[2]
-    one, every = (write_usd(math.ceil(1e4 * (door.spent_usd + n * bound)) / 1e4) for n in (1, n_left))
+    n_output = (
+        options.get("max_completion_tokens")
+        or options.get("max_tokens")
+        or name_prices(door, entry["model"])[2]
+    )
+    one, every = (
+        write_usd(math.ceil(1e4 * (door.spent_usd + n * bound)) / 1e4) for n in (1, n_left)
+    )
     raise ValueError(
         f"{agent_id}: the ceiling leaves no room for a request: {describe_spent(door)}, and one can cost "
         f"{write_usd(bound)} USD, by up to {n_output:,} tokens of reply; CEILING={one} has room for one at a time, "
@@ -190,10 +256,11 @@ def check_bound(agent_id, entry, n_left, bounds, door):
 
 
 def estimate_cost(entry, left, requests, n_read, share):
-    """Return a sentence on what asking takes, by the requests that questions begin with, and whether it is paid for.
+    """Return a sentence on what asking takes, by the requests that questions begin with, and
+    whether it is paid for.
 
-    `requests` and `n_read` are those of `collect_requests`, `share` that of the price which is paid. Further requests
-    and replies are taken to be as in recorded runs of the method.
+    `requests` and `n_read` are those of `collect_requests`, `share` that of the price which is
+    paid. Further requests and replies are taken to be as in recorded runs of the method.
     """
     told = f"{len(left)} questions to ask of {entry['model']}"
     if get_local_name(entry):
@@ -201,7 +268,11 @@ def estimate_cost(entry, left, requests, n_read, share):
     if not requests:
         return f"{told}, all recorded", False
     n = len(left) * len(requests) / n_read
-    first = sum(len(dump_json(request["messages"]).encode()) for request, _ in requests) / BYTES / len(requests)
+    first = (
+        sum(len(dump_json(request["messages"]).encode()) for request, _ in requests)
+        / BYTES
+        / len(requests)
+    )
     seen, n_reply, n_turns = measure_tokens(entry["method"]) or (0, N_REPLY, 1)
     plain = (measure_tokens("zero_shot") or (seen,))[0]
     tokens = round(n * (n_turns * first + max(0, seen - n_turns * plain))), round(n * n_reply)
@@ -211,4 +282,7 @@ def estimate_cost(entry, left, requests, n_read, share):
         return f"{told}; no price is known for this model", not entry.get("api_base")
     cost = share * (tokens[0] * prices[0] + tokens[1] * prices[1])
     most = share * n * sum(bound or 0 for _, bound in requests) / len(requests)
-    return f"{told}, {write_usd(cost)} USD ({LEFT_OUT}); a request a question costs {write_usd(most)} at most", cost > 0
+    return (
+        f"{told}, {write_usd(cost)} USD ({LEFT_OUT}); a request a question costs {write_usd(most)} at most",
+        cost > 0,
+    )

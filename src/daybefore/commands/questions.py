@@ -1,9 +1,9 @@
 """A file of your own questions as a question set (`SET=my_questions.csv`), with or without answers.
 
-Its columns are known by the names people give them, as those of answers are (`formats.columns`); the kind of each
-question is read as a week's is (`live.challenge`). What was taken for what is printed. A question is asked as of its
-`as_of`, else as of the moment at which the file was first seen. The set lies below .cache/sets; a later call with
-answers filled in adds these.
+Its columns are known by the names people give them, as those of answers are (`formats.columns`);
+the kind of each question is read as a week's is (`live.challenge`). What was taken for what is
+printed. A question is asked as of its `as_of`, else as of the moment at which the file was first
+seen. The set lies below .cache/sets; a later call with answers filled in adds these.
 """
 
 from pathlib import Path
@@ -35,7 +35,8 @@ FIELDS = {
     "spread": "spread",
     "options": "options choices",
 }
-"""What a column of a file of questions is -> the names it may have, beside those of `columns.NAMES`."""
+"""What a column of a file of questions is -> the names it may have, beside those of
+`columns.NAMES`."""
 TAKEN = ("id", "prompt", "level", "domain", "cluster", "price", *FIELDS)
 """What is taken of a question; its outcome is its answer."""
 PROMPTS = ("title", "question_title", "question_text")
@@ -65,10 +66,14 @@ def keep_file(path: Path) -> str:
     if there and there.parent != locate_output(f"{SETS[1]}/x").parent:
         raise ValueError(f"there is a set {name} already; give {path.name} another name")
     rows, known = read_questions(path)
-    batch = Batch(check_rows([take_row(row) for row in rows], path.name), path.name, hash_file(path))
+    batch = Batch(
+        check_rows([take_row(row) for row in rows], path.name), path.name, hash_file(path)
+    )
     kept = load_set(name) if there else None
     if kept and "agent_id" in kept.runs and len(kept.runs):
-        raise ValueError(f"the set {name} holds agents' answers (make add); give {path.name} another name")
+        raise ValueError(
+            f"the set {name} holds agents' answers (make add); give {path.name} another name"
+        )
     before = kept.events.set_index("event_id") if kept else pd.DataFrame()
     events = build_events(batch, stamp_moment(pd.Timestamp.now(ZONE))).assign(window=name)
     moments = read_moments(path.name, rows)
@@ -78,34 +83,52 @@ def keep_file(path: Path) -> str:
             events.loc[at, "as_of"] = moments[at]
         elif old is not None and old["prompt"] == event["prompt"]:
             events.loc[at, "as_of"] = old["as_of"]
-    told = [{"id": row["id"], "answer": row["answer"], "spread": row.get("spread")} for row in rows if "answer" in row]
+    told = [
+        {"id": row["id"], "answer": row["answer"], "spread": row.get("spread")}
+        for row in rows
+        if "answer" in row
+    ]
     answers = read_answers(path.name, events, told) if told else None
     keep_questions(name, path.name, events, answers)
     first, last = events["as_of"].min()[:16], events["as_of"].max()[:16]
     kinds = ", ".join(f"{n} {kind}" for kind, n in events["kind"].value_counts().items())
-    show(f"{path.name}: {len(events)} questions ({kinds}), {len(told)} with an answer; {describe_columns(known)}")
-    show(f"asked as of {first}" + (f" to {last}" if last != first else "") + f" UTC+8; the set is called {name}")
+    show(
+        f"{path.name}: {len(events)} questions ({kinds}), {len(told)} with an answer; {describe_columns(known)}"
+    )
+    show(
+        f"asked as of {first}"
+        + (f" to {last}" if last != first else "")
+        + f" UTC+8; the set is called {name}"
+    )
     return name
 
 
 def read_questions(path: Path) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """Return (rows under the names of `TAKEN`, with `answer` where there is one, {what a column is: its name}).
+    """Return (rows under the names of `TAKEN`, with `answer` where there is one, {what a column is:
+    its name}).
 
-    Raises Problems where no column holds the questions' words, and where the file holds agents' answers.
+    Raises Problems where no column holds the questions' words, and where the file holds agents'
+    answers.
     """
     rows = read_rows(path, path.name)
     if not rows:
         raise ValueError(f"{path.name} holds no question")
     columns = list(dict.fromkeys(name for row in rows if isinstance(row, dict) for name in row))
     known = match_columns(columns, {"prompt": " ".join(PROMPTS)}) | match_columns(columns, FIELDS)
-    known = {what: column for what, column in match_columns(columns, NAMES).items() if what not in known} | known
+    known = {
+        what: column for what, column in match_columns(columns, NAMES).items() if what not in known
+    } | known
     if "prompt" not in known:
         listed = ", ".join(columns)
         said = f"no column holds the questions' words; there are {listed}; name it question"
         raise Problems([f"{path.name}, row 1: {said}"])
     if "agent" in known or "probability" in known:
         column = known.get("agent") or known["probability"]
-        raise Problems([f"{path.name}, column {column}: it holds agents' answers: make add FILE={path} takes these"])
+        raise Problems(
+            [
+                f"{path.name}, column {column}: it holds agents' answers: make add FILE={path} takes these"
+            ]
+        )
     if "outcome" not in known and "answer" in known:
         known["outcome"] = known.pop("answer")
     known = {what: column for what, column in known.items() if what in (*TAKEN, "outcome")}
@@ -142,17 +165,21 @@ def take_cells(row: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
     if "outcome" in found:
         answer = found.pop("outcome")
         if str(answer).strip().casefold() not in OPEN:
-            found["answer"] = answer.split("|") if isinstance(answer, str) and "|" in answer else answer
+            found["answer"] = (
+                answer.split("|") if isinstance(answer, str) and "|" in answer else answer
+            )
     return found
 
 
 def take_row(row: dict[str, Any]) -> dict[str, Any]:
-    """Return what `check_rows` looks at of a row: all but its answer and the moment it is asked as of."""
+    """Return what `check_rows` looks at of a row: all but its answer and the moment it is asked as
+    of."""
     return {name: cell for name, cell in row.items() if name not in ("answer", "as_of")}
 
 
 def read_moments(name: str, rows: list[dict[str, Any]]) -> list[str | None]:
-    """Return the moment that each row is asked as of, UTC+8, None where it says none. Raises Problems."""
+    """Return the moment that each row is asked as of, UTC+8, None where it says none. Raises
+    Problems."""
     made, problems = [], []
     for n, row in enumerate(rows, 1):
         made.append(None)
@@ -162,7 +189,9 @@ def read_moments(name: str, rows: list[dict[str, Any]]) -> list[str | None]:
                 at = at.tz_localize(ZONE) if at.tzinfo is None else at.tz_convert(ZONE)
                 made[-1] = stamp_moment(at)
             except ValueError:
-                problems.append(f"{name}, row {n}, as_of: {row['as_of']!r} is no moment such as 2026-03-01 12:00")
+                problems.append(
+                    f"{name}, row {n}, as_of: {row['as_of']!r} is no moment such as 2026-03-01 12:00"
+                )
     if problems:
         raise Problems(problems)
     return made

@@ -1,6 +1,8 @@
-"""`daybefore record` (make record): put models to the events of data/arms.toml and keep what they reply.
+"""`daybefore record` (make record): put models to the events of data/arms.toml and keep what they
+reply.
 
-What is recorded is not asked again, so an interrupted arm goes on where it was, and a finished one costs nothing.
+What is recorded is not asked again, so an interrupted arm goes on where it was, and a finished one
+costs nothing.
 """
 
 import math
@@ -31,16 +33,22 @@ def main(arm_ids=(), minutes=None):
     end, arms = end_after(minutes), load_recorded_runs()
     for arm_id in arm_ids or arms:
         if arm_id not in arms:
-            raise ValueError(f"no arm is called {arm_id!r}{list_nearest(arm_id, arms, 'data/arms.toml')}")
+            raise ValueError(
+                f"no arm is called {arm_id!r}{list_nearest(arm_id, arms, 'data/arms.toml')}"
+            )
         show(f"{arm_id}: {record_arm(arm_id, arms[arm_id], end)} events recorded")
 
 
 def record_arm(arm_id, arm, end=math.inf):
-    """Record an arm's events that are not complete yet, until a moment of time.monotonic(); returns how many it has.
+    """Record an arm's events that are not complete yet, until a moment of time.monotonic(); returns
+    how many it has.
 
     Raises RuntimeError where a question fails: what was recorded until then is kept.
     """
-    entry, whole = load_entries(wanted=[arm["agent"]])[arm["agent"]], read_window("events", arm["window"])
+    entry, whole = (
+        load_entries(wanted=[arm["agent"]])[arm["agent"]],
+        read_window("events", arm["window"]),
+    )
     events, done = select_events(arm, whole), list_recorded(arm_id)
     left = [event for event in events.to_dict("records") if event["event_id"] not in done]
     if not left or time.monotonic() > end:
@@ -50,8 +58,14 @@ def record_arm(arm_id, arm, end=math.inf):
     articles = [] if entry["method"] == "zero_shot" else list_articles(arm["window"])
     with ExitStack() as stack:
         connection = open_model(entry, stack)
-        facts = describe_model(entry["model"]) | {"arm": arm_id, "agent": arm["agent"], "window": arm["window"]}
-        facts |= {"keeps": "values", "keeps_about": KEEPS} if arm["window"] in PUBLIC_WINDOWS else {}
+        facts = describe_model(entry["model"]) | {
+            "arm": arm_id,
+            "agent": arm["agent"],
+            "window": arm["window"],
+        }
+        facts |= (
+            {"keeps": "values", "keeps_about": KEEPS} if arm["window"] in PUBLIC_WINDOWS else {}
+        )
         facts |= {"articles": describe_articles(articles)} if articles else {}
         facts |= {"about": arm.get("about"), "seconds": done}
         facts |= {"events_sha256": hash_text(whole.to_csv(index=False, lineterminator="\n"))}
@@ -60,7 +74,9 @@ def record_arm(arm_id, arm, end=math.inf):
         stack.callback(door.recordings.close)
         agent = connect_agent(entry, door)
         try:
-            for event in tqdm(left, desc=arm_id, unit="event", initial=len(events) - len(left), total=len(events)):
+            for event in tqdm(
+                left, desc=arm_id, unit="event", initial=len(events) - len(left), total=len(events)
+            ):
                 if time.monotonic() > end:
                     break
                 done[event["event_id"]] = ask_event(agent, event, crawler)

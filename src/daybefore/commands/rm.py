@@ -1,4 +1,5 @@
-"""`daybefore rm`: take a run out of this machine's store; what was asked and paid is kept in an archive."""
+"""`daybefore rm`: take a run out of this machine's store; what was asked and paid is kept in an
+archive."""
 
 from contextlib import closing
 from pathlib import Path
@@ -20,13 +21,17 @@ KEYS = {"requests": "run"} | dict.fromkeys(KEPT, "run_id")
 
 
 def main(run: str, yes: bool = False) -> dict:
-    """Move a run's rows from the store to the archive, once it was confirmed; returns how many of each table.
+    """Move a run's rows from the store to the archive, once it was confirmed; returns how many of
+    each table.
 
-    Raises ValueError for a name that is no run_id here, with the nearest; an agent's name is none, as it may have many.
+    Raises ValueError for a name that is no run_id here, with the nearest; an agent's name is none,
+    as it may have many.
     """
     known = sorted(one.run_id for one in list_local())
     if run not in known:
-        raise ValueError(f"no run here is called {run!r}{list_nearest(run, known, 'daybefore runs')}")
+        raise ValueError(
+            f"no run here is called {run!r}{list_nearest(run, known, 'daybefore runs')}"
+        )
     path, archive = locate_output(STORE), locate_output(ARCHIVE)
     if not yes:
         click.confirm(f"remove {run}? What was asked and paid is kept in {ARCHIVE}", abort=True)
@@ -39,7 +44,8 @@ def main(run: str, yes: bool = False) -> dict:
 
 
 def move_run(run: str, path: Path, archive: Path) -> dict[str, int]:
-    """Copy a run's rows into an archive, then delete them from a store; returns how many of each table."""
+    """Copy a run's rows into an archive, then delete them from a store; returns how many of each
+    table."""
     with closing(open_store(archive)):
         pass
     counts = {}
@@ -47,7 +53,9 @@ def move_run(run: str, path: Path, archive: Path) -> dict[str, int]:
         store.execute("ATTACH ? AS archive", [str(archive)])
         store.execute("BEGIN IMMEDIATE")
         for name, key in KEYS.items():
-            columns = [row[1] for row in store.execute(f"PRAGMA main.table_info({name})") if row[1] != "id"]
+            columns = [
+                row[1] for row in store.execute(f"PRAGMA main.table_info({name})") if row[1] != "id"
+            ]
             listed = ", ".join(columns)
             copied = f"SELECT {listed} FROM main.{name} WHERE {key} = ?"
             store.execute(f"INSERT OR REPLACE INTO archive.{name} ({listed}) {copied}", [run])

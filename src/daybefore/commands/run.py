@@ -1,4 +1,5 @@
-"""`daybefore run` (make run): put agents to a sample of a question set's events, beside the baselines."""
+"""`daybefore run` (make run): put agents to a sample of a question set's events, beside the
+baselines."""
 
 from daybefore.commands.service import end_part_way, run_set
 from daybefore.commands.terminal import show
@@ -7,8 +8,8 @@ from daybefore.commands.terminal import show
 def main(names=(), window="A", limit=None, **given):
     """Run agents on a set, print their scores and where the replies are; returns the results.
 
-    `given` are options of `service.run_set`. Raises ValueError before anything is asked, PartWay with the results where
-    an agent was stopped.
+    `given` are options of `service.run_set`. Raises ValueError before anything is asked, PartWay
+    with the results where an agent was stopped.
     """
     done = run_set(names, window, limit, **given)
     show(f"\n{done.text}")

@@ -1,4 +1,5 @@
-"""`daybefore runs`: the runs of this machine, the newest first, with what they hold and what they cost."""
+"""`daybefore runs`: the runs of this machine, the newest first, with what they hold and what they
+cost."""
 
 from contextlib import closing
 
@@ -30,7 +31,8 @@ def main(window: str | None = None) -> dict:
 
 
 def describe_run(run: Run, n: int, n_ok: int, cost: float | None, last: str | None) -> dict:
-    """Return a run's row: its id, question set, questions answered of those asked, US dollars, the last reply's day."""
+    """Return a run's row: its id, question set, questions answered of those asked, US dollars, the
+    last reply's day."""
     return {
         "run": run.run_id,
         "set": name_window(run.window),

@@ -1,7 +1,9 @@
-"""The one service behind run, week, day, moments, planted and Python: select, preflight, ask, store, score.
+"""The one service behind run, week, day, moments, planted and Python: select, preflight, ask,
+store, score.
 
-`ask` puts agents to questions on some `Terms`: it says what will be asked and what it takes, asks, and stores what
-comes. `run_set` does so on a question set, beside its baselines, and scores. A command reads options and prints.
+`ask` puts agents to questions on some `Terms`: it says what will be asked and what it takes, asks,
+and stores what comes. `run_set` does so on a question set, beside its baselines, and scores. A
+command reads options and prints.
 """
 
 import contextlib
@@ -15,7 +17,14 @@ import pandas as pd
 from daybefore.agents.asked import name_moment, tell_asked
 from daybefore.agents.functions import make_agent
 from daybefore.agents.recorded_runs import SEED, move_moments
-from daybefore.agents.registry import FUNCTION, PROMPTED, SEARCHING, load_agents, load_entries, pick_entry
+from daybefore.agents.registry import (
+    FUNCTION,
+    PROMPTED,
+    SEARCHING,
+    load_agents,
+    load_entries,
+    pick_entry,
+)
 from daybefore.agents.runs import (
     DEADLINE_S,
     describe_run,
@@ -54,7 +63,8 @@ NO_KEY = 'no key was sent; api_key_env = "NAME" in its table of data/agents.loca
 
 
 class Terms(NamedTuple):
-    """On what terms agents are asked: what every command that puts questions has as options (`main.ASKING`)."""
+    """On what terms agents are asked: what every command that puts questions has as options
+    (`main.ASKING`)."""
 
     n_samples: int = 1
     at_once: int | None = None
@@ -72,9 +82,11 @@ class Terms(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """An agent that was chosen: its table, what is asked (None where that is a model to connect), its condition.
+    """An agent that was chosen: its table, what is asked (None where that is a model to connect),
+    its condition.
 
-    `asked`: the columns of the run that say when it is asked (`agents.asked`), where the condition's words do not.
+    `asked`: the columns of the run that say when it is asked (`agents.asked`), where the
+    condition's words do not.
     """
 
     entry: dict[str, Any]
@@ -84,7 +96,8 @@ class Chosen(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """What came of asking: {name: run_id}, sentences on who was stopped, and of models the agents and their doors."""
+    """What came of asking: {name: run_id}, sentences on who was stopped, and of models the agents
+    and their doors."""
 
     run_ids: dict[str, str]
     stops: list[str]
@@ -93,7 +106,8 @@ class Answered(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """What a run asks: the question set's name, all its events and those drawn of them, how, and where it is kept."""
+    """What a run asks: the question set's name, all its events and those drawn of them, how, and
+    where it is kept."""
 
     window: str
     whole: pd.DataFrame
@@ -105,8 +119,9 @@ class Asked(NamedTuple):
 def gather_agents(names, window, plan):
     """Return (entries of agents.toml, {name: agent}) of the agents asked for and the baselines.
 
-    An agent that asks a model is None, for it is not connected yet. After the resolution there are no baselines: what
-    they read holds the answer. Raises ValueError for a name that there is not, and one that cannot be asked so.
+    An agent that asks a model is None, for it is not connected yet. After the resolution there are
+    no baselines: what they read holds the answer. Raises ValueError for a name that there is not,
+    and one that cannot be asked so.
     """
     functions = {name_function(name): name for name in names if callable(name)}
     names = [name_function(name) if callable(name) else name for name in names]
@@ -130,7 +145,8 @@ def gather_agents(names, window, plan):
 
 
 def name_function(function) -> str:
-    """Return the name of the agent that a function of your own is. Raises ValueError for one that has none."""
+    """Return the name of the agent that a function of your own is. Raises ValueError for one that
+    has none."""
     name = getattr(function, "__name__", None) or type(function).__name__
     if not name.isidentifier():
         raise ValueError(f"{name} names no agent; give the function a name by def")
@@ -138,7 +154,8 @@ def name_function(function) -> str:
 
 
 def draw_events(window, limit, plan):
-    """Return the run's `Asked`, at the plan's moment. Raises ValueError where no question of the set names it."""
+    """Return the run's `Asked`, at the plan's moment. Raises ValueError where no question of the
+    set names it."""
     horizon = plan.arm.get("horizon")
     whole = move_moments(read_window("events", window), horizon, plan.arm.get("days_after"))
     if plan.arm.get("days_after") is not None:
@@ -151,7 +168,8 @@ def draw_events(window, limit, plan):
 
 
 def drop_future(events, window):
-    """Return events without those whose moment is still to come, of which how many there are is printed.
+    """Return events without those whose moment is still to come, of which how many there are is
+    printed.
 
     Raises ValueError where none is left.
     """
@@ -163,23 +181,31 @@ def drop_future(events, window):
         raise ValueError(f"{name}: nothing to ask yet; the first moment is {events['as_of'].min()}")
     if n_later := len(events) - len(kept):
         next_at = moments[moments > now].min()
-        tell(f"{name}: {n_later} of {len(events)} questions are asked later; the next moment is {next_at}")
+        tell(
+            f"{name}: {n_later} of {len(events)} questions are asked later; the next moment is {next_at}"
+        )
     return kept
 
 
-# --- asking ----------------------------------------------------------------------------------------------------------
+# --- asking -----------------------------------------------------------------------------------------
 
 
 def find_entry(name: str) -> dict[str, Any]:
-    """Return an agent's table. Raises ValueError for one that there is not, and one that reads a source's page."""
+    """Return an agent's table. Raises ValueError for one that there is not, and one that reads a
+    source's page."""
     entry = pick_entry(load_entries(wanted=[name], own=True), name)
     if entry["method"] not in (*PROMPTED, FUNCTION):
-        raise ValueError(f"{name} reads a source's page, and these questions have none; name one that asks a model")
+        raise ValueError(
+            f"{name} reads a source's page, and these questions have none; name one that asks a model"
+        )
     return entry
 
 
-def ask_one(name: str, asked: Asked, terms: Terms, *, condition: str | None = None, opener=None) -> Answered:
-    """Put one agent to questions that have no pages, as `ask` does; articles are all that it can search.
+def ask_one(
+    name: str, asked: Asked, terms: Terms, *, condition: str | None = None, opener=None
+) -> Answered:
+    """Put one agent to questions that have no pages, as `ask` does; articles are all that it can
+    search.
 
     `opener` gives another world than that.
     """
@@ -191,25 +217,42 @@ def ask_one(name: str, asked: Asked, terms: Terms, *, condition: str | None = No
     agent = load_agents(wanted=[name])[name] if entry["method"] == FUNCTION else None
     world = contextlib.nullcontext(opener) if opener else open_articles(terms.press)
     is_limited = terms.yes or terms.ceiling_usd is not None
-    return ask({name: Chosen(entry, agent, told or None)}, asked, terms, world, is_limited=is_limited)
+    return ask(
+        {name: Chosen(entry, agent, told or None)}, asked, terms, world, is_limited=is_limited
+    )
 
 
-def ask(chosen: dict[str, Chosen], asked: Asked, terms: Terms, world, *, is_limited: bool, machines=None) -> Answered:
-    """Put agents to questions: preflight, ask, store. `world` is entered and gives what opens a world.
+def ask(
+    chosen: dict[str, Chosen], asked: Asked, terms: Terms, world, *, is_limited: bool, machines=None
+) -> Answered:
+    """Put agents to questions: preflight, ask, store. `world` is entered and gives what opens a
+    world.
 
-    `is_limited`: it was said how many paid questions may be asked. `machines`: the options of `live.machines`, of
-    workers that ask. Raises ValueError before anything is asked.
+    `is_limited`: it was said how many paid questions may be asked. `machines`: the options of
+    `live.machines`, of workers that ask. Raises ValueError before anything is asked.
     """
     options = {"window": asked.window, "deadline_s": terms.deadline_s, "drawn_from": asked.whole}
     again = {"again": terms.again, "samples": range(terms.n_samples)}
-    limits = {"deadline_s": terms.deadline_s, "ceiling_usd": terms.ceiling_usd, "is_limited": is_limited}
+    limits = {
+        "deadline_s": terms.deadline_s,
+        "ceiling_usd": terms.ceiling_usd,
+        "is_limited": is_limited,
+    }
     limits |= {"at_once": terms.at_once, "by_batch": terms.batch}
     if machines and terms.batch:
         raise ValueError("--batch needs no workers: leave --executor out")
     models, doors = {}, {}
-    how = {"doors": doors, "by_batch": terms.batch, "ceiling_usd": terms.ceiling_usd} | again | options
+    how = (
+        {"doors": doors, "by_batch": terms.batch, "ceiling_usd": terms.ceiling_usd}
+        | again
+        | options
+    )
     entries = {name: one.entry for name, one in chosen.items()}
-    others = {name: one.agent | tell_condition(one) | tell_moment(one) for name, one in chosen.items() if one.agent}
+    others = {
+        name: one.agent | tell_condition(one) | tell_moment(one)
+        for name, one in chosen.items()
+        if one.agent
+    }
     with contextlib.ExitStack() as stack:
         for name in [name for name in chosen if name not in others]:
             given = (name, entries[name], asked, chosen[name].condition, stack)
@@ -221,7 +264,9 @@ def ask(chosen: dict[str, Chosen], asked: Asked, terms: Terms, world, *, is_limi
         tell(f"{len(asked.events)} events by {', '.join([*models, *others])} ...")
         opener = stack.enter_context(world)
         if machines:
-            how["hand"] = partial(hand_to_workers, doors=doors, entries=entries, asked=asked, **machines)
+            how["hand"] = partial(
+                hand_to_workers, doors=doors, entries=entries, asked=asked, **machines
+            )
         run_ids, stops = ask_prompted(models, entries, asked, opener, **how)
         if terms.n_samples > 1:
             run_ids |= ask_majorities(models, run_ids, asked, terms.n_samples, **options)
@@ -242,23 +287,39 @@ def tell_moment(one: Chosen) -> dict[str, Any]:
 def explain_stop(agent_id, stopped, entry, ceiling_usd):
     """Return why an agent was stopped and how it goes on, as a sentence."""
     if stopped.cause == "first":
-        is_bare = "AuthenticationError" in str(stopped) and entry.get("api_base") and not entry.get("api_key_env")
+        is_bare = (
+            "AuthenticationError" in str(stopped)
+            and entry.get("api_base")
+            and not entry.get("api_key_env")
+        )
         key = f"; {NO_KEY}" * bool(is_bare)
         return f"{agent_id}: its model did not answer the first question: {stopped}{key}; nothing else was asked"
-    what, rest = "was stopped", "the same command asks for the rest, and RETRY=1 also what could not be read"
+    what, rest = (
+        "was stopped",
+        "the same command asks for the rest, and RETRY=1 also what could not be read",
+    )
     if stopped.cause == "ceiling":
-        higher = f"CEILING={write_usd(2 * ceiling_usd)}, which counts all that the run has ever cost"
-        what, rest = "has reached its ceiling", f"{higher}, goes on from there; the same CEILING asks nothing"
+        higher = (
+            f"CEILING={write_usd(2 * ceiling_usd)}, which counts all that the run has ever cost"
+        )
+        what, rest = (
+            "has reached its ceiling",
+            f"{higher}, goes on from there; the same CEILING asks nothing",
+        )
     elif stopped.cause == "credit":
         rest = "with new credit the same command goes on"
     return f"{agent_id} {what}: {stopped}; what was answered is stored; {rest}"
 
 
-def ask_prompted(agents, entries, asked, opener, *, doors, by_batch, ceiling_usd, hand=None, **options):
-    """Put agents to events, one after the other; returns ({agent_id: run_id}, sentences on those that were stopped).
+def ask_prompted(
+    agents, entries, asked, opener, *, doors, by_batch, ceiling_usd, hand=None, **options
+):
+    """Put agents to events, one after the other; returns ({agent_id: run_id}, sentences on those
+    that were stopped).
 
-    `hand(name, agent, how)` has workers ask first; what their shares of a ceiling left is asked here.
-    Raises ValueError when the first of them answers nothing, KeyboardInterrupt when Ctrl-C came.
+    `hand(name, agent, how)` has workers ask first; what their shares of a ceiling left is asked
+    here. Raises ValueError when the first of them answers nothing, KeyboardInterrupt when Ctrl-C
+    came.
     """
     run_ids, stops, path = {}, [], asked.path
     for name, agent in agents.items():
@@ -270,7 +331,9 @@ def ask_prompted(agents, entries, asked, opener, *, doors, by_batch, ceiling_usd
             if by_batch:
                 opener = ask_by_batch(name, agent, asked, opener, doors[name], **options)
                 how |= {"max_accidents": None}
-            run_ids |= run_agents({name: agent}, asked.events, opener, path, tries_first=not by_batch, **how)
+            run_ids |= run_agents(
+                {name: agent}, asked.events, opener, path, tries_first=not by_batch, **how
+            )
         except Stopped as stopped:
             stored = list(stopped.run_ids.values())
             reason = explain_stop(name, stopped, entries[name], ceiling_usd)
@@ -279,19 +342,24 @@ def ask_prompted(agents, entries, asked, opener, *, doors, by_batch, ceiling_usd
                     reason += f"; its replies cost {write_usd(sum_costs(store, stored))} USD in all"
             hint = f"; {told}" if (told := describe_retry(path, stored)) else ""
             if stopped.cause == "signal":
-                raise KeyboardInterrupt(f"{reason} ({count_stored(path, stored)} are stored){hint}") from None
+                raise KeyboardInterrupt(
+                    f"{reason} ({count_stored(path, stored)} are stored){hint}"
+                ) from None
             if stopped.cause == "first" and not run_ids:
                 raise ValueError(reason + hint) from None
             run_ids |= stopped.run_ids
             stops.append(reason)
         finally:
-            with contextlib.suppress(OSError, sqlite3.Error):  # a copy is a help, and its lack ends no run
+            with contextlib.suppress(
+                OSError, sqlite3.Error
+            ):  # a copy is a help, and its lack ends no run
                 keep_copy(path)
     return run_ids, stops
 
 
 def ask_by_batch(name, agent, asked, opener, door, *, deadline_s, again, samples, **_):
-    """Have what is left of an agent's questions answered by batches; returns what gives the world, open by now.
+    """Have what is left of an agent's questions answered by batches; returns what gives the world,
+    open by now.
 
     Raises ValueError where the provider takes no batch, or the one under way cannot be seen.
     """
@@ -300,9 +368,15 @@ def ask_by_batch(name, agent, asked, opener, door, *, deadline_s, again, samples
         return opener
     world = opener()
     try:
-        rows = [{column: to_cell(value) for column, value in row.items()} for row in left.to_dict("records")]
+        rows = [
+            {column: to_cell(value) for column, value in row.items()}
+            for row in left.to_dict("records")
+        ]
         ask_batches(
-            door, agent["model"], collect(door, agent["forecast"], rows, world), lambda told: tell(f"{name}: {told}")
+            door,
+            agent["model"],
+            collect(door, agent["forecast"], rows, world),
+            lambda told: tell(f"{name}: {told}"),
         )
     except LlmError as error:
         raise ValueError(f"{name}: {error}; what was answered is stored") from None
@@ -314,14 +388,17 @@ def ask_by_batch(name, agent, asked, opener, door, *, deadline_s, again, samples
 def ask_majorities(agents, run_ids, asked, n_samples, **options):
     """Return {"name-majority": run_id} of agents that were asked several times.
 
-    Nothing is asked of a model. They are made anew each time, since a sample may have been asked again.
+    Nothing is asked of a model. They are made anew each time, since a sample may have been asked
+    again.
     """
     made, how = {}, {"workers": 1, "again": ("ok", *ACCIDENTS)} | options
     for name in [name for name in agents if name in run_ids]:
         whole = select_whole(asked.path, run_ids[name], asked.events, n_samples)
         if len(whole):
             agent = make_majority(asked.path, run_ids[name], agents[name], n_samples)
-            agent |= {key: agents[name][key] for key in ("condition", "asked") if agents[name].get(key)}
+            agent |= {
+                key: agents[name][key] for key in ("condition", "asked") if agents[name].get(key)
+            }
             made |= run_agents({f"{name}-majority": agent}, whole, dict, asked.path, **how)
     return made
 
@@ -332,14 +409,20 @@ def hand_to_workers(name, agent, how, *, doors, entries, asked, world, **machine
     ask["workers"] = getattr(ask["workers"], "limit", ask["workers"])
     left = list_left(asked, name, agent, ask["deadline_s"], ask["again"], how["samples"])
     run = describe_run(name, agent, asked.whole, window=ask["window"], deadline_s=ask["deadline_s"])
-    plan = {"agent_id": name, "entry": entries[name], "condition": agent.get("condition"), "events": asked.whole}
+    plan = {
+        "agent_id": name,
+        "entry": entries[name],
+        "condition": agent.get("condition"),
+        "events": asked.whole,
+    }
     plan |= {"run_id": run["run_id"], "world": world, "ask": ask}
     if len(left):
         hand_out(plan, left, asked.path, doors.get(name), tell=tell, **machines)
 
 
 def describe_retry(path, run_ids):
-    """Return how many questions of some runs are asked again, and by what command, as a sentence; "" for none."""
+    """Return how many questions of some runs are asked again, and by what command, as a sentence;
+    "" for none."""
     told = {
         "the same command asks again the {} that met an accident": ACCIDENTS,
         "RETRY=1 asks again, and may pay again, the {} that timed out or whose reply could not be read": DOUBTFUL,
@@ -349,7 +432,8 @@ def describe_retry(path, run_ids):
 
 
 class Outcome(NamedTuple):
-    """What `run_set` did: results.json by agent, who was stopped, scores as text, what comes next."""
+    """What `run_set` did: results.json by agent, who was stopped, scores as text, what comes
+    next."""
 
     found: dict[str, dict[str, Any]]
     stops: list[str]
@@ -375,13 +459,14 @@ def run_set(
 ) -> Outcome:
     """Put agents to a question set's events beside its baselines, and score them.
 
-    `terms` are those of `Terms`. `names` may hold functions of your own (`agents.functions`) beside names. `horizon` is
-    a point of the questions' life, where they name some, other than the usual one (Early, Late, Near); `days_after`
-    asks a second time, so many days after the resolution (FutureX 4.5.1, Figure 12); `condition` one of WorldReasoner's
-    six, `references` a file of hindsight graphs that stand in place of the references that windows L and W have. With
-    an `executor` (local, slurm, dask) workers ask in `n_shards` parts, of Dask those of a `scheduler`
-    (`live.machines`). With `explain` the text has all columns of the scores. Raises ValueError before anything is
-    asked.
+    `terms` are those of `Terms`. `names` may hold functions of your own (`agents.functions`) beside
+    names. `horizon` is a point of the questions' life, where they name some, other than the usual
+    one (Early, Late, Near); `days_after` asks a second time, so many days after the resolution
+    (FutureX 4.5.1, Figure 12); `condition` one of WorldReasoner's six, `references` a file of
+    hindsight graphs that stand in place of the references that windows L and W have. With an
+    `executor` (local, slurm, dask) workers ask in `n_shards` parts, of Dask those of a `scheduler`
+    (`live.machines`). With `explain` the text has all columns of the scores. Raises ValueError
+    before anything is asked.
     """
     graphs = read_references(references) if references else None
     set_name = find_set(window).name
@@ -389,7 +474,9 @@ def run_set(
     if plan.condition and not names:
         raise ValueError(f"--condition {plan.condition} needs an agent: AGENT=name")
     if days_after is not None and not names:
-        raise ValueError("--days-after needs an agent: AGENT=name; what baselines read holds the answer by then")
+        raise ValueError(
+            "--days-after needs an agent: AGENT=name; what baselines read holds the answer by then"
+        )
     if not names:
         tell(f"no agent named: baselines only, on {set_name}; choose by AGENT=name, LIMIT=20")
     names = list(names) or [name_default(window)]
@@ -397,14 +484,21 @@ def run_set(
     names = [name_function(name) if callable(name) else name for name in names]
     asked = draw_events(window, limit, plan)
     if graphs and not set(graphs) & set(asked.events["event_id"]):
-        raise ValueError(f"{references} has a graph of none of the questions asked; their ids are {set_name}'s")
+        raise ValueError(
+            f"{references} has a graph of none of the questions asked; their ids are {set_name}'s"
+        )
     baselines = [name for name in agents if entries[name]["category"] == "baseline"]
-    cutoffs = {name: entries[name].get("knowledge_cutoff_date") for name in names if name not in baselines}
+    cutoffs = {
+        name: entries[name].get("knowledge_cutoff_date") for name in names if name not in baselines
+    }
     terms = Terms(**terms)
     terms = terms._replace(press=(*list_articles(window), *terms.press))
     told = "; ".join(filter(None, [plan.label, announce_articles(terms.press)]))
     chosen = {}
-    for name, agent in agents.items():  # a baseline reads no articles, so of the condition it has the moment
+    for (
+        name,
+        agent,
+    ) in agents.items():  # a baseline reads no articles, so of the condition it has the moment
         own = name_moment(told) if name in baselines else told
         chosen[name] = Chosen(entries[name], agent, own or None, tell_asked(plan.arm))
     take_in(asked.path)
@@ -420,14 +514,17 @@ def run_set(
     found, text = keep_results(asked, done.run_ids, baselines, beside, unanswered, explain)
     kept = f"run_id {', '.join(done.run_ids[name] for name in names)}"
     text += f"\nreplies, predictions and traces: {os.path.relpath(asked.path)}, {kept}"
-    hint = describe_retry(asked.path, [done.run_ids[name] for name in done.models if name in done.run_ids])
+    hint = describe_retry(
+        asked.path, [done.run_ids[name] for name in done.models if name in done.run_ids]
+    )
     if not hint and len(asked.events) < len(asked.whole) and not done.stops:
         hint = "a larger LIMIT, or none for all events, adds to this run; nothing is asked twice"
     return Outcome(found, done.stops, text, hint)
 
 
 def end_part_way(command: str, found: dict[str, Any], stops: list[str]) -> dict[str, Any]:
-    """Return what a command found; where an agent was stopped, say so and end by PartWay with it."""
+    """Return what a command found; where an agent was stopped, say so and end by PartWay with
+    it."""
     if stops:
         tell("\n".join(f"daybefore {command}: {stop}" for stop in stops))
         raise PartWay(found)

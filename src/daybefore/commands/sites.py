@@ -1,7 +1,8 @@
-"""`daybefore sites` (make sites): screen new sites and propose their templates by models, for a person to confirm.
+"""`daybefore sites` (make sites): screen new sites and propose their templates by models, for a
+person to confirm.
 
-What was judged stays: a later call looks at the sites that are new, and writes the day's questions of the templates in
-whose row a person wrote yes. FutureX 3.2.1 and C.1.
+What was judged stays: a later call looks at the sites that are new, and writes the day's questions
+of the templates in whose row a person wrote yes. FutureX 3.2.1 and C.1.
 """
 
 import os
@@ -33,7 +34,8 @@ AGAIN = ("down", "unjudged", "unwritten")
 
 
 def main(path, screens=(), writer=None, reader=None, *, now=None, out=None, ceiling_usd=None):
-    """Screen a csv's sites, propose and check templates, write the confirmed ones' questions; returns what was done.
+    """Screen a csv's sites, propose and check templates, write the confirmed ones' questions;
+    returns what was done.
 
     Raises ValueError before anything is asked.
     """
@@ -45,11 +47,15 @@ def main(path, screens=(), writer=None, reader=None, *, now=None, out=None, ceil
     templates = read_table(folder / "templates.csv", TEMPLATE_COLUMNS)
     left = [url for url in urls if url not in set(sites.loc[~sites["status"].isin(AGAIN), "url"])]
     if left and not (screens and writer and reader):
-        raise ValueError(f"{len(left)} sites are new: --screen NAME (one or more), --writer NAME and --reader NAME")
+        raise ValueError(
+            f"{len(left)} sites are new: --screen NAME (one or more), --writer NAME and --reader NAME"
+        )
     with ExitStack() as stack:
         if left:
             judges = {name: stack.enter_context(open_judge(name, ceiling_usd)) for name in screens}
-            write, read = (stack.enter_context(open_judge(name, ceiling_usd)) for name in (writer, reader))
+            write, read = (
+                stack.enter_context(open_judge(name, ceiling_usd)) for name in (writer, reader)
+            )
         guest = Guest(now)
         for url in left:
             kept = sites.loc[sites["status"] == "kept", "url"].tolist()
@@ -67,21 +73,35 @@ def main(path, screens=(), writer=None, reader=None, *, now=None, out=None, ceil
             why = f" ({row['reasons']})" if row["status"] in AGAIN else ""
             tell(f"{url}: {row['status']}{why}, {len(made)} templates")
             sites = pd.concat([sites[sites["url"] != url], pd.DataFrame([row])], ignore_index=True)
-            templates = pd.concat([templates, pd.DataFrame(made, columns=list(TEMPLATE_COLUMNS))], ignore_index=True)
+            templates = pd.concat(
+                [templates, pd.DataFrame(made, columns=list(TEMPLATE_COLUMNS))], ignore_index=True
+            )
             keep_table(folder / "sites.csv", sites)
             keep_table(folder / "templates.csv", templates)
     counts = sites["status"].value_counts()
     show(f"sites: {len(sites)}: " + ", ".join(f"{n} {status}" for status, n in counts.items()))
-    is_passed, is_confirmed = templates["check"] == "passed", templates["confirmed"].str.strip().str.lower() == "yes"
-    show(f"templates: {len(templates)} proposed, {is_passed.sum()} passed their check, {is_confirmed.sum()} confirmed")
+    is_passed, is_confirmed = (
+        templates["check"] == "passed",
+        templates["confirmed"].str.strip().str.lower() == "yes",
+    )
+    show(
+        f"templates: {len(templates)} proposed, {is_passed.sum()} passed their check, {is_confirmed.sum()} confirmed"
+    )
     if is_passed.any():
         show(
             f"write yes into the column confirmed of {os.path.relpath(folder / 'templates.csv')}, then call this again"
         )
-    found = {"folder": str(folder), "sites": counts.to_dict(), "n_templates": len(templates), "questions": None}
+    found = {
+        "folder": str(folder),
+        "sites": counts.to_dict(),
+        "n_templates": len(templates),
+        "questions": None,
+    }
     if rows := write_questions(templates, now.tz_localize(None)):
         place = folder / f"questions-{now:%Y-%m-%d}.jsonl"
         write_whole(place, "".join(dump_json(row) + "\n" for row in rows))
-        show(f"{len(rows)} questions of today: make week AGENT=name QUESTIONS={os.path.relpath(place)}")
+        show(
+            f"{len(rows)} questions of today: make week AGENT=name QUESTIONS={os.path.relpath(place)}"
+        )
         found["questions"] = str(place)
     return found

@@ -1,4 +1,5 @@
-"""The figure of stated probabilities: Brier errors, and how often what was given a probability came true."""
+"""The figure of stated probabilities: Brier errors, and how often what was given a probability came
+true."""
 
 from collections import Counter
 
@@ -12,17 +13,24 @@ from helpers.plots import COLOURS, draw_points, measure_reach
 
 MOST_DRAWN, N_RELIABLE, N_COLUMNS = 60, 8, 6
 """Agents whose errors are shown, agents whose reliability is drawn, and panels a row."""
-COLUMNS = "part agent_id mean bin said share low high low_by_event high_by_event n n_clusters".split()
+COLUMNS = (
+    "part agent_id mean bin said share low high low_by_event high_by_event n n_clusters".split()
+)
 
 
 def draw_probabilities(means, chances, clusters, *, widths, **about):
-    """Draw Brier errors of one-choice events (of `means`), and how often what was given a probability came true.
+    """Draw Brier errors of one-choice events (of `means`), and how often what was given a
+    probability came true.
 
-    `chances` as of `list_chances`, `widths` what the intervals are, `about` what `save_figure` wants. On a diagonal
-    what is said holds; a point's size and the number at it are how often that was said. Nothing where there is no
-    such event.
+    `chances` as of `list_chances`, `widths` what the intervals are, `about` what `save_figure`
+    wants. On a diagonal what is said holds; a point's size and the number at it are how often that
+    was said. Nothing where there is no such event.
     """
-    brier = report.take_whole(means, "brier").reset_index().sort_values(["mean", "agent_id"], ignore_index=True)
+    brier = (
+        report.take_whole(means, "brier")
+        .reset_index()
+        .sort_values(["mean", "agent_id"], ignore_index=True)
+    )
     if brier.empty:
         return
     bins = bin_chances(chances, clusters)
@@ -48,7 +56,8 @@ def draw_probabilities(means, chances, clusters, *, widths, **about):
 
 
 def open_panels(n, height):
-    """Return (a figure, the Axes of n panels in rows of up to `N_COLUMNS`), each panel of this height."""
+    """Return (a figure, the Axes of n panels in rows of up to `N_COLUMNS`), each panel of this
+    height."""
     n_rows = -(-n // N_COLUMNS)
     n_columns = -(-n // n_rows)
     size = (2.4 + 3 * n_columns, n_rows * height + 0.6)
@@ -61,15 +70,30 @@ def open_panels(n, height):
 def draw_reliability(told, ax):
     """Draw one agent's bins: what was said, and how often it came true."""
     ax.plot([0, 1], [0, 1], color="0.6", lw=1)
-    ax.errorbar(told["said"], told["share"], measure_reach(told, "share", "low", "high"), fmt="none", ecolor="0.6")
-    ax.scatter(told["said"], told["share"], s=8 + 60 * told["n"] / told["n"].max(), color=COLOURS[0], zorder=3)
+    ax.errorbar(
+        told["said"],
+        told["share"],
+        measure_reach(told, "share", "low", "high"),
+        fmt="none",
+        ecolor="0.6",
+    )
+    ax.scatter(
+        told["said"],
+        told["share"],
+        s=8 + 60 * told["n"] / told["n"].max(),
+        color=COLOURS[0],
+        zorder=3,
+    )
     for row in told.to_dict("records"):
-        ax.annotate(row["n"], (row["said"], row["share"]), (0, 7), textcoords="offset points", fontsize=7)
+        ax.annotate(
+            row["n"], (row["said"], row["share"]), (0, 7), textcoords="offset points", fontsize=7
+        )
     ax.set(xlim=(-0.06, 1.06), ylim=(-0.06, 1.14), xlabel="probability given", ylabel="came true")
 
 
 def shorten_names(names, most=32):
-    """Return names to draw: on one line, cut to some characters; those that look alike then are numbered.
+    """Return names to draw: on one line, cut to some characters; those that look alike then are
+    numbered.
 
     >>> shorten_names(["a  b", "x" * 40, "x" * 50], most=6)
     ['a b', 'xxxxx…', 'xxxxx… (2)']

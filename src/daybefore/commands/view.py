@@ -1,8 +1,10 @@
-"""`daybefore view` (make view): every question of every run, own and recorded, on pages that open from disk.
+"""`daybefore view` (make view): every question of every run, own and recorded, on pages that open
+from disk.
 
-The pages are HTML by Jinja2, which escapes what a model or a page said; a question's page and a source's run no script.
-The lists sort and filter by DataTables, from the package itables; nothing is loaded from elsewhere. A run that stands
-both in the store and in data/tables is one: the store's rows, which know their seconds, come first.
+The pages are HTML by Jinja2, which escapes what a model or a page said; a question's page and a
+source's run no script. The lists sort and filter by DataTables, from the package itables; nothing
+is loaded from elsewhere. A run that stands both in the store and in data/tables is one: the store's
+rows, which know their seconds, come first.
 """
 
 import json
@@ -45,40 +47,59 @@ EXPORTS = re.compile(r"export\s*\{([^{}]*)\};?\s*(?=/\*!|$)")
 
 
 def main(agents=None, windows=None):
-    """Write the pages, print where they are and return the runs. Raises ValueError for an agent that has no run."""
+    """Write the pages, print where they are and return the runs. Raises ValueError for an agent
+    that has no run."""
     known = read_known(windows, agents)
     if strange := sorted(set(agents or ()) - set(known.runs["agent_id"])):
         raise ValueError(f"no run of agent {strange[0]!r}; `make run AGENT={strange[0]}` makes one")
     folder, questions = locate_output(f"{FOLDER}/index.html").parent, list_questions(known)
-    keys = [os.environ.get(entry.get("api_key_env") or "") for entry in load_entries(own=True).values()]
+    keys = [
+        os.environ.get(entry.get("api_key_env") or "") for entry in load_entries(own=True).values()
+    ]
     secrets = tuple(sorted({*list_secrets(os.environ), *filter(None, keys)}))
     runs = write_pages(folder, known, questions, secrets, is_whole=windows is not None)
     page = (folder / "index.html").resolve().as_uri()
-    show(f"{len(questions):,} questions on {questions['event_id'].nunique():,} events; open in a browser:\n{page}")
+    show(
+        f"{len(questions):,} questions on {questions['event_id'].nunique():,} events; open in a browser:\n{page}"
+    )
     return {"page": page, "runs": runs}
 
 
-# --- what is known ---------------------------------------------------------------------------------------------------
+# --- what is known ----------------------------------------------------------------------------------
 
 
 def read_known(windows=None, agents=None):
-    """Return the tables of all runs, or of those on some windows' events and of some agents, as attributes: events,
-    answers, runs (with origin: own or recorded), replies, predictions, traces, evidence by prediction, scores, pages.
+    """Return the tables of all runs, or of those on some windows' events and of some agents, as
+    attributes: events, answers, runs (with origin: own or recorded), replies, predictions, traces,
+    evidence by prediction, scores, pages.
 
-    Without either, events that recorded baselines alone were asked are left out. Questions whose events are in no
-    table that was read are left out and told: public windows are read when they are named.
+    Without either, events that recorded baselines alone were asked are left out. Questions whose
+    events are in no table that was read are left out and told: public windows are read when they
+    are named.
     """
-    files = (file for base in (ROOT, locate_output(".")) for file in base.glob("data/tables/*/events.csv.gz"))
+    files = (
+        file
+        for base in (ROOT, locate_output("."))
+        for file in base.glob("data/tables/*/events.csv.gz")
+    )
     made = {file.parent.name for file in files}
     there = windows or [name for name in WINDOWS if name in made]
     answers = pd.concat([read_window("answers", window) for window in there], ignore_index=True)
-    events = [read_window("events", window).assign(window=find_set(window).window) for window in there]
+    events = [
+        read_window("events", window).assign(window=find_set(window).window) for window in there
+    ]
     events = pd.concat(events, ignore_index=True)
-    events["prompt"] = events["prompt"].astype(object).fillna(events["event_id"])  # a set may have no words
+    events["prompt"] = (
+        events["prompt"].astype(object).fillna(events["event_id"])
+    )  # a set may have no words
     parts = list(read_parts(windows))
     tables = {name: join(parts, name) for name in (*KEPT, "pages")}
     runs, predictions = tables["runs"], tables["predictions"]
-    lost = predictions.loc[~predictions["event_id"].isin(events["event_id"]), "run_id"].str.rsplit("-", n=2).str[-2]
+    lost = (
+        predictions.loc[~predictions["event_id"].isin(events["event_id"]), "run_id"]
+        .str.rsplit("-", n=2)
+        .str[-2]
+    )
     for window, n in lost.value_counts().sort_index().items():
         if windows is None or window in windows:
             tell(f"left out: {n} questions of {name_window(window)}")
@@ -86,19 +107,33 @@ def read_known(windows=None, agents=None):
         predictions = predictions[predictions["agent_id"].isin(agents)]
     elif windows is None:
         shown = runs.loc[runs["origin"].ne("recorded") | runs["category"].ne("baseline"), "run_id"]
-        events = events[events["event_id"].isin(predictions.loc[predictions["run_id"].isin(shown), "event_id"])]
+        events = events[
+            events["event_id"].isin(predictions.loc[predictions["run_id"].isin(shown), "event_id"])
+        ]
     run_ids = predictions.loc[predictions["event_id"].isin(events["event_id"]), "run_id"]
     tables |= {name: tables[name][tables[name]["run_id"].isin(run_ids)] for name in KEPT}
-    tables |= {name: tables[name][tables[name]["event_id"].isin(events["event_id"])] for name in KEPT[1:]}
-    evidence = list_evidence(*(tables[name] for name in ("traces", "replies", "predictions", "pages")))
-    owners = evidence["owner_id"].str.split("|", expand=True).reindex(columns=range(3)).set_axis(KEY, axis=1)
+    tables |= {
+        name: tables[name][tables[name]["event_id"].isin(events["event_id"])] for name in KEPT[1:]
+    }
+    evidence = list_evidence(
+        *(tables[name] for name in ("traces", "replies", "predictions", "pages"))
+    )
+    owners = (
+        evidence["owner_id"]
+        .str.split("|", expand=True)
+        .reindex(columns=range(3))
+        .set_axis(KEY, axis=1)
+    )
     evidence = evidence.join(owners).astype({"sample": int})
     scores = score_predictions(tables["predictions"][list_columns("predictions")], answers, events)
-    return SimpleNamespace(events=events, answers=answers, scores=scores, evidence=evidence, **tables)
+    return SimpleNamespace(
+        events=events, answers=answers, scores=scores, evidence=evidence, **tables
+    )
 
 
 def name_window(window):
-    """Return what a set is called, and how it is shown; one that is no longer here is named as its runs name it."""
+    """Return what a set is called, and how it is shown; one that is no longer here is named as its
+    runs name it."""
     try:
         name = find_set(window).name
     except ValueError:
@@ -107,7 +142,8 @@ def name_window(window):
 
 
 def read_parts(windows=None):
-    """Yield the tables of the store's runs, then those of each folder of recorded runs: {name: rows}.
+    """Yield the tables of the store's runs, then those of each folder of recorded runs: {name:
+    rows}.
 
     A recorded run has the id that it had in its store.
     """
@@ -123,65 +159,93 @@ def read_parts(windows=None):
         if windows is None or folder.split("/")[0] in windows:
             tables = {name: read_table(name, folder) for name in KEPT}
             ids = tables["runs"].set_index("run_id")["ledger_run_id"]
-            tables = {name: rows.assign(run_id=rows["run_id"].map(ids)) for name, rows in tables.items()}
+            tables = {
+                name: rows.assign(run_id=rows["run_id"].map(ids)) for name, rows in tables.items()
+            }
             with suppress(FileNotFoundError):
                 tables["pages"] = read_table("pages", folder)
             yield tables | {"runs": tables["runs"].assign(origin="recorded")}
 
 
 def join(parts, name):
-    """Return the tables of one name below each other, of equal keys the first (of runs the last: the recorded)."""
+    """Return the tables of one name below each other, of equal keys the first (of runs the last:
+    the recorded)."""
     empty = pd.DataFrame(columns=list(dict.fromkeys([*list_columns(name), "origin", "started_at"])))
     table = pd.concat([part[name] for part in parts if len(part.get(name, ()))] or [empty])
-    return table.drop_duplicates(TABLES[name][0], keep="last" if name == "runs" else "first", ignore_index=True)
+    return table.drop_duplicates(
+        TABLES[name][0], keep="last" if name == "runs" else "first", ignore_index=True
+    )
 
 
 def list_questions(known):
-    """Return a row a question: key, agent, condition, outcome, headline score, value, reason, seconds.
+    """Return a row a question: key, agent, condition, outcome, headline score, value, reason,
+    seconds.
 
-    outcome: "right", "partly right", "wrong" by the score, "not scored", or the status of a missing prediction.
+    outcome: "right", "partly right", "wrong" by the score, "not scored", or the status of a missing
+    prediction.
     """
     kinds = known.events.set_index("event_id")["kind"]
-    scores = known.scores[known.scores["metric"] == known.scores["event_id"].map(kinds).map(HEADLINE)]
+    scores = known.scores[
+        known.scores["metric"] == known.scores["event_id"].map(kinds).map(HEADLINE)
+    ]
     rows = known.predictions[[*KEY, "agent_id", "status", "reason", "value"]]
     rows = rows.merge(known.runs[["run_id", "condition"]], "left", "run_id")
     rows = rows.merge(scores[[*KEY, "metric", "score", "is_scored"]], "left", KEY)
     rows = rows.merge(known.replies.reindex(columns=[*KEY, "duration_s"]), "left", KEY)
     scored = rows["score"].where(rows["is_scored"].eq(True))
     ends = [rows["status"].ne("ok"), scored.isna(), scored.eq(1), scored.gt(0)]
-    return rows.assign(outcome=np.select(ends, [rows["status"], "not scored", "right", "partly right"], "wrong"))
+    return rows.assign(
+        outcome=np.select(ends, [rows["status"], "not scored", "right", "partly right"], "wrong")
+    )
 
 
-# --- one event at a time ---------------------------------------------------------------------------------------------
+# --- one event at a time ----------------------------------------------------------------------------
 
 
 def tell_events(known, questions):
-    """Yield an event at a time as {"event", "answer", "questions"}: each question with all parts of what is known.
+    """Yield an event at a time as {"event", "answer", "questions"}: each question with all parts of
+    what is known.
 
     `questions` are the rows of `list_questions` to tell of.
     """
     answers, events = (group_rows(table, ["event_id"]) for table in (known.answers, known.events))
     names = ("replies", "predictions", "traces", "scores", "evidence")
-    replies, predictions, traces, scores, evidence = (group_rows(getattr(known, name), KEY) for name in names)
+    replies, predictions, traces, scores, evidence = (
+        group_rows(getattr(known, name), KEY) for name in names
+    )
     for (event_id,), rows in group_rows(questions, ["event_id"]).items():
         for row in rows:
             key = tuple(row[column] for column in KEY)
-            row["reply"], row["prediction"] = (found.get(key, [{}])[0] for found in (replies, predictions))
-            row["steps"], row["scores"], row["pages"] = (found.get(key, []) for found in (traces, scores, evidence))
-        yield {"event": events[event_id,][0], "answer": answers.get((event_id,), [{}])[0], "questions": rows}
+            row["reply"], row["prediction"] = (
+                found.get(key, [{}])[0] for found in (replies, predictions)
+            )
+            row["steps"], row["scores"], row["pages"] = (
+                found.get(key, []) for found in (traces, scores, evidence)
+            )
+        yield {
+            "event": events[event_id,][0],
+            "answer": answers.get((event_id,), [{}])[0],
+            "questions": rows,
+        }
 
 
 def group_rows(table, key):
-    """Return {key's values as a tuple: its rows}, each a dict without blanks, its JSON opened, whole numbers whole."""
+    """Return {key's values as a tuple: its rows}, each a dict without blanks, its JSON opened,
+    whole numbers whole."""
     groups = {}
     for row in table.to_dict("records"):
-        opened = {name: open_cell(cell, name) for name, cell in row.items() if cell is not None and cell == cell}
+        opened = {
+            name: open_cell(cell, name)
+            for name, cell in row.items()
+            if cell is not None and cell == cell
+        }
         groups.setdefault(tuple(opened[name] for name in key), []).append(opened)
     return groups
 
 
 def open_cell(cell, name):
-    """Return a cell as a page shows it: JSON opened, a whole number that a column of floats holds an integer again.
+    """Return a cell as a page shows it: JSON opened, a whole number that a column of floats holds
+    an integer again.
 
     >>> open_cell('["A"]', "value"), open_cell(2.0, "level"), open_cell(float("inf"), "score")
     (['A'], 2, inf)
@@ -194,43 +258,66 @@ def open_cell(cell, name):
 def read_pages(page_ids, known):
     """Return {page_id: facts, `text` where it can be had, and `how`}; `known` is the pages table.
 
-    A page that no run kept is fetched from the replay once more, as of the moment at which it was read.
+    A page that no run kept is fetched from the replay once more, as of the moment at which it was
+    read.
     """
-    kept = {page_id: row | {"how": "as it was kept by the run"} for page_id, row in read_kept(page_ids).items()}
-    rows = [row for (row,) in group_rows(known[known["page_id"].isin(set(page_ids) - set(kept))], ["page_id"]).values()]
+    kept = {
+        page_id: row | {"how": "as it was kept by the run"}
+        for page_id, row in read_kept(page_ids).items()
+    }
+    rows = [
+        row
+        for (row,) in group_rows(
+            known[known["page_id"].isin(set(page_ids) - set(kept))], ["page_id"]
+        ).values()
+    ]
     if rows:
         with open_world() as opener, ThreadPoolExecutor(8) as pool:
             web = opener()
-            kept |= {row["page_id"]: row for row in pool.map(lambda row: fetch_again(web, row), rows)}
+            kept |= {
+                row["page_id"]: row for row in pool.map(lambda row: fetch_again(web, row), rows)
+            }
     return {page_id: kept.get(page_id, {"how": "not kept"}) for page_id in page_ids}
 
 
 def fetch_again(web, row):
-    """Return a page's facts (a row of the table pages), its text where the replay shows the very same, and `how`."""
+    """Return a page's facts (a row of the table pages), its text where the replay shows the very
+    same, and `how`."""
     try:
         page = web.fetch(row["url"], row["retrieved_at"])
     except GatewayError as error:
         return row | {"how": f"not kept, and the replay does not show it: {error}"}
     if page.page_id != row["page_id"]:
-        return row | {"how": "not kept, and the replay now shows another page at this address and moment"}
-    return row | {"text": page.text, "how": f"shown once more by the replay as of {row['retrieved_at']}: same digest"}
+        return row | {
+            "how": "not kept, and the replay now shows another page at this address and moment"
+        }
+    return row | {
+        "text": page.text,
+        "how": f"shown once more by the replay as of {row['retrieved_at']}: same digest",
+    }
 
 
-# --- pages -----------------------------------------------------------------------------------------------------------
+# --- pages ------------------------------------------------------------------------------------------
 
 
 def write_pages(folder, known, questions, secrets=(), is_whole=True):
-    """Write the pages into a folder, the lists, one of each event, one of each source; return the runs' rows.
+    """Write the pages into a folder, the lists, one of each event, one of each source; return the
+    runs' rows.
 
-    Those of an earlier time go. Hindsight graphs and prices, which take seconds, are there where the pages are to be
-    whole.
+    Those of an earlier time go. Hindsight graphs and prices, which take seconds, are there where
+    the pages are to be whole.
     """
     templates = open_templates()
-    templates.filters |= {"value": write_value, "day": lambda day: str(pd.Timestamp(day, unit="D").date())}
+    templates.filters |= {
+        "value": write_value,
+        "day": lambda day: str(pd.Timestamp(day, unit="D").date()),
+    }
     templates.globals["name_file"] = name_file
 
     def write(name, template, **given):
-        (folder / name).write_text(templates.get_template(template).render(**given), encoding="utf-8")
+        (folder / name).write_text(
+            templates.get_template(template).render(**given), encoding="utf-8"
+        )
 
     for name in ("questions", "pages"):
         (folder / name).mkdir(parents=True, exist_ok=True)
@@ -249,11 +336,24 @@ def write_pages(folder, known, questions, secrets=(), is_whole=True):
         told, event_id = hide_secrets(told, secrets), told["event"]["event_id"]
         given = (raw[event_id], cells.get(event_id), told["questions"], prices)
         name, one = name_file("questions", event_id), find_set(told["event"]["window"]).name
-        write(name, "question.html", told=told, hindsight=tell_hindsight(*given) if is_whole else NOTHING)
+        write(
+            name,
+            "question.html",
+            told=told,
+            hindsight=tell_hindsight(*given) if is_whole else NOTHING,
+        )
         rows += [{"file": name, "set": one, **told, **row} for row in told["questions"]]
     for page_id, page in read_pages(sorted(page_ids), known.pages).items():
-        write(name_file("pages", page_id), "page.html", page_id=page_id, page=hide_secrets(page, secrets))
-    runs, bundle = hide_secrets(count_outcomes(known, questions), secrets), files("itables") / "html"
+        write(
+            name_file("pages", page_id),
+            "page.html",
+            page_id=page_id,
+            page=hide_secrets(page, secrets),
+        )
+    runs, bundle = (
+        hide_secrets(count_outcomes(known, questions), secrets),
+        files("itables") / "html",
+    )
     write("index.html", "index.html", runs=runs, rows=rows, outcomes=OUTCOMES)
     library = {"table.js": read_library((bundle / "dt_bundle.js").read_text("utf-8"))}
     library["table.css"] = (bundle / "dt_bundle.css").read_text("utf-8")
@@ -269,12 +369,15 @@ def name_file(folder, key):
 
 
 def count_outcomes(known, questions):
-    """Return a row a run, the newest first and baselines last: its facts, its score with its 95% interval by cluster as
-    text, and in `counts` how often each of `OUTCOMES` or missing.
+    """Return a row a run, the newest first and baselines last: its facts, its score with its 95%
+    interval by cluster as text, and in `counts` how often each of `OUTCOMES` or missing.
     """
     scored = questions[questions["is_scored"].eq(True)]
     scored = scored.assign(agent_id=scored["run_id"])
-    matrix, clusters = build_matrix(scored, sorted(set(scored["agent_id"]))), find_clusters(known.events)[0]
+    matrix, clusters = (
+        build_matrix(scored, sorted(set(scored["agent_id"]))),
+        find_clusters(known.events)[0],
+    )
     nothing = pd.DataFrame(columns=["mean", "low", "high", "n"])  # of questions that are still open
     means = summarize_clustered(matrix, clusters, ends=(0, 1)) if len(scored) else nothing
     windows = known.events.set_index("event_id")["window"]
@@ -287,19 +390,27 @@ def count_outcomes(known, questions):
         own = questions[questions["run_id"] == run_id]
         outcomes = own["outcome"].where(own["outcome"].isin(OUTCOMES), "missing").value_counts()
         run["counts"] = outcomes.reindex([*OUTCOMES, "missing"], fill_value=0).to_dict()
-        run |= {"seconds": own["duration_s"].mean(), "set": find_set(windows[own["event_id"].iloc[0]]).name}
+        run |= {
+            "seconds": own["duration_s"].mean(),
+            "set": find_set(windows[own["event_id"].iloc[0]]).name,
+        }
         is_scored = run_id in means.index
-        run["score"] = write_interval(*means.loc[run_id, ["mean", "low", "high", "n"]]) if is_scored else "-"
+        run["score"] = (
+            write_interval(*means.loc[run_id, ["mean", "low", "high", "n"]]) if is_scored else "-"
+        )
         rows.append(run)
     return rows
 
 
 def read_library(text):
-    """Return DataTables and its plugins (MIT), as the package itables carries them, as a plain script that sets
-    `DataTable`; modules do not load from disk. Raises ValueError when the bundle is not the module that it was.
+    """Return DataTables and its plugins (MIT), as the package itables carries them, as a plain
+    script that sets `DataTable`; modules do not load from disk. Raises ValueError when the bundle
+    is not the module that it was.
     """
     found = EXPORTS.search(text)
     default = found and re.search(r"([\w$]+) as default", found[1])
     if not default:
-        raise ValueError("the package itables carries its tables in another form; install the version of the lock")
+        raise ValueError(
+            "the package itables carries its tables in another form; install the version of the lock"
+        )
     return f"var DataTable = (() => {{{text[: found.start()]}\nreturn {default[1]}; }})();\n{text[found.end() :]}"

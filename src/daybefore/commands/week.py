@@ -1,7 +1,9 @@
-"""`daybefore week` (make week): ask agents this week's questions of FutureX, or a file's, and write the submission.
+"""`daybefore week` (make week): ask agents this week's questions of FutureX, or a file's, and write
+the submission.
 
-Nothing is sent. The answers stand in a folder (`live.submission`); the same command on a later day asks again and
-revises them only on a material change. With `settle` the folder's answers are scored.
+Nothing is sent. The answers stand in a folder (`live.submission`); the same command on a later day
+asks again and revises them only on a material change. With `settle` the folder's answers are
+scored.
 """
 
 import os
@@ -63,7 +65,8 @@ def main(
     limit=None,
     **terms,
 ):
-    """Ask, or settle, a week; returns what was found as a dict. Raises ValueError before anything is asked.
+    """Ask, or settle, a week; returns what was found as a dict. Raises ValueError before anything
+    is asked.
 
     `questions` is a file (None: the challenge's newest set, or that of `commit`), `out` the folder
     of the answers, `now` a moment to ask as of instead of this one, `settle` a file of answers,
@@ -76,7 +79,9 @@ def main(
     if settle:
         return settle_week(settle, out, judge, board, terms.ceiling_usd, now, rule)
     if not names:
-        raise ValueError("a week is asked of an agent: AGENT=name (--agent name), a table of data/agents.local.toml")
+        raise ValueError(
+            "a week is asked of an agent: AGENT=name (--agent name), a table of data/agents.local.toml"
+        )
     if venue and questions:
         raise ValueError("--from fetches questions and --questions reads a file; give one of them")
     for name in names:
@@ -101,22 +106,37 @@ def main(
         condition = describe_condition({"days_after": days_after})
     with handle_stops():
         for name in names:
-            found[name] = ask_week(name, batch, now, path, base / name if len(names) > 1 else base, terms, condition)
-    return end_part_way("week", {"agents": found}, [stop for one in found.values() for stop in one["stopped"]])
+            found[name] = ask_week(
+                name, batch, now, path, base / name if len(names) > 1 else base, terms, condition
+            )
+    return end_part_way(
+        "week", {"agents": found}, [stop for one in found.values() for stop in one["stopped"]]
+    )
 
 
 def keep_ended(batch, now, days_after):
-    """Return a batch of those questions whose window ended so many days before a moment, or earlier; tells the others.
+    """Return a batch of those questions whose window ended so many days before a moment, or
+    earlier; tells the others.
 
     Raises ValueError where there is none.
     """
     gap = pd.Timedelta(days=days_after)
-    ended = [row for row in batch.rows if "end_time" in row and read_end(row["end_time"]) + gap <= now]
+    ended = [
+        row for row in batch.rows if "end_time" in row and read_end(row["end_time"]) + gap <= now
+    ]
     if not ended:
         moments = [read_end(row["end_time"]) + gap for row in batch.rows if "end_time" in row]
-        when = f"; the first is due at {min(moments):%Y-%m-%d %H:%M} UTC+8" if moments else "; none names its end_time"
-        raise ValueError(f"no question of {batch.source} ended {days_after} days ago or earlier{when}")
-    tell(f"{len(ended)} of {len(batch.rows)} questions ended {days_after} days ago or earlier, and are asked again")
+        when = (
+            f"; the first is due at {min(moments):%Y-%m-%d %H:%M} UTC+8"
+            if moments
+            else "; none names its end_time"
+        )
+        raise ValueError(
+            f"no question of {batch.source} ended {days_after} days ago or earlier{when}"
+        )
+    tell(
+        f"{len(ended)} of {len(batch.rows)} questions ended {days_after} days ago or earlier, and are asked again"
+    )
     return batch._replace(rows=ended)
 
 
@@ -125,35 +145,53 @@ def read_now(moment):
     return pd.Timestamp(moment or pd.Timestamp.now(ZONE)).tz_convert(ZONE).floor("s")
 
 
-# --- asking ----------------------------------------------------------------------------------------------------------
+# --- asking -----------------------------------------------------------------------------------------
 
 
 def ask_week(name, batch, now, path, folder, terms, condition=None):
-    """Ask one agent a batch's questions in the round that is due, write its files, print and return what was found."""
+    """Ask one agent a batch's questions in the round that is due, write its files, print and return
+    what was found."""
     state = submission.read_state(folder)
     if state["agent"] not in (None, name) or state["commit"] not in (None, batch.commit):
         theirs = f"{state['agent']}'s answers to commit {str(state['commit'])[:12]}"
         raise ValueError(f"{folder} holds {theirs}; name another folder (OUT=folder)")
     state["model"] = find_entry(name).get("model") or f"{TASK}/{name}"
-    state |= {"agent": name, "source": batch.source, "commit": batch.commit, "message": batch.message}
+    state |= {
+        "agent": name,
+        "source": batch.source,
+        "commit": batch.commit,
+        "message": batch.message,
+    }
     turn = submission.open_round(state, now)
     events = build_events(batch, turn["as_of"])
-    submission.write_week(folder, state, events)  # first, so that a run that is killed goes on as of the same moment
+    submission.write_week(
+        folder, state, events
+    )  # first, so that a run that is killed goes on as of the same moment
     keep_questions(name_window(batch), f"{batch.source}, {batch.commit[:N_COMMIT]}", events)
     asked = Asked(name_window(batch), events, events, None, path)
     run_ids, stops, *_ = ask_one(name, asked, terms, condition=condition)
     run_ids = sort_votes(run_ids)
     turn["is_complete"] = not stops and not count_stored(path, run_ids[-1:], ACCIDENTS)
-    told = submission.revise_all(state, submission.collect_answers(path, run_ids, events), turn["as_of"])
+    told = submission.revise_all(
+        state, submission.collect_answers(path, run_ids, events), turn["as_of"]
+    )
     state["late"] = submission.list_late(batch, pd.Timestamp(turn["as_of"]))
     submission.write_week(folder, state, events)
     for path in submission.write_round(folder, state, events):
         show(f"ForecastBench's submission: {os.path.relpath(path)}")
     answers = {event_id: state["standing"][event_id] for event_id in events["event_id"]}
-    missing = {event_id: one["reason"] or one["status"] for event_id, one in answers.items() if not one["prediction"]}
-    doubtful = [row for row in events.to_dict("records") if not parse_json(row["metadata"])["is_known"]]
+    missing = {
+        event_id: one["reason"] or one["status"]
+        for event_id, one in answers.items()
+        if not one["prediction"]
+    }
+    doubtful = [
+        row for row in events.to_dict("records") if not parse_json(row["metadata"])["is_known"]
+    ]
     unread = [row["event_id"] for row in doubtful]
-    show(f"{name}: {len(answers) - len(missing)} of {len(answers)} questions answered, round {len(state['rounds'])}")
+    show(
+        f"{name}: {len(answers) - len(missing)} of {len(answers)} questions answered, round {len(state['rounds'])}"
+    )
     show(list_some("no answer", [f"{event_id} ({why})" for event_id, why in missing.items()]))
     kinds = [f"{row['event_id']} ({row['kind']})" for row in doubtful]
     show(list_some("doubtful, the prompt's words do not decide their kind", kinds))
@@ -163,13 +201,27 @@ def ask_week(name, batch, now, path, folder, terms, condition=None):
     show(f"a question set like any other: make view SET={name_window(batch)}")
     if batch.is_challenge:
         show(submission.describe_email(name, batch, now, folder))
-    found = {"agent": name, "folder": str(folder), "commit": batch.commit, "as_of": turn["as_of"], "n": len(answers)}
-    return found | {"missing": missing, "unread": unread, "late": state["late"], "changes": told, "stopped": stops}
+    found = {
+        "agent": name,
+        "folder": str(folder),
+        "commit": batch.commit,
+        "as_of": turn["as_of"],
+        "n": len(answers),
+    }
+    return found | {
+        "missing": missing,
+        "unread": unread,
+        "late": state["late"],
+        "changes": told,
+        "stopped": stops,
+    }
 
 
 def sort_votes(run_ids):
     """Return the ids of runs, first that of the majority of several samples, where there is one."""
-    return [run_ids[name] for name in sorted(run_ids, key=lambda name: not name.endswith("-majority"))]
+    return [
+        run_ids[name] for name in sorted(run_ids, key=lambda name: not name.endswith("-majority"))
+    ]
 
 
 def list_some(what, items):
@@ -186,7 +238,8 @@ def list_some(what, items):
 
 @contextmanager
 def open_judge(name, ceiling_usd):
-    """Yield an agent's model as a judge (`models.judges`), its replies in the store; None where no agent is named.
+    """Yield an agent's model as a judge (`models.judges`), its replies in the store; None where no
+    agent is named.
 
     Raises ValueError where it cannot be asked.
     """
@@ -202,11 +255,12 @@ def open_judge(name, ceiling_usd):
         yield make_consult(registry.build_client(entry, door))
 
 
-# --- settling --------------------------------------------------------------------------------------------------------
+# --- settling ---------------------------------------------------------------------------------------
 
 
 def settle_week(place, out, judge, board, ceiling_usd, now, rule=None):
-    """Score a folder's answers and print the table; returns it. Raises ValueError where nothing can be settled.
+    """Score a folder's answers and print the table; returns it. Raises ValueError where nothing can
+    be settled.
 
     All are scored by one `rule` (`scores.SCORERS`; None: `settle.choose_scorer`).
     """
@@ -215,39 +269,63 @@ def settle_week(place, out, judge, board, ceiling_usd, now, rule=None):
     with open_judge(judge, ceiling_usd) as consult:
         rule = rule or settling.choose_scorer(state)
         rows, table = settling.settle(state, events, answers, consult, rule)
-    keep_questions(events["window"].iloc[0], f"{state['source']}, {state['commit'][:N_COMMIT]}", events, answers)
+    keep_questions(
+        events["window"].iloc[0],
+        f"{state['source']}, {state['commit'][:N_COMMIT]}",
+        events,
+        answers,
+    )
     if failed := rows.attrs.get("unjudged"):
         reason = failed[0].reason
-        show(f"judge {judge}: no verdict on {len(failed)} of {len(rows)} answers, and judged is blank there: {reason}")
+        show(
+            f"judge {judge}: no verdict on {len(failed)} of {len(rows)} answers, and judged is blank there: {reason}"
+        )
     write_csv(rows, folder / "scores.csv")
     show(f"{state['agent']}, {state['source']} {state['commit'][:12]}, answers from {source}")
     show_table(table if judge else table.drop(columns="judged"))
     show(f"rules: {rule}")
-    n_numbers = int(answers["event_id"].isin(events.loc[events["kind"] == "number", "event_id"]).sum())
+    n_numbers = int(
+        answers["event_id"].isin(events.loc[events["kind"] == "number", "event_id"]).sum()
+    )
     n_scored = int((rows["kind"] == "number").sum())
     show(f"numbers scored: {n_scored} of {n_numbers}")
     if n_scored < n_numbers:
-        show(f"{PAPER_SCORER} needs a number's spread, which these answers do not say; --rule {CODE_SCORER} needs none")
+        show(
+            f"{PAPER_SCORER} needs a number's spread, which these answers do not say; --rule {CODE_SCORER} needs none"
+        )
     open_ids = sorted(set(events["event_id"]) - set(answers["event_id"]))
     show(list_some("not settled yet", [f"{name} ({said})" for name, said in why] or open_ids))
     if board:
         overall, (week, rivals) = table["mean"].iloc[-1], settling.read_board(Path(board))
-        best = ", ".join(f"{row['name']} {row['overall']:.3f}" for row in rivals.head(3).to_dict("records"))
+        best = ", ".join(
+            f"{row['name']} {row['overall']:.3f}" for row in rivals.head(3).to_dict("records")
+        )
         place = f"{overall:.3f} would be place {(rivals['overall'] > overall).sum() + 1} of {len(rivals) + 1}"
-        show(f"public board, {week}: {place}; best: {best}; median {rivals['overall'].median():.3f}.")
+        show(
+            f"public board, {week}: {place}; best: {best}; median {rivals['overall'].median():.3f}."
+        )
         show("The board's own scorer judges texts by a model: the two are not quite alike.")
     errors = show_errors(state, events, answers, rows)
-    beside = show_beside(venues.tell_chances(submission.build_predictions(state), events, answers), events)
+    beside = show_beside(
+        venues.tell_chances(submission.build_predictions(state), events, answers), events
+    )
     show(f"a row a question: {os.path.relpath(folder / 'scores.csv')}")
-    return {"folder": str(folder), "table": table.to_dict("records"), "rule": rule, "open": open_ids} | errors | beside
+    return (
+        {"folder": str(folder), "table": table.to_dict("records"), "rule": rule, "open": open_ids}
+        | errors
+        | beside
+    )
 
 
 def find_answers(place, events, now):
-    """Return (answers table, where they are from, [(id, why it is open)]) of a file, "past" or "venue"."""
+    """Return (answers table, where they are from, [(id, why it is open)]) of a file, "past" or
+    "venue"."""
     if place == "venue":
         rows, why = venues.fetch_answers(events, now)
         if not rows:
-            raise ValueError(f"none of the {len(events)} questions is settled; the first, {why[0][0]}: {why[0][1]}")
+            raise ValueError(
+                f"none of the {len(events)} questions is settled; the first, {why[0][0]}: {why[0][1]}"
+            )
         return settling.read_answers("their venue", events, rows), "their venue", why
     if place == "past":
         rows, commit, _ = fetch_rows(ANSWERS)
@@ -256,7 +334,9 @@ def find_answers(place, events, now):
     path = Path(place)
     if not path.is_file():
         near = suggest(place, ["past", "venue", *map(str, path.parent.glob("*.*"))])
-        raise ValueError(f"there is no file {place}{near or '; give a csv of id and answer, past or venue'}")
+        raise ValueError(
+            f"there is no file {place}{near or '; give a csv of id and answer, past or venue'}"
+        )
     return settling.read_answers(path.name, events, read_rows(path, path.name)), path.name, []
 
 
@@ -266,35 +346,50 @@ def show_table(table):
 
 
 def measure_errors(state, events, answers):
-    """Return the paired means of a week's standing answers beside equal chances; {} where none stated a probability.
+    """Return the paired means of a week's standing answers beside equal chances; {} where none
+    stated a probability.
 
-    Brier errors of questions of one choice, summed over the options (0 to 2): {"n", "n_clusters", "agent", "equal"
-    (that of the same chance for each option), "difference" (equal minus agent), "low", "high"}.
+    Brier errors of questions of one choice, summed over the options (0 to 2): {"n", "n_clusters",
+    "agent", "equal" (that of the same chance for each option), "difference" (equal minus agent),
+    "low", "high"}.
     """
     scores = score_predictions(submission.build_predictions(state), answers, events)
     kinds = events.set_index("event_id")["kind"]
-    rows = scores[scores["metric"].eq("brier") & scores["event_id"].map(kinds).eq("single")].dropna(subset="score")
+    rows = scores[scores["metric"].eq("brier") & scores["event_id"].map(kinds).eq("single")].dropna(
+        subset="score"
+    )
     if rows.empty:
         return {}
-    n_options = events.set_index("event_id")["options"].map(parse_json, na_action="ignore").map(len, na_action="ignore")
+    n_options = (
+        events.set_index("event_id")["options"]
+        .map(parse_json, na_action="ignore")
+        .map(len, na_action="ignore")
+    )
     matrix = pd.DataFrame({"agent": rows.set_index("event_id")["score"]})
     matrix["equal"] = 1 - 1 / n_options.reindex(matrix.index).astype(float)
     pair = compare_pairs(matrix[["equal", "agent"]], find_clusters(events)[0]).iloc[0]
     means = {name: float(matrix[name].mean()) for name in matrix}
-    return means | {name: pair[name].item() for name in ("n", "n_clusters", "difference", "low", "high")}
+    return means | {
+        name: pair[name].item() for name in ("n", "n_clusters", "difference", "low", "high")
+    }
 
 
 def show_errors(state, events, answers, rows):
-    """Print the mean score with its interval, and the Brier error beside that of equal chances; returns these."""
+    """Print the mean score with its interval, and the Brier error beside that of equal chances;
+    returns these."""
     scored = rows.set_index("event_id")["score_imputed"].dropna().to_frame("score")
     clusters, by = find_clusters(events)
     mean = summarize_clustered(scored, clusters, ends=(0, 1)).loc["score"]
     ends = report.write_interval(*mean[["mean", "low", "high", "n"]], digits=3)
-    show(f"score, a missing answer 0: {ends}; interval: 95%, by {by}, none from fewer than {MIN_CLUSTERS}")
+    show(
+        f"score, a missing answer 0: {ends}; interval: 95%, by {by}, none from fewer than {MIN_CLUSTERS}"
+    )
     found = {"score": mean[["mean", "low", "high", "n"]].to_dict()}
     errors = measure_errors(state, events, answers)
     if not errors:
-        show("no Brier error: no probability was stated (probabilities = true in the agent's table)")
+        show(
+            "no Brier error: no probability was stated (probabilities = true in the agent's table)"
+        )
         return found
     told = f"agent {errors['agent']:.3f}, equal chances {errors['equal']:.3f}"
     gap = report.write_difference(errors, 3)
@@ -304,19 +399,30 @@ def show_errors(state, events, answers, rows):
 
 
 def show_beside(chances, events):
-    """Print the Brier errors beside the price's, and ForecastBench's parts, where there are any; returns them."""
+    """Print the Brier errors beside the price's, and ForecastBench's parts, where there are any;
+    returns them."""
     found = {}
     if skill := venues.measure_skill(chances, events):
-        ends = "(too few events)" if pd.isna(skill["low"]) else f"[{skill['low']:.3f}, {skill['high']:.3f}]"
+        ends = (
+            "(too few events)"
+            if pd.isna(skill["low"])
+            else f"[{skill['low']:.3f}, {skill['high']:.3f}]"
+        )
         of = f"{skill['n']} questions of {skill['n_clusters']} events"
         show(f"Brier error (0 to 1), {of}: agent {skill['agent']:.3f},")
-        show(f"price when asked {skill['price']:.3f}; price minus agent {skill['difference']:.3f} {ends}")
+        show(
+            f"price when asked {skill['price']:.3f}; price minus agent {skill['difference']:.3f} {ends}"
+        )
         found["skill"] = skill
     elif chances["price"].notna().any():
-        show("none stands beside the price, as no probability was stated: probabilities = true in the agent's table")
+        show(
+            "none stands beside the price, as no probability was stated: probabilities = true in the agent's table"
+        )
     if any("question_set" in parse_json(cell) for cell in events["metadata"]):
         table = venues.score_round(chances)
-        show("ForecastBench's Brier error, not adjusted for difficulty, 0.5 where none was forecast:")
+        show(
+            "ForecastBench's Brier error, not adjusted for difficulty, 0.5 where none was forecast:"
+        )
         show_table(table)
         found["round"] = table.to_dict("records")
     return found

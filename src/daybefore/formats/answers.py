@@ -1,4 +1,5 @@
-"""Rows of answers as a question set: outcomes, probabilities and what is wrong with them, then the set's tables.
+"""Rows of answers as a question set: outcomes, probabilities and what is wrong with them, then the
+set's tables.
 
 What is wrong is told with file, row and column, all of a kind at once, and nothing is made of it.
 """
@@ -21,7 +22,8 @@ LETTERS = {True: dump_json("A"), False: dump_json("B")}
 """Whether it is yes -> the option's letter (JSON)."""
 
 HALF_SHARE, HALF_LEAST = 0.5, 10
-"""Share of an agent's probabilities that are exactly 0.5, of so many or more, above which they are asked about."""
+"""Share of an agent's probabilities that are exactly 0.5, of so many or more, above which they are
+asked about."""
 
 
 class Understood(NamedTuple):
@@ -31,7 +33,9 @@ class Understood(NamedTuple):
     notes: list[str]
 
 
-def build_set(rows: pd.DataFrame, notes: list[str], filled: float | None, keeps_halves: bool) -> Understood:
+def build_set(
+    rows: pd.DataFrame, notes: list[str], filled: float | None, keeps_halves: bool
+) -> Understood:
     """Return the set of some rows. Raises Problems with all that is wrong with them."""
     raise_all(describe_rows(rows[rows["id"].eq("")], "id", "the cell is blank"))
     outcomes = read_outcomes(rows)
@@ -61,32 +65,43 @@ def build_set(rows: pd.DataFrame, notes: list[str], filled: float | None, keeps_
         notes = [*notes, "a level is a number from 1 to 4; other levels are left blank"]
     n_open = int(outcomes.isna().sum())
     agents = ("; " if runs["agent_id"].str.contains(",").any() else ", ").join(runs["agent_id"])
-    kept = f"{len(outcomes)} questions ({n_open} without an outcome yet), {len(runs)} agents: {agents}"
+    kept = (
+        f"{len(outcomes)} questions ({n_open} without an outcome yet), {len(runs)} agents: {agents}"
+    )
     unit = "cluster" if "cluster" in rows else "question"
     return Understood(tables, [*notes, kept, f"intervals are clustered by {unit}"])
 
 
 def describe_rows(rows: pd.DataFrame, what: str, text: str) -> list[str]:
-    """Return a sentence on a cell of each row: that of `what` (of `NAMES`), or for "given" of the answer.
+    """Return a sentence on a cell of each row: that of `what` (of `NAMES`), or for "given" of the
+    answer.
 
     `text` names what it tells of the row in braces.
     """
     return [
-        describe_problem(row["file"], row["row"], row["names"].get(what, row["column"]), text.format(**row))
+        describe_problem(
+            row["file"], row["row"], row["names"].get(what, row["column"]), text.format(**row)
+        )
         for row in rows.to_dict("records")
     ]
 
 
 def read_outcomes(rows: pd.DataFrame) -> pd.Series:
-    """Return each question's outcome by id: 1 or 0 where all are yes or no, else its text; NaN where it is open.
+    """Return each question's outcome by id: 1 or 0 where all are yes or no, else its text; NaN
+    where it is open.
 
-    Raises Problems for an outcome that is neither, among those that are, and for two of one question.
+    Raises Problems for an outcome that is neither, among those that are, and for two of one
+    question.
     """
     first = rows.drop_duplicates(["file", "row"])
     words = first["outcome"].str.casefold()
     known = first.assign(value=words.isin(YES).astype(float))[~words.isin(OPEN)]
     if known.empty:
-        raise_all(describe_rows(first.head(1), "outcome", "no question of the file has an outcome; fill it in"))
+        raise_all(
+            describe_rows(
+                first.head(1), "outcome", "no question of the file has an outcome; fill it in"
+            )
+        )
     is_odd = ~words[known.index].isin(YES | NO)
     if is_odd.mean() > 0.5:
         known["value"] = known["outcome"]
@@ -94,22 +109,32 @@ def read_outcomes(rows: pd.DataFrame) -> pd.Series:
         text = "{outcome!r} is neither yes nor no; write 1 or 0, and leave the cell blank while the question is open"
         raise_all(describe_rows(known[is_odd], "outcome", text))
     firsts = known.groupby("id")[["row", "value"]].transform("first")
-    other = known.assign(first=firsts["row"] + 2)[known["value"].ne(firsts["value"])].drop_duplicates("id")
-    raise_all(describe_rows(other, "outcome", "question {id} has another outcome in row {first}; keep one"))
+    other = known.assign(first=firsts["row"] + 2)[
+        known["value"].ne(firsts["value"])
+    ].drop_duplicates("id")
+    raise_all(
+        describe_rows(
+            other, "outcome", "question {id} has another outcome in row {first}; keep one"
+        )
+    )
     found = known.drop_duplicates("id").set_index("id")["value"]
     return found.reindex(pd.Index(rows["id"].unique(), name="event_id"))
 
 
 def find_repeats(given: pd.DataFrame) -> list[str]:
-    """Return sentences on two answers of one agent to one question, where no column says that they are repeats."""
+    """Return sentences on two answers of one agent to one question, where no column says that they
+    are repeats."""
     key = ["id", "agent"] + (["sample"] if "sample" in given else [])
-    twice = given.assign(first=given.groupby(key)["row"].transform("first") + 2)[given.duplicated(key)]
+    twice = given.assign(first=given.groupby(key)["row"].transform("first") + 2)[
+        given.duplicated(key)
+    ]
     text = "{agent} answers question {id} in row {first} already; keep one, or number repeats in a column sample"
     return describe_rows(twice, "given", text)
 
 
 def is_numeric(given: pd.DataFrame) -> bool:
-    """Tell whether answers are probabilities: they stand in such a column, or nine in ten are numbers."""
+    """Tell whether answers are probabilities: they stand in such a column, or nine in ten are
+    numbers."""
     if given["is_stated"].any():
         return True
     return len(given) > 0 and given["given"].map(read_number).notna().mean() >= 0.9
@@ -131,8 +156,8 @@ def read_number(text: str) -> float | None:
 def read_probabilities(given: pd.DataFrame) -> tuple[pd.Series, str]:
     """Return (probabilities of yes, a sentence on their unit). Raises Problems.
 
-    An agent's are percent where most of them are above 1 or written with %, else shares; where some agents' are one and
-    some the other the file is refused, as is an agent's that are both.
+    An agent's are percent where most of them are above 1 or written with %, else shares; where some
+    agents' are one and some the other the file is refused, as is an agent's that are both.
     """
     agent = given["agent"]
     words = given["given"].str.casefold()
@@ -149,10 +174,13 @@ def read_probabilities(given: pd.DataFrame) -> tuple[pd.Series, str]:
         raise_all(describe_rows(row, "given", text))
     top = 100 if is_percent.any() else 1
     is_small = (numbers > 0) & (numbers < 1) & ~is_signed & (top > 1)
-    counts = given.assign(n=is_small.groupby(agent).transform("sum"), n_all=agent.map(agent.value_counts()))
+    counts = given.assign(
+        n=is_small.groupby(agent).transform("sum"), n_all=agent.map(agent.value_counts())
+    )
     mixed = counts[is_small & (counts["n"] > 0.05 * counts["n_all"])].head(1)
     text = (
-        "percent and share are mixed: {n} of {n_all} of {agent}'s are below 1, the rest up to 100; write all as 0 to 1"
+        "percent and share are mixed: {n} of {n_all} of {agent}'s are below 1, the rest up to 100; "
+        "write all as 0 to 1"
     )
     raise_all(describe_rows(mixed, "given", text))
     text = f"{{given}} is no probability; it lies from 0 to {top}"
@@ -161,18 +189,25 @@ def read_probabilities(given: pd.DataFrame) -> tuple[pd.Series, str]:
     return (numbers / top).round(6), f"probabilities are {said}"
 
 
-def take_fillers(given: pd.DataFrame, filled: float | None, keeps_halves: bool) -> tuple[pd.DataFrame, list[str]]:
-    """Return (rows, sentences) with what a harness filled in as missing. Raises Problems where it must be asked."""
+def take_fillers(
+    given: pd.DataFrame, filled: float | None, keeps_halves: bool
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return (rows, sentences) with what a harness filled in as missing. Raises Problems where it
+    must be asked."""
     made = given.assign(p_filled=math.nan)
     if filled is not None:
         is_filler = made["p_yes"].eq(filled)
         made["p_filled"] = made["p_yes"].where(is_filler)
         made["p_yes"] = made["p_yes"].mask(is_filler)
-        return made, [f"{int(is_filler.sum())} probabilities of exactly {filled:g} are taken as missing"]
+        return made, [
+            f"{int(is_filler.sum())} probabilities of exactly {filled:g} are taken as missing"
+        ]
     if keeps_halves:
         return made, []
     by_agent = (made["p_yes"] == 0.5).groupby(made["agent"])
-    halves = made.assign(n=by_agent.transform("sum"), n_all=by_agent.transform("size"))[made["p_yes"] == 0.5]
+    halves = made.assign(n=by_agent.transform("sum"), n_all=by_agent.transform("size"))[
+        made["p_yes"] == 0.5
+    ]
     is_many = (halves["n_all"] >= HALF_LEAST) & (halves["n"] > HALF_SHARE * halves["n_all"])
     text = (
         "{n} of {n_all} probabilities of {agent} are exactly 0.5, this is the first; if a harness filled them in, "
@@ -191,7 +226,8 @@ def read_words(given: pd.DataFrame) -> pd.Series:
 
 
 def find_unresolved(rows: pd.DataFrame, given: pd.DataFrame, outcomes: pd.Series) -> list[str]:
-    """Return a sentence on each agent none of whose answers is to a question that has an outcome."""
+    """Return a sentence on each agent none of whose answers is to a question that has an
+    outcome."""
     known = set(given.loc[given["id"].map(outcomes).notna(), "agent"])
     lacking = rows[~rows["agent"].isin(known)].drop_duplicates("agent")
     n_given = lacking["agent"].map(given["agent"].value_counts()).fillna(0).astype(int)
@@ -208,13 +244,17 @@ def describe_events(rows: pd.DataFrame, given: pd.DataFrame, is_binary: bool) ->
         if column in first:
             made[name] = first[column].mask(first[column].eq(""))
     if "level" in first:
-        made["level"] = pd.to_numeric(first["level"], errors="coerce").where(lambda levels: levels.isin(LEVELS))
+        made["level"] = pd.to_numeric(first["level"], errors="coerce").where(
+            lambda levels: levels.isin(LEVELS)
+        )
     values = pd.concat([given["given"], rows["outcome"]])
     values = values[values.ne("")].str.upper()
     if is_binary:
         made = made.assign(kind="single", options=dump_json({"A": "Yes", "B": "No"}), guess=0.5)
     elif values.str.fullmatch("[A-Z]").all():
-        made = made.assign(kind="single", options=dump_json({letter: letter for letter in values.unique()}))
+        made = made.assign(
+            kind="single", options=dump_json({letter: letter for letter in values.unique()})
+        )
     else:
         made["kind"] = "text"
     return made.reset_index(drop=True)
@@ -241,11 +281,17 @@ def name_run(agent: str) -> str:
 
 
 def describe_runs(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return a row an agent, with what it was given; two names that look alike as a run_id are numbered."""
+    """Return a row an agent, with what it was given; two names that look alike as a run_id are
+    numbered."""
     first = rows.drop_duplicates("agent").reset_index(drop=True)
     ids = first["agent"].map(name_run)
     number = ids.groupby(ids).cumcount() + 1
-    made = pd.DataFrame({"run_id": ids.where(number == 1, ids + "_" + number.astype(str)), "agent_id": first["agent"]})
+    made = pd.DataFrame(
+        {
+            "run_id": ids.where(number == 1, ids + "_" + number.astype(str)),
+            "agent_id": first["agent"],
+        }
+    )
     made["model"] = first.get("base", first["agent"])
     for fact in FACTS:
         if fact in first:
@@ -253,10 +299,16 @@ def describe_runs(rows: pd.DataFrame) -> pd.DataFrame:
     return made.assign(origin="imported", status="complete")
 
 
-def describe_predictions(rows: pd.DataFrame, given: pd.DataFrame, runs: pd.DataFrame) -> pd.DataFrame:
+def describe_predictions(
+    rows: pd.DataFrame, given: pd.DataFrame, runs: pd.DataFrame
+) -> pd.DataFrame:
     """Return a prediction for each cell: ok, or missing where it is blank or filled in."""
     columns = [name for name in ("p_yes", "value", "p_filled") if name in given]
-    made = rows.reindex(columns=["id", "agent", "sample"]).join(given[columns]).rename(columns={"id": "event_id"})
+    made = (
+        rows.reindex(columns=["id", "agent", "sample"])
+        .join(given[columns])
+        .rename(columns={"id": "event_id"})
+    )
     made["sample"] = pd.to_numeric(made["sample"], errors="coerce")
     if "sample" not in rows:
         made["sample"] = 0
@@ -270,16 +322,21 @@ def describe_predictions(rows: pd.DataFrame, given: pd.DataFrame, runs: pd.DataF
         made["reason"] = made["reason"].mask(made["p_filled"].notna(), "filled in by its harness")
     key = ["run_id", "event_id", "sample"]
     return (
-        made.astype({"sample": int}).drop_duplicates(key)[[*key, "status", "reason", *columns]].reset_index(drop=True)
+        made.astype({"sample": int})
+        .drop_duplicates(key)[[*key, "status", "reason", *columns]]
+        .reset_index(drop=True)
     )
 
 
 def describe_prices(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return the price beside each question, all shares or all percent. Raises Problems for another."""
+    """Return the price beside each question, all shares or all percent. Raises Problems for
+    another."""
     first = rows[rows["price"].ne("")].drop_duplicates("id")
     prices = first["price"].map(read_number).astype(float)
     top = 100 if (prices > 1).sum() > 0.5 * len(prices) else 1
     text = f"{{price!r}} is no price; the column's lie from 0 to {top}"
     raise_all(describe_rows(first[~prices.between(0, top)], "price", text))
     at = "1970-01-01T00:00:00+00:00"
-    return pd.DataFrame({"event_id": first["id"], "at": at, "price": prices / top}).reset_index(drop=True)
+    return pd.DataFrame({"event_id": first["id"], "at": at, "price": prices / top}).reset_index(
+        drop=True
+    )

@@ -1,8 +1,8 @@
 """What the columns of a reader's csv or jsonl are: a row an answer, whatever the form of the file.
 
-Wide: a row a question, with its id, the outcome and a column an agent. Long: a row an answer, with id, agent,
-probability or answer, and the outcome. Columns are known by the names people give them (`NAMES`, `FACTS`), whatever
-the case; which was taken for what, and which was not read, is said.
+Wide: a row a question, with its id, the outcome and a column an agent. Long: a row an answer, with
+id, agent, probability or answer, and the outcome. Columns are known by the names people give them
+(`NAMES`, `FACTS`), whatever the case; which was taken for what, and which was not read, is said.
 """
 
 import re
@@ -38,7 +38,8 @@ FACTS = {
     "effort": "effort reasoning_effort",
     "harness": "harness scaffold",
 }
-"""What a run was given (columns of the table runs) -> the names a long file's column of it may have."""
+"""What a run was given (columns of the table runs) -> the names a long file's column of it may
+have."""
 
 SUFFIXES = {"search": " search", "effort": " effort"}
 """What stands behind a fact where it tells two runs of one agent apart."""
@@ -49,14 +50,17 @@ IGNORED = (
 )
 """Columns of a wide file that are neither an agent's nor needed."""
 
-YES, NO = {"yes", "true", "1", "1.0", "y", "resolved yes"}, {"no", "false", "0", "0.0", "n", "resolved no"}
+YES, NO = (
+    {"yes", "true", "1", "1.0", "y", "resolved yes"},
+    {"no", "false", "0", "0.0", "n", "resolved no"},
+)
 
 
 def read_file(path: Path) -> tuple[pd.DataFrame, list[str]]:
     """Return (a row an answer, sentences on the file) of a csv or a jsonl.
 
-    Columns: file, row, column, id, agent, given (text), is_stated (a probability's column), outcome, and those of
-    `NAMES` and `FACTS` that are there. Raises Problems.
+    Columns: file, row, column, id, agent, given (text), is_stated (a probability's column),
+    outcome, and those of `NAMES` and `FACTS` that are there. Raises Problems.
     """
     table = read_table(path)
     known = find_columns(table, path)
@@ -87,7 +91,11 @@ def read_table(path: Path) -> pd.DataFrame:
 
 def check_record(record: Any) -> list[str]:
     """Return what is wrong with a line of jsonl: it is an object."""
-    return [] if isinstance(record, dict) else ['a line is an object such as {"id": "q1", "probability": 0.3}']
+    return (
+        []
+        if isinstance(record, dict)
+        else ['a line is an object such as {"id": "q1", "probability": 0.3}']
+    )
 
 
 def write_cell(cell: Any) -> str:
@@ -111,7 +119,8 @@ def plain(column: Any) -> str:
 
 
 def find_columns(table: pd.DataFrame, path: Path) -> dict[str, str]:
-    """Return {what it is: column} for the columns whose names are known, the first name that is there.
+    """Return {what it is: column} for the columns whose names are known, the first name that is
+    there.
 
     Raises Problems where no column names the question, or says how it ended.
     """
@@ -134,7 +143,8 @@ def refuse_columns(path: Path, table: pd.DataFrame, what: str, said: str) -> NoR
 
 
 def match_columns(columns: Iterable[str], names: dict[str, str]) -> dict[str, str]:
-    """Return {what it is: column} for the columns whose names are known, the first name that is there.
+    """Return {what it is: column} for the columns whose names are known, the first name that is
+    there.
 
     >>> match_columns(["Question ID", "resolution", "my bot"], NAMES)
     {'id': 'Question ID', 'outcome': 'resolution'}
@@ -165,7 +175,9 @@ def read_wide(
     given = [column for column in agents if holds_answers(table[column], is_yes_no)]
     if not given:
         listed = ", ".join(map(str, agents))
-        raise Problems([describe_problem(path.name, None, "probability", f"no answer stands in {listed}")])
+        raise Problems(
+            [describe_problem(path.name, None, "probability", f"no answer stands in {listed}")]
+        )
     about = take_about(table, known)
     parts = [about.assign(agent=str(name), given=table[name], column=name) for name in given]
     names = ", ".join(map(str, given))
@@ -174,7 +186,8 @@ def read_wide(
 
 
 def holds_answers(cells: pd.Series, is_yes_no: bool) -> bool:
-    """Tell whether a column has an answer; of yes/no questions half of its cells or more begin with a digit, yes or no.
+    """Tell whether a column has an answer; of yes/no questions half of its cells or more begin with
+    a digit, yes or no.
 
     >>> holds_answers(pd.Series(["0.3", "", "often"]), True), holds_answers(pd.Series(["see the news", ""]), True)
     (True, False)
@@ -185,28 +198,40 @@ def holds_answers(cells: pd.Series, is_yes_no: bool) -> bool:
     return bool(given.str.match(r"(?i)[-+]?[.,]?\d|(yes|no|true|false|y|n)$").mean() >= 0.5)
 
 
-def read_long(path: Path, table: pd.DataFrame, known: dict[str, str]) -> tuple[pd.DataFrame, str, list[str]]:
+def read_long(
+    path: Path, table: pd.DataFrame, known: dict[str, str]
+) -> tuple[pd.DataFrame, str, list[str]]:
     """Return (rows, what the file is, more sentences) of a file with a row an answer.
 
-    Without a column of agents its name is the agent's. Rows of one agent that differ in `FACTS`, as with search and
-    without, are runs with names that say so.
+    Without a column of agents its name is the agent's. Rows of one agent that differ in `FACTS`, as
+    with search and without, are runs with names that say so.
     """
     what = "probability" if "probability" in known else "answer"
     if what not in known:
-        refuse_columns(path, table, "probability", "no column holds an agent's probability or answer")
+        refuse_columns(
+            path, table, "probability", "no column holds an agent's probability or answer"
+        )
     agent = table[known["agent"]] if "agent" in known else path.stem
-    made = take_about(table, known).assign(agent=agent, given=table[known[what]], column=known[what])
+    made = take_about(table, known).assign(
+        agent=agent, given=table[known[what]], column=known[what]
+    )
     blank = made.loc[made["agent"].eq(""), "row"]
-    raise_all(describe_problem(path.name, row, known["agent"], "the cell is blank") for row in blank)
+    raise_all(
+        describe_problem(path.name, row, known["agent"], "the cell is blank") for row in blank
+    )
     made, more = read_facts(path, made, known)
     said = f"long, {len(table)} rows, {made['agent'].nunique()} agents"
     return made.assign(is_stated=what == "probability"), said, more
 
 
-def read_facts(path: Path, rows: pd.DataFrame, known: dict[str, str]) -> tuple[pd.DataFrame, list[str]]:
-    """Return (rows, sentences): what runs were given as the table runs has it, and agents named by what differs.
+def read_facts(
+    path: Path, rows: pd.DataFrame, known: dict[str, str]
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return (rows, sentences): what runs were given as the table runs has it, and agents named by
+    what differs.
 
-    A column of other words than these is left out and told. Raises Problems for a search that is only a yes.
+    A column of other words than these is left out and told. Raises Problems for a search that is
+    only a yes.
     """
     made, notes = rows.copy(), []
     for fact, words in (("search", SEARCHES), ("effort", EFFORTS)):
@@ -220,7 +245,9 @@ def read_facts(path: Path, rows: pd.DataFrame, known: dict[str, str]) -> tuple[p
             raise_all(describe_problem(path.name, row, known[fact], text) for row in unsaid)
         odd = cells[~cells.isin([*words, ""])]
         if len(odd):
-            notes.append(f"{path.name}: {known[fact]} is not read; {odd.iloc[0]!r} is none of {', '.join(words)}")
+            notes.append(
+                f"{path.name}: {known[fact]} is not read; {odd.iloc[0]!r} is none of {', '.join(words)}"
+            )
             made = made.drop(columns=fact)
         else:
             made[fact] = cells
@@ -229,7 +256,9 @@ def read_facts(path: Path, rows: pd.DataFrame, known: dict[str, str]) -> tuple[p
     for fact in facts:
         differs = made.groupby("base")[fact].transform("nunique") > 1
         words = made[fact].replace("none", "no") + SUFFIXES.get(fact, "")
-        made["agent"] = made["agent"].mask(differs & made[fact].ne(""), made["agent"] + ", " + words)
+        made["agent"] = made["agent"].mask(
+            differs & made[fact].ne(""), made["agent"] + ", " + words
+        )
     return made, notes
 
 
@@ -240,5 +269,7 @@ def describe_columns(known: dict[str, str]) -> str:
 
 def take_about(table: pd.DataFrame, known: dict[str, str]) -> pd.DataFrame:
     """Return a table's rows under the names of `NAMES` and `FACTS`, with their places."""
-    made = pd.DataFrame({what: table[column].astype(str) for what, column in known.items() if what != "agent"})
+    made = pd.DataFrame(
+        {what: table[column].astype(str) for what, column in known.items() if what != "agent"}
+    )
     return made.assign(row=list(table.index), names=[known] * len(made))

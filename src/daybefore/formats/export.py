@@ -1,7 +1,7 @@
 """A run as others' tools read it: an Inspect log, a data set of the hub.
 
-Each writes into a folder and returns the files' paths. Words of question sets that are not ours to pass on
-(`QuestionSet.keeps_words`) are left out: their rows have ids, answers and scores.
+Each writes into a folder and returns the files' paths. Words of question sets that are not ours to
+pass on (`QuestionSet.keeps_words`) are left out: their rows have ids, answers and scores.
 """
 
 import json
@@ -20,7 +20,8 @@ WITHHELD = "(the question's words stand in the public set, under its id)"
 
 
 class Exported(NamedTuple):
-    """A run with what it was asked: its row (a dict), its set, and a row a question with prediction and score."""
+    """A run with what it was asked: its row (a dict), its set, and a row a question with prediction
+    and score."""
 
     run: dict
     question_set: object
@@ -30,8 +31,9 @@ class Exported(NamedTuple):
 def gather_run(run, events, answers):
     """Return the `Exported` of a run (`scoring.runs.Run`), events and answers those of its set.
 
-    A row a question that was asked: prompt (withheld where it is not ours), options, answer, value, probability,
-    distribution, status, score of the headline metric, tokens and cost where the run has replies.
+    A row a question that was asked: prompt (withheld where it is not ours), options, answer, value,
+    probability, distribution, status, score of the headline metric, tokens and cost where the run
+    has replies.
     """
     one, key = find_set(run.window), "event_id"
     predictions = read_rows("predictions", run).query("sample == 0")
@@ -42,8 +44,12 @@ def gather_run(run, events, answers):
     rows = asked.merge(predictions[kept], on=key).merge(headline, "left", key)
     rows = rows.merge(answers[[key, "value"]].rename(columns={"value": "answer"}), "left", key)
     with suppress(FileNotFoundError):  # a recorded run keeps its requests apart
-        usage = "event_id started_at duration_s n_input_tokens n_output_tokens cost_usd reply".split()
-        rows = rows.merge(read_rows("replies", run, timings=True).query("sample == 0")[usage], "left", key)
+        usage = (
+            "event_id started_at duration_s n_input_tokens n_output_tokens cost_usd reply".split()
+        )
+        rows = rows.merge(
+            read_rows("replies", run, timings=True).query("sample == 0")[usage], "left", key
+        )
     if one.keeps_words:
         rows["prompt"] = WITHHELD
     return Exported(read_rows("runs", run).to_dict("records")[0], one, rows.sort_values(key))
@@ -56,11 +62,16 @@ def clean_records(rows):
 
 def name_model(found):
     """Return how a run's model is called where a name must stand: the model, else the agent."""
-    return found.run["model"] if isinstance(found.run.get("model"), str) else f"{TASK}/{found.run['agent_id']}"
+    return (
+        found.run["model"]
+        if isinstance(found.run.get("model"), str)
+        else f"{TASK}/{found.run['agent_id']}"
+    )
 
 
 def write_value(value, options=None):
-    """Return a prediction's or answer's value (opened JSON) as text, a letter with what it stands for.
+    """Return a prediction's or answer's value (opened JSON) as text, a letter with what it stands
+    for.
 
     >>> write_value("A", {"A": "Yes"}), write_value(["A", "B"]), write_value(12.5), write_value(None)
     ('A (Yes)', 'A, B', '12.5', '')
@@ -73,7 +84,8 @@ def write_value(value, options=None):
 
 
 def write_inspect(found, folder):
-    """Write an Inspect log (.eval), which `inspect view` shows. Raises ModuleNotFoundError without inspect-ai."""
+    """Write an Inspect log (.eval), which `inspect view` shows. Raises ModuleNotFoundError without
+    inspect-ai."""
     from inspect_ai import log as inspect_log
     from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, ModelOutput, ModelUsage
     from inspect_ai.scorer import Score
@@ -83,7 +95,10 @@ def write_inspect(found, folder):
         value = write_value(parse_json(row["value"]))
         said = row.get("reply") or value or f"({row['status']})"
         options = list((parse_json(row["options"]) or {}).values()) if row["options"] else None
-        notes = {name: row[name] for name in ("level", "kind", "source_id", "as_of", "resolves_at", "status", "reason")}
+        notes = {
+            name: row[name]
+            for name in ("level", "kind", "source_id", "as_of", "resolves_at", "status", "reason")
+        }
         scored = {} if row["score"] is None else {"score": Score(value=row["score"], answer=value)}
         n_in, n_out = (int(row.get(name) or 0) for name in ("n_input_tokens", "n_output_tokens"))
         usage = ModelUsage(input_tokens=n_in, output_tokens=n_out, total_tokens=n_in + n_out)
@@ -94,7 +109,10 @@ def write_inspect(found, folder):
                 input=row["prompt"],
                 choices=options,
                 target=write_value(parse_json(row["answer"])),
-                messages=[ChatMessageUser(content=row["prompt"]), ChatMessageAssistant(content=said)],
+                messages=[
+                    ChatMessageUser(content=row["prompt"]),
+                    ChatMessageAssistant(content=said),
+                ],
                 output=ModelOutput.from_content(name_model(found), said),
                 scores=scored,
                 metadata=notes,
@@ -103,8 +121,12 @@ def write_inspect(found, folder):
             )
         )
     scores = found.rows["score"].dropna()
-    metric = inspect_log.EvalMetric(name="mean", value=float(scores.mean()) if len(scores) else float("nan"))
-    moments = found.rows.get("started_at", pd.Series(dtype=str)).dropna().tolist() or [found.rows["as_of"].max()]
+    metric = inspect_log.EvalMetric(
+        name="mean", value=float(scores.mean()) if len(scores) else float("nan")
+    )
+    moments = found.rows.get("started_at", pd.Series(dtype=str)).dropna().tolist() or [
+        found.rows["as_of"].max()
+    ]
     made = inspect_log.EvalLog(
         status="success",
         eval=inspect_log.EvalSpec(
@@ -119,7 +141,9 @@ def write_inspect(found, folder):
         results=inspect_log.EvalResults(
             total_samples=len(samples),
             completed_samples=len(samples),
-            scores=[inspect_log.EvalScore(name="score", scorer="daybefore", metrics={"mean": metric})],
+            scores=[
+                inspect_log.EvalScore(name="score", scorer="daybefore", metrics={"mean": metric})
+            ],
         ),
         stats=inspect_log.EvalStats(started_at=min(moments), completed_at=max(moments)),
         samples=samples,
@@ -146,16 +170,23 @@ Rows hold values of the questions' sources, each under its terms (data/replay/ma
 
 
 def write_dataset(found, folder):
-    """Write a folder that `datasets.load_dataset` reads: data/test.parquet and a card with licence and dates."""
+    """Write a folder that `datasets.load_dataset` reads: data/test.parquet and a card with licence
+    and dates."""
     columns = (
         "event_id prompt kind options level domain source_id as_of resolves_at status value probability distribution "
         "answer score"
     ).split()
-    table = found.rows.reindex(columns=columns).astype({"level": "Int64", "score": "float64", "probability": "float64"})
+    table = found.rows.reindex(columns=columns).astype(
+        {"level": "Int64", "score": "float64", "probability": "float64"}
+    )
     path, days = folder / "data/test.parquet", table["as_of"].str[:10]
     path.parent.mkdir(parents=True, exist_ok=True)
     table.to_parquet(path, index=False)
-    facts = {"agent": found.run["agent_id"], "set": found.question_set.name, "model": name_model(found)}
+    facts = {
+        "agent": found.run["agent_id"],
+        "set": found.question_set.name,
+        "model": name_model(found),
+    }
     card = CARD.format(**facts, n=len(table), first=days.min(), last=days.max())
     (folder / "README.md").write_text(card, encoding="utf-8")
     return [path, folder / "README.md"]

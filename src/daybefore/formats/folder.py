@@ -1,7 +1,8 @@
-"""Read and check a user's own folder: events.csv, answers.csv and predictions.csv, into the kit's tables.
+"""Read and check a user's own folder: events.csv, answers.csv and predictions.csv, into the kit's
+tables.
 
-Whatever is wrong is said with file, row and column (`faults`). Cells hold JSON as in the kit's tables, or plain text: a
-letter, an option's text, A|C for several, a number.
+Whatever is wrong is said with file, row and column (`faults`). Cells hold JSON as in the kit's
+tables, or plain text: a letter, an option's text, A|C for several, a number.
 """
 
 import math
@@ -11,7 +12,15 @@ import pandas as pd
 
 from helpers.boxes import Unreadable
 from helpers.dates import read_date
-from helpers.faults import Problems, check_sheet, describe_problem, parse_text, raise_all, read_sheet, unescape_cells
+from helpers.faults import (
+    Problems,
+    check_sheet,
+    describe_problem,
+    parse_text,
+    raise_all,
+    read_sheet,
+    unescape_cells,
+)
 from helpers.files import dump_json
 from helpers.scores import HEADLINE
 from helpers.tables import LEVELS, find_wrong, list_columns
@@ -22,7 +31,11 @@ FILES = {
     "predictions": ("event_id", "agent_id", "value"),
 }
 """The files, each with the columns it cannot do without."""
-KEYS = {"events": ["event_id"], "answers": ["event_id"], "predictions": ["run_id", "event_id", "sample"]}
+KEYS = {
+    "events": ["event_id"],
+    "answers": ["event_id"],
+    "predictions": ["run_id", "event_id", "sample"],
+}
 WORDS = {"events": {"kind": tuple(HEADLINE), "level": (*map(str, LEVELS), "")}}
 """What no two rows share, and the words of columns (`check_sheet`)."""
 YES_NO = ("Yes", "No")
@@ -36,8 +49,8 @@ NUMBERS = ["spread", "probability", "sample"]
 def read_folder(folder):
     """Return (events, answers, predictions) of a folder, checked, in the form of the kit's tables.
 
-    Raises Problems with all that is wrong, each with file, row and column; where a file cannot be opened, or lacks a
-    column it needs, with that alone, of all three.
+    Raises Problems with all that is wrong, each with file, row and column; where a file cannot be
+    opened, or lacks a column it needs, with that alone, of all three.
     """
     raw, unread = {}, []
     for name in FILES:
@@ -46,12 +59,18 @@ def read_folder(folder):
         except Problems as problems:
             unread += problems.found
     raise_all(unread)
-    wrong, asked, rows = {name: list(check_file(name, table)) for name, table in raw.items()}, {}, {}
+    wrong, asked, rows = (
+        {name: list(check_file(name, table)) for name, table in raw.items()},
+        {},
+        {},
+    )
     given = pd.concat([raw["answers"], raw["predictions"]]).groupby("event_id")["value"].agg(set)
     for at, event in raw["events"].iterrows():
         try:
             options = list_choices(event, given.get(event["event_id"], set()))
-            asked.setdefault(event["event_id"], (event["kind"], options) if event["kind"] in HEADLINE else None)
+            asked.setdefault(
+                event["event_id"], (event["kind"], options) if event["kind"] in HEADLINE else None
+            )
         except ValueError as error:
             asked[event["event_id"]] = None
             wrong["events"].append(describe_problem("events.csv", at, "options", str(error)))
@@ -62,16 +81,35 @@ def read_folder(folder):
     for row in rows["predictions"]:
         share, (kind, options) = row.get("probability"), asked[row["event_id"]]
         row.setdefault("distribution", None)
-        if share and row["value"] and not row["distribution"] and kind == "single" and len(options) == 2:
-            shares = {name: float(share) if dump_json(name) == row["value"] else 1 - float(share) for name in options}
-            row["distribution"] = dump_json({name: round(share, 12) for name, share in shares.items()})
+        if (
+            share
+            and row["value"]
+            and not row["distribution"]
+            and kind == "single"
+            and len(options) == 2
+        ):
+            shares = {
+                name: float(share) if dump_json(name) == row["value"] else 1 - float(share)
+                for name in options
+            }
+            row["distribution"] = dump_json(
+                {name: round(share, 12) for name, share in shares.items()}
+            )
     answers, predictions = map(pd.DataFrame, rows.values())
     for table in (answers, predictions):
         numbers = table.columns.intersection(NUMBERS)
         table[numbers] = table[numbers].apply(pd.to_numeric)
-    events = raw["events"].mask(raw["events"] == "").reindex(columns=list(dict.fromkeys([*raw["events"], "level"])))
+    events = (
+        raw["events"]
+        .mask(raw["events"] == "")
+        .reindex(columns=list(dict.fromkeys([*raw["events"], "level"])))
+    )
     choices = [dump_json(asked[event_id][1] or None) for event_id in events["event_id"]]
-    return events.assign(options=choices, level=pd.to_numeric(events["level"]).astype("Int64")), answers, predictions
+    return (
+        events.assign(options=choices, level=pd.to_numeric(events["level"]).astype("Int64")),
+        answers,
+        predictions,
+    )
 
 
 def read_file(folder, name):
@@ -82,7 +120,9 @@ def read_file(folder, name):
     table = unescape_cells(read_sheet(folder / f"{name}.csv", FILES[name]))
     for column in table:
         if column == "as_of" or column.endswith("_at"):
-            table[column] = table[column].str.replace(r"^\d{4}-\d\d-\d\d$", r"\g<0>T00:00:00+08:00", regex=True)
+            table[column] = table[column].str.replace(
+                r"^\d{4}-\d\d-\d\d$", r"\g<0>T00:00:00+08:00", regex=True
+            )
         elif column.startswith("is_"):
             flags = table[column].str.casefold().map({"true": True, "false": False})
             table[column] = flags.where(flags.notna(), table[column])
@@ -95,20 +135,25 @@ def read_file(folder, name):
 
 
 def check_file(name, table):
-    """Yield the problems of a file's columns, keys and words, and of columns that stand in the kit's tables as here."""
+    """Yield the problems of a file's columns, keys and words, and of columns that stand in the
+    kit's tables as here."""
     filled = [column for column in FILES[name] if column != "value"]
     checks = {"filled": filled, "key": KEYS[name], "words": WORDS.get(name)}
     yield from check_sheet(f"{name}.csv", table, FILES[name], **checks)
     for column in [c for c in list_columns(name) if c in table.columns and c not in REWRITTEN]:
-        hint = "; write a day as 2016-10-09" * (column == "as_of" or column.endswith(("_at", "_date")))
+        hint = "; write a day as 2016-10-09" * (
+            column == "as_of" or column.endswith(("_at", "_date"))
+        )
         for at, text in find_wrong(name, column, table[column]):
             yield describe_problem(f"{name}.csv", table.index[at], column, text + hint)
 
 
 def list_choices(event, values):
-    """Return an event's options as {letter: text}; {} where it has none and none can be told. Raises ValueError.
+    """Return an event's options as {letter: text}; {} where it has none and none can be told.
+    Raises ValueError.
 
-    Without options they are Yes and No, when every one of its `values` in the other files is one of these.
+    Without options they are Yes and No, when every one of its `values` in the other files is one of
+    these.
     """
     options = parse_cell(event.get("options", ""))
     if isinstance(options, str):
@@ -126,14 +171,17 @@ def list_choices(event, values):
 def read_rows(name, table, asked):
     """Return (rows, problems) of answers or predictions, their values and distributions as JSON.
 
-    `asked` has each event's (kind, options); a row of one whose own row is wrong (None) is passed over.
+    `asked` has each event's (kind, options); a row of one whose own row is wrong (None) is passed
+    over.
     """
     rows, problems = [], []
     for at, cells in zip(table.index, table.to_dict("records"), strict=True):
         row, key = {column: text or None for column, text in cells.items()}, cells["event_id"]
         rows.append(row)
         if key and key not in asked:
-            problems.append(describe_problem(f"{name}.csv", at, "event_id", f"{key!r} is not in events.csv"))
+            problems.append(
+                describe_problem(f"{name}.csv", at, "event_id", f"{key!r} is not in events.csv")
+            )
         if not asked.get(key):
             continue
         kind, options = asked[key]
@@ -141,17 +189,22 @@ def read_rows(name, table, asked):
             kind = "number"  # the number that an interval is to hold
         for column, read in (("value", read_value), ("distribution", read_distribution)):
             try:
-                row |= {column: dump_json(read(cells[column], kind, options))} if column in cells else {}
+                row |= (
+                    {column: dump_json(read(cells[column], kind, options))}
+                    if column in cells
+                    else {}
+                )
             except ValueError as error:
                 problems.append(describe_problem(f"{name}.csv", at, column, str(error)))
     return rows, problems
 
 
-# --- cells -----------------------------------------------------------------------------------------------------------
+# --- cells ------------------------------------------------------------------------------------------
 
 
 def parse_cell(text):
-    """Return what a cell holds: JSON where it starts like it, else a number or the text itself; blank is None.
+    """Return what a cell holds: JSON where it starts like it, else a number or the text itself;
+    blank is None.
 
     Raises what `parse_text` does.
 
@@ -180,7 +233,8 @@ def read_number(text):
 
 
 def read_value(text, kind, choices):
-    """Return a prediction's or an answer's value by its event's kind; None for a blank cell. Raises ValueError.
+    """Return a prediction's or an answer's value by its event's kind; None for a blank cell. Raises
+    ValueError.
 
     >>> read_value("A", "single", {"A": "Yes", "B": "No"}), read_value("no", "single", {"A": "Yes", "B": "No"})
     ('A', 'B')
@@ -221,12 +275,15 @@ def check_date(text):
         read_date(text)
     except Unreadable as problem:
         if problem.args[0] == "ambiguous":
-            raise ValueError(f"{text!r} may have its day or its month first; write it as 2016-10-09") from None
+            raise ValueError(
+                f"{text!r} may have its day or its month first; write it as 2016-10-09"
+            ) from None
     return text
 
 
 def choose_option(value, choices):
-    """Return the letter of an option that is named by its letter or its text. Raises ValueError for another."""
+    """Return the letter of an option that is named by its letter or its text. Raises ValueError for
+    another."""
     if not choices or value in choices:
         return str(value)
     by_text = {text.casefold(): letter for letter, text in choices.items()}
@@ -236,7 +293,8 @@ def choose_option(value, choices):
 
 
 def read_distribution(text, kind, choices):
-    """Return probabilities by option (of a number its quantiles); None for a blank cell. Raises ValueError."""
+    """Return probabilities by option (of a number its quantiles); None for a blank cell. Raises
+    ValueError."""
     given = parse_cell(text)
     if given is None:
         return None
@@ -247,7 +305,9 @@ def read_distribution(text, kind, choices):
         return numbers
     told = {choose_option(key, choices): share for key, share in numbers.items()}
     if len(told) < len(given) or not all(0 <= share <= 1 for share in told.values()):
-        raise ValueError(f"{text[:40]!r} must have one number for each option, which lies between 0 and 1")
+        raise ValueError(
+            f"{text[:40]!r} must have one number for each option, which lies between 0 and 1"
+        )
     if kind == "single" and abs(sum(told.values()) - 1) > SUM_TOLERANCE:
         total = f"{text[:40]!r} adds up to {sum(told.values()):g}"
         raise ValueError(f"{total}; the probabilities of a single choice add up to 1")

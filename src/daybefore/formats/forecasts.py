@@ -1,7 +1,9 @@
-"""A reader's own files of agents' answers, read as a question set: csv wide or long, jsonl, logs of inspect_ai.
+"""A reader's own files of agents' answers, read as a question set: csv wide or long, jsonl, logs of
+inspect_ai.
 
-`columns` knows what a file's columns are, `answers` makes the set. Nothing is asked that a file says itself; what was
-understood is said in sentences (`Understood.notes`), and what is wrong before anything is written.
+`columns` knows what a file's columns are, `answers` makes the set. Nothing is asked that a file
+says itself; what was understood is said in sentences (`Understood.notes`), and what is wrong before
+anything is written.
 """
 
 from pathlib import Path
@@ -18,11 +20,13 @@ from helpers.files import dump_json, parse_json
 FORMS = (".csv", ".jsonl", ".eval", ".ndjson")
 
 
-def read_forecasts(paths: list[Path], *, filled: float | None = None, keeps_halves: bool = False) -> Understood:
+def read_forecasts(
+    paths: list[Path], *, filled: float | None = None, keeps_halves: bool = False
+) -> Understood:
     """Return the set that some files hold.
 
-    `filled`: a probability that stands where an agent gave none, taken as missing; `keeps_halves`: many probabilities
-    of exactly 0.5 are meant. Raises Problems with all that is wrong.
+    `filled`: a probability that stands where an agent gave none, taken as missing; `keeps_halves`:
+    many probabilities of exactly 0.5 are meant. Raises Problems with all that is wrong.
     """
     if len(paths) == 1 and all((Path(paths[0]) / f"{name}.csv").is_file() for name in FILES):
         return read_three(Path(paths[0]))
@@ -31,7 +35,9 @@ def read_forecasts(paths: list[Path], *, filled: float | None = None, keeps_halv
     if logs and len(logs) < len(paths):
         other = next(path for path in paths if path.suffix != ".eval")
         raise Problems(
-            [f"{other.name}: logs of inspect_ai and other files make no one set; add them one after the other"]
+            [
+                f"{other.name}: logs of inspect_ai and other files make no one set; add them one after the other"
+            ]
         )
     if logs:
         return read_logs(logs)
@@ -44,10 +50,15 @@ def read_forecasts(paths: list[Path], *, filled: float | None = None, keeps_halv
 
 
 def list_files(paths: list[Path]) -> list[Path]:
-    """Return the files to read: those named, and of a folder those of a form that is read. Raises Problems."""
+    """Return the files to read: those named, and of a folder those of a form that is read. Raises
+    Problems."""
     found = []
     for path in map(Path, paths):
-        inside = sorted(file for file in path.glob("*") if file.suffix in FORMS) if path.is_dir() else [path]
+        inside = (
+            sorted(file for file in path.glob("*") if file.suffix in FORMS)
+            if path.is_dir()
+            else [path]
+        )
         if not inside:
             raise Problems([f"{path.name}: no file in it ends in {', '.join(FORMS)}"])
         found += inside
@@ -55,29 +66,39 @@ def list_files(paths: list[Path]) -> list[Path]:
         if not path.exists():
             raise Problems([f"there is no file {path}"])
         if path.suffix not in FORMS:
-            raise Problems([f"{path.name}: a file ends in {', '.join(FORMS)}; save it as one of these"])
+            raise Problems(
+                [f"{path.name}: a file ends in {', '.join(FORMS)}; save it as one of these"]
+            )
     return found
 
 
-# --- three files -----------------------------------------------------------------------------------------------------
+# --- three files ------------------------------------------------------------------------------------
 
 
 def read_three(folder: Path) -> Understood:
-    """Return the set of a folder with events.csv, answers.csv and predictions.csv (`formats.folder`).
+    """Return the set of a folder with events.csv, answers.csv and predictions.csv
+    (`formats.folder`).
 
-    An agent that has no row for an event has a missing prediction there; a yes/no question has `outcome` and `p_yes`.
+    An agent that has no row for an event has a missing prediction there; a yes/no question has
+    `outcome` and `p_yes`.
     """
     events, answers, predictions = read_folder(folder)
-    cluster = next((events[name] for name in ("cluster_id", "source_id") if name in events), events["event_id"])
+    cluster = next(
+        (events[name] for name in ("cluster_id", "source_id") if name in events), events["event_id"]
+    )
     events = events.assign(cluster_id=cluster.fillna(events["event_id"]))
     runs = predictions.drop_duplicates("run_id")[["run_id", "agent_id"]]
     runs = runs.assign(model=runs["agent_id"], origin="imported", status="complete")
     every = runs[["run_id"]].merge(events[["event_id"]], how="cross")
-    predictions = every.merge(predictions.drop(columns="agent_id"), "left", ["run_id", "event_id"], indicator="source")
+    predictions = every.merge(
+        predictions.drop(columns="agent_id"), "left", ["run_id", "event_id"], indicator="source"
+    )
     is_absent = predictions.pop("source").eq("left_only")
     predictions["sample"] = predictions["sample"].fillna(0).astype(int)
     blank = pd.Series(None, predictions.index, dtype=object)
-    predictions["reason"] = predictions.get("reason", blank).mask(is_absent, "no row in predictions.csv")
+    predictions["reason"] = predictions.get("reason", blank).mask(
+        is_absent, "no row in predictions.csv"
+    )
     status = predictions["value"].notna().map({True: "ok", False: "missing"})
     predictions["status"] = predictions.get("status", status).fillna(status)
     is_settled = answers["value"].notna()
@@ -88,14 +109,23 @@ def read_three(folder: Path) -> Understood:
     answers["outcome"] = is_yes.astype("Int64").where(known.notna() & is_settled)
     stated = predictions.get("distribution", blank).map(parse_json)
     letters = predictions["event_id"].map(yes)
-    predictions["p_yes"] = [(told or {}).get(letter) for told, letter in zip(stated, letters, strict=True)]
-    tables = {"events": events, "answers": answers, "runs": runs.reset_index(drop=True), "predictions": predictions}
+    predictions["p_yes"] = [
+        (told or {}).get(letter) for told, letter in zip(stated, letters, strict=True)
+    ]
+    tables = {
+        "events": events,
+        "answers": answers,
+        "runs": runs.reset_index(drop=True),
+        "predictions": predictions,
+    }
     names = ", ".join(dict.fromkeys(runs["agent_id"]))
     notes = [f"{folder.name}: three files, {len(events)} questions, {len(runs)} agents: {names}"]
     numbers = answers[answers["event_id"].isin(events.loc[events["kind"].eq("number"), "event_id"])]
     n_bare = numbers["spread"].isna().sum() if "spread" in answers else len(numbers)
     if n_bare:
-        told = "a number is scored by its distance in spreads, the outcome's recent standard deviation"
+        told = (
+            "a number is scored by its distance in spreads, the outcome's recent standard deviation"
+        )
         notes.append(f"{n_bare} numbers have no spread in answers.csv and no score: {told}")
     return Understood(tables, notes)
 
@@ -111,11 +141,12 @@ def find_yes(options: str | None) -> str | None:
     return letters["yes"] if set(letters) == {"yes", "no"} else None
 
 
-# --- logs of inspect_ai ----------------------------------------------------------------------------------------------
+# --- logs of inspect_ai -----------------------------------------------------------------------------
 
 
 def read_logs(paths: list[Path]) -> Understood:
-    """Return the set of some logs of inspect_ai: a run each, scored by equality of letters, else by its own scorer."""
+    """Return the set of some logs of inspect_ai: a run each, scored by equality of letters, else by
+    its own scorer."""
     log = inspect_logs.read_logs(paths)
     raise_all(find_unanswered(log))
     answers = log.answers.drop_duplicates("event_id").reset_index(drop=True)
@@ -140,12 +171,15 @@ def read_logs(paths: list[Path]) -> Understood:
         "replies": log.replies.drop(columns=["reply", "started_at"]),
     }
     names = ", ".join(log.runs["agent_id"].unique())
-    notes = [f"{len(paths)} logs of inspect_ai: {len(events)} samples, {len(log.runs)} runs: {names}; {rule}"]
+    notes = [
+        f"{len(paths)} logs of inspect_ai: {len(events)} samples, {len(log.runs)} runs: {names}; {rule}"
+    ]
     return Understood(tables, notes)
 
 
 def find_unanswered(log: inspect_logs.Log) -> list[str]:
-    """Return a sentence on each run of some logs in which no sample has an answer, with what it met first."""
+    """Return a sentence on each run of some logs in which no sample has an answer, with what it met
+    first."""
     found = []
     for (run_id, agent), part in log.predictions.groupby(["run_id", "agent_id"], sort=False):
         if part["status"].ne("ok").all():

@@ -1,8 +1,10 @@
-"""Logs of inspect_ai (.eval: a zip of JSON files) as this kit's tables: runs, replies, traces, predictions, scores.
+"""Logs of inspect_ai (.eval: a zip of JSON files) as this kit's tables: runs, replies, traces,
+predictions, scores.
 
-A log is one run; a sample of it is one reply to one event. Both compressions are read: Deflate, as the authors' public
-logs use, and Zstandard, as newer inspect_ai writes (Python's own zipfile reads it from 3.14 on, below that a backport).
-A file is a stranger's: what is unpacked and what is made of it is bounded as it goes, what is wrong is one sentence.
+A log is one run; a sample of it is one reply to one event. Both compressions are read: Deflate, as
+the authors' public logs use, and Zstandard, as newer inspect_ai writes (Python's own zipfile reads
+it from 3.14 on, below that a backport). A file is a stranger's: what is unpacked and what is made
+of it is bounded as it goes, what is wrong is one sentence.
 """
 
 import re
@@ -26,7 +28,8 @@ except ImportError:
         ZstdError = zlib.error
 
 MAX_ENTRY, MAX_TOTAL = 16 << 20, 256 << 20
-"""Most bytes of a log's file, unpacked; of all that is read of it, and most characters of the traces made of it."""
+"""Most bytes of a log's file, unpacked; of all that is read of it, and most characters of the
+traces made of it."""
 
 DEFLATED, ZSTANDARD = 8, 93
 """How a zip names the compressions that inspect_ai writes."""
@@ -41,7 +44,8 @@ FAULTS += (LookupError, TypeError, AttributeError)
 
 
 class Log(NamedTuple):
-    """A log's tables; `answers` are the targets as the log has them, `scores` its scorers' values from 0 to 1."""
+    """A log's tables; `answers` are the targets as the log has them, `scores` its scorers' values
+    from 0 to 1."""
 
     runs: pd.DataFrame
     replies: pd.DataFrame
@@ -52,16 +56,20 @@ class Log(NamedTuple):
 
 
 def read_logs(paths):
-    """Return the tables of some logs, one under the other; raises ValueError for none, and where two are one run."""
+    """Return the tables of some logs, one under the other; raises ValueError for none, and where
+    two are one run."""
     if not paths:
         raise ValueError("no log is given")
-    joined = [pd.concat(parts, ignore_index=True) for parts in zip(*map(read_log, paths), strict=True)]
+    joined = [
+        pd.concat(parts, ignore_index=True) for parts in zip(*map(read_log, paths), strict=True)
+    ]
     joined[-1] = joined[-1].drop_duplicates(ignore_index=True)
     return Log(*(check_table(name, table) for name, table in zip(Log._fields, joined, strict=True)))
 
 
 def read_log(path):
-    """Return the tables of a log. Raises ValueError, in one sentence with the file's name, for any that is none."""
+    """Return the tables of a log. Raises ValueError, in one sentence with the file's name, for any
+    that is none."""
     try:
         header, samples = open_log(path)
         run = describe_run(header)
@@ -73,7 +81,10 @@ def read_log(path):
             for name, part in rows.items():
                 made[name] += part
         run["n_tokens"] = sum(row.pop("n_tokens") or 0 for row in made["replies"]) or None
-        tables = {name: pd.DataFrame(rows, columns=None if rows else list_columns(name)) for name, rows in made.items()}
+        tables = {
+            name: pd.DataFrame(rows, columns=None if rows else list_columns(name))
+            for name, rows in made.items()
+        }
         return Log(*(check_table(name, tables[name]) for name in Log._fields))
     except FAULTS as error:
         text = (str(error).splitlines() or [type(error).__name__])[0][:200]
@@ -83,26 +94,37 @@ def read_log(path):
 
 
 def open_log(path):
-    """Return a log's header and an iterator of its samples, each opened when it comes, all as objects of JSON.
+    """Return a log's header and an iterator of its samples, each opened when it comes, all as
+    objects of JSON.
 
     Raises ValueError for a zip without a header, of an unknown compression, or too large.
     """
     archive = zipfile.ZipFile(path)
     methods = {entry.compress_type for entry in archive.infolist()}
     if ZSTANDARD in methods and not hasattr(zipfile, "ZIP_ZSTANDARD"):
-        raise ValueError("it is compressed with Zstandard, which needs Python 3.14 or pip install backports.zstd")
-    if methods - {zipfile.ZIP_STORED, DEFLATED, ZSTANDARD}:  # the unpacking of others cannot be bounded as it goes
+        raise ValueError(
+            "it is compressed with Zstandard, which needs Python 3.14 or pip install backports.zstd"
+        )
+    if methods - {
+        zipfile.ZIP_STORED,
+        DEFLATED,
+        ZSTANDARD,
+    }:  # the unpacking of others cannot be bounded as it goes
         raise ValueError("only the compressions Deflate and Zstandard are read")
     names, sizes = sorted(archive.namelist()), []
     if "header.json" not in names:
-        raise ValueError("it has no header.json: the run that wrote it did not end, or it is no log")
+        raise ValueError(
+            "it has no header.json: the run that wrote it did not end, or it is no log"
+        )
 
     def read(name):
         limit = min(MAX_ENTRY, MAX_TOTAL - sum(sizes))
         with archive.open(name) as file:
             data = file.read(limit + 1)
         if len(data) > limit:
-            raise ValueError(f"unpacked, {name} is larger than {limit >> 20} MB, or all is than {MAX_TOTAL >> 20} MB")
+            raise ValueError(
+                f"unpacked, {name} is larger than {limit >> 20} MB, or all is than {MAX_TOTAL >> 20} MB"
+            )
         sizes.append(len(data))
         value = parse_text(data.decode("utf-8-sig"), name)
         if not isinstance(value, dict):
@@ -113,7 +135,8 @@ def open_log(path):
 
 
 def describe_run(header):
-    """Return a run's row from a log's header. Raises ValueError where its task or model is no text."""
+    """Return a run's row from a log's header. Raises ValueError where its task or model is no
+    text."""
     about = header["eval"]
     for name in ("task", "model"):
         if not isinstance(about[name], str):
@@ -132,8 +155,8 @@ def describe_run(header):
 def read_sample(sample, run, n_left):
     """Return a sample's rows by table: replies, traces, predictions, scores and answers (lists).
 
-    The prediction is the answer that the first scorer read of the reply. Raises ValueError where the traces have more
-    than `n_left` characters.
+    The prediction is the answer that the first scorer read of the reply. Raises ValueError where
+    the traces have more than `n_left` characters.
     """
     event_id = f"{run['condition'].rpartition('/')[2]}-{sample['id']}"
     key = {"run_id": run["run_id"], "event_id": event_id, "sample": sample["epoch"] - 1}
@@ -144,19 +167,35 @@ def read_sample(sample, run, n_left):
     used = [read_usage(usage) for usage in (sample.get("model_usage") or {}).values()]
     total = {name: sum(one[name] or 0 for one in used) for name in used[0]} if used else {}
     n_tokens = total["n_input_tokens"] + total["n_output_tokens"] if used else None
-    row = key | {"status": status, "reason": reason, "reply": reply or None, "duration_s": sample.get("working_time")}
+    row = key | {
+        "status": status,
+        "reason": reason,
+        "reply": reply or None,
+        "duration_s": sample.get("working_time"),
+    }
     steps = list_steps(sample, n_left)
-    steps.append({"step_type": "answer", "content": reply} if status == "ok" else {"step_type": "end", "error": reason})
+    steps.append(
+        {"step_type": "answer", "content": reply}
+        if status == "ok"
+        else {"step_type": "end", "error": reason}
+    )
     scores = sample.get("scores") or {}
     answer = next((score.get("answer") for score in scores.values()), None)
-    said = {"status": status, "reason": reason, "value": dump_json(answer) if status == "ok" else None}
+    said = {
+        "status": status,
+        "reason": reason,
+        "value": dump_json(answer) if status == "ok" else None,
+    }
     if status == "ok" and answer in (None, ""):
         said = {"status": "unparsable", "reason": "no scorer read an answer", "value": None}
     return {
         "replies": [row | total | {"n_tokens": n_tokens}],
         "traces": [key | {"step": at} | step for at, step in enumerate(steps)],
         "predictions": [own | said | {"reply_sha256": hash_text(reply) if reply else None}],
-        "scores": [own | {"metric": name, "score": read_score(score["value"])} for name, score in scores.items()],
+        "scores": [
+            own | {"metric": name, "score": read_score(score["value"])}
+            for name, score in scores.items()
+        ],
         "answers": [{"event_id": event_id, "value": dump_json(sample["target"])}],
     }
 
@@ -168,14 +207,17 @@ def find_end(sample):
     (('message_limit', 'the limit of 30 messages'), ('error', 'no model'))
     """
     if limit := sample.get("limit"):
-        return LIMITS.get(limit["type"], "over_budget"), f"the limit of {limit['limit']:g} {limit['type']}s"
+        return LIMITS.get(
+            limit["type"], "over_budget"
+        ), f"the limit of {limit['limit']:g} {limit['type']}s"
     if error := sample.get("error"):
         return "error", str(error.get("message"))[:300]
     return "ok", None
 
 
 def read_score(value):
-    """Return a scorer's value as a number, C, P, I or N (right, partly, wrong, none) or 0 to 1; None for another.
+    """Return a scorer's value as a number, C, P, I or N (right, partly, wrong, none) or 0 to 1;
+    None for another.
 
     >>> [read_score(value) for value in ("C", "I", 0.5, True, 7, float("nan"), {"a": 1})]
     [1.0, 0.0, 0.5, 1.0, None, None, None]
@@ -185,7 +227,8 @@ def read_score(value):
 
 
 def read_usage(usage):
-    """Return one usage's tokens by our names; what is read from a cache, or kept there, is among those in.
+    """Return one usage's tokens by our names; what is read from a cache, or kept there, is among
+    those in.
 
     Logs of some providers (Anthropic) count these apart, in the total alone.
 
@@ -201,7 +244,8 @@ def read_usage(usage):
 
 
 def read_text(sample, content):
-    """Return the words of a message: of parts those written and thought, of attachments what they stand for.
+    """Return the words of a message: of parts those written and thought, of attachments what they
+    stand for.
 
     Raises ValueError for one that its attachments make too large.
     """
@@ -219,7 +263,8 @@ def measure(steps):
 
 
 def list_steps(sample, n_left):
-    """Return a sample's steps: the prompt, the model's turns, tool calls with results, and the count of messages.
+    """Return a sample's steps: the prompt, the model's turns, tool calls with results, and the
+    count of messages.
 
     Raises ValueError where they have more than `n_left` characters.
     """
@@ -231,7 +276,9 @@ def list_steps(sample, n_left):
         steps.append(write_step(sample, message, calls))
         n_left -= measure(steps[-1:])
         if n_left < 0:
-            raise ValueError(f"its messages with their attachments are larger than {MAX_TOTAL >> 20} MB")
+            raise ValueError(
+                f"its messages with their attachments are larger than {MAX_TOTAL >> 20} MB"
+            )
     told = {"limit": (sample.get("limit") or {}).get("limit"), "n_messages": len(messages)}
     told["n_turns"] = sum(message["role"] == "assistant" for message in messages)
     return [*steps, {"step_type": "count", "content": dump_json(told)}]
@@ -241,7 +288,10 @@ def write_step(sample, message, calls):
     """Return a message as a step of our traces."""
     text = read_text(sample, message.get("content"))
     if message["role"] == "assistant":
-        asked = [f"{call['function']}({dump_json(call['arguments'])})" for call in message.get("tool_calls") or []]
+        asked = [
+            f"{call['function']}({dump_json(call['arguments'])})"
+            for call in message.get("tool_calls") or []
+        ]
         return {"step_type": "model", "content": text or "; ".join(asked)}
     if message["role"] != "tool":
         return {"step_type": "prompt", "content": text}

@@ -1,11 +1,12 @@
-"""Questions and prices of prediction markets, from JSON of their public APIs, as events, answers and price rows.
+"""Questions and prices of prediction markets, from JSON of their public APIs, as events, answers
+and price rows.
 
 - Polymarket: questions of the Gamma API (/markets: a list, or one); prices of the CLOB API (/prices-history).
 - Manifold: /v0/search-markets or /v0/market (BINARY ones); /v0/bets.
 - Kalshi: the markets of /trade-api/v2/markets (binary ones); /candlesticks.
 
-A question that lacks a field, or is of another kind, is left out and named with the reason. The start day is left to
-who asks: as_of is the opening. Prices are of the first option (Yes).
+A question that lacks a field, or is of another kind, is left out and named with the reason. The
+start day is left to who asks: as_of is the opening. Prices are of the first option (Yes).
 """
 
 import json
@@ -25,13 +26,14 @@ from helpers.tables import Finite, Share, Truth, allow
 SURE = 0.999
 """Price from which on an outcome of a closed Polymarket question has won."""
 YEARS = 2000, 2100
-"""Years of the moments that are read: seconds taken for milliseconds, and the other way round, lie beyond."""
+"""Years of the moments that are read: seconds taken for milliseconds, and the other way round, lie
+beyond."""
 FIELDS = {
     "manifold": "createdTime closeTime textDescription resolution resolutionTime",
     "kalshi": "open_time close_time rules_primary rules_secondary result settlement_ts",
 }
-"""Market of yes/no questions -> its fields of opening, planned end, rules (one or more), outcome, and when that was
-known."""
+"""Market of yes/no questions -> its fields of opening, planned end, rules (one or more), outcome,
+and when that was known."""
 HISTORIES = {
     "polymarket": ("history", "t", "s", "p"),
     "manifold": ("@", "createdTime", "ms", "probAfter"),
@@ -43,8 +45,9 @@ HISTORIES = {
         " yes_ask.close_dollars || yes_ask.close]",
     ),
 }
-"""Market -> where its answer has the list of prices, in each row the moment, that one's unit, and the price: of Kalshi
-where nothing was traded [bid, ask], whose middle it is; its archive leaves out `_dollars`."""
+"""Market -> where its answer has the list of prices, in each row the moment, that one's unit, and
+the price: of Kalshi where nothing was traded [bid, ask], whose middle it is; its archive leaves out
+`_dollars`."""
 
 
 class Unread(ValueError):
@@ -52,7 +55,8 @@ class Unread(ValueError):
 
 
 class Market(NamedTuple):
-    """A question of a market: event and answer (rows of the tables, as dicts; None while it is open), price, address.
+    """A question of a market: event and answer (rows of the tables, as dicts; None while it is
+    open), price, address.
 
     The price is of the first option, None where the market shows none.
     """
@@ -63,11 +67,12 @@ class Market(NamedTuple):
     url: str
 
 
-# --- fields ----------------------------------------------------------------------------------------------------------
+# --- fields -----------------------------------------------------------------------------------------
 
 
 def read_moment(value):
-    """Return a moment (UTC) of ISO text or a number of milliseconds. Raises ValueError for one beyond YEARS."""
+    """Return a moment (UTC) of ISO text or a number of milliseconds. Raises ValueError for one
+    beyond YEARS."""
     at = open_moment(value) if isinstance(value, str) else pd.Timestamp(float(value), unit="ms")
     if not YEARS[0] <= at.year <= YEARS[1]:
         raise ValueError
@@ -79,14 +84,23 @@ def list_of(kind, wanted):
     return allow(list[kind] | Json[list[kind]], f"a list of {wanted}")
 
 
-Words = allow(Annotated[str, AfterValidator(lambda text: " ".join(text.split()))], "a text", test=bool)
-Moment = allow(Annotated[object, AfterValidator(read_moment)], f"a moment of {YEARS[0]} to {YEARS[1]}")
-Texts, Numbers, Shares = list_of(Words, "texts"), list_of(Finite, "numbers"), list_of(Share, "numbers from 0 to 1")
+Words = allow(
+    Annotated[str, AfterValidator(lambda text: " ".join(text.split()))], "a text", test=bool
+)
+Moment = allow(
+    Annotated[object, AfterValidator(read_moment)], f"a moment of {YEARS[0]} to {YEARS[1]}"
+)
+Texts, Numbers, Shares = (
+    list_of(Words, "texts"),
+    list_of(Finite, "numbers"),
+    list_of(Share, "numbers from 0 to 1"),
+)
 Objects = allow(list[dict], "a list of objects")
 
 
 def take(given, field, kind, default=...):
-    """Return a field of an object of JSON, held to a type; without `default` it must be there and filled.
+    """Return a field of an object of JSON, held to a type; without `default` it must be there and
+    filled.
 
     Raises Unread that names the field, what it holds and what is wanted.
     """
@@ -106,11 +120,12 @@ def take_kind(given, field, wanted):
         raise Unread(f"it is {kind}, and only questions that are {wanted} are read")
 
 
-# --- questions -------------------------------------------------------------------------------------------------------
+# --- questions --------------------------------------------------------------------------------------
 
 
 def list_markets(given, venue):
-    """Return ([Market], [(id, why it was left out)]) of a market's list of questions. Raises ValueError for no list."""
+    """Return ([Market], [(id, why it was left out)]) of a market's list of questions. Raises
+    ValueError for no list."""
     if not isinstance(given, list):
         raise ValueError(f"{venue}: wanted is a list of questions, not {type(given).__name__}")
     found, out = [], []
@@ -125,13 +140,18 @@ def list_markets(given, venue):
 
 def read_polymarket(given):
     """Return the `Market` of a question of Polymarket; questions of one event share their luck."""
-    names, span = take(given, "outcomes", Texts), (take(given, "startDate", Moment), take(given, "endDate", Moment))
+    names, span = (
+        take(given, "outcomes", Texts),
+        (take(given, "startDate", Moment), take(given, "endDate", Moment)),
+    )
     about = {"rules": take(given, "description", Words, None)}
     if take(given, "closed", Truth):
         last = take(given, "outcomePrices", Numbers)
         won = [name for name, price in zip(names, last, strict=False) if price >= SURE]
         if len(last) != len(names) or len(won) != 1:
-            raise Unread(f"its last prices are {last}, of which one winner has 1 and the others less")
+            raise Unread(
+                f"its last prices are {last}, of which one winner has 1 and the others less"
+            )
         about |= {"won": won[0], "ended": take(given, "closedTime", Moment, span[1])}
     if groups := take(given, "events", Objects, []):
         about["cluster"] = f"event-{take(groups[0], 'id', str | int)}"
@@ -145,19 +165,26 @@ def read_manifold(given):
     """Return the `Market` of a question of Manifold."""
     take_kind(given, "outcomeType", "BINARY")
     about = {"price": take(given, "probability", Share, None), "url": take(given, "url", Words, "")}
-    return read_yes_no("manifold", given, take(given, "id", Words), take(given, "question", Words), **about)
+    return read_yes_no(
+        "manifold", given, take(given, "id", Words), take(given, "question", Words), **about
+    )
 
 
 def read_kalshi(given):
-    """Return the `Market` of Kalshi, its price between bid and ask, else the last; those of one event share luck."""
+    """Return the `Market` of Kalshi, its price between bid and ask, else the last; those of one
+    event share luck."""
     take_kind(given, "market_type", "binary")
     question, side = take(given, "title", Words), take(given, "yes_sub_title", Words, "")
     question += f" ({side})" * (side.casefold() not in question.casefold())
     group = take(given, "event_ticker", Words)
-    bid, ask, last = (take(given, f"{name}_dollars", Share, 0) for name in ("yes_bid", "yes_ask", "last_price"))
+    bid, ask, last = (
+        take(given, f"{name}_dollars", Share, 0) for name in ("yes_bid", "yes_ask", "last_price")
+    )
     price = (bid + ask) / 2 if bid > 0 and 0 < ask < 1 else last or None
     url = f"https://kalshi.com/markets/{group.partition('-')[0].lower()}"
-    return read_yes_no("kalshi", given, take(given, "ticker", Words), question, cluster=group, price=price, url=url)
+    return read_yes_no(
+        "kalshi", given, take(given, "ticker", Words), question, cluster=group, price=price, url=url
+    )
 
 
 READERS = {
@@ -169,7 +196,8 @@ READERS = {
 
 
 def read_yes_no(venue, given, key, question, **about):
-    """Return the `Market` of a yes/no question by its market's `FIELDS`; `about` is for `build_market`."""
+    """Return the `Market` of a yes/no question by its market's `FIELDS`; `about` is for
+    `build_market`."""
     opens, closes, *rules, outcome, ended = FIELDS[venue].split()
     span = take(given, opens, Moment), take(given, closes, Moment)
     about["rules"] = " ".join(take(given, name, Words, "") for name in rules).strip() or None
@@ -180,10 +208,14 @@ def read_yes_no(venue, given, key, question, **about):
     return build_market(venue, key, question, ["Yes", "No"], span, **about)
 
 
-def build_market(venue, key, question, names, span, *, rules, price, url, cluster=None, won=None, ended=None):
-    """Return the `Market` of a question: `span` is (opening, planned end), `rules` how it is settled.
+def build_market(
+    venue, key, question, names, span, *, rules, price, url, cluster=None, won=None, ended=None
+):
+    """Return the `Market` of a question: `span` is (opening, planned end), `rules` how it is
+    settled.
 
-    Of a settled one `won` is the option's name and `ended` the moment, at the latest as planned. Raises Unread.
+    Of a settled one `won` is the option's name and `ended` the moment, at the latest as planned.
+    Raises Unread.
     """
     letters, closes = name_letters(len(names)), min(ended or span[1], span[1])
     if not len(set(names)) == len(names) == len(letters) >= 2:
@@ -214,26 +246,36 @@ def build_market(venue, key, question, names, span, *, rules, price, url, cluste
     return Market(event, answer if won else None, price, url)
 
 
-# --- prices ----------------------------------------------------------------------------------------------------------
+# --- prices -----------------------------------------------------------------------------------------
 
 
 def list_prices(given, venue):
-    """Return the prices of a question's first option in what its market answers, oldest first: day, price.
+    """Return the prices of a question's first option in what its market answers, oldest first: day,
+    price.
 
-    `day` counts from 1970, with its fraction. Raises ValueError that names the venue and what is wrong.
+    `day` counts from 1970, with its fraction. Raises ValueError that names the venue and what is
+    wrong.
     """
     where, moment, unit, price = HISTORIES[venue]
     rows = jmespath.search(where, given)
     if not isinstance(rows, list):
         raise ValueError(f"{venue}: its answer has no list of prices; its form has changed")
     try:
-        at = pd.to_datetime([float(jmespath.search(moment, row)) for row in rows], unit=unit, utc=True)
+        at = pd.to_datetime(
+            [float(jmespath.search(moment, row)) for row in rows], unit=unit, utc=True
+        )
         ends = [jmespath.search(price, row) for row in rows]
-        ends = pd.DataFrame([one if isinstance(one, list) else [one, one] for one in ends], dtype=object)
+        ends = pd.DataFrame(
+            [one if isinstance(one, list) else [one, one] for one in ends], dtype=object
+        )
         prices = ends.apply(pd.to_numeric).mean(axis=1, skipna=False)
     except (TypeError, ValueError, OverflowError) as problem:
-        raise ValueError(f"{venue}: its prices cannot be read ({problem}); their form has changed") from None
+        raise ValueError(
+            f"{venue}: its prices cannot be read ({problem}); their form has changed"
+        ) from None
     if not prices.dropna().between(0, 1).all():
         raise ValueError(f"{venue}: a price is not a number from 0 to 1")
-    table = pd.DataFrame({"day": number_days(pd.Series(at)), "price": prices.astype(float)}).dropna()
+    table = pd.DataFrame(
+        {"day": number_days(pd.Series(at)), "price": prices.astype(float)}
+    ).dropna()
     return table.sort_values("day", kind="stable", ignore_index=True)

@@ -1,12 +1,14 @@
-"""Look at live sources: keep what was fetched, and what it says as rows with the moment at which it became known.
+"""Look at live sources: keep what was fetched, and what it says as rows with the moment at which it
+became known.
 
-A capture is address, moment, status, headers, digest and body (`web.guest`); a page that has not changed is not sent
-again (ETag, Last-Modified). The rows have the form of data/replay, so that the replay web shows them as of any moment
-(`known_at`): a finished day is a question set like any other.
+A capture is address, moment, status, headers, digest and body (`web.guest`); a page that has not
+changed is not sent again (ETag, Last-Modified). The rows have the form of data/replay, so that the
+replay web shows them as of any moment (`known_at`): a finished day is a question set like any
+other.
 
-What a body says is read by the `live` table of the source's file, as JSON, CSV or a table of a page (FutureX 3.2.1):
-rows of a date, an entity, a value for each variable. What a day's values are is decided by the source's publication
-rule (`keep_settled`).
+What a body says is read by the `live` table of the source's file, as JSON, CSV or a table of a page
+(FutureX 3.2.1): rows of a date, an entity, a value for each variable. What a day's values are is
+decided by the source's publication rule (`keep_settled`).
 """
 
 import gzip
@@ -50,7 +52,8 @@ def open_captures(path):
 
 
 def read_looks(path):
-    """Return the table of looks, oldest first: source_id, looked_at, kind, reason, n_rows, n_new, n_revised, until."""
+    """Return the table of looks, oldest first: source_id, looked_at, kind, reason, n_rows, n_new,
+    n_revised, until."""
     with closing(open_captures(path)) as store:
         return pd.read_sql("select * from looks order by looked_at, source_id", store)
 
@@ -58,17 +61,24 @@ def read_looks(path):
 def look(sources, now, *, pace_s=1.0, deadline_s=30.0, tell=print):
     """Look at each source that is due; returns this run's looks as rows. Nothing stops the others.
 
-    Its kind is ok, layout (the page shows what the source's rule does not read), or one of `pages.GatewayError`.
+    Its kind is ok, layout (the page shows what the source's rule does not read), or one of
+    `pages.GatewayError`.
 
-    A source that was read less than `EVERY_H` hours ago is not asked. Rows that are new go to its file; a value that
-    was revised later is counted, and the first stands, as whoever forecast it saw it.
+    A source that was read less than `EVERY_H` hours ago is not asked. Rows that are new go to its
+    file; a value that was revised later is counted, and the first stands, as whoever forecast it
+    saw it.
     """
     found, guest = [], Guest(now, pace_s, deadline_s)
-    moments = stamp_moment(guest.now - pd.Timedelta(hours=EVERY_H)), stamp_moment(guest.now)  # all of UTC+8
+    moments = (
+        stamp_moment(guest.now - pd.Timedelta(hours=EVERY_H)),
+        stamp_moment(guest.now),
+    )  # all of UTC+8
     with closing(open_captures(locate_output(CAPTURES))) as store:
         for source_id, source in sources.items():
             query = "select 1 from looks where source_id = ? and ((kind = 'ok' and looked_at > ?) or until > ?) limit 1"
-            if store.execute(query, (source_id, *moments)).fetchone():  # or its host still wants no request
+            if store.execute(
+                query, (source_id, *moments)
+            ).fetchone():  # or its host still wants no request
                 continue
             row = {"source_id": source_id, "looked_at": moments[1], "kind": "ok", "reason": ""}
             row |= {"n_rows": 0, "n_new": 0, "n_revised": 0, "until": ""}
@@ -77,25 +87,42 @@ def look(sources, now, *, pace_s=1.0, deadline_s=30.0, tell=print):
             except GatewayError as error:
                 row |= {"kind": error.status, "reason": str(error), "until": error.until}
             with store:
-                store.execute("insert or replace into looks values (?, ?, ?, ?, ?, ?, ?, ?)", tuple(row.values()))
+                store.execute(
+                    "insert or replace into looks values (?, ?, ?, ?, ?, ?, ?, ?)",
+                    tuple(row.values()),
+                )
             found.append(row)
-            tell(f"{source_id}: " + (f"{row['n_new']} new values" if row["kind"] == "ok" else row["reason"]))
+            tell(
+                f"{source_id}: "
+                + (f"{row['n_new']} new values" if row["kind"] == "ok" else row["reason"])
+            )
     return found
 
 
 def read_source(store, guest, source):
-    """Return what one look says of a source (columns of the looks table), its new rows written. Raises GatewayError.
+    """Return what one look says of a source (columns of the looks table), its new rows written.
+    Raises GatewayError.
 
-    Of a source with several pages those that can be read are; the others make its look one of kind "layout".
+    Of a source with several pages those that can be read are; the others make its look one of kind
+    "layout".
     """
     tables, found = [], {}
     for entity, url in list_addresses(source, guest.now.tz_convert("UTC").date()):
         text = fetch_page(store, guest, url, source.id)
         try:
             tables.append(read_records(source, text, guest.now, entity))
-        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:  # a page is a stranger's
+        except (
+            ValueError,
+            KeyError,
+            TypeError,
+            AttributeError,
+            RecursionError,
+        ) as error:  # a page is a stranger's
             said = f"{entity or 'the page'}: {' '.join(str(error).split())[:200]}"
-            found = found or {"kind": "layout", "reason": f"its rule does not fit, has the form changed? {said}"}
+            found = found or {
+                "kind": "layout",
+                "reason": f"its rule does not fit, has the form changed? {said}",
+            }
     if tables:
         rows = keep_settled(source, pd.concat(tables, ignore_index=True), guest.now)
         found |= {"n_rows": sum(map(len, tables))} | add_rows(source, rows)
@@ -107,7 +134,9 @@ def fetch_page(store, guest, url, source_id):
     query = "select headers, sha256 from captures where url = ? order by fetched_at desc limit 1"
     told, digest = store.execute(query, (url,)).fetchone() or ("{}", None)
     told, names = json.loads(told), {"etag": "If-None-Match", "last-modified": "If-Modified-Since"}
-    status, kept, body = guest.get(url, {names[name]: told[name] for name in names if told.get(name)})
+    status, kept, body = guest.get(
+        url, {names[name]: told[name] for name in names if told.get(name)}
+    )
     if status == 304 and digest:
         (body,) = store.execute("select body from bodies where sha256 = ?", (digest,)).fetchone()
         body, kept = gzip.decompress(body), told | kept
@@ -116,18 +145,32 @@ def fetch_page(store, guest, url, source_id):
     else:
         raise GatewayError("down", f"{url}: the site answered {status}")
     with store:
-        store.execute("insert or ignore into bodies values (?, ?)", (digest, gzip.compress(body, mtime=0)))
-        row = (url, source_id, stamp_moment(guest.now), status, json.dumps(kept, sort_keys=True), digest)
+        store.execute(
+            "insert or ignore into bodies values (?, ?)", (digest, gzip.compress(body, mtime=0))
+        )
+        row = (
+            url,
+            source_id,
+            stamp_moment(guest.now),
+            status,
+            json.dumps(kept, sort_keys=True),
+            digest,
+        )
         store.execute("insert or replace into captures values (?, ?, ?, ?, ?, ?)", row)
     return decode_body(body, kept.get("content-type", ""))
 
 
 def add_rows(source, rows):
-    """Write the rows that a source's file has not; return n_new, and n_revised (rows that say another value now).
+    """Write the rows that a source's file has not; return n_new, and n_revised (rows that say
+    another value now).
 
     Of rows of one day and entity, as pages that overlap have them, the first stands.
     """
-    path, names, rows = locate_rows(source), list(source.variables), rows.drop_duplicates(KEY).set_index(KEY)
+    path, names, rows = (
+        locate_rows(source),
+        list(source.variables),
+        rows.drop_duplicates(KEY).set_index(KEY),
+    )
     kept = rows.iloc[:0]
     if path.exists():
         texts = dict.fromkeys([*KEY, "known_at"], str)
@@ -139,10 +182,13 @@ def add_rows(source, rows):
         whole = pd.concat([kept, rows[is_new]]).reset_index()[[*KEY, *names, "known_at"]]
         whole = whole.sort_values(["known_at", *KEY])
         write_whole(path, whole.to_csv(index=False, lineterminator="\n"))
-    return {"n_new": int(is_new.sum()), "n_revised": int(((old - again).abs() > 1e-9).any(axis=1).sum())}
+    return {
+        "n_new": int(is_new.sum()),
+        "n_revised": int(((old - again).abs() > 1e-9).any(axis=1).sum()),
+    }
 
 
-# --- what a body says ------------------------------------------------------------------------------------------------
+# --- what a body says -------------------------------------------------------------------------------
 
 LOOK_BACK_DAYS = 30
 """How far back an address with a first day asks."""
@@ -153,8 +199,8 @@ MAX_ROWS = 50_000
 def list_addresses(source, day):
     """Return [(entity or "", address)] of a source's pages as of a day (a `datetime.date`).
 
-    An address may hold {code} (one page an entity, by `live.codes`), and days: {today}, {yesterday} and {first}
-    (`LOOK_BACK_DAYS` before), each with a strftime form, such as {today:%Y%m%d}.
+    An address may hold {code} (one page an entity, by `live.codes`), and days: {today}, {yesterday}
+    and {first} (`LOOK_BACK_DAYS` before), each with a strftime form, such as {today:%Y%m%d}.
 
     >>> from types import SimpleNamespace
     >>> from datetime import date
@@ -171,9 +217,10 @@ def list_addresses(source, day):
 def read_records(source, body, fetched_at, entity=""):
     """Return the rows of one body: columns occurred_at, entity, and one of numbers a variable.
 
-    `body` is text, `fetched_at` an aware datetime, `entity` whose page it is where an address names one. A body without
-    dates is of the day it was fetched on, in the source's time zone, or (`day`) of the day before. Raises ValueError
-    for a body that the rule does not fit, with what was looked for.
+    `body` is text, `fetched_at` an aware datetime, `entity` whose page it is where an address names
+    one. A body without dates is of the day it was fetched on, in the source's time zone, or (`day`)
+    of the day before. Raises ValueError for a body that the rule does not fit, with what was looked
+    for.
     """
     rule, zone = source.live, source.publication["timezone"]
     table = (read_json_body if rule["body"] == "json" else read_text_body)(rule, body)
@@ -182,13 +229,17 @@ def read_records(source, body, fetched_at, entity=""):
     codes = {str(code): name for name, code in rule.get("codes", {}).items()}
     keys, only = rule.get("values", {}), source.entities.get("only")
     if rule.get("wide"):  # a column an entity: one below the other
-        table = table.melt(rule["date"], [name for name in table.columns if name in codes], "@entity", "@value")
+        table = table.melt(
+            rule["date"], [name for name in table.columns if name in codes], "@entity", "@value"
+        )
         rule, keys = rule | {"entity": "@entity"}, dict.fromkeys(source.variables, "@value")
     if "date" in rule:
         dates = read_dates(rule, table, zone)
     else:
         late = pd.Timedelta(days=1 if rule.get("day") == "yesterday" else 0)
-        dates = [(pd.Timestamp(fetched_at).tz_convert(zone) - late).strftime("%Y-%m-%d")] * len(table)
+        dates = [(pd.Timestamp(fetched_at).tz_convert(zone) - late).strftime("%Y-%m-%d")] * len(
+            table
+        )
     rows = pd.DataFrame({"occurred_at": dates, "entity": entity or (only or [""])[0]})
     if "entity" in rule:
         names = need(table, rule["entity"]).astype(str)
@@ -204,7 +255,8 @@ def read_records(source, body, fetched_at, entity=""):
 
 
 def read_json_body(rule, body):
-    """Return the table of a JSON body: `rows` is a jmespath; `zipped` lists side by side, `keyed` an object by key."""
+    """Return the table of a JSON body: `rows` is a jmespath; `zipped` lists side by side, `keyed`
+    an object by key."""
     found = jmespath.search(rule["rows"], parse_json(body))
     if isinstance(found, dict) and "keyed" in rule:
         found = [{rule["keyed"]: key} | value for key, value in found.items()]
@@ -215,29 +267,39 @@ def read_json_body(rule, body):
 
 
 def read_text_body(rule, body):
-    """Return the table of a CSV body: `sep` (a blank: any), `comment`, `skip` lines after the header, or `header`.
+    """Return the table of a CSV body: `sep` (a blank: any), `comment`, `skip` lines after the
+    header, or `header`.
 
     Of a page it is the first table that has the column `date`.
     """
     check_size(body)
     if rule["body"] == "page":
         return pd.read_html(io.StringIO(body), match=rule["date"], flavor="lxml")[0].astype(str)
-    form = {"sep": r"\s+" if rule.get("sep") == " " else rule.get("sep", ","), "comment": rule.get("comment")}
+    form = {
+        "sep": r"\s+" if rule.get("sep") == " " else rule.get("sep", ","),
+        "comment": rule.get("comment"),
+    }
     form |= {"names": rule["header"], "header": None} if "header" in rule else {}
-    table = pd.read_csv(io.StringIO(body), dtype=str, keep_default_na=False, skipinitialspace=True, **form)
+    table = pd.read_csv(
+        io.StringIO(body), dtype=str, keep_default_na=False, skipinitialspace=True, **form
+    )
     return table.rename(columns=str.strip).iloc[rule.get("skip", 0) :].reset_index(drop=True)
 
 
 def need(table, column):
-    """Return a column of a body's table. Raises ValueError, with those there are, where it has none of the name."""
+    """Return a column of a body's table. Raises ValueError, with those there are, where it has none
+    of the name."""
     if str(column) not in table.columns:
         raise ValueError(f"it has no {column!r}; it has {', '.join(map(str, table.columns[:8]))}")
     return table[str(column)]
 
 
 def read_cells(table, column):
-    """Return the cells of a column as an array of numbers, nan for what is none. Raises what `need` does."""
-    return np.array([read_number(str(cell).strip().rstrip("%")) for cell in need(table, column)], dtype=float)
+    """Return the cells of a column as an array of numbers, nan for what is none. Raises what `need`
+    does."""
+    return np.array(
+        [read_number(str(cell).strip().rstrip("%")) for cell in need(table, column)], dtype=float
+    )
 
 
 def read_dates(rule, table, zone):
@@ -257,7 +319,8 @@ def read_dates(rule, table, zone):
 
 
 def summarize_days(rule, rows, table):
-    """Return one row a day and entity where the rule says how a day's many become one (`per_day`)."""
+    """Return one row a day and entity where the rule says how a day's many become one
+    (`per_day`)."""
     if "per_day" not in rule:
         return rows
     found = {}
@@ -271,9 +334,11 @@ def summarize_days(rule, rows, table):
 def keep_settled(source, rows, fetched_at):
     """Return the rows whose value stood when they were fetched, by the source's publication rule.
 
-    Today's highest temperature, read at noon, is none yet. `known_at` (UTC, ISO) is the moment of the fetch: nothing is
-    shown to an agent from before it.
+    Today's highest temperature, read at noon, is none yet. `known_at` (UTC, ISO) is the moment of
+    the fetch: nothing is shown to an agent from before it.
     """
     fetched = pd.Timestamp(fetched_at).tz_convert("UTC")
-    rows = rows[(compute_published_at(source.publication, rows["occurred_at"]) <= fetched).to_numpy()]
+    rows = rows[
+        (compute_published_at(source.publication, rows["occurred_at"]) <= fetched).to_numpy()
+    ]
     return rows.assign(known_at=fetched.strftime("%Y-%m-%dT%H:%M:%SZ"))

@@ -1,8 +1,10 @@
-"""The weekly challenge's questions, or a file of one's own: fetched at a commit, checked row by row, made events.
+"""The weekly challenge's questions, or a file of one's own: fetched at a commit, checked row by
+row, made events.
 
-FutureX publishes each week's questions as the data set `futurex-ai/Futurex-Online` of the Hugging Face hub (columns id,
-prompt, end_time, level; parquet). A file of one's own has `id` and `prompt`, and may have `end_time`, `level`,
-`options`, `kind`, `unit`, as csv, json, jsonl or parquet. What a row does not say is read from its prompt (`shapes`).
+FutureX publishes each week's questions as the data set `futurex-ai/Futurex-Online` of the Hugging
+Face hub (columns id, prompt, end_time, level; parquet). A file of one's own has `id` and `prompt`,
+and may have `end_time`, `level`, `options`, `kind`, `unit`, as csv, json, jsonl or parquet. What a
+row does not say is read from its prompt (`shapes`).
 """
 
 import re
@@ -23,7 +25,18 @@ from helpers.faults import find_faults, name_field, parse_text, raise_all, read_
 from helpers.files import dump_json, hash_text
 from helpers.means import GATHERED
 from helpers.public_files import hash_file
-from helpers.tables import KINDS, LEVELS, Amount, Moment, Share, Text, allow, check_table, form, one_of
+from helpers.tables import (
+    KINDS,
+    LEVELS,
+    Amount,
+    Moment,
+    Share,
+    Text,
+    allow,
+    check_table,
+    form,
+    one_of,
+)
 
 DATASET, ANSWERS = "futurex-ai/Futurex-Online", "futurex-ai/Futurex-Past"
 """The hub's data sets of this week's questions, and of those that have an answer."""
@@ -44,14 +57,19 @@ IDS = ("id", "session_id", "sample_id", "session")
 
 
 def read_options(given):
-    """Return {letter: text} of options: an object by letter, a list, JSON of either, or A|B. Raises ValueError.
+    """Return {letter: text} of options: an object by letter, a list, JSON of either, or A|B. Raises
+    ValueError.
 
     >>> read_options('["Yes", "No"]'), read_options("Yes|No")
     ({'A': 'Yes', 'B': 'No'}, {'A': 'Yes', 'B': 'No'})
     """
     if isinstance(given, str):
         is_plain = "|" in given and given.lstrip()[:1] not in ("[", "{")
-        given = [text.strip() for text in given.split("|")] if is_plain else parse_text(given, "options")
+        given = (
+            [text.strip() for text in given.split("|")]
+            if is_plain
+            else parse_text(given, "options")
+        )
     given = list(given) if hasattr(given, "tolist") else given  # parquet's
     if isinstance(given, list) and len(given) <= len(LABELS):
         given = dict(zip(LABELS, given, strict=False))
@@ -76,7 +94,8 @@ def strip_label(letter, text):
 
 
 def read_end(text):
-    """Return the moment at which a question's window ends: a day ends with itself, UTC+8. Raises ValueError.
+    """Return the moment at which a question's window ends: a day ends with itself, UTC+8. Raises
+    ValueError.
 
     >>> read_end("2026-03-10").isoformat(), read_end("2026-03-10 12:00:00").isoformat()
     ('2026-03-11T00:00:00+08:00', '2026-03-10T12:00:00+08:00')
@@ -96,25 +115,41 @@ MAX_OPEN, N_BATCH = 200_000_000, 256
 
 ID = Annotated[str, StringConstraints(pattern=r"^[\w.:-]{1,100}$")]
 TEXT = Annotated[
-    str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_PROMPT, pattern=r"^[^\x00]*$")
+    str,
+    StringConstraints(
+        strip_whitespace=True, min_length=1, max_length=MAX_PROMPT, pattern=r"^[^\x00]*$"
+    ),
 ]
 Name = allow(ID, "an id of up to 100 letters, digits and . : _ -")
 Prompt = allow(TEXT, f"a text of up to {MAX_PROMPT:,} characters")
 End = allow(str, "a day or moment such as 2026-03-11", test=read_end)
-Options = allow(Any, "2 to 58 different texts by letter from A (Yes|No, a list, an object, JSON)", test=read_options)
-FIELDS = dict(id=Name, prompt=Prompt, end_time=End, level=one_of(*LEVELS), options=Options, kind=one_of(*KINDS))
+Options = allow(
+    Any,
+    "2 to 58 different texts by letter from A (Yes|No, a list, an object, JSON)",
+    test=read_options,
+)
+FIELDS = dict(
+    id=Name,
+    prompt=Prompt,
+    end_time=End,
+    level=one_of(*LEVELS),
+    options=Options,
+    kind=one_of(*KINDS),
+)
 FIELDS |= dict(unit=Text, domain=Text, spread=Amount)
 FIELDS |= dict(venue=Name, cluster=Text, criteria=Text, price=Share, fetched_at=Moment)
 Row = form("id", "prompt", url=Text, question_set=Text, **FIELDS)
-"""What a row of questions may hold; other columns are left alone. From `venue` on: what a market or ForecastBench says
-of a question (`live.venues`): how it is settled, the price of its first option, and when that was fetched."""
+"""What a row of questions may hold; other columns are left alone. From `venue` on: what a market or
+ForecastBench says of a question (`live.venues`): how it is settled, the price of its first option,
+and when that was fetched."""
 
 TOLD = ("price", "fetched_at", "url", "question_set")
 """Of these what an event keeps in its metadata, which no prompt shows."""
 
 
 class Batch(NamedTuple):
-    """Questions as they were found: rows (dicts), where they are from, the commit or digest, what its message says."""
+    """Questions as they were found: rows (dicts), where they are from, the commit or digest, what
+    its message says."""
 
     rows: list
     source: str
@@ -123,13 +158,15 @@ class Batch(NamedTuple):
     is_challenge: bool = False
 
 
-# --- from the hub, or a file -----------------------------------------------------------------------------------------
+# --- from the hub, or a file ------------------------------------------------------------------------
 
 
 def fetch_batch(place=None, commit=None):
-    """Return the Batch of a file of questions, or without one of the hub's newest commit (or that of `commit`).
+    """Return the Batch of a file of questions, or without one of the hub's newest commit (or that
+    of `commit`).
 
-    Raises ValueError with what is wrong: no such file, no answer of the hub, a malformed row (`check_rows`).
+    Raises ValueError with what is wrong: no such file, no answer of the hub, a malformed row
+    (`check_rows`).
     """
     if place is not None:
         path = Path(place)
@@ -141,7 +178,8 @@ def fetch_batch(place=None, commit=None):
 
 
 def fetch_rows(name, revision=None):
-    """Return (rows, commit, the commit's message) of a data set of the hub, all its parquet files of `data/`.
+    """Return (rows, commit, the commit's message) of a data set of the hub, all its parquet files
+    of `data/`.
 
     Raises ValueError where the hub does not answer, or has no such data set or file.
     """
@@ -151,9 +189,17 @@ def fetch_rows(name, revision=None):
 
     try:
         first = list_repo_commits(name, repo_type="dataset", revision=revision)[0]
-        given = {"repo_type": "dataset", "revision": first.commit_id, "allow_patterns": "data/train-*.parquet"}
+        given = {
+            "repo_type": "dataset",
+            "revision": first.commit_id,
+            "allow_patterns": "data/train-*.parquet",
+        }
         paths = sorted(Path(snapshot_download(name, **given)).glob("data/train-*.parquet"))
-    except (HfHubHTTPError, httpx.HTTPError, OSError) as error:  # without a network the last but one
+    except (
+        HfHubHTTPError,
+        httpx.HTTPError,
+        OSError,
+    ) as error:  # without a network the last but one
         said = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
         setting = "SETTLE" if name == ANSWERS else "QUESTIONS"
         advice = f"try again, or fetch the file by hand and give it ({setting}=file)"
@@ -165,9 +211,12 @@ def fetch_rows(name, revision=None):
 
 
 def read_rows(path, name):
-    """Return a file's rows as dicts, blank cells left out. Raises ValueError with the file's name, of json its row."""
+    """Return a file's rows as dicts, blank cells left out. Raises ValueError with the file's name,
+    of json its row."""
     if path.suffix not in (*READERS, ""):
-        raise ValueError(f"{name}: a file of questions ends in {', '.join(READERS)}, not {path.suffix}")
+        raise ValueError(
+            f"{name}: a file of questions ends in {', '.join(READERS)}, not {path.suffix}"
+        )
     if path.stat().st_size == 0:
         raise ValueError(f"{name} is empty; a question a row, under a header with id and prompt")
     try:
@@ -180,7 +229,9 @@ def read_rows(path, name):
         else:  # the hub's copies have no suffix
             rows = read_parquet(path)
     except (ValueError, OSError) as error:  # pandas' and pyarrow's own are ValueErrors
-        raise ValueError(f"{name} cannot be read as {path.suffix or '.parquet'} ({str(error)[:120]})") from None
+        raise ValueError(
+            f"{name} cannot be read as {path.suffix or '.parquet'} ({str(error)[:120]})"
+        ) from None
     if isinstance(rows, dict) and "forecast_due_date" in rows:
         rows = list_resolutions(rows, name) if "resolutions" in rows else list_rows(rows, name)
     if not isinstance(rows, list):
@@ -189,7 +240,8 @@ def read_rows(path, name):
 
 
 def read_parquet(path):
-    """Return a parquet file's rows as dicts. Raises ValueError for one that opens to over `MAX_OPEN` bytes.
+    """Return a parquet file's rows as dicts. Raises ValueError for one that opens to over
+    `MAX_OPEN` bytes.
 
     It is read a batch at a time, since a small file can hold one text a million times.
     """
@@ -204,9 +256,16 @@ def read_parquet(path):
 
 
 def clean_row(row):
-    """Return a row of plain values without blank cells: numpy's numbers as Python's, moments and ids as text."""
-    cells = {str(name): cell.item() if hasattr(cell, "item") else cell for name, cell in row.items()}
-    cells = {name: cell for name, cell in cells.items() if cell is not None and cell != "" and cell == cell}
+    """Return a row of plain values without blank cells: numpy's numbers as Python's, moments and
+    ids as text."""
+    cells = {
+        str(name): cell.item() if hasattr(cell, "item") else cell for name, cell in row.items()
+    }
+    cells = {
+        name: cell
+        for name, cell in cells.items()
+        if cell is not None and cell != "" and cell == cell
+    }
     key = next((cells[name] for name in IDS if name in cells), None)
     if isinstance(key, int | float) and not isinstance(key, bool) and key % 1 == 0:
         key = str(int(key))
@@ -222,25 +281,34 @@ def clean_row(row):
     return cells
 
 
-# --- rows that can be asked ------------------------------------------------------------------------------------------
+# --- rows that can be asked -------------------------------------------------------------------------
 
 
 def check_rows(rows, name):
-    """Return rows that are whole, options as {letter: text}. Raises Problems with row and field of each fault."""
+    """Return rows that are whole, options as {letter: text}. Raises Problems with row and field of
+    each fault."""
     if not rows:
         raise ValueError(f"{name} holds no question")
     problems, seen, made = [], {}, []
     for n, row in enumerate(rows, 1):
         if not isinstance(row, dict):
-            problems.append(f"{name}, row {n}: wanted is an object with id and prompt, not {type(row).__name__}")
+            problems.append(
+                f"{name}, row {n}: wanted is an object with id and prompt, not {type(row).__name__}"
+            )
             continue
         known = {field: row[field] for field in Row.model_fields if field in row}
-        faults = [(name_field(at), words) for at, words in find_faults(known, Row)] or check_kind(known)
+        faults = [(name_field(at), words) for at, words in find_faults(known, Row)] or check_kind(
+            known
+        )
         if not faults and (first := seen.setdefault(row["id"], n)) != n:
             faults = [("id", f"{row['id']!r} stands in row {first} already")]
-        problems += [f"{name}, row {n}{', ' * bool(field)}{field}: {words}" for field, words in faults]
+        problems += [
+            f"{name}, row {n}{', ' * bool(field)}{field}: {words}" for field, words in faults
+        ]
         if not faults:
-            made.append(known | ({"options": read_options(known["options"])} if "options" in known else {}))
+            made.append(
+                known | ({"options": read_options(known["options"])} if "options" in known else {})
+            )
     raise_all(problems)
     return made
 
@@ -249,41 +317,69 @@ def check_kind(row):
     """Return what is wrong with a row's kind beside its options: [(field, words)]."""
     kind, options = row.get("kind"), row.get("options")
     if kind in LISTED and not options and not read_shape(row["prompt"]).options:
-        return [("kind", f"{kind} needs options, in their column or as lettered lines of the prompt")]
+        return [
+            ("kind", f"{kind} needs options, in their column or as lettered lines of the prompt")
+        ]
     if options and kind not in (None, *LISTED, *ORDERED):
         return [("options", f"a question of kind {kind} has none")]
     return []
 
 
 def find_shape(row):
-    """Return the Shape of a checked row: what it says itself, and of what it does not what its prompt does."""
+    """Return the Shape of a checked row: what it says itself, and of what it does not what its
+    prompt does."""
     shape = read_shape(row["prompt"])
     if options := row.get("options"):
         writes = "text" if read_two(row["prompt"]) == options else "letter"
-        shape = Shape(row.get("kind") or (shape.kind if shape.options else "single"), options, writes=writes)
+        shape = Shape(
+            row.get("kind") or (shape.kind if shape.options else "single"), options, writes=writes
+        )
     elif kind := row.get("kind"):
         is_same = kind == shape.kind or (kind in (*LISTED, *ORDERED) and shape.options)
-        shape = shape._replace(kind=kind, is_known=True) if is_same else Shape(kind, k=shape.k, unit=shape.unit)
+        shape = (
+            shape._replace(kind=kind, is_known=True)
+            if is_same
+            else Shape(kind, k=shape.k, unit=shape.unit)
+        )
     return shape._replace(unit=row["unit"]) if row.get("unit") else shape
 
 
 def build_events(batch, as_of):
-    """Return the events table of a batch, asked as of a moment; `metadata` says how each is written and if it is known.
+    """Return the events table of a batch, asked as of a moment; `metadata` says how each is written
+    and if it is known.
 
     The prompt is the question, whole. Its window (`name_window`) is the batch's own.
     """
     made = []
     for row in batch.rows:
-        shape, end = find_shape(row), stamp_moment(read_end(row["end_time"])) if "end_time" in row else None
+        shape, end = (
+            find_shape(row),
+            stamp_moment(read_end(row["end_time"])) if "end_time" in row else None,
+        )
         told = f"The question closes at {end}; it" if end else "It"
         told += " is settled by what is published by then."
         if "criteria" in row:
             told = f"{row['criteria']} The question closes at {end}." if end else row["criteria"]
-        event = {"event_id": row["id"], "paper": "futurex", "window": name_window(batch), "as_of": as_of}
-        event |= {"cluster_id": row.get("cluster"), "source_id": row.get("venue") or GATHERED, "resolves_at": end}
-        event |= {"domain": row.get("domain"), "prompt": row["prompt"].strip(), "options": dump_json(shape.options)}
+        event = {
+            "event_id": row["id"],
+            "paper": "futurex",
+            "window": name_window(batch),
+            "as_of": as_of,
+        }
+        event |= {
+            "cluster_id": row.get("cluster"),
+            "source_id": row.get("venue") or GATHERED,
+            "resolves_at": end,
+        }
+        event |= {
+            "domain": row.get("domain"),
+            "prompt": row["prompt"].strip(),
+            "options": dump_json(shape.options),
+        }
         event |= {"kind": shape.kind, "k": shape.k, "unit": shape.unit, "is_synthetic": False}
-        event["level"] = row.get("level") or assign_level(shape.kind, len(shape.options or ()), "low")
+        event["level"] = row.get("level") or assign_level(
+            shape.kind, len(shape.options or ()), "low"
+        )
         event["resolution_criteria"] = told
         event["provenance"] = f"{batch.source}@{batch.commit[:N_COMMIT]}"
         about = {"writes": shape.writes, "is_known": shape.is_known}

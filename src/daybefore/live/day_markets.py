@@ -1,8 +1,10 @@
-"""Prediction markets as a source of a day's questions (FutureX 3.2.1): several options, distractors, fewer yes/no.
+"""Prediction markets as a source of a day's questions (FutureX 3.2.1): several options,
+distractors, fewer yes/no.
 
-Asked are a venue's open questions that close within the week. Yes/no questions are drawn at the paper's rate (36 of
-193, Figure 3) and get no further options. Markets of one event of Polymarket, each on one name, are one question with
-these names as options; to questions of several options, or of two names, a model adds unrelated wrong ones.
+Asked are a venue's open questions that close within the week. Yes/no questions are drawn at the
+paper's rate (36 of 193, Figure 3) and get no further options. Markets of one event of Polymarket,
+each on one name, are one question with these names as options; to questions of several options, or
+of two names, a model adds unrelated wrong ones.
 """
 
 from typing import Any
@@ -29,14 +31,23 @@ from helpers.tables import check_table
 N_PAGES = 3
 """Pages of a venue's list that are read, of a hundred questions each."""
 MAX_OPTIONS = 20
-EXTRA = make_schema(options={"type": "array", "items": {"type": "string", "maxLength": 120}, "maxItems": N_DISTRACTORS})
+EXTRA = make_schema(
+    options={
+        "type": "array",
+        "items": {"type": "string", "maxLength": 120},
+        "maxItems": N_DISTRACTORS,
+    }
+)
 
 
-def pose_markets(venue: str, now: pd.Timestamp, window: str, distract: Any = None) -> tuple[pd.DataFrame, list]:
-    """Return (events, screenings) of a venue's questions that close within the week, asked as of `now`.
+def pose_markets(
+    venue: str, now: pd.Timestamp, window: str, distract: Any = None
+) -> tuple[pd.DataFrame, list]:
+    """Return (events, screenings) of a venue's questions that close within the week, asked as of
+    `now`.
 
-    `distract` is a judge (`models.judges`) that invents further options; without it none are added. Raises ValueError
-    that names the venue where it does not answer, or its form has changed.
+    `distract` is a judge (`models.judges`) that invents further options; without it none are added.
+    Raises ValueError that names the venue where it does not answer, or its form has changed.
     """
     guest, rows, at = Guest(now), [], first_place(venue)
     for _ in range(N_PAGES):
@@ -44,7 +55,11 @@ def pose_markets(venue: str, now: pd.Timestamp, window: str, distract: Any = Non
         rows += page if isinstance(page, list) else []
         if at is None or not at:
             break
-    asked = [one for one in [*gather_groups(rows), *gather_single(rows, venue)] if is_due(one["end"], now)]
+    asked = [
+        one
+        for one in [*gather_groups(rows), *gather_single(rows, venue)]
+        if is_due(one["end"], now)
+    ]
     binary = sorted((one for one in asked if is_yes_no(one)), key=lambda one: one["key"])
     rng = seed_by_name(now.toordinal(), venue)
     kept = draw_kept(len(binary), get_constant("futurex", "keep_binary"), rng)
@@ -53,14 +68,26 @@ def pose_markets(venue: str, now: pd.Timestamp, window: str, distract: Any = Non
         if is_kept:
             chosen.append(one)
         else:
-            screenings.append(make_screening(name_question(window, now, venue, one), "binary", "yes/no, downsampled"))
-    events = [write_event(window, now, venue, one, distract) for one in sorted(chosen, key=lambda one: one["key"])]
-    screenings += [make_screening(event["event_id"], "none", "", is_dropped=False) for event in events]
-    return check_table("events", pd.DataFrame(events, columns=None if events else ["event_id"])), screenings
+            screenings.append(
+                make_screening(
+                    name_question(window, now, venue, one), "binary", "yes/no, downsampled"
+                )
+            )
+    events = [
+        write_event(window, now, venue, one, distract)
+        for one in sorted(chosen, key=lambda one: one["key"])
+    ]
+    screenings += [
+        make_screening(event["event_id"], "none", "", is_dropped=False) for event in events
+    ]
+    return check_table(
+        "events", pd.DataFrame(events, columns=None if events else ["event_id"])
+    ), screenings
 
 
 def gather_groups(rows: list) -> list[dict]:
-    """Return the questions of several options that Polymarket's list holds as a market a name, of one event."""
+    """Return the questions of several options that Polymarket's list holds as a market a name, of
+    one event."""
     groups = {}
     for row in rows:
         about = row.get("events") if isinstance(row, dict) else None
@@ -74,14 +101,27 @@ def gather_groups(rows: list) -> list[dict]:
         title = " ".join(str(members[0]["events"][0]["title"]).split())
         ids = [str(row["conditionId"]) for row in members]
         rules = str(members[0].get("description") or "")
-        facts = {"key": f"event-{key}", "question": title, "names": names, "ids": ids, "rules": rules}
-        found.append(facts | {"end": members[0].get("endDate"), "cluster": f"polymarket-event-{key}"})
+        facts = {
+            "key": f"event-{key}",
+            "question": title,
+            "names": names,
+            "ids": ids,
+            "rules": rules,
+        }
+        found.append(
+            facts | {"end": members[0].get("endDate"), "cluster": f"polymarket-event-{key}"}
+        )
     return found
 
 
 def gather_single(rows: list, venue: str) -> list[dict]:
-    """Return the questions that are a market each; those of a group (`gather_groups`) are left to it."""
-    alone = [row for row in rows if not (isinstance(row, dict) and row.get("negRisk") and row.get("groupItemTitle"))]
+    """Return the questions that are a market each; those of a group (`gather_groups`) are left to
+    it."""
+    alone = [
+        row
+        for row in rows
+        if not (isinstance(row, dict) and row.get("negRisk") and row.get("groupItemTitle"))
+    ]
     found = []
     for one in list_markets(alone, venue)[0]:
         if one.answer is None:
@@ -92,7 +132,11 @@ def gather_single(rows: list, venue: str) -> list[dict]:
                 "question": split_question(event),
                 "names": list(parse_json(event["options"]).values()),
             }
-            facts |= {"ids": [key], "rules": event["resolution_criteria"] or "", "end": event["resolves_at"]}
+            facts |= {
+                "ids": [key],
+                "rules": event["resolution_criteria"] or "",
+                "end": event["resolves_at"],
+            }
             found.append(facts | {"cluster": event["cluster_id"]})
     return found
 
@@ -118,11 +162,14 @@ def name_question(window: str, now: pd.Timestamp, venue: str, one: dict) -> str:
 
 
 def write_event(window: str, now: pd.Timestamp, venue: str, one: dict, distract: Any) -> dict:
-    """Return a question as a row of the events table; its metadata has the venue's ids and their names."""
+    """Return a question as a row of the events table; its metadata has the venue's ids and their
+    names."""
     names, event_id = list(one["names"]), name_question(window, now, venue, one)
     if distract and not is_yes_no(one):
         names += invent_options(distract, one)
-        names = [names[at] for at in seed_by_name(now.toordinal(), event_id).permutation(len(names))]
+        names = [
+            names[at] for at in seed_by_name(now.toordinal(), event_id).permutation(len(names))
+        ]
     options = dict(zip(name_letters(len(names)), names, strict=True))
     end = pd.Timestamp(one["end"])
     end = end.tz_localize("UTC") if end.tzinfo is None else end
@@ -150,7 +197,8 @@ def write_event(window: str, now: pd.Timestamp, venue: str, one: dict, distract:
 
 
 def invent_options(distract: Any, one: dict) -> list[str]:
-    """Return unrelated wrong options that a model invents, without those that read like one there is."""
+    """Return unrelated wrong options that a model invents, without those that read like one there
+    is."""
     lines = "\n".join(f"- {name}" for name in one["names"])
     blanks = {"question": one["question"], "options": lines, "n": N_DISTRACTORS}
     verdict = distract(read_prompt("market_distractors").format(**blanks), EXTRA)
@@ -164,7 +212,8 @@ def invent_options(distract: Any, one: dict) -> list[str]:
 
 
 def settle_markets(events: pd.DataFrame, now: pd.Timestamp) -> pd.DataFrame:
-    """Return the answers (rows of the answers table) of a day's market questions, those still open as not published.
+    """Return the answers (rows of the answers table) of a day's market questions, those still open
+    as not published.
 
     A question of a group is settled by the market that ended with yes, once there is one.
     """

@@ -1,10 +1,12 @@
-"""News as a source of a day's questions (FutureX 3.2.1): a model proposes them, a person confirms and settles them.
+"""News as a source of a day's questions (FutureX 3.2.1): a model proposes them, a person confirms
+and settles them.
 
-A feed (RSS or Atom) is fetched as a guest. An article counts as known from the moment at which it was first seen there,
-and one that is dated later is left out. From a feed's new articles a model proposes questions on the week to come, and
-rules and a reader check them. They wait in `data/days/news.csv`: where a person writes yes, the next set that is posed
-asks them. The person's `answer` settles a question, else what a reader finds in articles seen after it was asked.
-An article is data: what it says reaches the models inside a prompt, and nowhere else.
+A feed (RSS or Atom) is fetched as a guest. An article counts as known from the moment at which it
+was first seen there, and one that is dated later is left out. From a feed's new articles a model
+proposes questions on the week to come, and rules and a reader check them. They wait in
+`data/days/news.csv`: where a person writes yes, the next set that is posed asks them. The person's
+`answer` settles a question, else what a reader finds in articles seen after it was asked. An
+article is data: what it says reaches the models inside a prompt, and nowhere else.
 """
 
 from contextlib import closing
@@ -37,10 +39,23 @@ NEWS = "news"
 """The `source_id` of these questions."""
 TABLE, ARTICLES = "data/days/news.csv", "data/days/news"
 """The proposals; the articles, a file a feed, which `--articles` takes."""
-COLUMNS = ("id", "url", "question", "kind", "options", "unit", "end", "criteria", "quote", "proposed_at", "check")
+COLUMNS = (
+    "id",
+    "url",
+    "question",
+    "kind",
+    "options",
+    "unit",
+    "end",
+    "criteria",
+    "quote",
+    "proposed_at",
+    "check",
+)
 COLUMNS += ("confirmed", "answer")
 N_ARTICLES, N_QUESTIONS, MAX_ARTICLE = 12, 3, 900
-"""Articles that a model is shown, the newest; questions it may propose; characters of an article that are kept."""
+"""Articles that a model is shown, the newest; questions it may propose; characters of an article
+that are kept."""
 PROPOSAL = make_schema(
     article={"type": "integer"},
     question=TEXT,
@@ -54,11 +69,12 @@ PROPOSAL = make_schema(
 PROPOSALS = make_schema(questions={"type": "array", "items": PROPOSAL, "maxItems": N_QUESTIONS})
 
 
-# --- feeds -----------------------------------------------------------------------------------------------------------
+# --- feeds ------------------------------------------------------------------------------------------
 
 
 def read_feed(body: str) -> list[dict]:
-    """Return the articles of a feed (RSS or Atom), newest first: id, title, text, address, dated (UTC; None undated).
+    """Return the articles of a feed (RSS or Atom), newest first: id, title, text, address, dated
+    (UTC; None undated).
 
     Raises ValueError for what is no feed.
     """
@@ -66,17 +82,27 @@ def read_feed(body: str) -> list[dict]:
     if "<!ENTITY" in body:
         raise ValueError("it defines entities, which no feed needs")
     try:
-        tree = etree.fromstring(body.strip().encode(), etree.XMLParser(no_network=True, load_dtd=False))
+        tree = etree.fromstring(
+            body.strip().encode(), etree.XMLParser(no_network=True, load_dtd=False)
+        )
     except etree.XMLSyntaxError as error:
         raise ValueError(f"it is no feed in XML ({str(error)[:80]})") from None
     found = []
     for item in tree.xpath("//*[local-name()='item' or local-name()='entry']"):
         title = clean(take(item, "title"))
-        links = [link.get("href") or link.text or "" for link in item.xpath("*[local-name()='link']")]
+        links = [
+            link.get("href") or link.text or "" for link in item.xpath("*[local-name()='link']")
+        ]
         address = links[0].strip() if links else ""
-        text = clean(take(item, "description", "summary", "content", "encoded"))[:MAX_ARTICLE] or title
+        text = (
+            clean(take(item, "description", "summary", "content", "encoded"))[:MAX_ARTICLE] or title
+        )
         if title:
-            about = {"id": address or hash_text(title, 16), "title": title[:MAX_TITLE], "text": text}
+            about = {
+                "id": address or hash_text(title, 16),
+                "title": title[:MAX_TITLE],
+                "text": text,
+            }
             dated = read_date(take(item, "pubDate", "published", "updated", "date"))
             found.append(about | {"address": address, "dated": dated})
     if not found:
@@ -117,7 +143,8 @@ def read_date(text: str) -> pd.Timestamp | None:
 
 
 def fetch_new(url: str, guest: Guest) -> tuple[Path, list[dict]]:
-    """Return (the file of a feed's articles, those that are not in it, newest first). Raises GatewayError, ValueError.
+    """Return (the file of a feed's articles, those that are not in it, newest first). Raises
+    GatewayError, ValueError.
 
     What is dated later than now is left out.
     """
@@ -133,13 +160,16 @@ def fetch_new(url: str, guest: Guest) -> tuple[Path, list[dict]]:
     return path, list(new.values())
 
 
-# --- proposals -------------------------------------------------------------------------------------------------------
+# --- proposals --------------------------------------------------------------------------------------
 
 
-def propose(urls: list[str], now: pd.Timestamp, writer: Any, reader: Any, tell: Any = print) -> pd.DataFrame:
+def propose(
+    urls: list[str], now: pd.Timestamp, writer: Any, reader: Any, tell: Any = print
+) -> pd.DataFrame:
     """Return the table of proposals with those of new articles of some feeds, written to `TABLE`.
 
-    A feed that is not read, or a model that proposes nothing that can be read, is told; a later call asks again.
+    A feed that is not read, or a model that proposes nothing that can be read, is told; a later
+    call asks again.
     """
     guest = Guest(now)
     table = read_proposals()
@@ -175,17 +205,23 @@ def write_prompt(articles: list[dict], now: pd.Timestamp) -> str:
 
 
 def check_proposal(one: dict, articles: list[dict], now: pd.Timestamp, reader: Any) -> dict:
-    """Return a proposal as a row of `COLUMNS`; `check` is "passed", or why a person should not rely on it."""
-    article = articles[one["article"] - 1] if 0 < one["article"] <= len(articles[:N_ARTICLES]) else None
+    """Return a proposal as a row of `COLUMNS`; `check` is "passed", or why a person should not rely
+    on it."""
+    article = (
+        articles[one["article"] - 1] if 0 < one["article"] <= len(articles[:N_ARTICLES]) else None
+    )
     options = dict(zip(name_letters(len(one["options"])), one["options"], strict=True))
-    row = {name: one.get(name, "") for name in COLUMNS} | {"options": dump_json(options) if options else ""}
+    row = {name: one.get(name, "") for name in COLUMNS} | {
+        "options": dump_json(options) if options else ""
+    }
     row |= {"id": f"n{hash_text(one['question'], 8)}", "url": article["address"] if article else ""}
     row |= {"proposed_at": stamp_moment(now), "confirmed": "", "answer": ""}
     return row | {"check": find_fault(row, article, now, reader) or "passed"}
 
 
 def find_fault(row: dict, article: dict | None, now: pd.Timestamp, reader: Any) -> str:
-    """Return what is wrong with a proposal: its words, its end, its form, its place in time; "" for nothing."""
+    """Return what is wrong with a proposal: its words, its end, its form, its place in time; "" for
+    nothing."""
     said = f"{article['title']}: {article['text']}" if article else ""
     if not row["quote"].strip() or " ".join(row["quote"].split()) not in said:
         return "its quote does not stand in the article"
@@ -193,7 +229,11 @@ def find_fault(row: dict, article: dict | None, now: pd.Timestamp, reader: Any) 
         event = write_events([row], now).to_dict("records")[0]
     except ValueError as problem:
         return str(problem)
-    if not now < pd.Timestamp(event["resolves_at"]) <= now.normalize() + pd.Timedelta(days=HORIZON_DAYS + 1):
+    if (
+        not now
+        < pd.Timestamp(event["resolves_at"])
+        <= now.normalize() + pd.Timedelta(days=HORIZON_DAYS + 1)
+    ):
         return "it does not end within the week"
     if read_answer(reader, event, said, stamp_moment(now)) is not None:
         return "the article answers it already"
@@ -201,12 +241,23 @@ def find_fault(row: dict, article: dict | None, now: pd.Timestamp, reader: Any) 
 
 
 def write_events(rows: list[dict], now: pd.Timestamp) -> pd.DataFrame:
-    """Return proposals as rows of the events table, asked as of `now`. Raises Problems for one that cannot be asked."""
+    """Return proposals as rows of the events table, asked as of `now`. Raises Problems for one that
+    cannot be asked."""
     asked = []
     for row in rows:
         options = parse_json(row["options"])
-        given = {"id": row["id"], "prompt": word_prompt(row["question"], options), "kind": row["kind"], "venue": NEWS}
-        given |= {"options": options, "unit": row["unit"], "end_time": row["end"], "criteria": row["criteria"]}
+        given = {
+            "id": row["id"],
+            "prompt": word_prompt(row["question"], options),
+            "kind": row["kind"],
+            "venue": NEWS,
+        }
+        given |= {
+            "options": options,
+            "unit": row["unit"],
+            "end_time": row["end"],
+            "criteria": row["criteria"],
+        }
         given |= {"url": row["url"], "cluster": f"{NEWS}-{hash_text(row['url'], 8)}"}
         asked.append({name: cell for name, cell in given.items() if cell})
     batch = Batch(check_rows(asked, Path(TABLE).name), NEWS, hash_text(dump_json(asked), 40))
@@ -215,7 +266,8 @@ def write_events(rows: list[dict], now: pd.Timestamp) -> pd.DataFrame:
 
 
 def read_proposals() -> pd.DataFrame:
-    """Return the table of proposals. Raises Problems for a row that is confirmed or answered and cannot be."""
+    """Return the table of proposals. Raises Problems for a row that is confirmed or answered and
+    cannot be."""
     path = locate_output(TABLE)
     table, problems = read_table(path, COLUMNS), []
     for n, row in enumerate(table.to_dict("records")):
@@ -224,11 +276,17 @@ def read_proposals() -> pd.DataFrame:
         try:
             event = write_events([row], pd.Timestamp(row["proposed_at"])).to_dict("records")[0]
         except ValueError as problem:
-            problems.append(describe_problem(path.name, n, "question", str(problem).partition(": ")[2]))
+            problems.append(
+                describe_problem(path.name, n, "question", str(problem).partition(": ")[2])
+            )
             continue
         value, why = read_truth(row["answer"], event) if row["answer"].strip() else ("", "")
         if value is None:
-            problems.append(describe_problem(path.name, n, "answer", f"{row['answer']!r} is no {row['kind']} ({why})"))
+            problems.append(
+                describe_problem(
+                    path.name, n, "answer", f"{row['answer']!r} is no {row['kind']} ({why})"
+                )
+            )
     raise_all(problems)
     return table
 
@@ -239,18 +297,23 @@ def is_confirmed(row: dict) -> bool:
 
 
 def describe_proposals(table: pd.DataFrame) -> str:
-    """Return a line on how many were proposed, passed, and were confirmed, and where a person confirms."""
+    """Return a line on how many were proposed, passed, and were confirmed, and where a person
+    confirms."""
     n_confirmed = sum(map(is_confirmed, table.to_dict("records")))
     told = f"news: {len(table)} questions proposed, {(table['check'] == 'passed').sum()} passed their check"
     return f"{told}, {n_confirmed} confirmed: write yes into the column confirmed of {locate_output(TABLE)}"
 
 
-# --- a day's questions, and their answers ----------------------------------------------------------------------------
+# --- a day's questions, and their answers -----------------------------------------------------------
 
 
 def pose_news(now: pd.Timestamp, window: str) -> pd.DataFrame:
     """Return the confirmed proposals that are still open as a day's events, asked as of `now`."""
-    rows = [row for row in read_proposals().to_dict("records") if is_confirmed(row) and read_end(row["end"]) > now]
+    rows = [
+        row
+        for row in read_proposals().to_dict("records")
+        if is_confirmed(row) and read_end(row["end"]) > now
+    ]
     if not rows:
         return pd.DataFrame(columns=["event_id"])
     events = write_events(rows, now)
@@ -259,8 +322,11 @@ def pose_news(now: pd.Timestamp, window: str) -> pd.DataFrame:
     return events.assign(window=window, answer_due_at=ends.map(stamp_moment))
 
 
-def settle_news(events: pd.DataFrame, before: pd.DataFrame, now: pd.Timestamp, reader: Any = None) -> pd.DataFrame:
-    """Return the answers (rows of the answers table) of a day's news questions, those still open as not published.
+def settle_news(
+    events: pd.DataFrame, before: pd.DataFrame, now: pd.Timestamp, reader: Any = None
+) -> pd.DataFrame:
+    """Return the answers (rows of the answers table) of a day's news questions, those still open as
+    not published.
 
     A person's stands above what a reader found, now or at an earlier call (`before`).
     """
@@ -275,15 +341,27 @@ def settle_news(events: pd.DataFrame, before: pd.DataFrame, now: pd.Timestamp, r
         elif value is None and reader:
             read = read_articles(reader, event, now)
             value = None if read is None else dump_json(read)
-        rows.append((event["event_id"], value, "not_published" if value is None else "ok", stamp, method))
+        rows.append(
+            (event["event_id"], value, "not_published" if value is None else "ok", stamp, method)
+        )
     return pd.DataFrame(rows, columns=["event_id", "value", "status", "acquired_at", "method"])
 
 
 def read_articles(reader: Any, event: dict, now: pd.Timestamp) -> Any:
-    """Return what a reader finds, twice the same, in articles that were seen after a question was asked; else None."""
-    rows = [row for path in sorted(locate_output(ARTICLES).glob("*.jsonl")) for _, row in read_lines(path)]
-    rows = [row for row in rows if pd.Timestamp(event["as_of"]) < pd.Timestamp(row["published"]) <= now]
+    """Return what a reader finds, twice the same, in articles that were seen after a question was
+    asked; else None."""
+    rows = [
+        row
+        for path in sorted(locate_output(ARTICLES).glob("*.jsonl"))
+        for _, row in read_lines(path)
+    ]
+    rows = [
+        row for row in rows if pd.Timestamp(event["as_of"]) < pd.Timestamp(row["published"]) <= now
+    ]
     if not rows:
         return None
-    text = "\n".join(f"{row['title']}: {row['text']}" for row in sorted(rows, key=lambda row: row["published"])[::-1])
+    text = "\n".join(
+        f"{row['title']}: {row['text']}"
+        for row in sorted(rows, key=lambda row: row["published"])[::-1]
+    )
     return read_twice(reader, event, text[:MAX_SHOWN], stamp_moment(now))

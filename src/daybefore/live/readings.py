@@ -1,7 +1,8 @@
-"""What a model reads off a page: an answer counts only if its quote stands there, and holds the number.
+"""What a model reads off a page: an answer counts only if its quote stands there, and holds the
+number.
 
-A page is data: what it says reaches the reader inside a prompt, and of the reader's reply only what stands on the page
-counts.
+A page is data: what it says reaches the reader inside a prompt, and of the reader's reply only what
+stands on the page counts.
 """
 
 import re
@@ -15,7 +16,8 @@ from helpers.files import parse_json
 READ = "read by a model"
 """The method of an answer that a model read."""
 MAX_SHOWN, MARGIN = 12_000, 400
-"""Characters of a page that a reader sees; those kept on each side of where the question's words stand."""
+"""Characters of a page that a reader sees; those kept on each side of where the question's words
+stand."""
 NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 READING = make_schema(answer={"type": "string"}, quote={"type": "string"})
 FORMS = {
@@ -28,24 +30,37 @@ FORMS = {
 
 
 def read_answer(consult, event, text, fetched_at, repeat=0):
-    """Return the value that one reading gives, as `parse_prediction` has it; None for none, and one not on the page."""
+    """Return the value that one reading gives, as `parse_prediction` has it; None for none, and one
+    not on the page."""
     terms, options = parse_json(event["variables"]), parse_json(event["options"]) or None
-    words = [str(word) for word in (terms.get("entity"), terms.get("date"), *(terms.get("reference") or {})) if word]
+    words = [
+        str(word)
+        for word in (terms.get("entity"), terms.get("date"), *(terms.get("reference") or {}))
+        if word
+    ]
     asked = {"question": event["prompt"], "form": FORMS[event["kind"]], "fetched_at": fetched_at}
-    verdict = consult(read_prompt("read_answer").format(page=cut_page(text, words), **asked), READING, repeat)
+    verdict = consult(
+        read_prompt("read_answer").format(page=cut_page(text, words), **asked), READING, repeat
+    )
     if verdict.value is None or not verdict.value["quote"].strip():
         return None
     if " ".join(verdict.value["quote"].split()) not in " ".join(text.split()):
         return None
-    value = parse_prediction(f"\\boxed{{{verdict.value['answer']}}}", event["kind"], options, event["unit"])
-    if event["kind"] == "number" and value not in map(read_number, NUMBER.findall(verdict.value["quote"])):
+    value = parse_prediction(
+        f"\\boxed{{{verdict.value['answer']}}}", event["kind"], options, event["unit"]
+    )
+    if event["kind"] == "number" and value not in map(
+        read_number, NUMBER.findall(verdict.value["quote"])
+    ):
         return None
     return value
 
 
 def read_twice(consult, event, text, fetched_at):
     """Return the value on which two readings (`read_answer`) agree, else None."""
-    first, second = (read_answer(consult, event, text, fetched_at, repeat=repeat) for repeat in (0, 1))
+    first, second = (
+        read_answer(consult, event, text, fetched_at, repeat=repeat) for repeat in (0, 1)
+    )
     return first if first == second else None
 
 

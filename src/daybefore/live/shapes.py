@@ -1,7 +1,9 @@
-r"""What a question's prompt asks for: its kind, options, how many, the unit, and how the answer is to be written.
+r"""What a question's prompt asks for: its kind, options, how many, the unit, and how the answer is
+to be written.
 
-FutureX publishes prompts and no kinds. Lettered lines are options; "\boxed{Yes} or \boxed{No}" names two; without
-either the question's own words decide, in English and Chinese. What they do not decide is asked as text and told.
+FutureX publishes prompts and no kinds. Lettered lines are options; "\boxed{Yes} or \boxed{No}"
+names two; without either the question's own words decide, in English and Chinese. What they do not
+decide is asked as text and told.
 """
 
 import re
@@ -12,20 +14,26 @@ from daybefore.formats.futurex import name_labels, name_letters
 from helpers.files import ROOT
 
 LETTERED = re.compile(
-    r"^[ \t]*(?:[(（]([^\s()（）]{1,2})[)）]|([^\s()（）]{1,2})[.)、:：．])[ \t]*(\S.*?)[ \t]*$", re.MULTILINE
+    r"^[ \t]*(?:[(（]([^\s()（）]{1,2})[)）]|([^\s()（）]{1,2})[.)、:：．])[ \t]*(\S.*?)[ \t]*$",
+    re.MULTILINE,
 )
 NOISE = re.compile(r"^the outcome be\s+")
 """What FutureX writes before an option's own words."""
-TWO_BOXES = re.compile(r"\\boxed\{([^{}]+)\}[`'\"”’ ]*(?:or|或者?|/)[`'\"“‘ ]*\\boxed\{([^{}]+)\}", re.IGNORECASE)
+TWO_BOXES = re.compile(
+    r"\\boxed\{([^{}]+)\}[`'\"”’ ]*(?:or|或者?|/)[`'\"“‘ ]*\\boxed\{([^{}]+)\}", re.IGNORECASE
+)
 YES_OR_NO = re.compile(
-    r"\b(yes)\b['\"”]?\s*(?:or|/)\s*['\"“]?(no)\b|[“\"]?(是)[”\"]?\s*(?:或者?|/)\s*[“\"]?(否)", re.IGNORECASE
+    r"\b(yes)\b['\"”]?\s*(?:or|/)\s*['\"“]?(no)\b|[“\"]?(是)[”\"]?\s*(?:或者?|/)\s*[“\"]?(否)",
+    re.IGNORECASE,
 )
 INLINE = re.compile(r"(?<![^\s,;，；。\"“])([A-Z])[.)．][ \t]*")
 ALTERNATIVES = re.compile(
-    r"\b(up|higher|over|above|rise|win|increase) or (down|lower|under|below|fall|lose|decrease)\b", re.IGNORECASE
+    r"\b(up|higher|over|above|rise|win|increase) or (down|lower|under|below|fall|lose|decrease)\b",
+    re.IGNORECASE,
 )
 OTHERWISE = re.compile(
-    r"\bor (?!(?:more|less|fewer|higher|lower|above|below|later|earlier|not|before|after|any|equal)\b)", re.IGNORECASE
+    r"\bor (?!(?:more|less|fewer|higher|lower|above|below|later|earlier|not|before|after|any|equal)\b)",
+    re.IGNORECASE,
 )
 """Two answers that a question names itself, and a yes/no question that names others than these."""
 WRAPPER = re.compile(r"\bevents? to be predicted\s*[:：]\s*[\"“”']?", re.I)
@@ -38,14 +46,20 @@ DATED = re.compile(
 ASIDE = re.compile(r"\([^()]*\)|（[^（）]*）")
 LETTERS = name_letters(26 * 27)
 LABELS = name_labels()
-DIGITS = {name: n for n, name in enumerate("two three four five six seven eight nine ten".split(), 2)}
+DIGITS = {
+    name: n for n, name in enumerate("two three four five six seven eight nine ten".split(), 2)
+}
 DIGITS |= {mark: n for n, mark in enumerate("一二三四五六七八九十", 1)} | {"两": 2}
 GIVEN = tomllib.loads((ROOT / "data/live/shapes.toml").read_text("utf-8"))
 NTH = "first second third fourth fifth sixth seventh eighth ninth tenth".split()
 ORDINALS = {name: n for n, name in enumerate(NTH, 1)} | {"one": 1}
 PLACE = r"(?:#|no\.?\s?)?(?<!\d)(\d{1,3}(?=(?:st|nd|rd|th)?(?![\d.]))"
 PLACE += rf"|{'|'.join([*NTH, 'one', *list(DIGITS)[:9]])}|[一二三四五六七八九十])(?:st|nd|rd|th)?"
-BLANKS = {"COUNT": rf"(\d{{1,3}}|{'|'.join(DIGITS)})", "PLACE": PLACE, "AMOUNT": "|".join(GIVEN["amounts"].split())}
+BLANKS = {
+    "COUNT": rf"(\d{{1,3}}|{'|'.join(DIGITS)})",
+    "PLACE": PLACE,
+    "AMOUNT": "|".join(GIVEN["amounts"].split()),
+}
 
 
 def compile_forms(forms):
@@ -64,8 +78,8 @@ PERCENT = compile_forms(GIVEN["units"]["percent"])
 class Shape(NamedTuple):
     """What a prompt asks for: a kind of `tables.KINDS`, options by letter, how many, the unit.
 
-    `writes` says how an option is written into the submission, by its "letter" or its own "text". `is_known` is False
-    where the words do not decide: the kind is then the likelier one, or text.
+    `writes` says how an option is written into the submission, by its "letter" or its own "text".
+    `is_known` is False where the words do not decide: the kind is then the likelier one, or text.
     """
 
     kind: str
@@ -101,7 +115,8 @@ def read_shape(prompt):
 
 
 def strip_frame(question):
-    """Return a question without what stands around it: the words on prediction before it, and its day.
+    """Return a question without what stands around it: the words on prediction before it, and its
+    day.
 
     >>> strip_frame('You predict. The event to be predicted: "On 2025-08-08, who will win?"')
     'who will win?'
@@ -112,7 +127,8 @@ def strip_frame(question):
 
 
 def read_options(prompt):
-    """Return ({label: text} of the lines that begin with A, B and on without a gap, where they end).
+    """Return ({label: text} of the lines that begin with A, B and on without a gap, where they
+    end).
 
     After Z stand AA, AB, or, as FutureX has it, the characters that follow in ASCII.
     """
@@ -121,15 +137,21 @@ def read_options(prompt):
         letter, text = match[1] or match[2], NOISE.sub("", match[3])
         if letter == "A":
             options = {}
-        elif not options or letter not in (LETTERS[len(options)], *LABELS[len(options) : len(options) + 1]):
+        elif not options or letter not in (
+            LETTERS[len(options)],
+            *LABELS[len(options) : len(options) + 1],
+        ):
             continue
-        text = text[:-1].rstrip() if text.endswith('"') and text.count('"') % 2 else text  # the question's own quote
+        text = (
+            text[:-1].rstrip() if text.endswith('"') and text.count('"') % 2 else text
+        )  # the question's own quote
         options[letter], end = text, match.end()
     return (options, end) if len(options) > 1 else (None, 0)
 
 
 def read_inline(question):
-    """Return ({letter: text} of options that stand on one line, None without any; whether none is left out by dots).
+    """Return ({letter: text} of options that stand on one line, None without any; whether none is
+    left out by dots).
 
     >>> read_inline("Who will win? A. Ada, B. Bo")
     ({'A': 'Ada', 'B': 'Bo'}, True)
@@ -141,7 +163,10 @@ def read_inline(question):
     if len(marks) < 2:
         return None, True
     ends = [mark.start() for mark in marks[1:]] + [len(question)]
-    texts = [question[mark.end() : end].strip(" ,;，；’'\"\n") for mark, end in zip(marks, ends, strict=True)]
+    texts = [
+        question[mark.end() : end].strip(" ,;，；’'\"\n")
+        for mark, end in zip(marks, ends, strict=True)
+    ]
     if not all(texts):
         return None, True
     last = re.sub(r"[\s,;’']*(?:\.\.\.|…)$", "", texts[-1])
@@ -150,7 +175,8 @@ def read_inline(question):
 
 
 def read_two(prompt):
-    """Return the options of a question between two answers that are named in boxes, or yes and no; None for others."""
+    """Return the options of a question between two answers that are named in boxes, or yes and no;
+    None for others."""
     found = TWO_BOXES.findall(prompt)
     if found and len(set(map(str.casefold, found[-1]))) == 2:
         return dict(zip("AB", (text.strip() for text in found[-1]), strict=True))
@@ -160,10 +186,13 @@ def read_two(prompt):
 
 
 def read_choice(question):
-    """Return the Shape of a question that itself says its two answers: up or down, else yes or no; None for others."""
+    """Return the Shape of a question that itself says its two answers: up or down, else yes or no;
+    None for others."""
     if match := ALTERNATIVES.search(question):
         if not re.match(r"(?:how|what|who|when|which)\b", question, re.I):
-            return Shape("single", {"A": match[1].capitalize(), "B": match[2].capitalize()}, writes="text")
+            return Shape(
+                "single", {"A": match[1].capitalize(), "B": match[2].capitalize()}, writes="text"
+            )
     if not WORDS["yes_no"].search(question):
         return None
     if OTHERWISE.search(question):
@@ -173,7 +202,8 @@ def read_choice(question):
 
 
 def read_words(question, prompt):
-    """Return the Shape of an open question by its words: a rank, a ranking, a date, a list, a number, a name."""
+    """Return the Shape of an open question by its words: a rank, a ranking, a date, a list, a
+    number, a name."""
     bare, unit = ASIDE.sub(" ", question), read_unit(prompt)
     if WORDS["place"].search(bare):
         return Shape("number")
@@ -185,7 +215,9 @@ def read_words(question, prompt):
         return Shape("number", unit=unit)
     tops = [count(match) for match in WORDS["ranking"].finditer(bare)]
     if tops and not (unit and WORDS["number"].search(bare)):
-        return Shape("ranking", k=min(filter(None, tops), default=None))  # "of the top 10 the top 3" asks for 3
+        return Shape(
+            "ranking", k=min(filter(None, tops), default=None)
+        )  # "of the top 10 the top 3" asks for 3
     if WORDS["date"].search(bare):
         return Shape("date")
     if match := WORDS["list"].search(bare):
@@ -212,7 +244,9 @@ def read_unit(prompt):
     ('US dollars', None, '元/克')
     """
     for form in UNITS:
-        if (match := form.search(prompt)) and match[1].strip().casefold() not in GIVEN["units"]["none"]:
+        if (match := form.search(prompt)) and match[1].strip().casefold() not in GIVEN["units"][
+            "none"
+        ]:
             return re.sub(r"\s+-\s+", " ", match[1]).strip().strip("\"“”'").replace("％", "%")
     return None
 

@@ -1,9 +1,11 @@
-"""New sites and their templates, proposed and checked by models, confirmed by a person (FutureX 3.2.1, C.1).
+"""New sites and their templates, proposed and checked by models, confirmed by a person (FutureX
+3.2.1, C.1).
 
-A page is fetched as a guest. Models screen it: is it a duplicate, suitable, and how often is it updated? Of one that
-is kept a model proposes templates with the answer of now; a template passes if what it quotes stands on the page and a
-reader, which is not shown the answer, reads the same off the page twice. The rest is a person's: nothing is asked of
-an agent before somebody wrote yes. A page is data: what it says reaches the models inside a prompt, and nowhere else.
+A page is fetched as a guest. Models screen it: is it a duplicate, suitable, and how often is it
+updated? Of one that is kept a model proposes templates with the answer of now; a template passes if
+what it quotes stands on the page and a reader, which is not shown the answer, reads the same off
+the page twice. The rest is a person's: nothing is asked of an agent before somebody wrote yes. A
+page is data: what it says reaches the models inside a prompt, and nowhere else.
 """
 
 from typing import Any
@@ -43,16 +45,31 @@ TEMPLATE = make_schema(
 )
 TEMPLATES = make_schema(templates={"type": "array", "items": TEMPLATE, "maxItems": N_TEMPLATES})
 SITE_COLUMNS = ("url", "status", "updated", "site_type", "duplicate_of", "reasons", "fetched_at")
-TEMPLATE_COLUMNS = ("id", "url", "question", "kind", "unit", "period", "answer", "quote", "check", "confirmed")
+TEMPLATE_COLUMNS = (
+    "id",
+    "url",
+    "question",
+    "kind",
+    "unit",
+    "period",
+    "answer",
+    "quote",
+    "check",
+    "confirmed",
+)
 
 
 def read_sites(path) -> list[str]:
-    """Return the addresses of a csv (column url). Raises Problems with file, row, column and reason."""
+    """Return the addresses of a csv (column url). Raises Problems with file, row, column and
+    reason."""
     if not path.is_file():
         raise ValueError(f"there is no file {path}; write a csv with the column url")
     table = read_sheet(path, ("url",), comments=True, filled=("url",), key=["url"])
     wrong = [(n, url) for n, url in table["url"].items() if not url.startswith("https://")]
-    raise_all(describe_problem(path.name, n, "url", f"{url!r} does not begin with https://") for n, url in wrong)
+    raise_all(
+        describe_problem(path.name, n, "url", f"{url!r} does not begin with https://")
+        for n, url in wrong
+    )
     return table["url"].tolist()
 
 
@@ -67,8 +84,9 @@ def fetch_text(guest: Guest, url: str) -> str:
 def screen_site(url: str, text: str, judges: dict[str, Any], kept: list[str]) -> dict:
     """Return what models make of a page: a row of `SITE_COLUMNS` without the moment.
 
-    `judges` maps names to `consult`; `kept` are the pages taken so far. All that have a verdict must find it suitable,
-    no duplicate, and updated at least monthly; without any verdict it is unjudged.
+    `judges` maps names to `consult`; `kept` are the pages taken so far. All that have a verdict
+    must find it suitable, no duplicate, and updated at least monthly; without any verdict it is
+    unjudged.
     """
     known = "\n".join(f"{n}. {one}" for n, one in enumerate(kept, 1)) or "none"
     prompt = read_prompt("site_screen").format(known=known, url=url, page=text[:MAX_SHOWN])
@@ -97,9 +115,11 @@ def screen_site(url: str, text: str, judges: dict[str, Any], kept: list[str]) ->
 
 
 def propose_templates(url: str, text: str, writer: Any, reader: Any, fetched_at: str) -> list[dict]:
-    """Return the templates (rows of `TEMPLATE_COLUMNS`) that a model proposes, each with what its check came to.
+    """Return the templates (rows of `TEMPLATE_COLUMNS`) that a model proposes, each with what its
+    check came to.
 
-    `check` is "passed", or why a person should not rely on it. Raises ValueError where the writer gives no reply.
+    `check` is "passed", or why a person should not rely on it. Raises ValueError where the writer
+    gives no reply.
     """
     prompt = read_prompt("site_templates").format(url=url, page=text[:MAX_SHOWN], n=N_TEMPLATES)
     verdict = writer(prompt, TEMPLATES, max_tokens=LONG)
@@ -113,15 +133,22 @@ def propose_templates(url: str, text: str, writer: Any, reader: Any, fetched_at:
 
 
 def check_template(one: dict, text: str, reader: Any, fetched_at: str) -> str:
-    """Return "passed", or in words what is wrong with a template: its blanks, its quote, its answer."""
+    """Return "passed", or in words what is wrong with a template: its blanks, its quote, its
+    answer."""
     if one["question"].count("{date}") != 1 or one["question"].replace("{date}", "").count("{"):
         return "the question does not hold {date} once and no other blank"
     if not one["quote"].strip() or " ".join(one["quote"].split()) not in " ".join(text.split()):
         return "its quote does not stand on the page"
-    claimed = parse_prediction(f"\\boxed{{{one['answer']}}}", one["kind"], None, one["unit"] or None)
+    claimed = parse_prediction(
+        f"\\boxed{{{one['answer']}}}", one["kind"], None, one["unit"] or None
+    )
     if claimed is None:
         return f"its answer is no {one['kind']}"
-    event = {"prompt": one["question"].replace("{date}", fetched_at[:10]), "kind": one["kind"], "options": "null"}
+    event = {
+        "prompt": one["question"].replace("{date}", fetched_at[:10]),
+        "kind": one["kind"],
+        "options": "null",
+    }
     event |= {"unit": one["unit"] or None, "variables": "{}"}
     value = read_twice(reader, event, text, fetched_at)
     if value is None:
@@ -132,26 +159,43 @@ def check_template(one: dict, text: str, reader: Any, fetched_at: str) -> str:
 
 
 def write_questions(templates: pd.DataFrame, day: pd.Timestamp) -> list[dict]:
-    """Return a day's questions of confirmed templates, as `live.challenge` reads a file of questions.
+    """Return a day's questions of confirmed templates, as `live.challenge` reads a file of
+    questions.
 
     A daily one asks for the next day, a weekly one for seven days later.
     """
     rows = []
-    for one in templates[templates["confirmed"].str.strip().str.lower() == "yes"].to_dict("records"):
+    for one in templates[templates["confirmed"].str.strip().str.lower() == "yes"].to_dict(
+        "records"
+    ):
         end = (day + pd.Timedelta(days=7 if one["period"] == "weekly" else 1)).strftime("%Y-%m-%d")
-        row = {"id": f"{one['id']}-{end}", "prompt": one["question"].replace("{date}", end), "kind": one["kind"]}
+        row = {
+            "id": f"{one['id']}-{end}",
+            "prompt": one["question"].replace("{date}", end),
+            "kind": one["kind"],
+        }
         row |= {"unit": one["unit"]} if one["unit"] else {}
-        rows.append(row | {"end_time": end, "criteria": f"Settled by what {one['url']} shows.", "url": one["url"]})
+        rows.append(
+            row
+            | {
+                "end_time": end,
+                "criteria": f"Settled by what {one['url']} shows.",
+                "url": one["url"],
+            }
+        )
     return rows
 
 
 def read_table(path, columns):
-    """Return a table that an earlier call kept, all cells as text; an empty one before the first."""
+    """Return a table that an earlier call kept, all cells as text; an empty one before the
+    first."""
     if not path.exists():
         return pd.DataFrame(columns=list(columns))
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
     if absent := sorted(set(columns) - set(table)):
-        raise ValueError(f"{path.name} has no column {absent[0]}; move it away, or put the column back")
+        raise ValueError(
+            f"{path.name} has no column {absent[0]}; move it away, or put the column back"
+        )
     return table[list(columns)]
 
 

@@ -1,9 +1,10 @@
-"""A week's standing answers: how each is written, when a later round revises one, the files, and the e-mail's fields.
+"""A week's standing answers: how each is written, when a later round revises one, the files, and
+the e-mail's fields.
 
-A folder of data/weeks holds questions.csv (the events table), week.json (rounds, standing answers, revisions) and
-org-X-agent-Y-model-Z.json and .jsonl (id, prediction). A round is a day's asking; a later one revises an answer only on
-a material change, as h2oai's marina does: another answer with a confidence that is higher by 0.1, or with pages not
-seen before.
+A folder of data/weeks holds questions.csv (the events table), week.json (rounds, standing answers,
+revisions) and org-X-agent-Y-model-Z.json and .jsonl (id, prediction). A round is a day's asking; a
+later one revises an answer only on a material change, as h2oai's marina does: another answer with a
+confidence that is higher by 0.1, or with pages not seen before.
 """
 
 import json
@@ -28,13 +29,15 @@ RECIPIENT = "FutureX-ai@outlook.com"
 
 SUBJECT = "FutureX Challenge Submission — [{agent}][{day}]"
 MATERIAL = 0.1
-"""By how much more confident a later answer must be to take a standing one's place without new evidence."""
+"""By how much more confident a later answer must be to take a standing one's place without new
+evidence."""
 
 STATE, QUESTIONS = "week.json", "questions.csv"
 
 
 def write_prediction(value, event):
-    r"""Return a value as the submission has it: letters, names, a number with its unit; "" for none.
+    r"""Return a value as the submission has it: letters, names, a number with its unit; "" for
+    none.
 
     >>> event = {"kind": "number", "unit": "点", "options": None, "metadata": '{"writes": "value"}'}
     >>> write_prediction(112.52, event), write_prediction(None, event), write_prediction(1e7, event | {"unit": "%"})
@@ -46,8 +49,16 @@ def write_prediction(value, event):
     if value is None:
         return ""
     if event["kind"] in ("number", "percent"):
-        unit = event["unit"] if isinstance(event["unit"], str) else "%" if event["kind"] == "percent" else ""
-        digits = format(Decimal(repr(float(value))).normalize(), "f")  # as many as it has, and no exponent
+        unit = (
+            event["unit"]
+            if isinstance(event["unit"], str)
+            else "%"
+            if event["kind"] == "percent"
+            else ""
+        )
+        digits = format(
+            Decimal(repr(float(value))).normalize(), "f"
+        )  # as many as it has, and no exponent
         return f"{digits}{' ' * (unit not in ('', '%'))}{unit}"
     items = value if isinstance(value, list) else [value]
     if parse_json(event["metadata"]).get("writes") == "text":
@@ -56,17 +67,24 @@ def write_prediction(value, event):
     return ("; " if any(", " in item for item in items) else ", ").join(items)
 
 
-# --- answers and their revision --------------------------------------------------------------------------------------
+# --- answers and their revision ---------------------------------------------------------------------
 
 
 ABOUT = ("as_of", "status", "reason", "value", "probability", "distribution")
-"""Cells of a prediction that a standing answer keeps, beside `prediction` (its words) and `pages` (ids it saw)."""
+"""Cells of a prediction that a standing answer keeps, beside `prediction` (its words) and `pages`
+(ids it saw)."""
 
 
 def collect_answers(path, run_ids, events):
-    """Return {event_id: answer} of the first of some runs (a majority before its samples) that has a prediction."""
+    """Return {event_id: answer} of the first of some runs (a majority before its samples) that has
+    a prediction."""
     kinds = {row["event_id"]: row for row in events.to_dict("records")}
-    missing = dict.fromkeys(ABOUT) | {"status": "missing", "reason": "it was not asked", "prediction": "", "pages": []}
+    missing = dict.fromkeys(ABOUT) | {
+        "status": "missing",
+        "reason": "it was not asked",
+        "prediction": "",
+        "pages": [],
+    }
     found = dict.fromkeys(kinds, missing)
     for run_id in run_ids:
         pages = {}
@@ -75,7 +93,11 @@ def collect_answers(path, run_ids, events):
         table = read_runs(path, "predictions", [run_id]).astype(object)
         for row in table.where(table.notna(), None).to_dict("records"):
             name, value = row["event_id"], parse_json(row["value"])
-            if name in kinds and not found[name]["prediction"] and (value is not None or found[name] is missing):
+            if (
+                name in kinds
+                and not found[name]["prediction"]
+                and (value is not None or found[name] is missing)
+            ):
                 seen = sorted({*pages.get(name, ()), *(parse_json(row["source_ids"]) or ())})
                 made = {"prediction": write_prediction(value, kinds[name]), "pages": seen}
                 found[name] = {column: row[column] for column in ABOUT} | made
@@ -83,7 +105,8 @@ def collect_answers(path, run_ids, events):
 
 
 def revise(standing, new):
-    """Return (the answer that stands from now on, why it changed or was kept); standing is None at first.
+    """Return (the answer that stands from now on, why it changed or was kept); standing is None at
+    first.
 
     >>> old = {"prediction": "A", "probability": 0.6, "pages": ["p1"]}
     >>> revise(old, {"prediction": "B", "probability": 0.65, "pages": ["p1"]})[1]
@@ -91,7 +114,10 @@ def revise(standing, new):
     >>> revise(old, {"prediction": "B", "probability": 0.7, "pages": []})[1]
     'revised: confidence 0.60, now 0.70'
     """
-    if standing is None or standing.get("as_of", "") in (None, new.get("as_of")):  # none yet, or of this very round
+    if standing is None or standing.get("as_of", "") in (
+        None,
+        new.get("as_of"),
+    ):  # none yet, or of this very round
         return new, ""
     if not new["prediction"] or new["prediction"] == standing["prediction"]:
         return standing, ""
@@ -102,13 +128,21 @@ def revise(standing, new):
     if is_known and round(now - before, 9) >= MATERIAL:
         return new, f"revised: confidence {before:.2f}, now {now:.2f}"
     if fresh := sorted(set(new["pages"]) - set(standing["pages"])):
-        return new, f"revised: {len(fresh)} new page{'s' * (len(fresh) > 1)}, {', '.join(fresh[:3])}"
-    told = f"no more confident by {MATERIAL} ({before:.2f}, now {now:.2f})" if is_known else "of unknown confidence"
+        return (
+            new,
+            f"revised: {len(fresh)} new page{'s' * (len(fresh) > 1)}, {', '.join(fresh[:3])}",
+        )
+    told = (
+        f"no more confident by {MATERIAL} ({before:.2f}, now {now:.2f})"
+        if is_known
+        else "of unknown confidence"
+    )
     return standing, f"kept: {new['prediction']} is {told} and rests on no new page"
 
 
 def revise_all(state, answers, as_of):
-    """Enter a round's answers into a week's state; returns the sentences on what was revised or kept."""
+    """Enter a round's answers into a week's state; returns the sentences on what was revised or
+    kept."""
     told = []
     for event_id, new in answers.items():
         standing = state["standing"].get(event_id)
@@ -121,15 +155,20 @@ def revise_all(state, answers, as_of):
     return told
 
 
-# --- the week's folder -----------------------------------------------------------------------------------------------
+# --- the week's folder ------------------------------------------------------------------------------
 
 
 def read_week(out=None):
-    """Return (folder, state, events) of the week in `out`, else of the newest. Raises ValueError for none."""
+    """Return (folder, state, events) of the week in `out`, else of the newest. Raises ValueError
+    for none."""
     base = Path(out) if out else locate_output("data/weeks")
-    folders = [path.parent for path in ([base / STATE] if out else base.rglob(STATE)) if path.exists()]
+    folders = [
+        path.parent for path in ([base / STATE] if out else base.rglob(STATE)) if path.exists()
+    ]
     if not folders:
-        raise ValueError(f"{base} holds no week that was asked ({STATE}); `daybefore week --agent NAME` makes one")
+        raise ValueError(
+            f"{base} holds no week that was asked ({STATE}); `daybefore week --agent NAME` makes one"
+        )
     folder = max(sorted(folders), key=lambda one: read_state(one)["rounds"][-1]["as_of"])
     events = unescape_cells(pd.read_csv(folder / QUESTIONS, dtype={"event_id": str}))
     return folder, read_state(folder), check_table("events", events)
@@ -145,7 +184,8 @@ def read_state(folder):
 
 
 def open_round(state, now):
-    """Return the round to ask: the last one while it is not complete or its day (UTC+8) lasts, else a new one.
+    """Return the round to ask: the last one while it is not complete or its day (UTC+8) lasts, else
+    a new one.
 
     >>> now = pd.Timestamp("2026-03-04T10:00:00+08:00")
     >>> open_round({"rounds": [{"as_of": "2026-03-03T09:00:00+08:00", "is_complete": True}]}, now)["as_of"]
@@ -159,7 +199,8 @@ def open_round(state, now):
 
 
 def name_week(state):
-    """Return the name, without its ending, of the file a week's answers are handed in as (FutureX's form of it).
+    """Return the name, without its ending, of the file a week's answers are handed in as (FutureX's
+    form of it).
 
     >>> name_week({"agent": "mine", "model": "openai/gpt-5"})
     'org-daybefore-agent-mine-model-openai_gpt-5'
@@ -170,33 +211,43 @@ def name_week(state):
 def write_week(folder, state, events):
     """Write a week's files; each replaces the one before as a whole."""
     folder.mkdir(parents=True, exist_ok=True)
-    given = {name: state["standing"].get(name, {}).get("prediction", "") for name in events["event_id"]}
+    given = {
+        name: state["standing"].get(name, {}).get("prediction", "") for name in events["event_id"]
+    }
     rows = [{"id": name, "prediction": prediction} for name, prediction in given.items()]
     texts = {
         QUESTIONS: escape_cells(events).to_csv(index=False, lineterminator="\n"),
         STATE: json.dumps(state, ensure_ascii=False, indent=1, sort_keys=True) + "\n",
         f"{name_week(state)}.json": json.dumps(rows, ensure_ascii=False, indent=1) + "\n",
-        f"{name_week(state)}.jsonl": "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows),
+        f"{name_week(state)}.jsonl": "".join(
+            json.dumps(row, ensure_ascii=False) + "\n" for row in rows
+        ),
     }
     for name, text in texts.items():
         write_whole(folder / name, text)
 
 
 def write_round(folder, state, events):
-    """Write ForecastBench's submission of a week that was asked of its questions; returns the files, [] of another."""
+    """Write ForecastBench's submission of a week that was asked of its questions; returns the
+    files, [] of another."""
     forecasts, names = [], set()
     for event in events.to_dict("records"):
         about, answer = parse_json(event["metadata"]), state["standing"].get(event["event_id"], {})
         if "question_set" not in about:
             continue
         names.add(about["question_set"].partition("@")[0])
-        key, date = event["event_id"][11:].removeprefix(f"{event['source_id']}-"), None  # after the due date
+        key, date = (
+            event["event_id"][11:].removeprefix(f"{event['source_id']}-"),
+            None,
+        )  # after the due date
         if event["source_id"] not in VENUES:
             key, date = key[:-11], key[-10:]
         value, shares = (parse_json(answer.get(name)) for name in ("value", "distribution"))
         chance = find_chance("A", value, answer.get("probability"), shares)
         forecasts.append((key, event["source_id"], chance, date, None))
-    paths = {name: folder / f"{name[:10]}.daybefore.{state['agent']}.json" for name in sorted(names)}
+    paths = {
+        name: folder / f"{name[:10]}.daybefore.{state['agent']}.json" for name in sorted(names)
+    }
     for name, path in paths.items():
         made = build_submission(ORGANIZATION, state["agent"], name, forecasts, state["model"])
         path.write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
@@ -213,15 +264,18 @@ def build_predictions(state):
     return check_table("predictions", pd.DataFrame(rows).assign(**about))
 
 
-# --- the deadline and the e-mail -------------------------------------------------------------------------------------
+# --- the deadline and the e-mail --------------------------------------------------------------------
 
 
 def find_deadline(batch):
-    """Return the Wednesday 24:00 (UTC+8) by which a week's answers count, by its commit's message or its first end.
+    """Return the Wednesday 24:00 (UTC+8) by which a week's answers count, by its commit's message
+    or its first end.
 
     None for questions that are not the challenge's, or say neither.
     """
-    if batch.is_challenge and (match := re.search(r"(\d{4}-\d\d-\d\d)\s*-?\s*to", batch.message, re.IGNORECASE)):
+    if batch.is_challenge and (
+        match := re.search(r"(\d{4}-\d\d-\d\d)\s*-?\s*to", batch.message, re.IGNORECASE)
+    ):
         return pd.Timestamp(match[1], tz=ZONE) + pd.Timedelta(days=1)
     ends = [read_end(row["end_time"]) for row in batch.rows if "end_time" in row]
     if not batch.is_challenge or not ends:
@@ -231,12 +285,16 @@ def find_deadline(batch):
 
 
 def list_late(batch, now):
-    """Return the ids of rows whose window has ended: their outcome may be known, and the challenge counts none."""
-    return [row["id"] for row in batch.rows if "end_time" in row and read_end(row["end_time"]) <= now]
+    """Return the ids of rows whose window has ended: their outcome may be known, and the challenge
+    counts none."""
+    return [
+        row["id"] for row in batch.rows if "end_time" in row and read_end(row["end_time"]) <= now
+    ]
 
 
 def describe_email(agent, batch, now, folder):
-    """Return the fields of the e-mail that a person sends: recipient, subject, attachment, commit."""
+    """Return the fields of the e-mail that a person sends: recipient, subject, attachment,
+    commit."""
     day = now.tz_convert(ZONE).date().isoformat()
     return (
         f"to: {RECIPIENT} (as the data set's card said in December 2025: look there first)\n"

@@ -12,12 +12,20 @@ from PIL import Image, ImageSequence
 from daybefore.models.local import get_local_name
 from daybefore.models.transport import load_litellm
 
-KINDS = {"png": "image", "jpg": "image", "jpeg": "image", "gif": "image", "wav": "audio", "mp3": "audio"}
+KINDS = {
+    "png": "image",
+    "jpg": "image",
+    "jpeg": "image",
+    "gif": "image",
+    "wav": "audio",
+    "mp3": "audio",
+}
 """Ending of a file's name -> what a model must take for it."""
 
 
 def list_taken(entry):
-    """Return the kinds of files that an agent's model takes: what its entry says, else what litellm knows of it."""
+    """Return the kinds of files that an agent's model takes: what its entry says, else what litellm
+    knows of it."""
     if "takes" in entry or get_local_name(entry):
         return tuple(entry.get("takes") or ())
     litellm = load_litellm()
@@ -31,7 +39,8 @@ def find_kind(path):
 
 
 def refer(door, paths):
-    """Return the parts of a message that stand for files; the door gets what is sent in their place.
+    """Return the parts of a message that stand for files; the door gets what is sent in their
+    place.
 
     Raises OSError for a file that cannot be read, or a clip that is none.
     """
@@ -45,9 +54,15 @@ def refer(door, paths):
 
 
 def write_parts(form, body):
-    """Return the parts, in OpenAI's form, that a file is sent as: of a clip its frames, in order, as PNG."""
+    """Return the parts, in OpenAI's form, that a file is sent as: of a clip its frames, in order,
+    as PNG."""
     if KINDS[form] == "audio":
-        return [{"type": "input_audio", "input_audio": {"data": base64.b64encode(body).decode(), "format": form}}]
+        return [
+            {
+                "type": "input_audio",
+                "input_audio": {"data": base64.b64encode(body).decode(), "format": form},
+            }
+        ]
     pictures = [body]
     if form == "gif":
         form, pictures = "png", []
@@ -57,18 +72,25 @@ def write_parts(form, body):
                 pictures.append(out.getvalue())
     head = f"data:image/{form.replace('jpg', 'jpeg')};base64,"
     return [
-        {"type": "image_url", "image_url": {"url": head + base64.b64encode(picture).decode()}} for picture in pictures
+        {"type": "image_url", "image_url": {"url": head + base64.b64encode(picture).decode()}}
+        for picture in pictures
     ]
 
 
 def put_in(messages, files):
-    """Return messages with files in place of the parts that stand for them; `files`: {digest: parts}."""
+    """Return messages with files in place of the parts that stand for them; `files`: {digest:
+    parts}."""
 
     def fill(content):
         if not isinstance(content, list):
             return content
-        return [new for part in content for new in (files[part["sha256"]] if part["type"] == "attachment" else [part])]
+        return [
+            new
+            for part in content
+            for new in (files[part["sha256"]] if part["type"] == "attachment" else [part])
+        ]
 
     return [
-        message | {"content": fill(message["content"])} if "content" in message else message for message in messages
+        message | {"content": fill(message["content"])} if "content" in message else message
+        for message in messages
     ]

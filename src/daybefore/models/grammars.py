@@ -1,10 +1,12 @@
-"""Forms that hold a model's answers to what their parser reads: JSON schemas, and grammars (GBNF) for local models."""
+"""Forms that hold a model's answers to what their parser reads: JSON schemas, and grammars (GBNF)
+for local models."""
 
 from itertools import combinations
 from math import comb
 
 MAX_RULES = 3000
-"""A ranking's grammar has a rule for each set of options already named; beyond so many it is refused."""
+"""A ranking's grammar has a rule for each set of options already named; beyond so many it is
+refused."""
 
 NAME_RULE = r"name ::= [^;{}\\\n ] [^;{}\\\n]{0,59}"
 """A name in an open ranking: up to 60 characters that neither end a box nor separate names."""
@@ -13,17 +15,29 @@ STEP_GRAMMAR = r"""root ::= "{\"thought\": \"" text "\", \"action\": " turn "}"
 turn ::= look | "\"answer\", \"input\": \"\""
 look ::= ("\"search\"" | "\"open\"") ", \"input\": \"" text "\""
 text ::= [^"\\\n] [^"\\\n]{0,159}"""
-"""One turn of a step-by-step agent (agents.searching.STEP_SCHEMA), with texts of at most 160 characters."""
+"""One turn of a step-by-step agent (agents.searching.STEP_SCHEMA), with texts of at most 160
+characters."""
 
 
 def make_schema(**properties):
     """Return the JSON schema of an object that has exactly these properties."""
-    return {"type": "object", "properties": properties, "required": list(properties), "additionalProperties": False}
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }
 
 
 def demand_json(name, schema):
-    """Return the option of a request that holds the reply to a JSON schema, by the provider's structured output."""
-    return {"response_format": {"type": "json_schema", "json_schema": {"name": name, "schema": schema, "strict": True}}}
+    """Return the option of a request that holds the reply to a JSON schema, by the provider's
+    structured output."""
+    return {
+        "response_format": {
+            "type": "json_schema",
+            "json_schema": {"name": name, "schema": schema, "strict": True},
+        }
+    }
 
 
 def quote_literal(text):
@@ -42,23 +56,30 @@ QUANTILES = ("0.05", "0.25", "0.5", "0.75", "0.95")
 
 
 def write_stated(kind, options, before="%s=", after="", between="; "):
-    """Return the rules `stated` and `share`: of every option its probability, or of a number its quantiles.
+    """Return the rules `stated` and `share`: of every option its probability, or of a number its
+    quantiles.
 
-    `before` and `after` are what stands around each value, %s for the option's letter or the quantile's probability.
+    `before` and `after` are what stands around each value, %s for the option's letter or the
+    quantile's probability.
     """
     is_choice = kind in ("single", "multi")
     names, end = options if is_choice else QUANTILES, f" {quote_literal(after)}" if after else ""
     parts = [f"{quote_literal(before % name)} share{end}" for name in names]
-    return [f"stated ::= {f' {quote_literal(between)} '.join(parts)}", f"share ::= {SHARE if is_choice else NUMBER}"]
+    return [
+        f"stated ::= {f' {quote_literal(between)} '.join(parts)}",
+        f"share ::= {SHARE if is_choice else NUMBER}",
+    ]
 
 
 def build_grammar(kind, options=None, k=1, *, states=False):
-    r"""Return a grammar (GBNF) whose only texts are final answers of an event: the prompt's last line with its box.
+    r"""Return a grammar (GBNF) whose only texts are final answers of an event: the prompt's last
+    line with its box.
 
-    `kind`: single (one letter of `options`), multi (one or more letters, ascending, none twice), ranking (`k` of
-    `options`, none twice, or without options `k` names), number (digits, a sign, a decimal point), date (a day of this
-    or the last century). With `states` a line of probabilities, or of quantiles, comes first. Raises ValueError for
-    another kind, or a ranking too large for a grammar.
+    `kind`: single (one letter of `options`), multi (one or more letters, ascending, none twice),
+    ranking (`k` of `options`, none twice, or without options `k` names), number (digits, a sign, a
+    decimal point), date (a day of this or the last century). With `states` a line of probabilities,
+    or of quantiles, comes first. Raises ValueError for another kind, or a ranking too large for a
+    grammar.
 
     >>> print(build_grammar("single", ["A", "B"]))
     root ::= "Final answer: \\boxed{" answer "}"
@@ -74,8 +95,12 @@ def build_grammar(kind, options=None, k=1, *, states=False):
         rules = ["answer ::= " + " | ".join(map(quote_literal, options))]
     elif kind == "multi":
         rules = ["answer ::= from0"]
-        for i, literal in enumerate(map(quote_literal, options), 1):  # it, alone or with later ones, or later ones
-            rules += [f"from{i - 1} ::= {literal}" + f' (", " from{i})? | from{i}' * (i < len(options))]
+        for i, literal in enumerate(
+            map(quote_literal, options), 1
+        ):  # it, alone or with later ones, or later ones
+            rules += [
+                f"from{i - 1} ::= {literal}" + f' (", " from{i})? | from{i}' * (i < len(options))
+            ]
     elif kind == "ranking" and options:
         rules = write_ranking_rules(sorted(options), k)
     elif kind == "ranking":
@@ -85,7 +110,9 @@ def build_grammar(kind, options=None, k=1, *, states=False):
     elif kind == "date":
         rules = ['answer ::= ("19" | "20") [0-9]{2} "-" [01] [0-9] "-" [0-3] [0-9]']
     else:
-        raise ValueError(f"no grammar for kind {kind!r}; there are single, multi, ranking, number and date")
+        raise ValueError(
+            f"no grammar for kind {kind!r}; there are single, multi, ranking, number and date"
+        )
     word, first = ("Quantiles" if kind == "number" else "Probabilities"), ""
     if states:
         first, rules = f'"{word}: " stated "\\n" ', [*rules, *write_stated(kind, options)]
@@ -93,13 +120,16 @@ def build_grammar(kind, options=None, k=1, *, states=False):
 
 
 def write_ranking_rules(entities, k):
-    """Return the rules for ordered lists of k different entities: one for each set that may have been named before."""
+    """Return the rules for ordered lists of k different entities: one for each set that may have
+    been named before."""
     n = len(entities)
     if k > n:
         raise ValueError(f"a ranking of {k} places needs as many entities, there are {n}")
     n_rules = sum(comb(n, size) for size in range(k))
     if n_rules > MAX_RULES:
-        raise ValueError(f"a ranking of {k} out of {n} needs {n_rules} rules, more than the {MAX_RULES} a server takes")
+        raise ValueError(
+            f"a ranking of {k} out of {n} needs {n_rules} rules, more than the {MAX_RULES} a server takes"
+        )
 
     def name_rule(taken):
         return "after-" + "-".join(map(str, sorted(taken))) if taken else "answer"

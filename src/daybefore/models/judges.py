@@ -1,7 +1,9 @@
-"""Judges: a language model that replies with one JSON object of a known form, each reply recorded like an agent's.
+"""Judges: a language model that replies with one JSON object of a known form, each reply recorded
+like an agent's.
 
-Judges of plans and reasons, screens of sources and questions, writers of pages all are one: a function
-`consult(prompt, schema, repeat=0)` that studies take as an argument (`agents.registry.open_consult`).
+Judges of plans and reasons, screens of sources and questions, writers of pages all are one: a
+function `consult(prompt, schema, repeat=0)` that studies take as an argument
+(`agents.registry.open_consult`).
 """
 
 import json
@@ -18,15 +20,17 @@ from daybefore.models.grammars import demand_json
 from daybefore.models.llm import ask
 
 MAX_TOKENS, LONG, WARMTH = 400, 1500, 0.7
-"""Longest reply, in tokens, and that of one who writes; the temperature of repeated judgements (repeat > 0); the first
-is drawn at 0."""
+"""Longest reply, in tokens, and that of one who writes; the temperature of repeated judgements
+(repeat > 0); the first is drawn at 0."""
 
 
 class Verdict(NamedTuple):
-    """A judge's reply: `value` is its JSON object, None unless `status` is "ok"; `reason` says why there is none.
+    """A judge's reply: `value` is its JSON object, None unless `status` is "ok"; `reason` says why
+    there is none.
 
-    Other states: missing (not recorded), lacking (the model takes no such file), unparsable, and those of a failed
-    request (error, timeout, refusal, ...). `seconds` are those of the one time that it was asked.
+    Other states: missing (not recorded), lacking (the model takes no such file), unparsable, and
+    those of a failed request (error, timeout, refusal, ...). `seconds` are those of the one time
+    that it was asked.
     """
 
     status: str
@@ -36,11 +40,13 @@ class Verdict(NamedTuple):
 
 
 def build_consult(door, model, is_local, own=None, reduce=None) -> Callable[..., Verdict]:
-    """Return a judge on a door: `consult(prompt, schema, repeat=0, is_continued=False, attachments=(), max_tokens)`.
+    """Return a judge on a door: `consult(prompt, schema, repeat=0, is_continued=False,
+    attachments=(), max_tokens)`.
 
-    `own`: an agent's options, which go before the judge's (temperature 0, MAX_TOKENS). An option that the model refuses
-    is left out from then on, which is printed once. `is_continued`: a local model's prompt cache may serve what it
-    shares with the one before; `attachments`: paths of pictures and sound that go with it; `reduce` as in `ask`.
+    `own`: an agent's options, which go before the judge's (temperature 0, MAX_TOKENS). An option
+    that the model refuses is left out from then on, which is printed once. `is_continued`: a local
+    model's prompt cache may serve what it shares with the one before; `attachments`: paths of
+    pictures and sound that go with it; `reduce` as in `ask`.
     """
 
     dropped = set()
@@ -58,15 +64,26 @@ def build_consult(door, model, is_local, own=None, reduce=None) -> Callable[...,
                 if name is None:
                     raise
                 dropped.add(name)
-                print(f"{model} refuses {name}; it is asked without: {error.reason}", file=sys.stderr)
+                print(
+                    f"{model} refuses {name}; it is asked without: {error.reason}", file=sys.stderr
+                )
 
-    def consult(prompt, schema, repeat=0, is_continued=False, attachments=(), max_tokens=MAX_TOKENS):
+    def consult(
+        prompt, schema, repeat=0, is_continued=False, attachments=(), max_tokens=MAX_TOKENS
+    ):
         if lacks := sorted({find_kind(path) for path in attachments} - set(door.takes)):
             return Verdict("lacking", reason=f"the model takes no {' and no '.join(lacks)}")
         try:
-            content = [{"type": "text", "text": prompt}, *refer(door, attachments)] if attachments else prompt
+            content = (
+                [{"type": "text", "text": prompt}, *refer(door, attachments)]
+                if attachments
+                else prompt
+            )
         except OSError:
-            return Verdict("lacking", reason=f"cannot be read: one of {', '.join(path.name for path in attachments)}")
+            return Verdict(
+                "lacking",
+                reason=f"cannot be read: one of {', '.join(path.name for path in attachments)}",
+            )
         messages = [{"role": "user", "content": content}]
         options = demand_json("verdict", schema) | {"max_tokens": max_tokens}
         options |= {"temperature": WARMTH, "seed": repeat} if repeat else {"temperature": 0}
@@ -77,11 +94,17 @@ def build_consult(door, model, is_local, own=None, reduce=None) -> Callable[...,
         except LookupError as error:
             return Verdict("missing", reason=str(error))
         except LlmError as error:
-            return Verdict(error.status, reason=error.reason, seconds=(error.recording or {}).get("duration_s") or 0.0)
+            return Verdict(
+                error.status,
+                reason=error.reason,
+                seconds=(error.recording or {}).get("duration_s") or 0.0,
+            )
         seconds = row.get("duration_s") or 0.0
         try:
             value = json.loads(row["content"] or "")
-            if error := jsonschema.exceptions.best_match(jsonschema.Draft202012Validator(schema).iter_errors(value)):
+            if error := jsonschema.exceptions.best_match(
+                jsonschema.Draft202012Validator(schema).iter_errors(value)
+            ):
                 raise error  # `jsonschema.validate` would check the schema each time, too
         except (ValueError, jsonschema.ValidationError) as error:
             return Verdict("unparsable", reason=str(error).splitlines()[0][:200], seconds=seconds)
@@ -99,19 +122,24 @@ def find_refused(error: LlmError, options: dict) -> str | None:
     is_refusal = error.status == "unsupported" or re.search(r"\b(400|422)\b", error.reason)
     if error.status not in ("error", "unsupported") or not is_refusal:
         return None
-    named = [name for name in REFUSABLE if name in options and re.search(rf"\b{name}\b", error.reason)]
+    named = [
+        name for name in REFUSABLE if name in options and re.search(rf"\b{name}\b", error.reason)
+    ]
     return named[0] if named else None
 
 
 def anonymise(text, names):
-    """Return a text with planners' names replaced by model-i, `i` the position in `names` (a list of lists of names).
+    """Return a text with planners' names replaced by model-i, `i` the position in `names` (a list
+    of lists of names).
 
     Longer names go first, whatever their case; a name inside a longer word stays (FutureX 4.5.2).
 
     >>> anonymise("Qwen2.5 asks GPT-4.1, not gpt-4.1-mini", [["GPT-4.1-mini"], ["gpt-4.1"], ["Qwen2.5", "qwen"]])
     'model-3 asks model-2, not model-1'
     """
-    label = {name.lower(): f"model-{at}" for at, group in enumerate(names, 1) for name in group if name}
+    label = {
+        name.lower(): f"model-{at}" for at, group in enumerate(names, 1) for name in group if name
+    }
     if not label:
         return text
     longest = sorted(label, key=lambda name: (-len(name), name))

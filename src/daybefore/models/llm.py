@@ -1,7 +1,9 @@
-"""The one client of language models: ask, record, replay, with a deadline and a cost ceiling (`costs`).
+"""The one client of language models: ask, record, replay, with a deadline and a cost ceiling
+(`costs`).
 
-litellm's own retries are off (in trials `num_retries=3` sent 7 requests against a 429, and a body that drips outlived
-`timeout`): retries are ours, and every attempt runs in a thread that the deadline leaves behind.
+litellm's own retries are off (in trials `num_retries=3` sent 7 requests against a 429, and a body
+that drips outlived `timeout`): retries are ours, and every attempt runs in a thread that the
+deadline leaves behind.
 """
 
 import math
@@ -31,7 +33,8 @@ DEADLINE_S = 60 * get_constant("futurex", "prediction_limit_minutes")
 
 OURS = "n timeout num_retries max_retries api_key api_base messages model agent input previous_interaction_id"
 OURS = frozenset(OURS.split())
-"""Options that the door sets itself, of chats and of jobs; repeated draws are told apart by `sample`."""
+"""Options that the door sets itself, of chats and of jobs; repeated draws are told apart by
+`sample`."""
 
 STREAM_ONLY = re.compile(
     r"\b(only\b.{0,40}\bstream|stream\w*\b.{0,40}\b(only|required|must|enable)|(must|enable|requires?)\b.{0,40}\bstream)",
@@ -45,7 +48,9 @@ WORDS, SHORT = 2, 100
 WORD = re.compile(r"[\u3040-\u9fff]{4}|[^\W\u3040-\u9fff]+")
 """A word, or four characters of a script that sets none apart."""
 
-SECRET_OPTION = re.compile(r"headers?$|api_?key$|authorization$|password$|secret$|bearer", re.IGNORECASE)
+SECRET_OPTION = re.compile(
+    r"headers?$|api_?key$|authorization$|password$|secret$|bearer", re.IGNORECASE
+)
 """How an option is called that can hold a key."""
 
 
@@ -53,8 +58,9 @@ SECRET_OPTION = re.compile(r"headers?$|api_?key$|authorization$|password$|secret
 class Door:
     """What `ask` needs beside the request; the spending is in US dollars, `room` guards it.
 
-    `connection` (api_base, api_key) is neither hashed nor recorded; `ends_at` is a moment of time.monotonic(). `takes`:
-    kinds of files that the model takes (image, audio); `files`: {digest: message parts} of those prompts name.
+    `connection` (api_base, api_key) is neither hashed nor recorded; `ends_at` is a moment of
+    time.monotonic(). `takes`: kinds of files that the model takes (image, audio); `files`: {digest:
+    message parts} of those prompts name.
     """
 
     recordings: Recordings
@@ -84,23 +90,41 @@ class Door:
     room: threading.Condition = field(default_factory=threading.Condition, repr=False)
 
 
-def open_door(run_id, *, live=False, minutes=None, connection=None, environment=os.environ, store=None, **settings):
+def open_door(
+    run_id,
+    *,
+    live=False,
+    minutes=None,
+    connection=None,
+    environment=os.environ,
+    store=None,
+    **settings,
+):
     """Return a Door on a run's recordings.
 
-    A live door asks for what is not recorded, for so many `minutes` at most. `connection` holds `api_base` and
-    `api_key` where the provider's own environment variables do not; `environment` is where secrets to hide are looked
-    for, `store` another store to record in.
-    `settings`: deadline_s (seconds), n_requests, ceiling_usd (US dollars for all that the run records, what it
-    has cost so far included), prices (US dollars an input token and an output token, where the provider's are not
-    known), command (what would make a missing recording), rereads (ask again where what came could not be read).
-    Raises ValueError for a ceiling that is no positive number.
+    A live door asks for what is not recorded, for so many `minutes` at most. `connection` holds
+    `api_base` and `api_key` where the provider's own environment variables do not; `environment` is
+    where secrets to hide are looked for, `store` another store to record in. `settings`: deadline_s
+    (seconds), n_requests, ceiling_usd (US dollars for all that the run records, what it has cost so
+    far included), prices (US dollars an input token and an output token, where the provider's are
+    not known), command (what would make a missing recording), rereads (ask again where what came
+    could not be read). Raises ValueError for a ceiling that is no positive number.
     """
     if (ceiling := settings.get("ceiling_usd")) is not None and not 0 < ceiling < math.inf:
-        raise ValueError(f"a ceiling is a positive number of US dollars such as 1.5, not {ceiling:g}")
+        raise ValueError(
+            f"a ceiling is a positive number of US dollars such as 1.5, not {ceiling:g}"
+        )
     connection = {name: value for name, value in (connection or {}).items() if value is not None}
     secrets = tuple({*list_secrets(environment), *filter(None, [connection.get("api_key")])})
     recordings = Recordings(run_id, secrets, is_alone=live, store=store)
-    door = Door(recordings, live=live, ends_at=end_after(minutes), connection=connection, secrets=secrets, **settings)
+    door = Door(
+        recordings,
+        live=live,
+        ends_at=end_after(minutes),
+        connection=connection,
+        secrets=secrets,
+        **settings,
+    )
     count_spent(door)
     if live:
         load_litellm()
@@ -108,7 +132,8 @@ def open_door(run_id, *, live=False, minutes=None, connection=None, environment=
 
 
 def count_spent(door):
-    """Take from a door's recordings what they have cost so far, and how much of it at most (US dollars)."""
+    """Take from a door's recordings what they have cost so far, and how much of it at most (US
+    dollars)."""
     rows = door.recordings.rows.values()
     submitted = sum(batch.bound_usd for batch in door.recordings.batches)
     bounds = (row.get("cost_bound_usd") or 0 for row in rows if not row.get("cost_usd"))
@@ -117,13 +142,15 @@ def count_spent(door):
 
 
 def ask(door, model, messages, *, sample=0, deadline_at=None, reduce=None, **options):
-    """Return the recording of a request: `content`, `tool_calls`, `finish_reason`, `logprobs`, tokens, cost, seconds.
+    """Return the recording of a request: `content`, `tool_calls`, `finish_reason`, `logprobs`,
+    tokens, cost, seconds.
 
-    `options` are the provider's (max_tokens, temperature, tools, logprobs, extra_body, ...), `sample` tells apart
-    repeated draws of one request. `deadline_at`, a moment of time.monotonic(), shortens the door's own deadline:
-    several requests for one question share it. What is recorded is not asked again, but an open door asks again where
-    an accident stood in a reply's place. `reduce(row)` says what is kept of a new recording, and returned. Raises
-    LookupError, with the command that would make it, when a closed door has no recording; LlmError when there is no
+    `options` are the provider's (max_tokens, temperature, tools, logprobs, extra_body, ...),
+    `sample` tells apart repeated draws of one request. `deadline_at`, a moment of time.monotonic(),
+    shortens the door's own deadline: several requests for one question share it. What is recorded
+    is not asked again, but an open door asks again where an accident stood in a reply's place.
+    `reduce(row)` says what is kept of a new recording, and returned. Raises LookupError, with the
+    command that would make it, when a closed door has no recording; LlmError when there is no
     reply; ValueError for an option that the door sets itself.
     """
     check_options(options)
@@ -132,16 +159,21 @@ def ask(door, model, messages, *, sample=0, deadline_at=None, reduce=None, **opt
 
 
 def check_options(options):
-    """Raise ValueError for an option that the door sets itself, or one, however deep in a table, that holds a key.
+    """Raise ValueError for an option that the door sets itself, or one, however deep in a table,
+    that holds a key.
 
     Options are stored with each recording and run, and a key never is.
     """
     if unfit := sorted(OURS & set(options)):
-        raise ValueError(f"the option {unfit[0]!r} is the kit's to set: leave it out (a key is named by api_key_env)")
+        raise ValueError(
+            f"the option {unfit[0]!r} is the kit's to set: leave it out (a key is named by api_key_env)"
+        )
     parts = [options]
     for part in parts:  # which grows while it is read
         if isinstance(part, dict):
-            if secret := next((name for name in map(str, part) if SECRET_OPTION.search(name)), None):
+            if secret := next(
+                (name for name in map(str, part) if SECRET_OPTION.search(name)), None
+            ):
                 advice = "options are stored: name the key's variable by api_key_env"
                 raise ValueError(f"the option {secret!r} can hold a key, and {advice}")
             parts += part.values()
@@ -150,7 +182,8 @@ def check_options(options):
 
 
 def recall(door, request, deadline_at, answer=None, bound=None, reduce=None):
-    """Return the recording of a request; an open door makes what is missing, or met an accident, by `answer`.
+    """Return the recording of a request; an open door makes what is missing, or met an accident, by
+    `answer`.
 
     See `record` for `answer` and `bound`, `ask` for `reduce`.
     """
@@ -173,7 +206,8 @@ def recall(door, request, deadline_at, answer=None, bound=None, reduce=None):
 
 
 def is_final(row):
-    """Say whether a recording holds what a model answered, be it a refusal or no JSON: it was paid for."""
+    """Say whether a recording holds what a model answered, be it a refusal or no JSON: it was paid
+    for."""
     return row["status"] in ("ok", "refusal", "unreadable")
 
 
@@ -185,11 +219,13 @@ def open_recording(row):
 
 
 def record(door, key, request, deadline_at, answer, bound):
-    """Ask a provider and return the recording, reply or failure. Raises LlmError when the ceiling forbids it.
+    """Ask a provider and return the recording, reply or failure. Raises LlmError when the ceiling
+    forbids it.
 
-    `answer(door, request, limit, row)` returns the recording's columns, `bound(door, request)` the most that this can
-    cost in US dollars; by default those of a chat completion (`complete`, `bound_cost`). What was given up, what came
-    but is no JSON, and a job that was followed, may be billed, so the bound counts as spent.
+    `answer(door, request, limit, row)` returns the recording's columns, `bound(door, request)` the
+    most that this can cost in US dollars; by default those of a chat completion (`complete`,
+    `bound_cost`). What was given up, what came but is no JSON, and a job that was followed, may be
+    billed, so the bound counts as spent.
     """
     door.recordings.check_room()
     limit = min(deadline_at or math.inf, time.monotonic() + door.deadline_s)
@@ -198,7 +234,14 @@ def record(door, key, request, deadline_at, answer, bound):
         bound = max(bound, door.dearest_usd)
     reserve(door, request["model"], bound, limit)
     started_at, clock = datetime.now(UTC).isoformat(timespec="milliseconds"), time.monotonic()
-    row = {"key": key, "request": request, "status": "ok", "reason": None, "n_requests": 0, "cost_usd": None}
+    row = {
+        "key": key,
+        "request": request,
+        "status": "ok",
+        "reason": None,
+        "n_requests": 0,
+        "cost_usd": None,
+    }
     billed = bound
     try:
         door.recordings.start(key, bound)
@@ -210,17 +253,21 @@ def record(door, key, request, deadline_at, answer, bound):
     finally:
         settle(door, bound, billed, is_most=row["cost_usd"] is None)
     row |= {"cost_bound_usd": billed} if billed and row["cost_usd"] is None else {}
-    return clean_value(row) | {"recorded_at": started_at, "duration_s": round(time.monotonic() - clock, 3)}
+    return clean_value(row) | {
+        "recorded_at": started_at,
+        "duration_s": round(time.monotonic() - clock, 3),
+    }
 
 
-# --- requests --------------------------------------------------------------------------------------------------------
+# --- requests ---------------------------------------------------------------------------------------
 
 
 def try_often(door, function, limit, row):
-    """Return what a function that asks a provider returns, after at most `n_requests` attempts before `limit`.
+    """Return what a function that asks a provider returns, after at most `n_requests` attempts
+    before `limit`.
 
-    `limit` is a moment of time.monotonic(). Tried again: status 429 (after what Retry-After says), 408, 5xx, a
-    connection that fails. Counts the attempts in row["n_requests"]. Raises LlmError.
+    `limit` is a moment of time.monotonic(). Tried again: status 429 (after what Retry-After says),
+    408, 5xx, a connection that fails. Counts the attempts in row["n_requests"]. Raises LlmError.
     """
     while True:
         row["n_requests"] += 1
@@ -238,14 +285,16 @@ def try_often(door, function, limit, row):
 def connect(door):
     """Return the options of litellm by which a door's model is reached: address, key, no retries.
 
-    A server of one's own (`api_base`) gets the key that came with its address or none, never a provider's.
+    A server of one's own (`api_base`) gets the key that came with its address or none, never a
+    provider's.
     """
     key = {"api_key": NO_KEY} if "api_base" in door.connection else {}
     return key | door.connection | {"num_retries": 0, "max_retries": 0}
 
 
 def check_model(model, api_base, has_key):
-    """Return why a model cannot be asked (no such provider, no key), None when it can. Nothing is sent."""
+    """Return why a model cannot be asked (no such provider, no key), None when it can. Nothing is
+    sent."""
     litellm = load_litellm()
     try:
         provider = litellm.get_llm_provider(model, api_base=api_base)[1]
@@ -253,7 +302,11 @@ def check_model(model, api_base, has_key):
         known = "write it as provider/name, such as openai/gpt-4o-mini"
         return f"no provider is known for the model {model!r}; {known}"
     missing = [] if has_key else litellm.validate_environment(model)["missing_keys"]
-    return f"no key for {provider}: set {' and '.join(missing)} in the environment" if missing else None
+    return (
+        f"no key for {provider}: set {' and '.join(missing)} in the environment"
+        if missing
+        else None
+    )
 
 
 def complete(door, request, limit, row):
@@ -274,9 +327,13 @@ def complete(door, request, limit, row):
             raise
         door.streams, found = True, None  # which costs a refused request once, and no reply
     response, seconds = found or try_often(door, send, limit, row)
-    response.model = str(response.model)  # whatever the server calls it: its price is looked up by the name
+    response.model = str(
+        response.model
+    )  # whatever the server calls it: its price is looked up by the name
     columns = read_response(response, request["options"]) | {"model_s": round(seconds, 3)}
-    cost = price_reply(door, model, columns, lambda: load_litellm().completion_cost(response, model=model))
+    cost = price_reply(
+        door, model, columns, lambda: load_litellm().completion_cost(response, model=model)
+    )
     if cut := describe_cut_prompt(messages, columns):
         columns["warning"] = cut
         if not door.is_cut_told:
@@ -322,14 +379,16 @@ def describe_cut_prompt(messages, columns) -> str | None:
 def read_response(response, options):
     """Return what is kept of litellm's response.
 
-    Logprobs are kept for each token (natural logarithms to four decimals), with as many alternatives as the request's
-    `top_logprobs` asked for. A refusal has its status and the model's words as the reason; of a model that a local
-    server names by its file the folder is left out.
+    Logprobs are kept for each token (natural logarithms to four decimals), with as many
+    alternatives as the request's `top_logprobs` asked for. A refusal has its status and the model's
+    words as the reason; of a model that a local server names by its file the folder is left out.
     """
     choice, usage, version = response.choices[0], response.usage, response.model
     message, n_top = choice.message, options.get("top_logprobs") or 0
     tokens = getattr(getattr(choice, "logprobs", None), "content", None) or []
-    told, thought = (getattr(usage, f"{kind}_tokens_details", None) for kind in ("prompt", "completion"))
+    told, thought = (
+        getattr(usage, f"{kind}_tokens_details", None) for kind in ("prompt", "completion")
+    )
     logprobs = [
         {"token": part.token, "logprob": round(part.logprob, 4)}
         | {"top": [[top.token, round(top.logprob, 4)] for top in (part.top_logprobs or [])[:n_top]]}
@@ -349,5 +408,8 @@ def read_response(response, options):
     }
     refusal = (getattr(message, "provider_specific_fields", None) or {}).get("refusal")
     if refusal or (choice.finish_reason == "content_filter" and not message.content):
-        row |= {"status": "refusal", "reason": redact(refusal or "the provider's filter withheld the reply")}
+        row |= {
+            "status": "refusal",
+            "reason": redact(refusal or "the provider's filter withheld the reply"),
+        }
     return row

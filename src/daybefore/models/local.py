@@ -1,7 +1,9 @@
-"""A local language model, served to the client (daybefore.models.llm); its file is that of daybefore.models.files.
+"""A local language model, served to the client (daybefore.models.llm); its file is that of
+daybefore.models.files.
 
-The server is llama.cpp's own, from the optional package xllamacpp, in a child process that ends with its parent. One
-question at a time, temperature 0, no prompt cache between questions (with it two of five replies differed).
+The server is llama.cpp's own, from the optional package xllamacpp, in a child process that ends
+with its parent. One question at a time, temperature 0, no prompt cache between questions (with it
+two of five replies differed).
 """
 
 import importlib.metadata
@@ -21,33 +23,44 @@ SEED = 0
 """Of the server's sampling, which at temperature 0 draws nothing."""
 
 N_THREADS, N_CONTEXT, CACHE_MIB = 2, 8192, 256
-"""Threads that a model computes with, tokens that it can hold, and memory for conversations set aside meanwhile."""
+"""Threads that a model computes with, tokens that it can hold, and memory for conversations set
+aside meanwhile."""
 
 START_S = 120
 """Seconds within which the server has to be up."""
 
 
 def get_local_name(entry):
-    """Return the name of the local model that an entry (of data/agents.toml, or alike) asks, None for another's."""
+    """Return the name of the local model that an entry (of data/agents.toml, or alike) asks, None
+    for another's."""
     model = entry.get("model") or ""
     return model.removeprefix(LOCAL) if model.startswith(LOCAL) else None
 
 
 def open_model(entry, stack):
-    """Return the connection (api_base, api_key) to an entry's model; a local one is served until the stack closes.
+    """Return the connection (api_base, api_key) to an entry's model; a local one is served until
+    the stack closes.
 
     Raises RuntimeError when a local model cannot be served.
     """
     if local := get_local_name(entry):
         return {"api_base": stack.enter_context(serve_model(FOLDER / MODELS[local]["file"]))}
-    return {"api_base": entry.get("api_base"), "api_key": os.environ.get(entry.get("api_key_env") or "")}
+    return {
+        "api_base": entry.get("api_base"),
+        "api_key": os.environ.get(entry.get("api_key_env") or ""),
+    }
 
 
 def describe_model(model):
-    """Return what run.json keeps of a model: its name, and of a local one its file's digest and what served it."""
+    """Return what run.json keeps of a model: its name, and of a local one its file's digest and
+    what served it."""
     local = get_local_name({"model": model})
     server = f"{PACKAGE}=={importlib.metadata.version(PACKAGE)}" if local else None
-    return {"model": model, "model_sha256": MODELS[local]["sha256"] if local else None, "server": server}
+    return {
+        "model": model,
+        "model_sha256": MODELS[local]["sha256"] if local else None,
+        "server": server,
+    }
 
 
 def has_server():
@@ -56,7 +69,8 @@ def has_server():
 
 
 def find_missing(name):
-    """Return what is missing to serve a local model, and the command that brings it; None where nothing is."""
+    """Return what is missing to serve a local model, and the command that brings it; None where
+    nothing is."""
     if not has_server():
         return f"serving a local model needs the package {PACKAGE}; `make model` installs it"
     file = MODELS[name]["file"]
@@ -65,28 +79,38 @@ def find_missing(name):
 
 @contextmanager
 def serve_model(path):
-    """Serve a model file on a free port of loopback; yields its address (`open_door` takes it as api_base).
+    """Serve a model file on a free port of loopback; yields its address (`open_door` takes it as
+    api_base).
 
-    One slot, so requests queue; temperature 0; a request says itself whether the prompt cache may serve it.
-    Raises RuntimeError when the server does not start (`find_missing` says what it needs).
+    One slot, so requests queue; temperature 0; a request says itself whether the prompt cache may
+    serve it. Raises RuntimeError when the server does not start (`find_missing` says what it
+    needs).
     """
     environment = os.environ | {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": str(N_THREADS)}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    command, options = [sys.executable, "-m", __name__, str(path)], {"env": environment, "start_new_session": True}
-    with subprocess.Popen(command, text=True, **pipes, **options) as process:  # a session of its own: no Ctrl-C in it
+    command, options = (
+        [sys.executable, "-m", __name__, str(path)],
+        {"env": environment, "start_new_session": True},
+    )
+    with subprocess.Popen(
+        command, text=True, **pipes, **options
+    ) as process:  # a session of its own: no Ctrl-C in it
         try:
             address = ""
             with suppress(TimeoutError):
                 address = call_within(process.stdout.readline, START_S).strip()
             if not address.startswith("http://"):
-                raise RuntimeError(f"{__name__} did not start; is the file a whole gguf, and is there memory for it?")
+                raise RuntimeError(
+                    f"{__name__} did not start; is the file a whole gguf, and is there memory for it?"
+                )
             yield f"{address}/v1"
         finally:
             process.kill()
 
 
 def run_model(path):
-    """Serve a model in this process until standard input ends, which it does with the parent process."""
+    """Serve a model in this process until standard input ends, which it does with the parent
+    process."""
     import xllamacpp
 
     settings = xllamacpp.CommonParams()
@@ -94,9 +118,17 @@ def run_model(path):
     settings.n_ctx, settings.n_parallel, settings.port = N_CONTEXT, 1, 0
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = N_THREADS
     settings.use_jinja, settings.sampling.temp, settings.sampling.seed = True, 0.0, SEED
-    settings.hostnames = ["127.0.0.1"]  # for this machine only; no page of a browser, no list of what is being asked
-    settings.ui = settings.endpoint_slots = settings.endpoint_props = settings.endpoint_metrics = False
-    settings.cors_origins, settings.cors_origins_explicit, settings.cors_credentials = "", True, False
+    settings.hostnames = [
+        "127.0.0.1"
+    ]  # for this machine only; no page of a browser, no list of what is being asked
+    settings.ui = settings.endpoint_slots = settings.endpoint_props = settings.endpoint_metrics = (
+        False
+    )
+    settings.cors_origins, settings.cors_origins_explicit, settings.cors_credentials = (
+        "",
+        True,
+        False,
+    )
     settings.cache_prompt, settings.cache_ram_mib, settings.verbosity = False, CACHE_MIB, -1
     server = xllamacpp.Server(settings)
     print(server.listening_address, flush=True)

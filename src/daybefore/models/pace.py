@@ -1,7 +1,8 @@
 """How many requests may be under way to a provider at once: as many as it bears, or a fixed number.
 
-Between LEAST and MOST the number grows with replies, doubling a round until the provider first refuses for its load
-(429, 503, 529), by one a round from then on; a refusal halves it. It stays where replies take twice as long as before.
+Between LEAST and MOST the number grows with replies, doubling a round until the provider first
+refuses for its load (429, 503, 529), by one a round from then on; a refusal halves it. It stays
+where replies take twice as long as before.
 """
 
 import statistics
@@ -39,12 +40,15 @@ class Pace:
 
     @contextmanager
     def turn(self, limit: float):
-        """Wait for a turn, until `limit` (time.monotonic()) at most, and have it for one request in the block.
+        """Wait for a turn, until `limit` (time.monotonic()) at most, and have it for one request in
+        the block.
 
         How that ends moves the number. Raises TimeoutError where there was no turn.
         """
         with self.room:
-            if not self.room.wait_for(lambda: self.n_under_way < self.limit, limit - time.monotonic()):
+            if not self.room.wait_for(
+                lambda: self.n_under_way < self.limit, limit - time.monotonic()
+            ):
                 raise TimeoutError
             self.n_under_way += 1
             number = self.n_round
@@ -61,20 +65,25 @@ class Pace:
                 self.n_under_way -= 1
                 if code == 200:
                     self.count(time.monotonic() - at)
-                elif code in OVERLOAD and number == self.n_round:  # once for all that went out together
+                elif (
+                    code in OVERLOAD and number == self.n_round
+                ):  # once for all that went out together
                     self.start_round(max(LEAST, self.limit // 2))
                     self.has_met_limit = True
                 self.room.notify_all()
 
     def count(self, seconds: float):
-        """Count a reply that took so many seconds; after a round of them that was not slow the number grows."""
+        """Count a reply that took so many seconds; after a round of them that was not slow the
+        number grows."""
         self.seconds.append(seconds)
         if len(self.seconds) < self.limit:
             return
         typical = statistics.median(self.seconds)
         self.quickest_s = min(typical, self.quickest_s or typical)
         more = 1 if self.has_met_limit else self.limit
-        self.start_round(min(MOST, self.limit + more) if typical <= SLOWER * self.quickest_s else self.limit)
+        self.start_round(
+            min(MOST, self.limit + more) if typical <= SLOWER * self.quickest_s else self.limit
+        )
 
     def start_round(self, limit: int):
         """Begin a round with a number of requests at once."""
@@ -84,7 +93,8 @@ class Pace:
 
 
 def find_pace(model: str, api_base: str | None = None, at_once: int | None = None) -> Pace:
-    """Return the pace of a model's provider and address, that of this process, or a fixed one of `at_once`."""
+    """Return the pace of a model's provider and address, that of this process, or a fixed one of
+    `at_once`."""
     if at_once is not None:
         return Pace(at_once)
     return PACES.setdefault((model.partition("/")[0], api_base), Pace())

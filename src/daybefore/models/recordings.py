@@ -1,9 +1,11 @@
-"""Recorded requests to models: what was asked and what came back, kept so that a run replays without a model.
+"""Recorded requests to models: what was asked and what came back, kept so that a run replays
+without a model.
 
-A request (model, messages, options, sample) is known by a hash of it. New ones are rows of the store, there before the
-request goes out; a row without a recording was cut short by a kill, and may have been paid. A finished run is packed to
-data/runs/<run_id>/requests.jsonl.gz, sorted by hash. Both are read alike, the store's rows over the packed ones, those
-of `DAYBEFORE_OUT` over the repository's. Keys are hidden before anything is written.
+A request (model, messages, options, sample) is known by a hash of it. New ones are rows of the
+store, there before the request goes out; a row without a recording was cut short by a kill, and may
+have been paid. A finished run is packed to data/runs/<run_id>/requests.jsonl.gz, sorted by hash.
+Both are read alike, the store's rows over the packed ones, those of `DAYBEFORE_OUT` over the
+repository's. Keys are hidden before anything is written.
 """
 
 import fcntl
@@ -22,18 +24,28 @@ from typing import NamedTuple
 from daybefore.models.files import MODELS, name_model
 from daybefore.models.secrets import hide_secrets
 from daybefore.store import name_problem, open_store
-from helpers.files import ROOT, STORE, dump_json, hash_text, locate_output, parse_object, write_whole
+from helpers.files import (
+    ROOT,
+    STORE,
+    dump_json,
+    hash_text,
+    locate_output,
+    parse_object,
+    write_whole,
+)
 
 PACKED = "requests.jsonl.gz"
 """A run's packed recordings, in its folder."""
 
 BEGUN = "(SELECT max(id) FROM requests WHERE run = ? AND key = ? AND recording IS NULL)"
 TO_PACK = "run = ? AND recording IS NOT NULL AND recording ->> 'stays' IS NULL"
-"""In the store: the newest request of a hash that is under way, and a run's recordings that are to be packed."""
+"""In the store: the newest request of a hash that is under way, and a run's recordings that are to
+be packed."""
 
 
 def hash_request(request):
-    """Return 16 hex digits that change with anything in a request. Raises TypeError when it is not plain JSON.
+    """Return 16 hex digits that change with anything in a request. Raises TypeError when it is not
+    plain JSON.
 
     >>> hash_request({"model": "m", "sample": 0}), hash_request({"sample": 1, "model": "m"})
     ('a653dc399a877f6f', 'ffcd9720348a38ad')
@@ -42,53 +54,80 @@ def hash_request(request):
 
 
 class Recordings:
-    """The recordings of one run, by hash in `rows`; threads and processes may add at once, the last of a hash holds.
+    """The recordings of one run, by hash in `rows`; threads and processes may add at once, the last
+    of a hash holds.
 
-    `under_way` maps the hash of a request that a kill cut short, and that was not recorded since, to the most that it
-    can have cost (US dollars, or None); `cut_usd` is that of all that were ever cut short, or could not be read
-    and were asked again.
+    `under_way` maps the hash of a request that a kill cut short, and that was not recorded since,
+    to the most that it can have cost (US dollars, or None); `cut_usd` is that of all that were ever
+    cut short, or could not be read and were asked again.
     """
 
     def __init__(self, run_id, secrets=(), *, is_alone=False, store=None):
         """Read a run's recordings; `is_alone` first claims them for this process (`claim_folder`).
 
-        `store` is the path of another store, which is read last, and written in place of the usual one.
+        `store` is the path of another store, which is read last, and written in place of the usual
+        one.
         """
         self.run_id, self.folder, self.secrets = run_id, f"data/runs/{run_id}", tuple(secrets)
         self.store, self.lock, self.connection, self.problem = store, threading.Lock(), None, None
         self.wishes = deque()
-        self.claim = claim_folder(Path(store).parent if store else locate_output(self.folder)) if is_alone else None
+        self.claim = (
+            claim_folder(Path(store).parent if store else locate_output(self.folder))
+            if is_alone
+            else None
+        )
         self.read()
 
     def read(self):
         """Read what is recorded by now."""
         self.rows, self.under_way, self.cut_usd = {}, {}, 0.0
-        self.batches = read_batches(self.store or locate_output(STORE), self.run_id) if self.claim else []
+        self.batches = (
+            read_batches(self.store or locate_output(STORE), self.run_id) if self.claim else []
+        )
         for key, bound_usd, row in read_requests(self.run_id, self.store):
             if row is None:
                 self.under_way[key] = bound_usd
                 self.cut_usd += bound_usd or 0.0
             else:
-                if (earlier := self.rows.get(key)) and earlier != row:  # which may have been paid, too
+                if (
+                    earlier := self.rows.get(key)
+                ) and earlier != row:  # which may have been paid, too
                     self.cut_usd += earlier.get("cost_bound_usd") or 0.0
                 self.rows[key] = row
                 self.under_way.pop(key, None)
         answered = {key for key, row in self.rows.items() if row["status"] in ("ok", "refusal")}
-        self.under_way = {key: bound_usd for key, bound_usd in self.under_way.items() if key not in answered}
+        self.under_way = {
+            key: bound_usd for key, bound_usd in self.under_way.items() if key not in answered
+        }
 
     def start(self, key, bound_usd=None):
-        """Store that a request is about to go out, and the most that it can cost; raises OSError as `add` does."""
-        self.write("INSERT INTO requests (run, key, bound_usd) VALUES (?, ?, ?)", self.run_id, key, bound_usd)
+        """Store that a request is about to go out, and the most that it can cost; raises OSError as
+        `add` does."""
+        self.write(
+            "INSERT INTO requests (run, key, bound_usd) VALUES (?, ?, ?)",
+            self.run_id,
+            key,
+            bound_usd,
+        )
 
     def open_batch(self, tag, n, bound_usd):
-        """Store that a batch of `n` requests is about to be submitted, and the most that it can cost."""
-        self.write("INSERT INTO batches (tag, run, n, bound_usd) VALUES (?, ?, ?, ?)", tag, self.run_id, n, bound_usd)
+        """Store that a batch of `n` requests is about to be submitted, and the most that it can
+        cost."""
+        self.write(
+            "INSERT INTO batches (tag, run, n, bound_usd) VALUES (?, ?, ?, ?)",
+            tag,
+            self.run_id,
+            n,
+            bound_usd,
+        )
         self.batches.append(Batch(tag, None, n, bound_usd))
 
     def name_batch(self, tag, batch_id):
         """Store the provider's id of a batch."""
         self.write("UPDATE batches SET batch_id = ? WHERE tag = ?", batch_id, tag)
-        self.batches = [one._replace(batch_id=batch_id) if one.tag == tag else one for one in self.batches]
+        self.batches = [
+            one._replace(batch_id=batch_id) if one.tag == tag else one for one in self.batches
+        ]
 
     def close_batch(self, tag):
         """Take a batch out of the store whose replies are recorded, or that was never submitted."""
@@ -98,19 +137,29 @@ class Recordings:
     def add(self, row):
         """Store a recording (a dict with `key`) durably; returns it as stored, its secrets hidden.
 
-        Raises OSError in one sentence where the disk does not take it, and then for every further one (`check_room`).
+        Raises OSError in one sentence where the disk does not take it, and then for every further
+        one (`check_room`).
         """
         row = hide_secrets(row, self.secrets)
         text, key = dump_json(row), row["key"]
-        if not self.write(f"UPDATE requests SET recording = ? WHERE id = {BEGUN}", text, self.run_id, key):
-            self.write("INSERT INTO requests (run, key, recording) VALUES (?, ?, ?)", self.run_id, key, text)
+        if not self.write(
+            f"UPDATE requests SET recording = ? WHERE id = {BEGUN}", text, self.run_id, key
+        ):
+            self.write(
+                "INSERT INTO requests (run, key, recording) VALUES (?, ?, ?)",
+                self.run_id,
+                key,
+                text,
+            )
         self.rows[key] = row
         return row
 
     def write(self, sql, *values):
-        """Write to the store durably, in one transaction with what other threads have to write; returns rows changed.
+        """Write to the store durably, in one transaction with what other threads have to write;
+        returns rows changed.
 
-        One thread writes for all that came while it waited for its turn, as the disk takes milliseconds a transaction.
+        One thread writes for all that came while it waited for its turn, as the disk takes
+        milliseconds a transaction.
         """
         self.check_room()
         wish = {"sql": sql, "values": values}
@@ -122,7 +171,8 @@ class Recordings:
         return wish["n_rows"]
 
     def write_wishes(self):
-        """Write what threads wait for in one transaction; where that fails `problem` says why to each of them."""
+        """Write what threads wait for in one transaction; where that fails `problem` says why to
+        each of them."""
         written = []
         try:
             self.connection = self.connection or open_store(self.store or locate_output(STORE))
@@ -130,7 +180,9 @@ class Recordings:
                 self.connection.execute("BEGIN IMMEDIATE")
                 while self.wishes:
                     wish = self.wishes.popleft()
-                    written.append((wish, self.connection.execute(wish["sql"], wish["values"]).rowcount))
+                    written.append(
+                        (wish, self.connection.execute(wish["sql"], wish["values"]).rowcount)
+                    )
         except (ValueError, sqlite3.Error) as error:
             self.problem = f"data/runs takes no more recordings ({error}); make room and run again"
         else:
@@ -138,7 +190,8 @@ class Recordings:
                 wish["n_rows"] = n_rows
 
     def check_room(self):
-        """Raise OSError when the disk has refused a recording: nothing more is asked, and paid, that would be lost."""
+        """Raise OSError when the disk has refused a recording: nothing more is asked, and paid,
+        that would be lost."""
         if self.problem:
             raise OSError(self.problem)
 
@@ -158,10 +211,12 @@ CLAIMED = {}
 
 
 def claim_folder(path):
-    """Claim a run's folder for this process, which may do so again; returns what `leave_folder` takes.
+    """Claim a run's folder for this process, which may do so again; returns what `leave_folder`
+    takes.
 
-    Two processes that ask what is not recorded would ask, and pay, everything twice. The claim ends with the process,
-    however that ends. Raises RuntimeError, in one sentence, when another process has it or no folder can be made there.
+    Two processes that ask what is not recorded would ask, and pay, everything twice. The claim ends
+    with the process, however that ends. Raises RuntimeError, in one sentence, when another process
+    has it or no folder can be made there.
     """
     name = str(path.resolve())
     if name not in CLAIMED:
@@ -191,10 +246,12 @@ def leave_folder(name):
 
 
 def read_requests(run_id, store=None):
-    """Yield (hash, bound in US dollars, recording or None) of a run's requests, those that hold last.
+    """Yield (hash, bound in US dollars, recording or None) of a run's requests, those that hold
+    last.
 
-    Of the repository, then of `DAYBEFORE_OUT`: the packed ones, the store's; then of another `store`. Raises
-    ValueError, naming the file, when one cannot be read, or a packed line is no recording.
+    Of the repository, then of `DAYBEFORE_OUT`: the packed ones, the store's; then of another
+    `store`. Raises ValueError, naming the file, when one cannot be read, or a packed line is no
+    recording.
     """
     for base in dict.fromkeys([ROOT, Path(os.environ.get("DAYBEFORE_OUT") or ROOT)]):
         yield from read_packed(base / "data/runs" / run_id / PACKED)
@@ -204,7 +261,8 @@ def read_requests(run_id, store=None):
 
 
 def read_packed(path):
-    """Yield what `read_requests` does of a file of packed recordings, nothing where there is none."""
+    """Yield what `read_requests` does of a file of packed recordings, nothing where there is
+    none."""
     if not path.exists():
         return
     name = f"{path.parent.name}/{PACKED}"
@@ -229,7 +287,8 @@ def read_store(path, run_id):
 
 
 class Batch(NamedTuple):
-    """A batch of a run that is under way: the tag by which its provider finds it, its id there once that is known."""
+    """A batch of a run that is under way: the tag by which its provider finds it, its id there once
+    that is known."""
 
     tag: str
     batch_id: str | None
@@ -247,25 +306,33 @@ def read_batches(path, run_id):
 
 
 def pack_recordings(run_id, facts=None):
-    """Write a run's recordings as requests.jsonl.gz, sorted by hash, and run.json; takes them out of the store.
+    """Write a run's recordings as requests.jsonl.gz, sorted by hash, and run.json; takes them out
+    of the store.
 
-    To be called when nobody is adding; keys were hidden as each was stored. Left out is what `stays` in the store,
-    which git ignores. `facts` (a dict) say what was run, models and totals are those of the recordings. Facts that say
-    `keeps = "values"` are of a run whose words may not be passed on. Returns what run.json holds. Raises LookupError
-    for an empty run, ValueError for one that holds more than it may.
+    To be called when nobody is adding; keys were hidden as each was stored. Left out is what
+    `stays` in the store, which git ignores. `facts` (a dict) say what was run, models and totals
+    are those of the recordings. Facts that say `keeps = "values"` are of a run whose words may not
+    be passed on. Returns what run.json holds. Raises LookupError for an empty run, ValueError for
+    one that holds more than it may.
     """
     recordings, facts = Recordings(run_id), facts or {}
     rows = [row for _, row in sorted(recordings.rows.items()) if not row.get("stays")]
     if not rows:
         raise LookupError(f"nothing is recorded under data/runs/{run_id}; ask with live=True first")
     if facts.get("keeps") == "values" and any("messages" in row["request"] for row in rows):
-        raise ValueError(f"data/runs/{run_id} holds whole replies, and values alone may be kept; move its files away")
+        raise ValueError(
+            f"data/runs/{run_id} holds whole replies, and values alone may be kept; move its files away"
+        )
     about = locate_output(f"data/runs/{run_id}/run.json")
     earlier = json.loads(about.read_text(encoding="utf-8")) if about.exists() else {}
-    summary = facts | {"run_id": run_id} | describe_models(rows, facts, earlier) | summarize_rows(rows)
+    summary = (
+        facts | {"run_id": run_id} | describe_models(rows, facts, earlier) | summarize_rows(rows)
+    )
     summary |= {"cost_unanswered_usd": round(recordings.cut_usd, 9)} if recordings.cut_usd else {}
     text = "".join(dump_json(thin_alternatives(row)) + "\n" for row in rows)
-    write_whole(locate_output(f"data/runs/{run_id}/{PACKED}"), gzip.compress(text.encode(), 9, mtime=0))
+    write_whole(
+        locate_output(f"data/runs/{run_id}/{PACKED}"), gzip.compress(text.encode(), 9, mtime=0)
+    )
     write_whole(about, json.dumps(summary, indent=1, sort_keys=True, ensure_ascii=False) + "\n")
     if (path := locate_output(STORE)).exists():
         with closing(open_store(path)) as store:
@@ -278,11 +345,14 @@ def has_news(run_id):
     if not (path := locate_output(STORE)).exists():
         return False
     with closing(open_store(path)) as store:
-        return bool(store.execute(f"SELECT 1 FROM requests WHERE {TO_PACK} LIMIT 1", [run_id]).fetchone())
+        return bool(
+            store.execute(f"SELECT 1 FROM requests WHERE {TO_PACK} LIMIT 1", [run_id]).fetchone()
+        )
 
 
 def thin_alternatives(row):
-    """Return a recording with alternatives at option letters and the token after them: only there are they read.
+    """Return a recording with alternatives at option letters and the token after them: only there
+    are they read.
 
     >>> tokens = [{"token": name, "logprob": -1.0, "top": [["x", -2.0]]} for name in ("The", " B", ".", "\\n")]
     >>> [len(part["top"]) for part in thin_alternatives({"logprobs": tokens})["logprobs"]]
@@ -298,9 +368,11 @@ def thin_alternatives(row):
 
 
 def describe_models(rows, *told):
-    """Return `model`, `model_sha256` and `server` of the model asked first, and where there are several `models`.
+    """Return `model`, `model_sha256` and `server` of the model asked first, and where there are
+    several `models`.
 
-    What served a model is in no recording: the first of `told` (facts, an earlier run.json) that is of it says so.
+    What served a model is in no recording: the first of `told` (facts, an earlier run.json) that is
+    of it says so.
     """
     counts = Counter(row["request"].get("model") for row in rows)
     first = min(rows, key=lambda row: row["recorded_at"])["request"].get("model")
@@ -311,13 +383,21 @@ def describe_models(rows, *told):
 
 
 def summarize_rows(rows):
-    """Return the totals of some recordings: requests by status, tokens, US dollars, seconds, first and last moment.
+    """Return the totals of some recordings: requests by status, tokens, US dollars, seconds, first
+    and last moment.
 
-    `cost_usd` is None when no recording has a price; `n_unpriced` counts replies whose price is not known.
+    `cost_usd` is None when no recording has a price; `n_unpriced` counts replies whose price is not
+    known.
     """
     costs = [row["cost_usd"] for row in rows if row.get("cost_usd") is not None]
     moments = [row["recorded_at"] for row in rows]
-    counts = ("n_input_tokens", "n_output_tokens", "n_cached_tokens", "n_think_tokens", "n_requests")
+    counts = (
+        "n_input_tokens",
+        "n_output_tokens",
+        "n_cached_tokens",
+        "n_think_tokens",
+        "n_requests",
+    )
     return {
         **{name: sum(row.get(name) or 0 for row in rows) for name in counts},
         "n_recordings": len(rows),

@@ -1,4 +1,5 @@
-"""litellm, loaded once, with an HTTP client of ours: a cap in bytes, an end in time, no redirects, no key unasked."""
+"""litellm, loaded once, with an HTTP client of ours: a cap in bytes, an end in time, no redirects,
+no key unasked."""
 
 import json
 import logging
@@ -36,16 +37,20 @@ INNER_CODES = {
 """A part of an error's code or type in words -> the HTTP status that it stands for."""
 
 MAX_BYTES = 10_000_000
-"""Largest reply taken, decompressed: 30,000 tokens are 200 kB, with five log probabilities each 10 MB."""
+"""Largest reply taken, decompressed: 30,000 tokens are 200 kB, with five log probabilities each 10
+MB."""
 
 
 @lru_cache(maxsize=1)
 def load_litellm():
-    """Import litellm, once, without its download of prices, its messages and a client for every timeout.
+    """Import litellm, once, without its download of prices, its messages and a client for every
+    timeout.
 
     Raises ValueError for a proxy in the environment that the HTTP client cannot take.
     """
-    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = "True"  # read at import: prices come from the package, not the network
+    os.environ["LITELLM_LOCAL_MODEL_COST_MAP"] = (
+        "True"  # read at import: prices come from the package, not the network
+    )
     import httpx
 
     check_proxies(httpx)
@@ -60,7 +65,8 @@ def load_litellm():
         return httpx.Client(
             timeout=IDLE_S,
             headers={"accept-encoding": "gzip, deflate"},
-            # a connection a request: what a server sends after a reply would be read as that to the next question
+            # a connection a request: what a server sends after a reply would be read as that to the
+            # next question
             limits=httpx.Limits(max_connections=None, max_keepalive_connections=0),
             event_hooks={"request": [drop_stand_in], "response": [read_body]},
         )
@@ -75,7 +81,8 @@ PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY")
 
 
 def check_proxies(httpx):
-    """Raise ValueError, with the variables and what to do, where httpx cannot take the environment's proxies."""
+    """Raise ValueError, with the variables and what to do, where httpx cannot take the
+    environment's proxies."""
     try:
         httpx.Client().close()
     except (ImportError, httpx.InvalidURL, ValueError) as error:
@@ -102,14 +109,17 @@ def drop_stand_in(request):
 def read_body(response):
     """Read an httpx response's body, within its request's timeout and MAX_BYTES.
 
-    Raises httpx.ReadTimeout, or ReplyError for a redirect, which would carry question and key to an unknown address,
-    and a body that breaks off, is too large or cannot be decoded, or of a 2xx is no JSON object.
+    Raises httpx.ReadTimeout, or ReplyError for a redirect, which would carry question and key to an
+    unknown address, and a body that breaks off, is too large or cannot be decoded, or of a 2xx is
+    no JSON object.
     """
     import httpx
 
     if response.has_redirect_location:
         target = response.url.join(response.headers["location"]).copy_with(query=None, userinfo=b"")
-        raise ReplyError(f"the server redirects ({response.status_code}) to {target}; set api_base to where it is")
+        raise ReplyError(
+            f"the server redirects ({response.status_code}) to {target}; set api_base to where it is"
+        )
     seconds = response.request.extensions.get("timeout", {}).get("read") or IDLE_S
     body, end = bytearray(), time.monotonic() + seconds
     try:
@@ -119,7 +129,11 @@ def read_body(response):
                 raise ReplyError(f"the reply is larger than {MAX_BYTES:,} bytes", is_answer=True)
             if time.monotonic() > end:
                 raise httpx.ReadTimeout("the body drips", request=response.request)
-    except (httpx.DecodingError, httpx.RemoteProtocolError, httpx.ReadError) as error:  # what was begun is paid
+    except (
+        httpx.DecodingError,
+        httpx.RemoteProtocolError,
+        httpx.ReadError,
+    ) as error:  # what was begun is paid
         what = "cannot be decompressed" if isinstance(error, httpx.DecodingError) else "breaks off"
         raise ReplyError(f"the reply {what}: {error}", is_answer=True) from None
     response._content = bytes(body)  # what `response.read` gives from now on
@@ -248,13 +262,17 @@ def join_stream(body: bytes) -> bytes:
     whole["usage"] = usage
     whole["choices"][0]["message"]["refusal"] = refusal or None
     whole["choices"][0]["logprobs"] = {"content": tokens} if tokens else None
-    return json.dumps(whole).encode()  # litellm guesses tokens that were not told, and drops logprobs
+    return json.dumps(
+        whole
+    ).encode()  # litellm guesses tokens that were not told, and drops logprobs
 
 
 def check_body(body, is_chat):
-    """Raise ReplyError, with how it begins, for a body that is no JSON object, or of a chat completion has no message.
+    """Raise ReplyError, with how it begins, for a body that is no JSON object, or of a chat
+    completion has no message.
 
-    It is cut to what is shown after keys are hidden in it (`failures.explain`): half a key would not be found.
+    It is cut to what is shown after keys are hidden in it (`failures.explain`): half a key would
+    not be found.
 
     >>> check_body(b'{"error": "out of memory"}', is_chat=True)
     Traceback (most recent call last):
@@ -268,5 +286,8 @@ def check_body(body, is_chat):
     except (ValueError, RecursionError, LookupError, TypeError):
         is_fit = False
     if not is_fit:
-        wanted, page = "chat completion" if is_chat else "JSON object", f"; {NO_PAGE}" * bool(PAGE.search(start))
+        wanted, page = (
+            "chat completion" if is_chat else "JSON object",
+            f"; {NO_PAGE}" * bool(PAGE.search(start)),
+        )
         raise ReplyError(f"the reply is no {wanted}{page}: {start!r}", is_answer=True)

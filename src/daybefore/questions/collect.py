@@ -1,4 +1,5 @@
-"""Collect a window's events day by day: templates and market pages in, a screened and levelled event set out.
+"""Collect a window's events day by day: templates and market pages in, a screened and levelled
+event set out.
 
 Every event is posed from pages crawled as of its start day, 00:00 UTC+8 (FutureX 3.2.2, Figure 3).
 """
@@ -30,12 +31,14 @@ from helpers.question_sets import list_days
 from helpers.tables import check_table
 
 CARRY_DAYS = get_constant("futurex", "carry_days")
-"""Days an unresolved event is carried before it counts as an acquisition failure (the paper gives none)."""
+"""Days an unresolved event is carried before it counts as an acquisition failure (the paper gives
+none)."""
 CRAWL_HOURS = get_constant("futurex", "crawl_hours")
 """Hours of the day, UTC+8, at which answers are looked for (FutureX 3.2.4)."""
 MIN_OPTIONS = get_constant("futurex", "min_options")
 N_DISTRACTORS = 2
-"""Unrelated wrong options added to a market's option event, at least so many that it has `MIN_OPTIONS`."""
+"""Unrelated wrong options added to a market's option event, at least so many that it has
+`MIN_OPTIONS`."""
 
 
 def covers_window(source, window):
@@ -43,12 +46,14 @@ def covers_window(source, window):
     return window in source.windows or window[0] in source.windows
 
 
-def collect_events(sources, crawler, window, *, seed, keep_binary, horizon_days=HORIZON_DAYS, days=None):
+def collect_events(
+    sources, crawler, window, *, seed, keep_binary, horizon_days=HORIZON_DAYS, days=None
+):
     """Return (events, screenings) of a window, or of some of its start `days`.
 
-    events: the tables' columns, kept events only; screenings: one row for each dropped candidate, with filter and
-    reason, and one for each candidate that passed (filter "none"). The same seed gives the same events. Raises
-    ValueError when nothing is left to ask.
+    events: the tables' columns, kept events only; screenings: one row for each dropped candidate,
+    with filter and reason, and one for each candidate that passed (filter "none"). The same seed
+    gives the same events. Raises ValueError when nothing is left to ask.
     """
     sites = [source for source in sources.values() if covers_window(source, window)]
     decks = {}
@@ -61,17 +66,24 @@ def collect_events(sources, crawler, window, *, seed, keep_binary, horizon_days=
             screenings += dropped
     kept, more = screen_candidates(candidates, seed, keep_binary)
     if not kept:
-        reasons = pd.Series([row["reason"] for row in screenings + more], dtype=object).value_counts()
-        why = f", most often ({reasons.iloc[0]}) because: {reasons.index[0]}" if len(reasons) else ""
-        raise ValueError(f"no event of window {window} is left; {reasons.sum()} candidates were dropped{why}")
+        reasons = pd.Series(
+            [row["reason"] for row in screenings + more], dtype=object
+        ).value_counts()
+        why = (
+            f", most often ({reasons.iloc[0]}) because: {reasons.index[0]}" if len(reasons) else ""
+        )
+        raise ValueError(
+            f"no event of window {window} is left; {reasons.sum()} candidates were dropped{why}"
+        )
     return finish_events(kept, window), check_table("screenings", pd.DataFrame(screenings + more))
 
 
 def collect_day(source, crawler, window, day, decks, seed, horizon_days):
-    """Return (candidates, screenings) of one source on one start day; a screening says why none can be asked.
+    """Return (candidates, screenings) of one source on one start day; a screening says why none can
+    be asked.
 
-    Daily templates are asked each day (weekdays where the source rests at weekends), weekly ones on a weekday of their
-    own, spread by their name.
+    Daily templates are asked each day (weekdays where the source rests at weekends), weekly ones on
+    a weekday of their own, spread by their name.
     """
     as_of = stamp_moment(day.tz_localize(ZONE))
     candidates = []
@@ -80,7 +92,9 @@ def collect_day(source, crawler, window, day, decks, seed, horizon_days):
         try:
             return pose_market_events(source, crawler, window, as_of, seed, horizon_days), []
         except (GatewayError, ExtractionError) as error:
-            return [], [make_screening(name_event(window, as_of, source.id), "unreachable", str(error))]
+            return [], [
+                make_screening(name_event(window, as_of, source.id), "unreachable", str(error))
+            ]
 
     def select(variable, hour):
         return crawler.select(source.id, as_of, variable, hour)[0]
@@ -96,7 +110,9 @@ def collect_day(source, crawler, window, day, decks, seed, horizon_days):
         try:
             observations, page_id = crawler.observe(source.id, as_of)
             posed = pose_within(template, source, observations, as_of, deck, horizon_days, select)
-            candidates.append(describe_event(event_id, posed, template["period"], source, source, as_of, page_id))
+            candidates.append(
+                describe_event(event_id, posed, template["period"], source, source, as_of, page_id)
+            )
         except Unanswerable as error:
             name = "frozen" if str(error).startswith("frozen") else "unanswerable"
             screenings.append(make_screening(event_id, name, str(error)))
@@ -115,11 +131,12 @@ def name_event(window, as_of, name):
 
 
 def pose_within(template, source, observations, as_of, deck, horizon_days, select):
-    """Pose an event with a horizon of its own: daily templates draw 1 to 7 days, weekly ones take all of the week.
+    """Pose an event with a horizon of its own: daily templates draw 1 to 7 days, weekly ones take
+    all of the week.
 
-    Where the drawn horizon reaches no value that is still to happen and was not asked for, another is drawn; at last
-    the whole week is taken, and a long-lagged source may then ask for a value of before the start day that is published
-    after it (a nowcast, marked so).
+    Where the drawn horizon reaches no value that is still to happen and was not asked for, another
+    is drawn; at last the whole week is taken, and a long-lagged source may then ask for a value of
+    before the start day that is published after it (a nowcast, marked so).
     """
     drawn = []
     pose = partial(pose_event, template, source, observations, as_of, deck, select=select)
@@ -141,8 +158,11 @@ def make_screening(event_id, name, reason, is_dropped=True):
 
 
 def describe_event(event_id, posed, period, source, about, as_of, page_id):
-    """Return an event's row (JSON columns still open) from what was posed and where it comes from."""
-    due = posed["resolves_at"].tz_convert(ZONE).normalize() + pd.Timedelta(days=CARRY_DAYS, hours=max(CRAWL_HOURS))
+    """Return an event's row (JSON columns still open) from what was posed and where it comes
+    from."""
+    due = posed["resolves_at"].tz_convert(ZONE).normalize() + pd.Timedelta(
+        days=CARRY_DAYS, hours=max(CRAWL_HOURS)
+    )
     return tell_origin(posed, source, about) | {
         "event_id": event_id,
         "paper": "futurex",
@@ -156,14 +176,18 @@ def describe_event(event_id, posed, period, source, about, as_of, page_id):
 
 
 def pose_market_events(source, crawler, window, as_of, seed, horizon_days):
-    """Return candidates from the market's pages that opened in the last day, options added to option events."""
+    """Return candidates from the market's pages that opened in the last day, options added to
+    option events."""
     pages, page_id = crawler.observe(source.id, as_of)
     start = pd.Timestamp(as_of)
     events = []
     opened = start - pd.Timedelta(days=1)
     end = start + pd.Timedelta(days=horizon_days)
     for row in pages.sort_values("market_id").to_dict("records"):
-        if not opened <= read_moment(row["opens_at"]) < start or not start < read_moment(row["closes_at"]) <= end:
+        if (
+            not opened <= read_moment(row["opens_at"]) < start
+            or not start < read_moment(row["closes_at"]) <= end
+        ):
             continue
         terms = json.loads(row["terms"])
         if terms["date"] < as_of[:10]:
@@ -181,10 +205,11 @@ read_moment = lru_cache(maxsize=10_000)(pd.Timestamp)
 
 
 def read_market_page(row, pages, related, rng):
-    """Return what a market's page poses; an option event with three or more gets unrelated wrong ones, all shuffled.
+    """Return what a market's page poses; an option event with three or more gets unrelated wrong
+    ones, all shuffled.
 
-    These are of other pages; `related` are the names that the question's own source knows, which could be right and
-    are left out.
+    These are of other pages; `related` are the names that the question's own source knows, which
+    could be right and are left out.
     """
     terms = json.loads(row["terms"])
     options = dict(zip(terms.pop("keys"), json.loads(row["options"]), strict=True))
@@ -211,7 +236,8 @@ def read_market_page(row, pages, related, rng):
 
 
 def screen_candidates(candidates, seed, keep_binary):
-    """Return (kept, screenings) after the filters for content and the downsampling of yes/no events."""
+    """Return (kept, screenings) after the filters for content and the downsampling of yes/no
+    events."""
     kept = []
     screenings = []
     for event in candidates:
@@ -222,7 +248,9 @@ def screen_candidates(candidates, seed, keep_binary):
         else:
             kept.append(event)
     binary = np.array([event["event_id"] for event in kept if len(event["options"]) == 2])
-    gone = set(binary[~draw_kept(len(binary), keep_binary, np.random.default_rng([seed, 2]))].tolist())
+    gone = set(
+        binary[~draw_kept(len(binary), keep_binary, np.random.default_rng([seed, 2]))].tolist()
+    )
     reason = f"yes/no event, kept at a share of {keep_binary:.4f}"
     screenings += [make_screening(event_id, "binary", reason) for event_id in sorted(gone)]
     kept = [event for event in kept if event["event_id"] not in gone]
@@ -235,8 +263,12 @@ def finish_events(kept, window):
     events = pd.DataFrame(kept).sort_values(["as_of", "event_id"], ignore_index=True)
     events["window"] = window
     events["volatility_class"], cut = classify_volatility(events)
-    events["level"] = list(map(assign_level, events["kind"], events["options"].map(len), events["volatility_class"]))
-    events["metadata"] = [note | {"ranking_volatility_cut": round(cut, 6)} for note in events["metadata"]]
+    events["level"] = list(
+        map(assign_level, events["kind"], events["options"].map(len), events["volatility_class"])
+    )
+    events["metadata"] = [
+        note | {"ranking_volatility_cut": round(cut, 6)} for note in events["metadata"]
+    ]
     events["volatility"] = events["volatility"].astype(float).round(6)
     closed = {name: events[name].map(dump_json) for name in ("variables", "options", "metadata")}
     return check_table("events", events.assign(**closed))

@@ -1,7 +1,7 @@
 """What is kept out of the event set, each drop on record with its reason (FutureX 3.2.2).
 
-A judge is a callable: event (a dict with `prompt` and `options`) -> (is_flagged, reason). The rule judges here read
-words; a language model's judgement goes in by the same door.
+A judge is a callable: event (a dict with `prompt` and `options`) -> (is_flagged, reason). The rule
+judges here read words; a language model's judgement goes in by the same door.
 """
 
 import re
@@ -12,7 +12,8 @@ from helpers.agreement import RULES
 from helpers.papers import get_constant
 
 HARMFUL = re.compile(
-    r"\b(kill|murder|suicide|rape|terror\w*|assassinat\w*|massacre|porn\w*|slur|lynch\w*|genocide|overdose)\b", re.I
+    r"\b(kill|murder|suicide|rape|terror\w*|assassinat\w*|massacre|porn\w*|slur|lynch\w*|genocide|overdose)\b",
+    re.I,
 )
 SUBJECTIVE = re.compile(
     r"\b(I(?!-)|(?i:we|my|our|best|worst|nicest|beautiful|should|deserve\w*|favou?rite|interesting|boring|feel|opinion))\b"
@@ -51,7 +52,8 @@ JUDGES = {
 
 
 def screen_event(event, name, judges, rule):
-    """Return the screening row of one event under one filter: every judge's view, combined by `rule` (`RULES`)."""
+    """Return the screening row of one event under one filter: every judge's view, combined by
+    `rule` (`RULES`)."""
     views = {judge: view(event) for judge, view in judges.items()}
     return {
         "event_id": event["event_id"],
@@ -64,7 +66,8 @@ def screen_event(event, name, judges, rule):
 
 
 def draw_kept(n_events, keep_share, rng):
-    """Return which of `n_events` yes/no events are kept, at random at the given share (36 of 193 in Figure 3).
+    """Return which of `n_events` yes/no events are kept, at random at the given share (36 of 193 in
+    Figure 3).
 
     >>> int(draw_kept(193, 36 / 193, np.random.default_rng(0)).sum())
     36

@@ -1,8 +1,9 @@
 """Window L: questions with real horizons, 30 to 180 days ahead, over weekly and monthly series.
 
-A template of data/horizons.toml is asked once a quarter, 2023 to 2026, from what its series had published by then; the
-same rule that answers it from the published value answers a baseline's drawn future (`agents.simulate`). Kinds are
-binary, multiple choice, quantity and timeframe: the last asks for the month of a window in which a series is highest.
+A template of data/horizons.toml is asked once a quarter, 2023 to 2026, from what its series had
+published by then; the same rule that answers it from the published value answers a baseline's drawn
+future (`agents.simulate`). Kinds are binary, multiple choice, quantity and timeframe: the last asks
+for the month of a window in which a series is highest.
 """
 
 import tomllib
@@ -12,7 +13,15 @@ import numpy as np
 import pandas as pd
 
 from daybefore.questions.levels import VOLATILITY_CUT, assign_level, measure_number_volatility
-from daybefore.questions.pose import ADDERS, Deck, Unanswerable, list_due, seed_by_name, tell_origin, word_event
+from daybefore.questions.pose import (
+    ADDERS,
+    Deck,
+    Unanswerable,
+    list_due,
+    seed_by_name,
+    tell_origin,
+    word_event,
+)
 from daybefore.questions.types import resolve_event
 from daybefore.web.render import format_period
 from daybefore.web.sources import Source, compute_published_at, name_source, read_rows
@@ -31,7 +40,8 @@ MIN_PEAK_DAYS, MIN_MONTHS = 90, 3
 N_HISTORY = 26
 """Published values that a series must have before it is asked about."""
 N_SPREAD = 7
-"""Values before a number's own whose standard deviation is its spread, as for the other windows' weekly sources."""
+"""Values before a number's own whose standard deviation is its spread, as for the other windows'
+weekly sources."""
 SEED = 20230104
 
 
@@ -45,16 +55,21 @@ def load_series():
     entries = tomllib.loads(FILE.read_text(encoding="utf-8"))
     sources = {}
     for name, entry in sorted(entries.items()):
-        given = name_source(name) | {"form": "table", "windows": ["L"], "rows": f"long/{name}"} | entry
+        given = (
+            name_source(name) | {"form": "table", "windows": ["L"], "rows": f"long/{name}"} | entry
+        )
         sources[name] = Source.model_construct(**given)
     return sources
 
 
 @lru_cache(maxsize=64)
 def read_series(source_id, variable):
-    """Return (values by date and entity, moment of publication of each date) of a variable. Shared: take copies."""
+    """Return (values by date and entity, moment of publication of each date) of a variable. Shared:
+    take copies."""
     source = load_series()[source_id]
-    values = read_rows(source).pivot(index="occurred_at", columns="entity", values=variable).sort_index()
+    values = (
+        read_rows(source).pivot(index="occurred_at", columns="entity", values=variable).sort_index()
+    )
     moments = compute_published_at(source.publication, values.index.to_series())
     return values, pd.DatetimeIndex(moments)
 
@@ -80,10 +95,11 @@ def list_starts():
 
 
 def pose_questions(sources=None, starts=None, seed=SEED):
-    """Return (events, dropped): every template asked at every start, and those that could not be, with the reason.
+    """Return (events, dropped): every template asked at every start, and those that could not be,
+    with the reason.
 
-    `events` have no `as_of` yet: it depends on the condition (`questions.moments.place_moments`). `dropped` has
-    event_id and reason. The same seed gives the same questions.
+    `events` have no `as_of` yet: it depends on the condition (`questions.moments.place_moments`).
+    `dropped` has event_id and reason. The same seed gives the same questions.
     """
     events = []
     dropped = []
@@ -94,7 +110,9 @@ def pose_questions(sources=None, starts=None, seed=SEED):
                 event_id = f"L-{start.replace('-', '')}-{template['id']}"
                 rng = seed_by_name(seed, event_id)
                 try:
-                    events.append({"event_id": event_id} | pose_question(source, template, start, deck, rng))
+                    events.append(
+                        {"event_id": event_id} | pose_question(source, template, start, deck, rng)
+                    )
                 except Unanswerable as error:
                     dropped.append({"event_id": event_id, "reason": str(error)})
     table = pd.DataFrame(events).sort_values(["opens_at", "event_id"], ignore_index=True)
@@ -118,7 +136,12 @@ def pose_question(source, template, start, deck, rng):
     ahead = [(date, moment) for date, moment in due if date >= start and moment <= end]
     if not ahead or ahead[-1][1] < opens_at + pd.Timedelta(days=MIN_DAYS):
         raise Unanswerable("no value is due 30 to 180 days ahead")
-    variables = {"ask": template["ask"], "variable": template["variable"], "hour": None, "date": ahead[-1][0]}
+    variables = {
+        "ask": template["ask"],
+        "variable": template["variable"],
+        "hour": None,
+        "date": ahead[-1][0],
+    }
     wanted = source.entities.get("only")
     is_alive = series.iloc[-N_HISTORY:].notna().all()
     alive = [name for name in series if is_alive[name] and name in (wanted or series)]
@@ -145,9 +168,12 @@ def pose_question(source, template, start, deck, rng):
 
 
 def word_question(template, source, variables, series, entities, ahead, deck):
-    """Return a question's words, kind and options, its entity and reference drawn from what is known at its opening."""
+    """Return a question's words, kind and options, its entity and reference drawn from what is
+    known at its opening."""
     if template["ask"] != "peak":
-        options = ADDERS[template["ask"]](template | {"by": "value"}, source, series, entities, variables, deck)
+        options = ADDERS[template["ask"]](
+            template | {"by": "value"}, source, series, entities, variables, deck
+        )
         variables |= {"by": "gain"} if template.get("by") == "gain" else {}
         deck.mark(variables)
         return word_event(template, source, variables, options, ahead[-1][1])
@@ -157,15 +183,18 @@ def word_question(template, source, variables, series, entities, ahead, deck):
     variables["from_date"] = ahead[0][0]
     deck.mark(variables)
     text = template["text"].replace("{start}", format_period(ahead[0][0]))
-    worded = word_event(template | {"ask": "value", "text": text}, source, variables, {}, ahead[-1][1])
+    worded = word_event(
+        template | {"ask": "value", "text": text}, source, variables, {}, ahead[-1][1]
+    )
     return worded | {"kind": "date", "unit": ""}
 
 
 def resolve_question(variables, path):
-    """Return the answer that a series gives, None when it cannot: `path` has dates as index and entities as columns.
+    """Return the answer that a series gives, None when it cannot: `path` has dates as index and
+    entities as columns.
 
-    The month of the highest value between `from_date` and `date` for a timeframe (the earliest of several), else what
-    the values of `date` say (`targets.resolve_event`).
+    The month of the highest value between `from_date` and `date` for a timeframe (the earliest of
+    several), else what the values of `date` say (`targets.resolve_event`).
 
     >>> terms = {"ask": "peak", "entity": "x", "from_date": "2024-01-07", "date": "2024-02-04"}
     >>> dates = ["2023-12-31", "2024-01-28", "2024-02-04"]
@@ -177,20 +206,30 @@ def resolve_question(variables, path):
     if variables["ask"] != "peak":
         return resolve_event(variables, path.loc[variables["date"]].dropna())
     window = path.loc[variables["from_date"] : variables["date"], variables["entity"]]
-    return None if window.isna().any() else f"{window.index[int(np.argmax(window.to_numpy()))][:7]}-01"
+    return (
+        None if window.isna().any() else f"{window.index[int(np.argmax(window.to_numpy()))][:7]}-01"
+    )
 
 
 def answer_questions(events):
-    """Return the answers table of questions: what their series shows, `not_published` where it has gaps."""
+    """Return the answers table of questions: what their series shows, `not_published` where it has
+    gaps."""
     rows = []
     for event in events.to_dict("records"):
         variables = parse_json(event["variables"])
         path = read_series(event["source_id"], variables["variable"])[0]
         value = resolve_question(variables, path)
         status = "not_published" if value is None else "ok"
-        row = {"event_id": event["event_id"], "value": dump_json(value), "method": "series", "status": status}
+        row = {
+            "event_id": event["event_id"],
+            "value": dump_json(value),
+            "method": "series",
+            "status": status,
+        }
         if event["kind"] == "number":
-            before = path.loc[: variables["date"], variables["entity"]].dropna().iloc[-N_SPREAD - 1 : -1]
+            before = (
+                path.loc[: variables["date"], variables["entity"]].dropna().iloc[-N_SPREAD - 1 : -1]
+            )
             spread = round(float(before.std()), 9)
             row |= {"spread": spread, "n_spread": len(before), "spread_rule": "before_resolution"}
         rows.append(row)

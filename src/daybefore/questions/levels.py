@@ -1,4 +1,5 @@
-"""Volatility and the four levels (FutureX 3.3; definitions.md 1.4 states what the paper leaves open)."""
+"""Volatility and the four levels (FutureX 3.3; definitions.md 1.4 states what the paper leaves
+open)."""
 
 import numpy as np
 
@@ -15,7 +16,8 @@ LEVEL_1_BELOW = get_constant("futurex", "level1_below_options")
 
 
 def measure_number_volatility(values):
-    """Return std (ddof=1) over mean absolute value of the last seven published values; None with fewer than three.
+    """Return std (ddof=1) over mean absolute value of the last seven published values; None with
+    fewer than three.
 
     >>> measure_number_volatility([10.0, 11.0, 9.0]), measure_number_volatility([0.0, 0.0, 0.0])
     (0.1, 0.0)
@@ -28,9 +30,11 @@ def measure_number_volatility(values):
 
 
 def measure_ranking_volatility(history, k, rank=None, order="desc"):
-    """Return 1 - mean overlap of the top k between consecutive snapshots of the last seven, 0 (frozen) to 1.
+    """Return 1 - mean overlap of the top k between consecutive snapshots of the last seven, 0
+    (frozen) to 1.
 
-    With `rank` the one entity at that place is compared instead. None with fewer than three snapshots.
+    With `rank` the one entity at that place is compared instead. None with fewer than three
+    snapshots.
 
     >>> import pandas as pd
     >>> measure_ranking_volatility(pd.DataFrame({"a": [3, 3, 1], "b": [2, 2, 2], "c": [1, 1, 3]}), k=2)
@@ -48,7 +52,8 @@ def measure_ranking_volatility(history, k, rank=None, order="desc"):
 
 
 def classify_volatility(events):
-    """Return "low" or "high" for each open-ended event, blank for option events, and the cut for rankings.
+    """Return "low" or "high" for each open-ended event, blank for option events, and the cut for
+    rankings.
 
     Numbers are cut at `VOLATILITY_CUT`, rankings at the median of the event set's rankings.
     """
@@ -60,7 +65,8 @@ def classify_volatility(events):
 
 
 def assign_level(kind, n_options, volatility_class):
-    """Return the level 1-4: few options and one right answer; any other options; open-ended low; open-ended high.
+    """Return the level 1-4: few options and one right answer; any other options; open-ended low;
+    open-ended high.
 
     >>> [assign_level("single", 3, ""), assign_level("single", 4, ""), assign_level("multi", 3, "")]
     [1, 2, 2]
@@ -72,5 +78,7 @@ def assign_level(kind, n_options, volatility_class):
     if kind in ("single", "multi"):
         return 2
     if volatility_class not in ("low", "high"):
-        raise ValueError(f"an open-ended event needs a volatility class low or high, not {volatility_class!r}")
+        raise ValueError(
+            f"an open-ended event needs a volatility class low or high, not {volatility_class!r}"
+        )
     return 3 if volatility_class == "low" else 4

@@ -1,4 +1,5 @@
-"""The points of a question's life at which it is asked: Early, Mid, Late, Near its resolution (WorldReasoner 5.3)."""
+"""The points of a question's life at which it is asked: Early, Mid, Late, Near its resolution
+(WorldReasoner 5.3)."""
 
 import numpy as np
 import pandas as pd
@@ -27,14 +28,17 @@ def number_days(moments):
     >>> number_days(["1970-01-02", "1970-01-01T20:00:00+08:00"]).tolist(), number_days(pd.Timestamp("1970-01-03"))
     ([1.0, 0.5], 2.0)
     """
-    return (pd.to_datetime(moments, utc=True, format="ISO8601") - pd.Timestamp(0, tz="UTC")) / pd.Timedelta(days=1)
+    return (
+        pd.to_datetime(moments, utc=True, format="ISO8601") - pd.Timestamp(0, tz="UTC")
+    ) / pd.Timedelta(days=1)
 
 
 def place_forecast(opens_at, resolves_at, horizon):
-    """Return the day (00:00) on which a question is forecast: Early, Mid, Late, or Near its resolution (5.3).
+    """Return the day (00:00) on which a question is forecast: Early, Mid, Late, or Near its
+    resolution (5.3).
 
-    None where there is no such day: of a window shorter than seven days Early, Mid and Late are not asked, and one that
-    opens on the day before its end has nothing near resolution.
+    None where there is no such day: of a window shorter than seven days Early, Mid and Late are not
+    asked, and one that opens on the day before its end has nothing near resolution.
 
     >>> str(place_forecast("2026-01-01", "2026-01-11", "Late")), place_forecast("2026-01-01", "2026-01-06", "Early")
     ('2026-01-09 00:00:00', None)
@@ -49,10 +53,11 @@ def place_forecast(opens_at, resolves_at, horizon):
 
 
 def place_moments(questions):
-    """Return questions with the moment of each horizon (`metadata.moments`), and the default one as `as_of`.
+    """Return questions with the moment of each horizon (`metadata.moments`), and the default one as
+    `as_of`.
 
-    Mid is the midpoint; a horizon that a question does not have is left out of its moments. A question without a Mid
-    (one that runs less than a week) is dropped.
+    Mid is the midpoint; a horizon that a question does not have is left out of its moments. A
+    question without a Mid (one that runs less than a week) is dropped.
     """
     rows = []
     for row in questions.to_dict("records"):
@@ -66,7 +71,8 @@ def place_moments(questions):
 
 
 def name_horizon(opens_at, resolves_at, days):
-    """Return the horizon in whose window days lie: Early, Mid, Late, or "Near" for what comes after Late's.
+    """Return the horizon in whose window days lie: Early, Mid, Late, or "Near" for what comes after
+    Late's.
 
     >>> name_horizon("2026-01-01", "2026-01-11", ["2026-01-02", "2026-01-05", "2026-01-10", "2026-01-11"])
     ['Early', 'Mid', 'Late', 'Near']

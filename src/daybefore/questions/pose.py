@@ -1,4 +1,5 @@
-"""Turn a template into one event: draw its variables, find the date it is due, word it (FutureX 3.2.2)."""
+"""Turn a template into one event: draw its variables, find the date it is due, word it (FutureX
+3.2.2)."""
 
 import string
 import zlib
@@ -8,7 +9,12 @@ from functools import lru_cache, partial
 import numpy as np
 import pandas as pd
 
-from daybefore.questions.levels import MIN_VALUES, N_VALUES, measure_number_volatility, measure_ranking_volatility
+from daybefore.questions.levels import (
+    MIN_VALUES,
+    N_VALUES,
+    measure_number_volatility,
+    measure_ranking_volatility,
+)
 from daybefore.questions.types import GAIN_DAYS, KINDS, NONE_LABEL, build_history
 from daybefore.web.extract import select_series
 from daybefore.web.render import format_period
@@ -29,7 +35,8 @@ class Unanswerable(Exception):
 
 @dataclass
 class Deck:
-    """Values of a template's variables in seeded random order; none comes again before all have come.
+    """Values of a template's variables in seeded random order; none comes again before all have
+    come.
 
     The seed is the template's own (`seed_by_name`), so that another template's draws never move it.
     `asked` holds what was asked for which date, so that no question recurs (FutureX 3.2.2).
@@ -40,7 +47,8 @@ class Deck:
     asked: set = field(default_factory=set)
 
     def draw(self, variables, values, dates=None):
-        """Take the next value (an entity or a place) not asked about yet, reshuffling when the deck runs out.
+        """Take the next value (an entity or a place) not asked about yet, reshuffling when the deck
+        runs out.
 
         It is for the date of `variables`, or of each value its own.
 
@@ -55,11 +63,15 @@ class Deck:
                     return self.cards.pop(place)
             fresh = [value for value in values if value not in self.cards]
             self.cards += [fresh[i] for i in self.rng.permutation(len(fresh))]
-        raise Unanswerable("no entity has enough published values, or was not asked about within the horizon")
+        raise Unanswerable(
+            "no entity has enough published values, or was not asked about within the horizon"
+        )
 
     def mark(self, variables):
         """Remember a question by date, hour, and entity or place."""
-        self.asked.add((variables["date"], variables["hour"], variables.get("entity", variables.get("rank"))))
+        self.asked.add(
+            (variables["date"], variables["hour"], variables.get("entity", variables.get("rank")))
+        )
 
     def is_new(self, date, hour, card=None):
         """Tell whether a question (with the entity or place `card`) was not asked before."""
@@ -71,13 +83,25 @@ def seed_by_name(seed, name):
     return np.random.default_rng([seed, zlib.crc32(name.encode())])
 
 
-def pose_event(template, source, observations, as_of, deck, *, select=None, horizon_days=HORIZON_DAYS, not_before=""):
-    """Return one event of a template as of a moment: a dict with prompt, kind, options, variables, dates, volatility.
+def pose_event(
+    template,
+    source,
+    observations,
+    as_of,
+    deck,
+    *,
+    select=None,
+    horizon_days=HORIZON_DAYS,
+    not_before="",
+):
+    """Return one event of a template as of a moment: a dict with prompt, kind, options, variables,
+    dates, volatility.
 
-    `observations` are what the source's page showed then, `select(variable, hour)` their series where they are kept
-    (`select_series` by default); the value is for no date earlier than `not_before`. Asked about are the entities that
-    template or source names, with three of the last seven values. Raises Unanswerable with its reason when none is due
-    within the horizon, no entity has enough history, or it is frozen.
+    `observations` are what the source's page showed then, `select(variable, hour)` their series
+    where they are kept (`select_series` by default); the value is for no date earlier than
+    `not_before`. Asked about are the entities that template or source names, with three of the last
+    seven values. Raises Unanswerable with its reason when none is due within the horizon, no entity
+    has enough history, or it is frozen.
     """
     hours = np.atleast_1d(template.get("hour") if template.get("hour") is not None else "").tolist()
     rng = deck.rng
@@ -94,37 +118,52 @@ def pose_event(template, source, observations, as_of, deck, *, select=None, hori
     alive = series.columns[(known.sum(axis=0) >= MIN_VALUES) & known[-1]].tolist()
     wanted = template.get("only") or source.entities.get("only")
     entities = [entity for entity in alive if not wanted or entity in wanted]
-    variables = {"ask": template["ask"], "variable": template["variable"], "hour": hour, "date": date}
+    variables = {
+        "ask": template["ask"],
+        "variable": template["variable"],
+        "hour": hour,
+        "date": date,
+    }
     variables |= {key: template[key] for key in ("k", "by", "order", "absent") if key in template}
     options = ADDERS[template["ask"]](template, source, series, entities, variables, deck)
     volatility = measure_volatility(variables, series)
     deck.mark(variables)
-    return word_event(template, source, variables, options, resolves_at) | {"volatility": volatility}
+    return word_event(template, source, variables, options, resolves_at) | {
+        "volatility": volatility
+    }
 
 
 def find_due_date(source, last_date, hour, as_of, horizon_days):
-    """Return (date, resolves_at): the latest date whose value is published within the horizon, and when (UTC).
+    """Return (date, resolves_at): the latest date whose value is published within the horizon, and
+    when (UTC).
 
     Raises Unanswerable when that is no later than what is known already.
     """
     start = pd.Timestamp(as_of)
     end = start + pd.Timedelta(days=horizon_days)
-    until = max(end, start + pd.Timedelta(days=2 * HORIZON_DAYS))  # so that horizons share what is found
-    due = [(date, moment) for date, moment in list_due(source, last_date, hour, until) if moment <= end]
+    until = max(
+        end, start + pd.Timedelta(days=2 * HORIZON_DAYS)
+    )  # so that horizons share what is found
+    due = [
+        (date, moment) for date, moment in list_due(source, last_date, hour, until) if moment <= end
+    ]
     if not due:
         raise Unanswerable("no value is due within the horizon")
     return due[-1]
 
 
 def list_due(source: Source, last_date: str, hour: str | None, end: pd.Timestamp) -> list[tuple]:
-    """Return [(date, moment of publication, UTC)] of the values that follow the last one, to a day past `end`.
+    """Return [(date, moment of publication, UTC)] of the values that follow the last one, to a day
+    past `end`.
 
     >>> from daybefore.web.sources import load_sources
     >>> [date for date, _ in list_due(load_sources()["us_cpi"], "2016-08-01", None, pd.Timestamp("2016-10-15"))]
     ['2016-09-01', '2016-10-01']
     """
     rule = tuple(sorted(source.publication.items()))
-    return _list_due(rule, source.update_frequency, last_date, hour, str(end + pd.Timedelta(days=1))[:10])
+    return _list_due(
+        rule, source.update_frequency, last_date, hour, str(end + pd.Timedelta(days=1))[:10]
+    )
 
 
 @lru_cache(maxsize=4096)
@@ -147,7 +186,8 @@ def step_dates(frequency: str, last_date: str, date: str) -> tuple[str, ...]:
 
 
 def measure_volatility(variables, series):
-    """Return the event's volatility: of its number, or of its ranking. Raises Unanswerable when it is frozen."""
+    """Return the event's volatility: of its number, or of its ranking. Raises Unanswerable when it
+    is frozen."""
     if "entity" in variables:
         volatility = measure_number_volatility(series[variables["entity"]].dropna())
     elif variables["ask"] in ("risers", "above"):
@@ -166,7 +206,8 @@ def measure_volatility(variables, series):
 
 
 def add_number(template, source, series, entities, variables, deck):
-    """Number, yes/no and band asks: one entity; a reference, a threshold or cuts from what is known."""
+    """Number, yes/no and band asks: one entity; a reference, a threshold or cuts from what is
+    known."""
     entity = variables["entity"] = deck.draw(variables, sorted(entities))
     known = series[entity].dropna()
     decimals = source.variables[template["variable"]]["decimals"]
@@ -182,8 +223,8 @@ def add_number(template, source, series, entities, variables, deck):
 def draw_threshold(known, rng, decimals):
     """Return the last value, or half a deviation of the last seven below or above it.
 
-    Where no value has been below 0, "0 or more" is certain by its form: such a draw goes up instead, by at least one
-    unit of the last decimal.
+    Where no value has been below 0, "0 or more" is certain by its form: such a draw goes up
+    instead, by at least one unit of the last decimal.
     """
     last = float(known.iloc[-1])
     shift = float(rng.choice([-0.5, 0.0, 0.5])) * float(known.iloc[-N_VALUES:].std())
@@ -194,7 +235,8 @@ def draw_threshold(known, rng, decimals):
 
 
 def lift_threshold(threshold, known, decimals):
-    """Return a threshold, one unit of the last decimal where it is 0 or less and no value has been below 0.
+    """Return a threshold, one unit of the last decimal where it is 0 or less and no value has been
+    below 0.
 
     >>> lift_threshold(0.0, [0, 0, 3], decimals=0), lift_threshold(0.0, [-1, 0, 3], decimals=0)
     (1.0, 0.0)
@@ -212,23 +254,34 @@ def add_bands(template, source, known, variables, decimals):
         raise Unanswerable("frozen: too few different values for bands")
     variables["cuts"] = cuts
     shown = [f"{cut:,.{decimals}f}" for cut in cuts]
-    middle = [f"{low} to below {high} {unit}".strip() for low, high in zip(shown, shown[1:], strict=False)]
-    words = [f"below {shown[0]} {unit}".strip(), *middle, f"{shown[-1]} {unit} or more".replace("  ", " ")]
+    middle = [
+        f"{low} to below {high} {unit}".strip() for low, high in zip(shown, shown[1:], strict=False)
+    ]
+    words = [
+        f"below {shown[0]} {unit}".strip(),
+        *middle,
+        f"{shown[-1]} {unit} or more".replace("  ", " "),
+    ]
     return {str(place): word for place, word in enumerate(words)}
 
 
 def add_options(template, source, series, entities, variables, deck):
-    """Leader, risers and above: a draw of entities as options, each with its last value as reference."""
+    """Leader, risers and above: a draw of entities as options, each with its last value as
+    reference."""
     n_options = template.get("n_options", 5) or len(entities)
     if len(entities) < max(n_options, 3):
         raise Unanswerable("too few entities have published values")
-    chosen = sorted(str(entity) for entity in deck.rng.choice(entities, size=n_options, replace=False))
+    chosen = sorted(
+        str(entity) for entity in deck.rng.choice(entities, size=n_options, replace=False)
+    )
     last = find_reference(series, variables, chosen)
     variables["reference"] = {entity: float(last[entity]) for entity in chosen}
     if template["ask"] == "above":
         decimals = source.variables[template["variable"]]["decimals"]
         median = round(float(np.nanmedian(series[chosen].iloc[-N_VALUES:].to_numpy())), decimals)
-        variables["threshold"] = lift_threshold(median, series[chosen].to_numpy(dtype=float), decimals)
+        variables["threshold"] = lift_threshold(
+            median, series[chosen].to_numpy(dtype=float), decimals
+        )
     shuffled = [chosen[i] for i in deck.rng.permutation(n_options)]
     last_option = [NONE_LABEL] if template["ask"] in ("risers", "above") else []
     return {entity: entity for entity in shuffled + last_option}
@@ -247,12 +300,15 @@ def add_ranking(template, source, series, entities, variables, deck):
         variables["among"] = sorted(wanted)
     if variables.get("by") == "gain":
         last = find_reference(series, variables, entities)
-        variables["reference"] = {entity: float(last[entity]) for entity in entities if last[entity] == last[entity]}
+        variables["reference"] = {
+            entity: float(last[entity]) for entity in entities if last[entity] == last[entity]
+        }
     return {}
 
 
 def find_reference(series, variables, entities):
-    """Return the values against which change counts: seven days before the date for gains, else the last published."""
+    """Return the values against which change counts: seven days before the date for gains, else the
+    last published."""
     if variables.get("by") != "gain":
         return series[entities].ffill().iloc[-1]
     back = str((pd.Timestamp(variables["date"]) - pd.Timedelta(days=GAIN_DAYS)).date())
@@ -267,9 +323,12 @@ ADDERS |= {ask: add_ranking for ask in ("top", "rank")}
 
 
 def pose_fixture(template, source, observations, series, as_of, deck, horizon_days):
-    """Pose an event about a match to be played within the horizon, its name and date known from the fixture list."""
+    """Pose an event about a match to be played within the horizon, its name and date known from the
+    fixture list."""
     start = pd.Timestamp(as_of)
-    coming = observations[observations["value"].isna() & (observations["variable"] == template["variable"])]
+    coming = observations[
+        observations["value"].isna() & (observations["variable"] == template["variable"])
+    ]
     moments = compute_published_at(source.publication, coming["occurred_at"])
     is_due = (moments > start) & (moments <= start + pd.Timedelta(days=horizon_days))
     coming = coming[is_due & (coming["occurred_at"] >= str(start.date()))]
@@ -282,7 +341,9 @@ def pose_fixture(template, source, observations, series, as_of, deck, horizon_da
     deck.mark(variables)
     options = {"home": "the home side wins", "draw": "a draw", "away": "the away side wins"}
     resolves_at = moments[coming.index[coming["entity"] == entity][-1]]
-    event = word_event(template, source, variables, options if template["ask"] == "outcome" else {}, resolves_at)
+    event = word_event(
+        template, source, variables, options if template["ask"] == "outcome" else {}, resolves_at
+    )
     return event | {"volatility": measure_number_volatility(pool_matches(series)) or 0.0}
 
 
@@ -296,9 +357,14 @@ def word_event(template, source, variables, options, resolves_at):
     """Return the event's fields: wording, lettered options, resolution rule and origin."""
     variable = source.variables[template["variable"]]
     rank = variables.get("rank", 0)
-    ending = "th" if rank % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
+    ending = (
+        "th" if rank % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
+    )
     date = format_period(variables["date"])
-    blanks = {key: variables.get(key) for key in ("entity", "hour", "k")} | {"rank": f"{rank}{ending}", "date": date}
+    blanks = {key: variables.get(key) for key in ("entity", "hour", "k")} | {
+        "rank": f"{rank}{ending}",
+        "date": date,
+    }
     for key in ("reference", "threshold"):
         if isinstance(variables.get(key), float):
             blanks[key] = f"{variables[key]:,.{variable['decimals']}f}"
@@ -320,7 +386,8 @@ def word_event(template, source, variables, options, resolves_at):
 
 
 def tell_origin(posed: dict, source: Source, about: Source) -> dict:
-    """Return an event's fields as posed, with those of its source, and of the source that it is `about` and settles it.
+    """Return an event's fields as posed, with those of its source, and of the source that it is
+    `about` and settles it.
 
     For a market's question these are two; its cluster is the second.
     """
@@ -339,7 +406,8 @@ def tell_origin(posed: dict, source: Source, about: Source) -> dict:
 
 
 def letter_options(question, options):
-    """Return (letters by key, {prompt, options by letter}) of a question and its options' wording by key.
+    """Return (letters by key, {prompt, options by letter}) of a question and its options' wording
+    by key.
 
     >>> letter_options("Rain?", {"yes": "Yes", "no": "No"})
     ({'yes': 'A', 'no': 'B'}, {'prompt': 'Rain?\\nA. Yes\\nB. No', 'options': {'A': 'Yes', 'B': 'No'}})

@@ -1,7 +1,9 @@
-"""The series of window L as a web: one page a source, as it stood at a moment, nothing later than it.
+"""The series of window L as a web: one page a source, as it stood at a moment, nothing later than
+it.
 
-A page shows the last values of each series that were public strictly before the moment (`horizons.cut_series`), a
-passage a series. A reader's own articles may stand beside the series, by the rules of the replay web (`web.news`).
+A page shows the last values of each series that were public strictly before the moment
+(`horizons.cut_series`), a passage a series. A reader's own articles may stand beside the series, by
+the rules of the replay web (`web.news`).
 """
 
 from bisect import bisect_left
@@ -23,7 +25,8 @@ N_SHOWN = 8
 
 
 class SeriesPages(Replay):
-    """Answers for the pages of window L's sources and, as the replay web does, for those of articles."""
+    """Answers for the pages of window L's sources and, as the replay web does, for those of
+    articles."""
 
     def __init__(self, articles=()):
         super().__init__(load_series(), articles=articles)
@@ -37,11 +40,16 @@ class SeriesPages(Replay):
     def name_page(self, url, text, digest, is_held):
         """Return a page's id; that of a series page is a digest of its passages."""
         is_series = url in self.sources
-        return f"l{hash_text(text.partition(chr(10))[2], 15)}" if is_series else name_page(url, text, digest, is_held)
+        return (
+            f"l{hash_text(text.partition(chr(10))[2], 15)}"
+            if is_series
+            else name_page(url, text, digest, is_held)
+        )
 
 
 class SeriesWeb(Web):
-    """A web of window L's sources and of articles, in which a source's values are read from its series.
+    """A web of window L's sources and of articles, in which a source's values are read from its
+    series.
 
     A search finds each passage that fits, several of a source.
     """
@@ -51,15 +59,20 @@ class SeriesWeb(Web):
         super().__init__(pages, load_series(), pages.feeds, by_passage=True)
 
     def observe(self, source_id, as_of):
-        """Return (observations, page_id) of a source as of a moment: all its values that were public before, long.
+        """Return (observations, page_id) of a source as of a moment: all its values that were
+        public before, long.
 
-        Columns occurred_at, entity, variable, value, as `Web.observe` has them. Raises ValueError for a source that
-        window L does not have, GatewayError where nothing was public by then.
+        Columns occurred_at, entity, variable, value, as `Web.observe` has them. Raises ValueError
+        for a source that window L does not have, GatewayError where nothing was public by then.
         """
         if source_id not in self.sources:
             raise ValueError(f"{source_id!r} is no source of window L (data/horizons.toml)")
         parts = [
-            cut_series(source_id, name, as_of).stack().rename("value").reset_index().assign(variable=name)
+            cut_series(source_id, name, as_of)
+            .stack()
+            .rename("value")
+            .reset_index()
+            .assign(variable=name)
             for name in self.sources[source_id].variables
         ]
         table = pd.concat(parts, ignore_index=True)[COLUMNS]
@@ -67,7 +80,8 @@ class SeriesWeb(Web):
         return table.sort_values(["variable", "occurred_at", "entity"], ignore_index=True), page_id
 
     def recall(self, source_id, as_of, variables):
-        """Return (past of what an event asks about, page_id): dates x entities, in the measure of its `variables`.
+        """Return (past of what an event asks about, page_id): dates x entities, in the measure of
+        its `variables`.
 
         A gain is that over the question's own reference, which lies months before its end.
 
@@ -83,12 +97,14 @@ class SeriesWeb(Web):
 
 @lru_cache(maxsize=4)
 def open_series(articles=()):
-    """Return the SeriesWeb with the articles at some paths (a tuple), one a process; raises what `read_feeds` does."""
+    """Return the SeriesWeb with the articles at some paths (a tuple), one a process; raises what
+    `read_feeds` does."""
     return SeriesWeb(articles)
 
 
 def write_page(source, as_of):
-    """Return (text, newest publication as epoch seconds) of a source's page as of a moment; None before there is any.
+    """Return (text, newest publication as epoch seconds) of a source's page as of a moment; None
+    before there is any.
 
     Its first line is the source's name; of each series that has values by then one follows.
 
@@ -112,7 +128,8 @@ def write_page(source, as_of):
 
 @lru_cache(maxsize=64)
 def write_values(source_id, variable):
-    """Return of each entity of a series the rows with a value, and these as a page shows them, the oldest first."""
+    """Return of each entity of a series the rows with a value, and these as a page shows them, the
+    oldest first."""
     decimals = load_series()[source_id].variables[variable]["decimals"]
     table = read_series(source_id, variable)[0]
     dates = [format_period(date) for date in table.index]

@@ -1,7 +1,7 @@
 """Question sets by their window: the tables of any, and the world in which its questions are asked.
 
-A set's tables lie in data/tables, in its folder (questions of one's own, and other projects'), or are built from public
-files.
+A set's tables lie in data/tables, in its folder (questions of one's own, and other projects'), or
+are built from public files.
 """
 
 import contextlib
@@ -32,7 +32,8 @@ def has_builder(one: QuestionSet) -> bool:
 
 
 def has_runs(one: QuestionSet) -> bool:
-    """Tell whether a set has its tables in its folder, runs among them, as those of other projects do."""
+    """Tell whether a set has its tables in its folder, runs among them, as those of other projects
+    do."""
     return bool(one.folder and not {"builder", "tables"} & set(read_about(one.folder)))
 
 
@@ -45,7 +46,8 @@ def read_window(name: str, window: str) -> pd.DataFrame:
 
 
 def list_articles(window: str) -> list[Path]:
-    """Return the paths of what a window's world publishes beside the replay: for a public window dated news.
+    """Return the paths of what a window's world publishes beside the replay: for a public window
+    dated news.
 
     They begin after the questions of window E, which has none.
     """
@@ -53,21 +55,25 @@ def list_articles(window: str) -> list[Path]:
 
 
 def open_window(window: str, articles: Iterable = (), **options: Any) -> AbstractContextManager:
-    """Return a context whose value returns a world to search (`replay.open_world`): that of a window.
+    """Return a context whose value returns a world to search (`replay.open_world`): that of a
+    window.
 
-    Window L's has its series' pages, and articles where there are some (`questions.series_pages`); the world of a set
-    of questions of one's own has articles alone.
+    Window L's has its series' pages, and articles where there are some (`questions.series_pages`);
+    the world of a set of questions of one's own has articles alone.
     """
     if has_runs(find_set(window)):
         return open_articles(articles)
     if window == "L":
         articles = tuple(str(Path(path).resolve()) for path in articles)
-        open_series(articles)  # here, so that what is wrong with them is told before anything is asked
+        open_series(
+            articles
+        )  # here, so that what is wrong with them is told before anything is asked
         return contextlib.nullcontext(partial(open_series, articles))
     return open_world(day=window if is_day(window) else None, articles=articles, **options)
 
 
 def open_articles(articles: Iterable = ()) -> AbstractContextManager:
-    """Return a context whose value returns a world of dated articles alone; without any nothing is in it."""
+    """Return a context whose value returns a world of dated articles alone; without any nothing is
+    in it."""
     pages = Replay({}, articles=[str(Path(path).resolve()) for path in articles])
     return contextlib.nullcontext(partial(Web, pages, {}, pages.feeds, keeps_pages=True))

@@ -1,6 +1,8 @@
-"""Find the part of a reply that holds its answer: the last box, else the last line (FutureX C.2; definitions.md 1.3).
+"""Find the part of a reply that holds its answer: the last box, else the last line (FutureX C.2;
+definitions.md 1.3).
 
-Everything here is linear in the reply's length: braces are matched in one pass, patterns see bounded pieces.
+Everything here is linear in the reply's length: braces are matched in one pass, patterns see
+bounded pieces.
 """
 
 import html
@@ -22,7 +24,9 @@ DENIED_AFTER = re.compile(
     r"[\s*$`)\\\],.]*(?:是?错误?的?|不对|不正确|不可能)",
     re.I,
 )
-ANSWER_AFTER = re.compile(r"(?:\banswer\b|答案)[ *_]{0,4}(?:is\b|是|为|:):?[ *_]{0,4}(?P<answer>[^\n]{1,80})", re.I)
+ANSWER_AFTER = re.compile(
+    r"(?:\banswer\b|答案)[ *_]{0,4}(?:is\b|是|为|:):?[ *_]{0,4}(?P<answer>[^\n]{1,80})", re.I
+)
 """What takes a box back: words after it, or another answer."""
 REFUSAL = re.compile(
     r"\b(?:can\s?not|can't|could ?n[o']t|unable to|not able to|not possible to|impossible to|won't|will not|decline to|"
@@ -34,8 +38,30 @@ REFUSAL = re.compile(
     r"|\bas an? (?:AI|language model)\b|无法|不能预测|不知道|未知|不确定",
     re.I,
 )
-NO_VALUE = {"n/a", "na", "n.a", "nil", "none", "null", "nan", "unknown", "tbd", "tba", "unsure", "uncertain", "refuse"}
-NO_VALUE |= {"undetermined", "indeterminate", "no answer", "not applicable", "pass", "abstain", "error"}
+NO_VALUE = {
+    "n/a",
+    "na",
+    "n.a",
+    "nil",
+    "none",
+    "null",
+    "nan",
+    "unknown",
+    "tbd",
+    "tba",
+    "unsure",
+    "uncertain",
+    "refuse",
+}
+NO_VALUE |= {
+    "undetermined",
+    "indeterminate",
+    "no answer",
+    "not applicable",
+    "pass",
+    "abstain",
+    "error",
+}
 
 NAMED_LINE = re.compile(
     r"(?:^|[.!?;,]\s+)\W*"
@@ -59,7 +85,8 @@ MARKUP_ONLY = re.compile(r"[\s`*_~$\\\[\](){}#>|=.-]*(?:json|text|latex)?\s*", r
 
 
 def prepare_reply(reply):
-    """Return a reply's text after its thinking, with plain spaces, quotes and ASCII forms of full-width characters.
+    """Return a reply's text after its thinking, with plain spaces, quotes and ASCII forms of
+    full-width characters.
 
     Raises Unreadable for an empty reply and for thinking that never ended.
 
@@ -78,12 +105,13 @@ def prepare_reply(reply):
 
 
 def find_last_line(text):
-    """Return (content, name): what the last line with words says, and how it calls itself an answer.
+    """Return (content, name): what the last line with words says, and how it calls itself an
+    answer.
 
-    The name is ":" where a colon or an equals sign parts it from the answer, or where it stands alone on the line
-    above; "is" where a verb does; "alone" where the line is the whole text and has none; "" elsewhere. Lines of markup
-    only are passed over. Raises Unreadable when the line is longer than MAX_LINE or holds a box that only quotes the
-    format.
+    The name is ":" where a colon or an equals sign parts it from the answer, or where it stands
+    alone on the line above; "is" where a verb does; "alone" where the line is the whole text and
+    has none; "" elsewhere. Lines of markup only are passed over. Raises Unreadable when the line is
+    longer than MAX_LINE or holds a box that only quotes the format.
 
     >>> find_last_line("Polls favour her.\\n**Final answer: B**\\n---"), find_last_line("B."), find_last_line("Hm.\\nB")
     (('B', ':'), ('B.', 'alone'), ('B', ''))
@@ -99,7 +127,9 @@ def find_last_line(text):
         cut = NAME_END.search(line, name.end())
         if cut:
             rest = line[cut.end() :].lstrip(" *_")
-            return clean_content(rest.lstrip(":= ")), ":" if cut.group() in ":=" or rest[:1] in [*":="] else "is"
+            return clean_content(rest.lstrip(":= ")), ":" if cut.group() in ":=" or rest[:1] in [
+                *":="
+            ] else "is"
     opening = CHINESE_LINE.search(line) or OPENING.search(line)
     if opening:
         return clean_content(line[opening.end() :]), "is"
@@ -112,14 +142,51 @@ def find_last_line(text):
 
 DOLLAR = "\N{FULLWIDTH DOLLAR SIGN}"
 FONT = r"(?:text|math)(?:bf|it|rm|sf|tt|sc|up|md|sl|normal|cal|bb|ord|bin|rel|op|punct|inner)?"
-SIGNS = {"times": "×", "cdot": "×", "pm": "±", "approx": "≈", "sim": "≈", "to": ">", "rightarrow": ">", "succ": ">"}
-SIGNS |= {"gt": ">", "lt": "<", "geq": "≥", "ge": "≥", "leq": "≤", "le": "≤", "neq": "≠", "textminus": "-"}
-SIGNS |= {"degree": "°", "textdegree": "°", "euro": "€", "pounds": "£", "ldots": "...", "dots": "...", "mu": "µ"}
-SIGNS |= dict.fromkeys(["geqslant", "gtrsim", "gg"], "≥") | dict.fromkeys(["leqslant", "lesssim", "ll"], "≤")
-SIGNS |= {"texttimes": "×", "simeq": "≈", "texteuro": "€", "textendash": "–", "textemdash": "–", "ne": "≠"}
+SIGNS = {
+    "times": "×",
+    "cdot": "×",
+    "pm": "±",
+    "approx": "≈",
+    "sim": "≈",
+    "to": ">",
+    "rightarrow": ">",
+    "succ": ">",
+}
+SIGNS |= {
+    "gt": ">",
+    "lt": "<",
+    "geq": "≥",
+    "ge": "≥",
+    "leq": "≤",
+    "le": "≤",
+    "neq": "≠",
+    "textminus": "-",
+}
+SIGNS |= {
+    "degree": "°",
+    "textdegree": "°",
+    "euro": "€",
+    "pounds": "£",
+    "ldots": "...",
+    "dots": "...",
+    "mu": "µ",
+}
+SIGNS |= dict.fromkeys(["geqslant", "gtrsim", "gg"], "≥") | dict.fromkeys(
+    ["leqslant", "lesssim", "ll"], "≤"
+)
+SIGNS |= {
+    "texttimes": "×",
+    "simeq": "≈",
+    "texteuro": "€",
+    "textendash": "–",
+    "textemdash": "–",
+    "ne": "≠",
+}
 ACCENTED = re.compile(r"(?<=[^\W\d_])\\([~\"'^`])([A-Za-z])|\\([~\"'^`c])\{([A-Za-z])\}")
 """LaTeX's accents: within a word, or with braces around the letter."""
-COMMAND = r"(?:text|math|bf|rm|[dt]?frac|times|cdot|boxed|left|right|circ|quad|pm|approx|sim|geq|leq)"
+COMMAND = (
+    r"(?:text|math|bf|rm|[dt]?frac|times|cdot|boxed|left|right|circ|quad|pm|approx|sim|geq|leq)"
+)
 ACCENTS = {"~": "\u0303", '"': "\u0308", "'": "\u0301", "^": "\u0302", "`": "\u0300", "c": "\u0327"}
 LATEX = [
     (re.compile(pattern), new)
@@ -136,7 +203,10 @@ LATEX = [
         (r"\\(?:[,;: ]|q?quad\b)|\\(?:begin|end)\{[a-z]+\*?\}(?:\{[lcr| ]+\})?", " "),
         (r"\\\$", DOLLAR),
         (r"\\([%&#_{}])", r"\1"),
-        (rf"\\(?:{FONT}|bf|rm|it|left|right|[bB]igg?[lr]?|displaystyle|f?boxed|fbox)(?![A-Za-z])", " "),
+        (
+            rf"\\(?:{FONT}|bf|rm|it|left|right|[bB]igg?[lr]?|displaystyle|f?boxed|fbox)(?![A-Za-z])",
+            " ",
+        ),
         (r"\\(?:underline|emph|operatorname|mbox|[lL]arge|[hH]uge|bullet|item)(?![A-Za-z])", " "),
         (r"</?(?:b|i|strong|em|p|code|span|answer)>", " "),
     ]
@@ -149,7 +219,8 @@ TIE = re.compile(
 
 
 def clean_content(content):
-    """Return what a box or a line says without LaTeX, markdown, HTML marks, outer quotes and brackets.
+    """Return what a box or a line says without LaTeX, markdown, HTML marks, outer quotes and
+    brackets.
 
     Raises Unreadable for content longer than MAX_ANSWER.
 
@@ -165,18 +236,33 @@ def clean_content(content):
     text = TIE.sub(" ", text)
     for pattern, new in LATEX:
         text = pattern.sub(new, text)
-    text = re.sub(r"(?<!\d)\*\*|\*\*(?!\d)|[{}`]|\\(?![A-Za-z]{2}|[0-9])", "", TIE.sub(" ", text)).strip()
-    text = re.sub(r"\$([^$\n]*)\$", r"\1", text) if text.count("$") % 2 == 0 and text.startswith("$") else text
+    text = re.sub(
+        r"(?<!\d)\*\*|\*\*(?!\d)|[{}`]|\\(?![A-Za-z]{2}|[0-9])", "", TIE.sub(" ", text)
+    ).strip()
+    text = (
+        re.sub(r"\$([^$\n]*)\$", r"\1", text)
+        if text.count("$") % 2 == 0 and text.startswith("$")
+        else text
+    )
     return _peel(text.replace(DOLLAR, "$"))
 
 
 def _peel(text):
     """Take off marks around the whole text: quotes, brackets, asterisks."""
-    text = re.sub(r"^(_{1,3})(.*)\1$", r"\2", text.strip(" \t\n*"), flags=re.S).rstrip(",;").lstrip("~ ")
+    text = (
+        re.sub(r"^(_{1,3})(.*)\1$", r"\2", text.strip(" \t\n*"), flags=re.S)
+        .rstrip(",;")
+        .lstrip("~ ")
+    )
     for left, right in ("[]", "()", '""', "''"):
         inner = text[1:-1]
         is_number = left == "(" and re.fullmatch(r"[-+\d., ]*", inner)
-        if len(text) > 2 and text[0] + text[-1] == left + right and not {left, right} & set(inner) and not is_number:
+        if (
+            len(text) > 2
+            and text[0] + text[-1] == left + right
+            and not {left, right} & set(inner)
+            and not is_number
+        ):
             return _peel(inner)
     return text
 

@@ -1,4 +1,5 @@
-"""Read which options an answer names: by letter, by the option's own text, by a range; never by resemblance."""
+"""Read which options an answer names: by letter, by the option's own text, by a range; never by
+resemblance."""
 
 import re
 import string
@@ -26,7 +27,9 @@ OPTION_WORD = re.compile(
     r"\s*(?:is\s|[:#是为])?\s*(?=\S)",
     re.I,
 )
-LETTER_AND_TEXT = re.compile(r"[\[(]?([A-Za-z]{1,2}|\d{1,2})\s*([.):=(\[\]–—-]|\s)[:.]?\s*(.*?)", re.S)
+LETTER_AND_TEXT = re.compile(
+    r"[\[(]?([A-Za-z]{1,2}|\d{1,2})\s*([.):=(\[\]–—-]|\s)[:.]?\s*(.*?)", re.S
+)
 TEXT_AND_NOTE = re.compile(r"(.*?)\s*[\[(]([^()\[\]]*)[\])]", re.S)
 DENIED = re.compile(
     r"(?:not|isn't|is|no|never|unlikely|impossible|false|wrong|incorrect|reject\w*|exclud\w*|rule[ds]? out|0 ?%)(?!\w)"
@@ -34,18 +37,26 @@ DENIED = re.compile(
 """How words begin that take back the letter before them."""
 SHARE = re.compile(r"(?<![\d.])(?:(\d{1,3}(?:\.\d+)?)\s?%|(0?\.\d+))")
 SHARE_BEHIND = re.compile(r"[\s,:=(\[~≈–-]*(?:p\s?=\s?)?\d{1,3}(?:\.\d+)?\s?%[)\]]?\.?$", re.I)
-SIGNS_OF = {"(?:text)?backslash": "\\", "l(?:eft)?brack": "[", "r(?:ight)?brack": "]", "textasciicircum|hat": "^"}
+SIGNS_OF = {
+    "(?:text)?backslash": "\\",
+    "l(?:eft)?brack": "[",
+    "r(?:ight)?brack": "]",
+    "textasciicircum|hat": "^",
+}
 SIGNS_OF |= {"textunderscore": "_", "textasciigrave": "`"}
 """LaTeX's names of signs that are labels."""
 LEAD = re.compile(r"\bthe outcome (?:will )?be\s+", re.I)
 """What FutureX writes before an option's own words."""
 NONE_KEYS = {"none", "neither", "no option"}
 NONE_KEYS |= {f"none of {which}" for which in ("these", "the above", "them", "the options")}
-ALL_KEYS = {"all", "all options"} | {f"all of {which}" for which in ("these", "the above", "them", "the options")}
+ALL_KEYS = {"all", "all options"} | {
+    f"all of {which}" for which in ("these", "the above", "them", "the options")
+}
 
 
 def make_key(text):
-    """Return a text as options are compared: without case, accents, surplus space, quotes, edge marks and "the".
+    """Return a text as options are compared: without case, accents, surplus space, quotes, edge
+    marks and "the".
 
     >>> make_key(" The “São Paulo & Rio” "), make_key("1,234.5 USD or more.")
     ('sao paulo and rio', '1234.5 usd or more')
@@ -58,7 +69,8 @@ def make_key(text):
 
 
 def index_options(options):
-    """Return what reading options needs: letters and texts by key, and how many pieces a text may fall into.
+    """Return what reading options needs: letters and texts by key, and how many pieces a text may
+    fall into.
 
     Without options every letter from A to Z is one, with no text.
     """
@@ -70,18 +82,28 @@ def index_options(options):
     none = {letter for key, found in texts.items() if key in NONE_KEYS for letter in found}
     n_parts = 1 + max((len(SEPARATOR.findall(str(text))) for text in options.values()), default=0)
     folded = [letter.casefold() for letter in options]
-    letters = {letter.casefold(): letter for letter in options if folded.count(letter.casefold()) == 1}
+    letters = {
+        letter.casefold(): letter for letter in options if folded.count(letter.casefold()) == 1
+    }
     letters |= {letter: letter for letter in options}
-    return {"letters": letters, "texts": texts, "none": none, "n_parts": n_parts, "order": list(options)}
+    return {
+        "letters": letters,
+        "texts": texts,
+        "none": none,
+        "n_parts": n_parts,
+        "order": list(options),
+    }
 
 
 def _find_letter(text, index):
-    """Return the option of a letter, in either case where no other option has it in the other; None for none."""
+    """Return the option of a letter, in either case where no other option has it in the other; None
+    for none."""
     return index["letters"].get(text) or index["letters"].get(text.casefold())
 
 
 def read_letters(content, index, kind="multi"):
-    """Return the letters an answer names, in its order and with repeats; raises Unreadable for any other word."""
+    """Return the letters an answer names, in its order and with repeats; raises Unreadable for any
+    other word."""
     if not any(LEAD.search(text) for text in index["texts"]):
         content = LEAD.sub("", content)
     found = _look_up(content, index)
@@ -92,15 +114,22 @@ def read_letters(content, index, kind="multi"):
     if make_key(content) in ALL_KEYS and kind == "multi" and index["texts"]:
         return index["order"]
     shares = [
-        float(percent or 100 * float(share)) for percent, share in SHARE.findall(_leave_out_texts(content, index))
+        float(percent or 100 * float(share))
+        for percent, share in SHARE.findall(_leave_out_texts(content, index))
     ]
     if kind in ("single", "multi") and min(shares, default=50) < 50:
-        raise Unreadable("ambiguous", f"an option with a probability below one half: {content[:40]}")
+        raise Unreadable(
+            "ambiguous", f"an option with a probability below one half: {content[:40]}"
+        )
     if kind == "ranking" and re.search(r"[A-Za-z]\s*<\s*[A-Za-z]", content):
         raise Unreadable("ambiguous", "the direction of <")
     letters = re.findall("[A-Z]", content) if LETTER_RUN.fullmatch(content) else []
     known = set(index["order"])
-    if letters and set(letters) <= known and (not any(map(str.isalpha, content[1::2])) or len(known) < 26):
+    if (
+        letters
+        and set(letters) <= known
+        and (not any(map(str.isalpha, content[1::2])) or len(known) < 26)
+    ):
         return letters
     try:
         return _read_pieces(content, index, kind)
@@ -130,7 +159,8 @@ def _leave_out_texts(content, index):
 
 
 def _look_up(text, index):
-    """Return [letter] for a bare letter or an option's text, None for neither; Unreadable if it is two options."""
+    """Return [letter] for a bare letter or an option's text, None for neither; Unreadable if it is
+    two options."""
     key = make_key(text)
     hits = set(index["texts"].get(key, ()))
     letter = _find_letter(text.strip(" .()[]*_\"'"), index)
@@ -168,12 +198,15 @@ def split_pieces(content):
 def strip_marks(pieces, must_count=False):
     """Return pieces without bullets, and without numbers where all have one.
 
-    With `must_count`, numbers other than 1, 2, 3 ... raise Unreadable, since they tell another order.
+    With `must_count`, numbers other than 1, 2, 3 ... raise Unreadable, since they tell another
+    order.
 
     >>> strip_marks(["1. Oslo", "2. Rome"]), strip_marks(["- Oslo", "- Rome"]), strip_marks(["07:00", "08:00"])
     (['Oslo', 'Rome'], ['Oslo', 'Rome'], ['07:00', '08:00'])
     """
-    pieces = [BULLETED.sub("", piece, count=1) if BULLETED.match(piece) else piece for piece in pieces]
+    pieces = [
+        BULLETED.sub("", piece, count=1) if BULLETED.match(piece) else piece for piece in pieces
+    ]
     matches = [NUMBERED.match(piece) for piece in pieces]
     if not matches or not all(matches):
         return pieces
@@ -183,7 +216,8 @@ def strip_marks(pieces, must_count=False):
 
 
 def check_places(places):
-    """Raise Unreadable where places do not count up by one, from 1 or, as of the 8th to the 10th, from another."""
+    """Raise Unreadable where places do not count up by one, from 1 or, as of the 8th to the 10th,
+    from another."""
     first = 1 if len(places) == 1 else places[0]
     if places != list(range(first, first + len(places))):
         raise Unreadable("ambiguous", "the places are not numbered 1, 2, 3 in turn")
@@ -201,14 +235,18 @@ def _read_pieces(content, index, kind):
     while place < len(pieces):
         bare = SHARE_BEHIND.sub("", pieces[place]) if kind in ("single", "multi") else pieces[place]
         for end in range(min(len(pieces), place + index["n_parts"]), place, -1):
-            joined = "".join(a + b for a, b in zip(["", *gaps[place : end - 1]], pieces[place:end], strict=True))
+            joined = "".join(
+                a + b for a, b in zip(["", *gaps[place : end - 1]], pieces[place:end], strict=True)
+            )
             found = _read_item(joined, index, kind, is_whole=end > place + 1)
             if found:
                 break
         else:
             end = place + 1
             found = _read_item(bare, index, kind) if bare else None
-            if found or (letters and not bare):  # a letter with its probability, or that behind a comma
+            if found or (
+                letters and not bare
+            ):  # a letter with its probability, or that behind a comma
                 letters = letters + (found or [])
                 place = end
                 continue
@@ -220,7 +258,8 @@ def _read_pieces(content, index, kind):
 
 
 def _read_item(piece, index, kind, is_whole=False):
-    """Return the letters of one piece: a letter, a range, an option's text, or both where they agree; None for others.
+    """Return the letters of one piece: a letter, a range, an option's text, or both where they
+    agree; None for others.
 
     With `is_whole` what stands beside a letter must be the option's own text.
     """
@@ -237,7 +276,11 @@ def _read_item(piece, index, kind, is_whole=False):
         if None in ends:
             raise Unreadable("unknown option", piece)
         first, last = map(order.index, ends)
-        if kind in ("ranking", "list") or first >= last or (last > first + 1 and re.search("[~～]", piece)):
+        if (
+            kind in ("ranking", "list")
+            or first >= last
+            or (last > first + 1 and re.search("[~～]", piece))
+        ):
             raise Unreadable("ambiguous", f"the range {piece}")
         return order[first : last + 1]
     if not found and noted:
@@ -262,23 +305,35 @@ def _read_letter_and_text(piece, index, is_whole):
     remark = re.fullmatch(r"(.*\S)\s*[(\[]([^()\[\]]*)[)\]]?\.?", words)
     if remark and make_key(remark[1]) in own:
         note = make_key(remark[2])  # "unlikely" takes the letter back, "not Lima" another
-        is_of_another = re.search(r"\b[A-Z]\b", remark[2]) or any(text in note for text in index["texts"])
+        is_of_another = re.search(r"\b[A-Z]\b", remark[2]) or any(
+            text in note for text in index["texts"]
+        )
         return None if DENIED.match(note) and not is_of_another else [letter]
     is_letter = re.fullmatch(r"[A-Za-z]", words)
-    if is_whole or is_letter or match.group(2).isspace() or (DENIED.match(key) and key not in index["texts"]):
+    if (
+        is_whole
+        or is_letter
+        or match.group(2).isspace()
+        or (DENIED.match(key) and key not in index["texts"])
+    ):
         return None
     letters = {_find_letter(x, index) for x in re.findall(r"(?<!\w)[A-Z](?=\s*[.):(,=]|$)", words)}
-    others = [text for text in index["texts"] if text not in own and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", key)]
+    others = [
+        text
+        for text in index["texts"]
+        if text not in own and re.search(rf"(?<!\w){re.escape(text)}(?!\w)", key)
+    ]
     if letters - {letter, None} or (others and not any(text in key for text in own)):
         raise Unreadable("ambiguous", piece[:40])
     return [letter]
 
 
 def read_labels(content, options):
-    r"""Return the labels beyond Z that a box lists, as it is written; None where it holds anything else.
+    r"""Return the labels beyond Z that a box lists, as it is written; None where it holds anything
+    else.
 
-    FutureX goes on by ASCII after Z: [ \ ] ^ _ ` a b (its public scorer), signs that elsewhere are LaTeX's or
-    markdown's.
+    FutureX goes on by ASCII after Z: [ \ ] ^ _ ` a b (its public scorer), signs that elsewhere are
+    LaTeX's or markdown's.
 
     >>> read_labels(r"C, \_, `, \\ and a", dict.fromkeys("C[\\]^_`a", ""))
     ['C', '_', '`', '\\', 'a']
@@ -295,7 +350,9 @@ def read_labels(content, options):
         label = next((form for form in forms if form in options), None)
         named = re.match(r"(\S{1,2})[.):]\s+(\S.*)", piece)
         if not label and named and named[1] in options:
-            is_own = make_key(LEAD.sub("", named[2])) == make_key(LEAD.sub("", str(options[named[1]])))
+            is_own = make_key(LEAD.sub("", named[2])) == make_key(
+                LEAD.sub("", str(options[named[1]]))
+            )
             label = named[1] if is_own else None
         if not label:
             return None

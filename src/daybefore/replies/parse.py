@@ -1,10 +1,12 @@
-"""Turn a reply into a prediction, or into nothing with a reason; never a guess (FutureX 3.2.3, C.2).
+"""Turn a reply into a prediction, or into nothing with a reason; never a guess (FutureX 3.2.3,
+C.2).
 
-The answer is the last box of the reply (after any thinking). Without a box (definitions.md 1.3: "else last line") it is
-the last line, if that says so: "answer: ...", "I predict ...", or the line under "answer:"; a reply that is nothing but
-letters, an option, a number or a date needs no such name. Boxes side by side are one answer of several items for the
-kinds that hold several; for the others they must agree. A box that is empty, unclosed, taken back or full of prose is
-no answer, whatever stood in an earlier one. What is not understood as a whole is not read.
+The answer is the last box of the reply (after any thinking). Without a box (definitions.md 1.3:
+"else last line") it is the last line, if that says so: "answer: ...", "I predict ...", or the line
+under "answer:"; a reply that is nothing but letters, an option, a number or a date needs no such
+name. Boxes side by side are one answer of several items for the kinds that hold several; for the
+others they must agree. A box that is empty, unclosed, taken back or full of prose is no answer,
+whatever stood in an earlier one. What is not understood as a whole is not read.
 """
 
 import re
@@ -50,14 +52,17 @@ FORMULA_BEFORE = re.compile(
 )
 AFTER_BOX = re.compile(r"^(?:\\[)\],;:! ]|[)\]`}~$]|\*{1,2}(?![*\s]?\d))+")
 LED_BY = re.compile(
-    rf"(?:{BOUND.pattern}|{DIRECTION.pattern}|\b(?:minus|negative)\b|[负負])(?:\s(?:by|of|a|about))*\s*$", re.I
+    rf"(?:{BOUND.pattern}|{DIRECTION.pattern}|\b(?:minus|negative)\b|[负負])(?:\s(?:by|of|a|about))*\s*$",
+    re.I,
 )
 """What may lead to a box and change the number in it."""
 NO_NAME = re.compile(
-    r"(?:see|as|in|on|based|given|above|below|provided|shown|boxed|here|this|that|it|there|I|we)\b", re.I
+    r"(?:see|as|in|on|based|given|above|below|provided|shown|boxed|here|this|that|it|there|I|we)\b",
+    re.I,
 )
 MAX_LINE_WORDS, MAX_NAME, MAX_TEXT, MAX_VALUE = 12, 150, 500, 300
-"""Most words of a free text outside a box; the longest name, text and number or date that are read."""
+"""Most words of a free text outside a box; the longest name, text and number or date that are
+read."""
 PLACE = re.compile(
     r"(?<![^\s,;])(?:#(?=\d{1,2}\s)|\(?#?(?=\d{1,2}(?:[.)、:](?!\d)|(?:st|nd|rd|th)\b)))"
     r"(\d{1,2})(?:[.)、:]|st|nd|rd|th)?[.:)]?\s*"
@@ -85,15 +90,17 @@ NOT_A_NAME = re.compile(
 
 
 def parse_prediction(reply, kind, options=None, unit=None, *, explain=False, is_cut=False):
-    """Return the prediction in a reply, or None when it holds no valid one; with `explain`, (prediction, reason).
+    """Return the prediction in a reply, or None when it holds no valid one; with `explain`,
+    (prediction, reason).
 
-    `kind` is one of KINDS; `options` maps letters to texts; `unit` is the event's: a number that names another is not
-    read, one in thousands counts in millions where the unit does. `is_cut`: the reply ended at its limit of tokens.
-    Returns a letter (single), a sorted list of letters
-    (multi), an ordered list (ranking, list: letters where options are given, else strings), a float (number; percent
-    in percentage points), an ISO date, or a string. The reason is "" with a prediction, else a short term, for some
-    with a detail after a colon: "refusal", "empty box", "unknown option: F". A ranking of given options must
-    name each once. Raises ValueError for an unknown kind only.
+    `kind` is one of KINDS; `options` maps letters to texts; `unit` is the event's: a number that
+    names another is not read, one in thousands counts in millions where the unit does. `is_cut`:
+    the reply ended at its limit of tokens. Returns a letter (single), a sorted list of letters
+    (multi), an ordered list (ranking, list: letters where options are given, else strings), a float
+    (number; percent in percentage points), an ISO date, or a string. The reason is "" with a
+    prediction, else a short term, for some with a detail after a colon: "refusal", "empty box",
+    "unknown option: F". A ranking of given options must name each once. Raises ValueError for an
+    unknown kind only.
 
     >>> parse_prediction(r"So \\boxed{A}? No: \\boxed{\\text{B and C}}", "multi", {"A": "x", "B": "y", "C": "z"})
     ['B', 'C']
@@ -116,15 +123,19 @@ def parse_prediction(reply, kind, options=None, unit=None, *, explain=False, is_
 
 
 def ends_whole(text, reply):
-    """Say whether a reply that was cut may be read: its thinking has ended, or a box is the last thing that it says.
+    """Say whether a reply that was cut may be read: its thinking has ended, or a box is the last
+    thing that it says.
 
-    Elsewhere what was cut may be thinking without a mark, and a box in it one of several candidates.
+    Elsewhere what was cut may be thinking without a mark, and a box in it one of several
+    candidates.
 
     >>> ends_whole(r"A is \\boxed{A}. But wait", ""), ends_whole(r"So \\boxed{A}.**", ""), ends_whole("B", "</think>B")
     (False, True, True)
     """
     boxes = find_boxes(text)
-    is_last = bool(boxes) and not re.search(r"\w", text[boxes[-1][1] :]) and boxes[-1][2] is not None
+    is_last = (
+        bool(boxes) and not re.search(r"\w", text[boxes[-1][1] :]) and boxes[-1][2] is not None
+    )
     return is_last or bool(THOUGHT_END.search(reply))
 
 
@@ -152,16 +163,21 @@ def _check_after(after, contents):
     """Raise Unreadable where the text after the boxes takes them back, or names another answer."""
     other = ANSWER_AFTER.search(after[:1_000])
     said = clean_content(other["answer"]).strip(" .") if other else ""
-    if DENIED_AFTER.match(after) or (said and not any(said in content or content in said for content in contents)):
+    if DENIED_AFTER.match(after) or (
+        said and not any(said in content or content in said for content in contents)
+    ):
         raise Unreadable("ambiguous", "the box is taken back after it")
 
 
 def _widen(text, box, kind):
-    """Take in what belongs to a boxed number or date but stands outside its box: its sign, power, scale, limit."""
+    """Take in what belongs to a boxed number or date but stands outside its box: its sign, power,
+    scale, limit."""
     start, end, content = box
     if kind not in ("number", "percent", "date"):
         return content
-    before = re.sub(r"\\textminus(?![A-Za-z])", "−", text[max(0, start - 60) : start].rpartition("\n")[2])
+    before = re.sub(
+        r"\\textminus(?![A-Za-z])", "−", text[max(0, start - 60) : start].rpartition("\n")[2]
+    )
     lead = re.sub(r"\\text\w*\s?\{|\\[([,;:! ]|[`*{(\[]|(?<!\\)\$", "", before)
     if kind == "date":
         limit = re.search(r"\b(?:before|after|not|by|until|between|from|to)\s*$", lead, re.I)
@@ -181,7 +197,8 @@ def _widen(text, box, kind):
 
 
 def _find_sign(before):
-    """Return the sign before a boxed number, "" for none; Unreadable where it may be a bullet, a dash or a sum."""
+    """Return the sign before a boxed number, "" for none; Unreadable where it may be a bullet, a
+    dash or a sum."""
     sign = SIGN_BEFORE.search(before)
     if not sign:
         return ""
@@ -194,25 +211,33 @@ def _find_sign(before):
 
 
 def _join_boxes(contents, kind, options):
-    """Read boxes that hold one item each as one answer; boxes of several items that differ are in conflict."""
+    """Read boxes that hold one item each as one answer; boxes of several items that differ are in
+    conflict."""
     items = []
     for content in contents:
         names = read_content(content, "multi" if kind == "multi" else "list", options)
         if len(names) > 1:
-            raise Unreadable("boxes in conflict", " | ".join(content[:20] for content in contents[:3]))
+            raise Unreadable(
+                "boxes in conflict", " | ".join(content[:20] for content in contents[:3])
+            )
         items += names
     return settle_letters(items, kind, options) if options or kind == "multi" else items
 
 
 def _read_line(text, kind, options, unit):
-    """Read the last line where it names itself an answer, or is the whole reply and nothing but one."""
+    """Read the last line where it names itself an answer, or is the whole reply and nothing but
+    one."""
     content, name = find_last_line(text)
-    is_closed = kind not in ("text", "ranking", "list") or bool(options)  # can be told from other text
+    is_closed = kind not in ("text", "ranking", "list") or bool(
+        options
+    )  # can be told from other text
     is_named = name == ":" or (name == "is" and (is_closed or not content[:1].islower()))
     try:
         if not (is_named or (name == "alone" and is_closed)):
             raise Unreadable("no answer")
-        if kind in ("number", "percent") and not (len(content) < 100 and BARE_NUMBER.fullmatch(content)):
+        if kind in ("number", "percent") and not (
+            len(content) < 100 and BARE_NUMBER.fullmatch(content)
+        ):
             read_content(content, kind, options, unit)
             raise Unreadable("prose", content[:40])
         if kind == "text" and (len(content.split()) > MAX_LINE_WORDS or NO_NAME.match(content)):
@@ -244,9 +269,9 @@ def read_content(content, kind, options=None, unit=""):
 def read_names(content, kind="list"):
     """Return the names an answer lists where no options are given, in their order.
 
-    Parted by lines, else semicolons, numbers, arrows, else commas. A list drops repeats; a ranking keeps them (they
-    count once when it is scored). "X and Y" is two names of a list but one of a ranking; at the end of a ranking with
-    commas it may be either, and raises Unreadable.
+    Parted by lines, else semicolons, numbers, arrows, else commas. A list drops repeats; a ranking
+    keeps them (they count once when it is scored). "X and Y" is two names of a list but one of a
+    ranking; at the end of a ranking with commas it may be either, and raises Unreadable.
 
     >>> read_names("1. Oslo 2. Rome"), read_names("Oslo, Rome and Lima"), read_names("Trinidad and Tobago", "ranking")
     (['Oslo', 'Rome'], ['Oslo', 'Rome', 'Lima'], ['Trinidad and Tobago'])
@@ -260,8 +285,13 @@ def read_names(content, kind="list"):
         names = _split_places(content) or _split_names(content.strip(" ,;"), kind)
     names = strip_marks(names, kind == "ranking")
     names = names if quoted else strip_notes(_strip_link(names))
-    names = [TWO_STOPS.sub(".", " ".join(name.strip(' \t*_"').rstrip(",;").split())) for name in names]
-    names = [name[:-1].rstrip() if name.endswith(".") and "." not in name[:-1] else name for name in names]
+    names = [
+        TWO_STOPS.sub(".", " ".join(name.strip(' \t*_"').rstrip(",;").split())) for name in names
+    ]
+    names = [
+        name[:-1].rstrip() if name.endswith(".") and "." not in name[:-1] else name
+        for name in names
+    ]
     if any(PLACEHOLDER.fullmatch(name) for name in names):
         raise Unreadable("empty box")
     for name in names:
@@ -274,23 +304,34 @@ def read_names(content, kind="list"):
 
 
 def _split_places(content):
-    """Return the names that stand behind places which count up by one, from the beginning on; None for other lists.
+    """Return the names that stand behind places which count up by one, from the beginning on; None
+    for other lists.
 
     >>> _split_places("1.Oslo 2.Rome"), _split_places("8th: Oslo, 9th: Rome")
     (['Oslo', 'Rome'], ['Oslo', 'Rome'])
     """
-    content = CHINESE_PLACE.sub(lambda found: f" {DIGITS.get(found[1], found[1])}. ", content).strip()
+    content = CHINESE_PLACE.sub(
+        lambda found: f" {DIGITS.get(found[1], found[1])}. ", content
+    ).strip()
     marks = list(PLACE.finditer(content))
     places = [int(mark[1]) for mark in marks]
-    if len(marks) < 2 or marks[0].start() or places != list(range(places[0], places[0] + len(places))):
+    if (
+        len(marks) < 2
+        or marks[0].start()
+        or places != list(range(places[0], places[0] + len(places)))
+    ):
         return None
     ends = [mark.start() for mark in marks[1:]] + [len(content)]
-    names = [content[mark.end() : end].strip(" ,;、>→|•\n") for mark, end in zip(marks, ends, strict=True)]
+    names = [
+        content[mark.end() : end].strip(" ,;、>→|•\n")
+        for mark, end in zip(marks, ends, strict=True)
+    ]
     return [re.sub(r"[\s,;]+(?:and|&)$", "", name) for name in names[:-1]] + names[-1:]
 
 
 def strip_notes(names):
-    """Return names without values beside them: shares always, plain numbers where every name has one.
+    """Return names without values beside them: shares always, plain numbers where every name has
+    one.
 
     Raises Unreadable where some have one and others not; a year in brackets stays.
 
@@ -300,7 +341,9 @@ def strip_notes(names):
     names = [SHARE_NOTE.sub("", name) for name in names]
     noted = [bool(NUMBER_NOTE.search(name)) for name in names]
     if any(noted) and not all(noted):
-        raise Unreadable("ambiguous", f"a number beside some names: {names[noted.index(True)][:40]}")
+        raise Unreadable(
+            "ambiguous", f"a number beside some names: {names[noted.index(True)][:40]}"
+        )
     return [NUMBER_NOTE.sub("", name) for name in names]
 
 
@@ -316,11 +359,20 @@ def _strip_link(names):
 def _split_names(content, kind):
     lines = [line.strip() for line in content.split("\n") if line.strip(" ,;*-")]
     numbered = re.split(r"(?:^|[,\s]\s*)(?=\(?#?\d{1,2}[.)]\s)", content)
-    for names in (lines, content.split(";"), numbered, re.split(r"\s*(?:[>→|≻•]|\s·\s)\s*", content)):
+    for names in (
+        lines,
+        content.split(";"),
+        numbered,
+        re.split(r"\s*(?:[>→|≻•]|\s·\s)\s*", content),
+    ):
         names = [name.strip() for name in names if name.strip()]
         if len(names) > 1:
             return names
-    names = [name.strip() for name in re.split(r"(?:(?<!\d),|,(?!\d))(?![^()]{0,200}\))|、", content) if name.strip()]
+    names = [
+        name.strip()
+        for name in re.split(r"(?:(?<!\d),|,(?!\d))(?![^()]{0,200}\))|、", content)
+        if name.strip()
+    ]
     *head, last = names or [""]
     linked = re.search(r"\s(?:and|&)\s", last)
     if linked and not re.match(r"(?:and|&)\s", last) and (kind == "list" or head):
@@ -331,7 +383,8 @@ def _split_names(content, kind):
 
 
 def read_text(content):
-    """Return a short text answer on one line, without a closing full stop and without a share in brackets.
+    """Return a short text answer on one line, without a closing full stop and without a share in
+    brackets.
 
     >>> read_text("Manchester  City.")
     'Manchester City'
@@ -342,5 +395,7 @@ def read_text(content):
         raise Unreadable("ambiguous", text[:40])
     if len(text) > MAX_TEXT:
         raise Unreadable("prose", text[:40])
-    is_sentence = text.endswith(".") and not text.endswith("..") and "." not in text.split()[-1][:-1]
+    is_sentence = (
+        text.endswith(".") and not text.endswith("..") and "." not in text.split()[-1][:-1]
+    )
     return text[:-1].rstrip() if is_sentence else text

@@ -1,7 +1,9 @@
-"""Acquire the true answers: crawl each source on and after an event's resolution day until its value is there.
+"""Acquire the true answers: crawl each source on and after an event's resolution day until its
+value is there.
 
-Four crawls a day at 14:00, 16:00, 18:00 and 20:00 UTC+8; an unresolved event is carried for seven days (FutureX 3.2.4;
-definitions.md 1.3). A site that cannot be crawled and a page that cannot be read are told apart.
+Four crawls a day at 14:00, 16:00, 18:00 and 20:00 UTC+8; an unresolved event is carried for seven
+days (FutureX 3.2.4; definitions.md 1.3). A site that cannot be crawled and a page that cannot be
+read are told apart.
 """
 
 from itertools import groupby
@@ -21,7 +23,8 @@ from helpers.papers import get_constant
 from helpers.tables import ANSWER_STATUSES, check_table
 
 SPREAD_DAYS = get_constant("futurex", "spread_days")
-"""Days before the outcome's date whose values make its spread; as many values where a source is slower."""
+"""Days before the outcome's date whose values make its spread; as many values where a source is
+slower."""
 MIN_SPREAD_VALUES = get_constant("futurex", "spread_min_values")
 SPREAD_DDOF = get_constant("futurex", "spread_ddof")
 
@@ -29,11 +32,14 @@ SPREAD_DDOF = get_constant("futurex", "spread_ddof")
 def acquire_answers(events, crawler):
     """Return (answers, acquisitions): one row an event, and one an attempt.
 
-    An answer's status is `ok`, or why the last attempt failed: `crawl_error` (the site did not answer),
-    `extraction_error` (its page could not be read), `not_published` (it held no such value). Number events carry
-    `spread`, the values' standard deviation (ddof=1), with its n and rule.
+    An answer's status is `ok`, or why the last attempt failed: `crawl_error` (the site did not
+    answer), `extraction_error` (its page could not be read), `not_published` (it held no such
+    value). Number events carry `spread`, the values' standard deviation (ddof=1), with its n and
+    rule.
     """
-    open_events = [row | {"terms": parse_json(row["variables"])} for row in events.to_dict("records")]
+    open_events = [
+        row | {"terms": parse_json(row["variables"])} for row in events.to_dict("records")
+    ]
     for event in open_events:
         event["first_day"] = pd.Timestamp(event["resolves_at"]).tz_convert(ZONE).normalize()
         event["last_at"] = pd.Timestamp(event["answer_due_at"])
@@ -41,26 +47,38 @@ def acquire_answers(events, crawler):
     attempts = []
     by_source = itemgetter("source_id")
     first = min(event["first_day"] for event in open_events)
-    for day in pd.date_range(first, max(event["last_at"] for event in open_events).tz_convert(ZONE).normalize()):
+    for day in pd.date_range(
+        first, max(event["last_at"] for event in open_events).tz_convert(ZONE).normalize()
+    ):
         for hour in CRAWL_HOURS:
             moment = day + pd.Timedelta(hours=hour)
-            due = [event for event in open_events if event["first_day"] <= moment <= event["last_at"]]
+            due = [
+                event for event in open_events if event["first_day"] <= moment <= event["last_at"]
+            ]
             due = [event for event in due if event["event_id"] not in answers]
             for source_id, group in groupby(sorted(due, key=by_source), by_source):
-                for event_id, attempt, answer in attempt_group(crawler, source_id, list(group), moment):
-                    attempts.append({"event_id": event_id, "attempted_at": stamp_moment(moment)} | attempt)
+                for event_id, attempt, answer in attempt_group(
+                    crawler, source_id, list(group), moment
+                ):
+                    attempts.append(
+                        {"event_id": event_id, "attempted_at": stamp_moment(moment)} | attempt
+                    )
                     if answer:
                         answers[event_id] = answer | {"acquired_at": stamp_moment(moment)}
     last = {attempt["event_id"]: attempt for attempt in attempts}
     rows = [
-        {"event_id": event_id} | answers.get(event_id, {"status": last[event_id]["status"], "value": None})
+        {"event_id": event_id}
+        | answers.get(event_id, {"status": last[event_id]["status"], "value": None})
         for event_id in events["event_id"]
     ]
-    return check_table("answers", pd.DataFrame(rows)), check_table("acquisitions", pd.DataFrame(attempts))
+    return check_table("answers", pd.DataFrame(rows)), check_table(
+        "acquisitions", pd.DataFrame(attempts)
+    )
 
 
 def attempt_group(crawler, source_id, events, moment):
-    """Yield (event_id, attempt, answer or None) for all events of one source at one crawl; the page is read once."""
+    """Yield (event_id, attempt, answer or None) for all events of one source at one crawl; the page
+    is read once."""
     try:
         observed, page_id = crawler.observe(source_id, stamp_moment(moment))
     except (GatewayError, ExtractionError) as error:
@@ -77,7 +95,9 @@ def attempt_group(crawler, source_id, events, moment):
             answer = {"value": dump_json(letters[named.iloc[0]])} if is_there else None
         else:
             terms = event["terms"]
-            series, _ = crawler.select(source_id, stamp_moment(moment), terms["variable"], terms["hour"])
+            series, _ = crawler.select(
+                source_id, stamp_moment(moment), terms["variable"], terms["hour"]
+            )
             answer = find_answer(event, series, source)
         status = "ok"
         reason = ""
@@ -85,25 +105,34 @@ def attempt_group(crawler, source_id, events, moment):
             status = "not_published"
             reason = f"the page holds no value for {event['terms']['date']} yet"
         else:
-            answer |= {"status": "ok", "page_id": page_id, "method": METHODS.get(source.form, source.form)}
+            answer |= {
+                "status": "ok",
+                "page_id": page_id,
+                "method": METHODS.get(source.form, source.form),
+            }
         yield event["event_id"], {"status": status, "page_id": page_id, "reason": reason}, answer
 
 
 def find_answer(event, series, source):
-    """Return an event's value (and spread, for numbers) from a page's series; None when it is not there."""
+    """Return an event's value (and spread, for numbers) from a page's series; None when it is not
+    there."""
     terms = event["terms"]
-    value = resolve_event(terms, series.loc[terms["date"]]) if terms["date"] in series.index else None
+    value = (
+        resolve_event(terms, series.loc[terms["date"]]) if terms["date"] in series.index else None
+    )
     if value is None:
         return None
-    return {"value": dump_json(value)} | (measure_spread(event, series, source) if event["kind"] == "number" else {})
+    return {"value": dump_json(value)} | (
+        measure_spread(event, series, source) if event["kind"] == "number" else {}
+    )
 
 
 def measure_spread(event, series, source):
     """Return spread, n_spread and spread_rule of a number event (definitions.md 1.5).
 
-    The sample standard deviation of the values on the seven days before the event's date, never the outcome itself; of
-    the last seven published values where the source updates less often than daily. With fewer than three values the
-    spread is missing and the event cannot be scored.
+    The sample standard deviation of the values on the seven days before the event's date, never the
+    outcome itself; of the last seven published values where the source updates less often than
+    daily. With fewer than three values the spread is missing and the event cannot be scored.
     """
     terms = event["terms"]
     before = series[series.index < terms["date"]]
@@ -114,44 +143,79 @@ def measure_spread(event, series, source):
     else:
         first = str((pd.Timestamp(terms["date"]) - pd.Timedelta(days=SPREAD_DAYS)).date())
         values = before.loc[before.index >= first, terms["entity"]].dropna()
-    spread = round(float(np.std(values, ddof=SPREAD_DDOF)), 9) if len(values) >= MIN_SPREAD_VALUES else None
+    spread = (
+        round(float(np.std(values, ddof=SPREAD_DDOF)), 9)
+        if len(values) >= MIN_SPREAD_VALUES
+        else None
+    )
     return {"spread": spread, "n_spread": len(values), "spread_rule": "before_resolution"}
 
 
 def summarize_acquisition(answers):
     """Return one row a status: n_events and share of all events."""
-    counts = answers["status"].value_counts().reindex(ANSWER_STATUSES, fill_value=0).rename_axis("status")
+    counts = (
+        answers["status"]
+        .value_counts()
+        .reindex(ANSWER_STATUSES, fill_value=0)
+        .rename_axis("status")
+    )
     return counts.rename("n_events").reset_index().assign(share=counts.to_numpy() / len(answers))
 
 
 def follow_acquisition(events, answers):
     """Return how answers come in, crawl by crawl from the resolution day on (FutureX 3.2.4).
 
-    Columns crawl (1 is 14:00 on the resolution day), day, hour (UTC+8), n_found, found_share (cumulative, of all
-    events), up to the last day an event is carried.
+    Columns crawl (1 is 14:00 on the resolution day), day, hour (UTC+8), n_found, found_share
+    (cumulative, of all events), up to the last day an event is carried.
     """
-    table = events[["event_id", "resolves_at"]].merge(answers[["event_id", "status", "acquired_at"]], on="event_id")
+    table = events[["event_id", "resolves_at"]].merge(
+        answers[["event_id", "status", "acquired_at"]], on="event_id"
+    )
     found = table[table["status"] == "ok"]
     first, moment = (
-        pd.to_datetime(found[column], utc=True).dt.tz_convert(ZONE) for column in ("resolves_at", "acquired_at")
+        pd.to_datetime(found[column], utc=True).dt.tz_convert(ZONE)
+        for column in ("resolves_at", "acquired_at")
     )
     day = (moment.dt.normalize() - first.dt.normalize()).dt.days
     hour = moment.dt.hour
     crawls = pd.MultiIndex.from_product([range(CARRY_DAYS + 1), CRAWL_HOURS], names=["day", "hour"])
-    steps = found.groupby([day, hour]).size().reindex(crawls, fill_value=0).rename("n_found").reset_index()
-    shares = {"hour": steps["hour"].map("{}:00".format), "found_share": steps["n_found"].cumsum() / len(table)}
-    return steps.assign(crawl=range(1, len(steps) + 1), **shares)[["crawl", "day", "hour", "n_found", "found_share"]]
+    steps = (
+        found.groupby([day, hour])
+        .size()
+        .reindex(crawls, fill_value=0)
+        .rename("n_found")
+        .reset_index()
+    )
+    shares = {
+        "hour": steps["hour"].map("{}:00".format),
+        "found_share": steps["n_found"].cumsum() / len(table),
+    }
+    return steps.assign(crawl=range(1, len(steps) + 1), **shares)[
+        ["crawl", "day", "hour", "n_found", "found_share"]
+    ]
 
 
 def compare_answers(plain, faulty):
-    """Return how answers acquired under faults differ from the plain ones, over the events of `faulty`.
+    """Return how answers acquired under faults differ from the plain ones, over the events of
+    `faulty`.
 
     A row an outcome, with n and share; `lost` was found only without faults.
     """
-    both = plain[["event_id", "value"]].merge(faulty[["event_id", "value"]], on="event_id", suffixes=("", "_faulty"))
+    both = plain[["event_id", "value"]].merge(
+        faulty[["event_id", "value"]], on="event_id", suffixes=("", "_faulty")
+    )
     here = both["value"].notna()
     there = both["value_faulty"].notna()
     names = ["same value", "another value", "lost", "found only with faults", "found in neither"]
-    told = np.select([both["value"] == both["value_faulty"], here & there, here, there], names[:4], names[4])
-    table = pd.Series(told).value_counts().reindex(names, fill_value=0).rename_axis("outcome").rename("n").reset_index()
+    told = np.select(
+        [both["value"] == both["value_faulty"], here & there, here, there], names[:4], names[4]
+    )
+    table = (
+        pd.Series(told)
+        .value_counts()
+        .reindex(names, fill_value=0)
+        .rename_axis("outcome")
+        .rename("n")
+        .reset_index()
+    )
     return table.assign(share=table["n"] / len(both))

@@ -12,17 +12,24 @@ N_BINS = 10
 
 
 def list_chances(events, answers, predictions):
-    """Return every probability that was given to an option, a row each: agent_id, event_id, option, said, hit (0 or 1).
+    """Return every probability that was given to an option, a row each: agent_id, event_id, option,
+    said, hit (0 or 1).
 
-    Of two options that exclude each other the first counts: the other says the same again. Where the probability of the
-    answer alone was given, it counts for that answer. Of samples said is the mean.
+    Of two options that exclude each other the first counts: the other says the same again. Where
+    the probability of the answer alone was given, it counts for that answer. Of samples said is the
+    mean.
     """
     truth = answers.set_index("event_id")["value"].rename("truth")
     known = events.set_index("event_id")[["kind", "options"]].join(truth)
     rows = []
     for row in predictions.join(known, on="event_id").to_dict("records"):
         told = parse_json(row["distribution"])
-        is_sole = not told and row["kind"] == "single" and pd.notna(row.get("probability")) and pd.notna(row["value"])
+        is_sole = (
+            not told
+            and row["kind"] == "single"
+            and pd.notna(row.get("probability"))
+            and pd.notna(row["value"])
+        )
         if is_sole:
             told = {parse_json(row["value"]): row["probability"]}
         if row["kind"] not in ("single", "multi") or not told or pd.isna(row["truth"]):
@@ -34,7 +41,10 @@ def list_chances(events, answers, predictions):
             counted = list(told)
         hits = set(right if isinstance(right, list) else [right])
         about = {"agent_id": row["agent_id"], "event_id": row["event_id"]}
-        rows += [about | {"option": key, "said": told.get(key, 0.0), "hit": float(key in hits)} for key in counted]
+        rows += [
+            about | {"option": key, "said": told.get(key, 0.0), "hit": float(key in hits)}
+            for key in counted
+        ]
     table = pd.DataFrame(rows, columns=["agent_id", "event_id", "option", "said", "hit"])
     return table.groupby(["agent_id", "event_id", "option"], sort=False, as_index=False).mean()
 
@@ -42,12 +52,15 @@ def list_chances(events, answers, predictions):
 def bin_chances(chances, clusters):
     """Return how often what was given a probability came true, by agent and bin: a row each.
 
-    Columns: agent_id, bin (its lower end), said (the mean probability in it), share, low, high (95% by cluster; blank
-    below ten clusters), n, n_clusters. `chances` as of `list_chances`.
+    Columns: agent_id, bin (its lower end), said (the mean probability in it), share, low, high (95%
+    by cluster; blank below ten clusters), n, n_clusters. `chances` as of `list_chances`.
     """
     if chances.empty:
         return pd.DataFrame(columns=COLUMNS)
-    tables, bins = [], (np.asarray(chances["said"]) * N_BINS + 1e-9).astype(int).clip(0, N_BINS - 1)  # an edge is above
+    tables, bins = (
+        [],
+        (np.asarray(chances["said"]) * N_BINS + 1e-9).astype(int).clip(0, N_BINS - 1),
+    )  # an edge is above
     for at, part in chances.groupby(bins):
         wide = part.pivot(index=["event_id", "option"], columns="agent_id", values="hit")
         own = pd.Series(clusters.reindex(wide.index.get_level_values(0)).to_numpy(), wide.index)

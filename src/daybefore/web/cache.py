@@ -1,4 +1,5 @@
-"""A cache between agents and the web, as a provider's or a crawler's: it serves a page again until the copy is too old.
+"""A cache between agents and the web, as a provider's or a crawler's: it serves a page again until
+the copy is too old.
 
 A page's age is counted by the replay clock, which comes with each request.
 """
@@ -7,16 +8,22 @@ import threading
 
 
 class Cache:
-    """Answers with the copy it holds, else with what the adapter `upstream` answers, which it then holds.
+    """Answers with the copy it holds, else with what the adapter `upstream` answers, which it then
+    holds.
 
-    A copy is served while it is younger than `ttl_hours`; 0 keeps nothing. Counted are `n_requests` and `n_kept`, those
-    answered from a copy. Raises ValueError for a negative time to live.
+    A copy is served while it is younger than `ttl_hours`; 0 keeps nothing. Counted are `n_requests`
+    and `n_kept`, those answered from a copy. Raises ValueError for a negative time to live.
     """
 
     def __init__(self, upstream, ttl_hours):
         if ttl_hours < 0:
             raise ValueError(f"a time to live of {ttl_hours} hours; 0 is the least")
-        self.upstream, self.ttl_s, self.copies, self.lock = upstream, 3600 * ttl_hours, {}, threading.Lock()
+        self.upstream, self.ttl_s, self.copies, self.lock = (
+            upstream,
+            3600 * ttl_hours,
+            {},
+            threading.Lock(),
+        )
         self.n_requests = self.n_kept = 0
 
     def answer(self, url, clock):

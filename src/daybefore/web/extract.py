@@ -1,6 +1,8 @@
-"""Read what a source's page says, by the rule of its form: table, css, JSON or regular expression (FutureX 3.2.1).
+"""Read what a source's page says, by the rule of its form: table, css, JSON or regular expression
+(FutureX 3.2.1).
 
-The rule follows from what the source says of itself: its variables, the label of its entities, its sentence.
+The rule follows from what the source says of itself: its variables, the label of its entities, its
+sentence.
 """
 
 import json
@@ -13,7 +15,15 @@ import numpy as np
 import pandas as pd
 from lxml.cssselect import CSSSelector
 
-from daybefore.web.markup import MAX_NUMBER, YEARS, parse_html, parse_json, read_number, read_period, read_text
+from daybefore.web.markup import (
+    MAX_NUMBER,
+    YEARS,
+    parse_html,
+    parse_json,
+    read_number,
+    read_period,
+    read_text,
+)
 from daybefore.web.sources import head_column
 
 METHODS = {"ranking": "css", "prose": "regex"}
@@ -33,7 +43,8 @@ class ExtractionError(Exception):
 
 
 def extract_page(source, text):
-    """Return the observations on a page by its source's rule (`COLUMNS`); of a prediction market, its event pages.
+    """Return the observations on a page by its source's rule (`COLUMNS`); of a prediction market,
+    its event pages.
 
     Whatever a page does, ExtractionError is all that it raises.
     """
@@ -43,14 +54,16 @@ def extract_page(source, text):
         return pd.DataFrame(rows if kind == "market" else check_rows(source, rows))
     except Exception as error:  # a page is a stranger's: it must not stop the reading of another
         said = " ".join(str(error).split())[:200] or type(error).__name__
-        raise ExtractionError(f"{source.id}: the {kind} rule does not fit the page ({said})") from None
+        raise ExtractionError(
+            f"{source.id}: the {kind} rule does not fit the page ({said})"
+        ) from None
 
 
 def check_rows(source, rows):
     """Return the columns, by name, of rows of (period, entity, variable, value).
 
-    Raises ValueError for what no source of this kind can say: a date where values have a time, a value that is no
-    number, two values of one thing, no value at all.
+    Raises ValueError for what no source of this kind can say: a date where values have a time, a
+    value that is no number, two values of one thing, no value at all.
     """
     periods, entities, variables, values = zip(*rows, strict=True) if rows else [()] * 4
     if len(set(zip(periods, entities, variables, strict=True))) < len(rows):
@@ -58,7 +71,9 @@ def check_rows(source, rows):
     for period in set(periods):
         if ("T" in period) != source.is_hourly:
             raise ValueError(f"{period!r} is no {'time' if source.is_hourly else 'date'}")
-    "".join(set(entities)).encode()  # names are texts; half a character, as JSON may hold, could be written nowhere
+    "".join(
+        set(entities)
+    ).encode()  # names are texts; half a character, as JSON may hold, could be written nowhere
     if kinds := set(map(type, values)) - {int, float, type(None)}:
         raise ValueError(f"a value is {kinds.pop().__name__}, no number")
     if all(value is None for value in values):
@@ -84,7 +99,10 @@ def extract_table(source, text):
     entity = head.index(source.entities["label"].capitalize())
     for cells in lines[1:]:
         period = read_period(cells[0])
-        rows += [(period, cells[entity], variable, read_number(cells[i])) for variable, i in places.items()]
+        rows += [
+            (period, cells[entity], variable, read_number(cells[i]))
+            for variable, i in places.items()
+        ]
     return rows
 
 
@@ -94,8 +112,13 @@ def extract_ranking(source, text):
     rows = []
     for issue in compile_css("section.issue")(parse_html(text)):
         period = read_period(read_text(compile_css("time")(issue)[0]))
-        names, values = (map(read_text, compile_css(f"li {part}")(issue)) for part in (".name", ".value"))
-        rows += [(period, name, variable, read_number(value)) for name, value in zip(names, values, strict=True)]
+        names, values = (
+            map(read_text, compile_css(f"li {part}")(issue)) for part in (".name", ".value")
+        )
+        rows += [
+            (period, name, variable, read_number(value))
+            for name, value in zip(names, values, strict=True)
+        ]
     return rows
 
 
@@ -107,17 +130,24 @@ def extract_json(source, text):
         period = read_period(entry["date"])
         for variable in source.variables:
             value = entry[variable]
-            is_far = type(value) in (int, float) and not abs(value) <= MAX_NUMBER  # none, as on other pages
+            is_far = (
+                type(value) in (int, float) and not abs(value) <= MAX_NUMBER
+            )  # none, as on other pages
             rows.append((period, entry[label], variable, None if is_far else value))
     return rows
 
 
 def extract_prose(source, text):
-    """Read paragraphs that are the source's sentence; without a name in it they are of its only entity."""
+    """Read paragraphs that are the source's sentence; without a name in it they are of its only
+    entity."""
     pattern, names = compile_sentence(source.page["sentence"])
     rows = []
-    for match in filter(None, (pattern.fullmatch(read_text(part)) for part in compile_css("p")(parse_html(text)))):
-        groups = {"entity": source.entities.get("only", [""])[0]} | dict(zip(names, match.groups(), strict=True))
+    for match in filter(
+        None, (pattern.fullmatch(read_text(part)) for part in compile_css("p")(parse_html(text)))
+    ):
+        groups = {"entity": source.entities.get("only", [""])[0]} | dict(
+            zip(names, match.groups(), strict=True)
+        )
         period, entity = read_period(groups.pop("date")), groups.pop("entity")
         rows += [(period, entity, variable, read_number(cell)) for variable, cell in groups.items()]
     return rows
@@ -132,12 +162,16 @@ def compile_sentence(sentence: str) -> tuple[re.Pattern, list[str]]:
     {'date': '9 October 2016', 'n': '1,200.5'}
     """
     parts = [part[:2] for part in Formatter().parse(sentence)]
-    blanks = [re.escape(words) + (f"({BLANKS.get(name, NUMBER)})" if name else "") for words, name in parts]
+    blanks = [
+        re.escape(words) + (f"({BLANKS.get(name, NUMBER)})" if name else "")
+        for words, name in parts
+    ]
     return re.compile("".join(blanks)), [name for _, name in parts if name]
 
 
 def extract_market(source, text):
-    """Read a prediction market's event pages, a dict each: question, options, opening and closing, terms, resolution.
+    """Read a prediction market's event pages, a dict each: question, options, opening and closing,
+    terms, resolution.
 
     Raises ValueError when there is none, or one that no question can be made of.
     """
@@ -147,11 +181,20 @@ def extract_market(source, text):
             list(map(read_text, compile_css(part)(article)))
             for part in ("h2", ".options li", ".closes", ".rules", ".resolution")
         )
-        row = {"market_id": article.get("id"), "question": heading[0], "options": json.dumps(options)}
+        row = {
+            "market_id": article.get("id"),
+            "question": heading[0],
+            "options": json.dumps(options),
+        }
         row |= {"opens_at": article.get("data-opens"), "closes_at": closing[0], "rules": rules[0]}
-        row |= {"terms": article.get("data-terms"), "resolution": resolution[0] if resolution else None}
+        row |= {
+            "terms": article.get("data-terms"),
+            "resolution": resolution[0] if resolution else None,
+        }
         keys = read_terms(row["terms"])["keys"]
-        if not (row["question"] and row["market_id"] and len(set(options)) == len(options) == len(keys)):
+        if not (
+            row["question"] and row["market_id"] and len(set(options)) == len(options) == len(keys)
+        ):
             raise ValueError(f"event {row['market_id']} has no question, or not its options")
         for moment in (row["opens_at"], row["closes_at"]):
             if (read := datetime.fromisoformat(moment)).tzinfo is None or read.year not in YEARS:
@@ -173,7 +216,8 @@ EXTRACTORS = {
 
 @lru_cache(maxsize=4096)
 def read_terms(text):
-    """Return an event page's terms (`types.resolve_event`). Raises ValueError or LookupError for what are none.
+    """Return an event page's terms (`types.resolve_event`). Raises ValueError or LookupError for
+    what are none.
 
     >>> read_terms('{"ask":"change","keys":["Yes"],"reference":1.0,"date":"2016-10-10"}')
     Traceback (most recent call last):
@@ -189,7 +233,8 @@ def read_terms(text):
 
 
 def select_series(observations, variable, hour=None):
-    """Return one variable as a frame: index date (ISO), columns entity, values; at one time of day for hourly sources.
+    """Return one variable as a frame: index date (ISO), columns entity, values; at one time of day
+    for hourly sources.
 
     >>> rows = [("2016-10-09T17:00", "I-94", "volume", 5.0), ("2016-10-09T18:00", "I-94", "volume", 7.0)]
     >>> select_series(pd.DataFrame(rows, columns=COLUMNS), "volume", "18:00").loc["2016-10-09", "I-94"]
@@ -210,4 +255,6 @@ def select_series(observations, variable, hour=None):
     if n_filled < len(values):
         raise ValueError(f"{variable}: an entity has two values on one day; name the hour")
     index, heads = pd.Index(days, dtype=str, name="date"), pd.Index(names, dtype=str, name="entity")
-    return pd.DataFrame(table.astype(values.dtype if n_filled == table.size else float), index=index, columns=heads)
+    return pd.DataFrame(
+        table.astype(values.dtype if n_filled == table.size else float), index=index, columns=heads
+    )

@@ -1,7 +1,9 @@
-"""Fetch pages of the open web as a guest: robots.txt is asked first, a host gets one request at a time, with a pause.
+"""Fetch pages of the open web as a guest: robots.txt is asked first, a host gets one request at a
+time, with a pause.
 
-A body is read within bounds of bytes and time, a redirect is followed within its host by https and nowhere else, and an
-address inside the machine or its network is not asked. A host that asks for patience (429) gets it.
+A body is read within bounds of bytes and time, a redirect is followed within its host by https and
+nowhere else, and an address inside the machine or its network is not asked. A host that asks for
+patience (429) gets it.
 """
 
 import ipaddress
@@ -34,26 +36,39 @@ MAX_BYTES = 5_000_000
 """Largest decompressed body taken; a 300 kB gzip can open to 300 MB."""
 KEPT_HEADERS = ("content-type", "etag", "last-modified", "date", "retry-after", "memento-datetime")
 MAX_ROBOTS = 500_000
-"""Bytes of a robots.txt that are read; what follows is not looked at (RFC 9309 asks for as much)."""
+"""Bytes of a robots.txt that are read; what follows is not looked at (RFC 9309 asks for as
+much)."""
 PATIENCE = pd.Timedelta(days=1)
 """Longest time for which a host's wish for patience is kept."""
 INSIDE = (".localhost", ".local", ".internal", ".replay")
 
 CARRIERS = [
     ipaddress.ip_network(text)
-    for text in ("::/96", "::ffff:0:0/96", "64:ff9b::/96", "64:ff9b:1::/48", "2001::/32", "2002::/16")
+    for text in (
+        "::/96",
+        "::ffff:0:0/96",
+        "64:ff9b::/96",
+        "64:ff9b:1::/48",
+        "2001::/32",
+        "2002::/16",
+    )
 ]
-"""Numbers of IPv6 that carry one of IPv4: it may be one inside (NAT64, 6to4, Teredo and older forms)."""
+"""Numbers of IPv6 that carry one of IPv4: it may be one inside (NAT64, 6to4, Teredo and older
+forms)."""
 
 
 class CheckedConnection(HTTPSConnection):
-    """A connection to a number that was checked: a name that leads elsewhere the second time leads nowhere."""
+    """A connection to a number that was checked: a name that leads elsewhere the second time leads
+    nowhere."""
 
     def _new_conn(self):
         name = self._dns_host
         numbers = list_numbers(name)
         if not numbers or not all(map(is_public, numbers)):
-            raise GatewayError("down" if not numbers else "outside", f"{name}: leads nowhere, or inside this network")
+            raise GatewayError(
+                "down" if not numbers else "outside",
+                f"{name}: leads nowhere, or inside this network",
+            )
         self._dns_host = str(numbers[0])
         try:
             return super()._new_conn()
@@ -77,10 +92,11 @@ class CheckedAdapter(HTTPAdapter):
 
 
 class Guest:
-    """Whoever fetches pages at one moment `now` (aware): keeps robots' answers and the hosts' paces; threads may share.
+    """Whoever fetches pages at one moment `now` (aware): keeps robots' answers and the hosts'
+    paces; threads may share.
 
-    `pace_s` are the seconds between two requests to a host, `deadline_s` those that a page may take with its host's
-    robots.txt, the pause between the two included.
+    `pace_s` are the seconds between two requests to a host, `deadline_s` those that a page may take
+    with its host's robots.txt, the pause between the two included.
     """
 
     def __init__(self, now, pace_s=PACE_S, deadline_s=DEADLINE_S):
@@ -103,17 +119,23 @@ class Guest:
             return self._ask(host, url, dict(headers), end)
 
     def _is_allowed(self, host, url, end):
-        """Say whether a host's robots.txt allows an address; its rules are read and tried before the moment `end`."""
+        """Say whether a host's robots.txt allows an address; its rules are read and tried before
+        the moment `end`."""
         text = self._read_robots(host, end)
         try:
             if isinstance(text, str):
                 self.robots[host] = call_within(lambda: Protego.parse(text), end - time.monotonic())
-            return call_within(lambda: self.robots[host].can_fetch(url, NAME), end - time.monotonic())
+            return call_within(
+                lambda: self.robots[host].can_fetch(url, NAME), end - time.monotonic()
+            )
         except TimeoutError:
-            raise GatewayError("too_slow", f"robots.txt of {host} was not read in {self.deadline_s:g} s") from None
+            raise GatewayError(
+                "too_slow", f"robots.txt of {host} was not read in {self.deadline_s:g} s"
+            ) from None
 
     def _read_robots(self, host, end):
-        """Return a host's robots.txt, read or (the first time) as text; "" where it has none (4xx), or leads elsewhere.
+        """Return a host's robots.txt, read or (the first time) as text; "" where it has none (4xx),
+        or leads elsewhere.
 
         Raises GatewayError where it does not answer: then nothing may be asked (RFC 9309).
         """
@@ -128,12 +150,15 @@ class Guest:
         return body.decode("utf-8", "replace") if status == 200 else ""
 
     def _ask(self, host, url, headers, end, cut=None):
-        """Return (status, kept headers, body) of an address, in the host's pace and before `end` (time.monotonic()).
+        """Return (status, kept headers, body) of an address, in the host's pace and before `end`
+        (time.monotonic()).
 
         A host that asks for patience (429) is asked nothing more.
         """
         if host in self.busy:
-            raise GatewayError("busy", f"{host} asked for patience ({self.busy[host]}); a later run asks it again")
+            raise GatewayError(
+                "busy", f"{host} asked for patience ({self.busy[host]}); a later run asks it again"
+            )
         wanted = self.robots[host].crawl_delay(NAME) if host in self.robots else None
         delay = max(self.pace_s, min(float(wanted or 0), MAX_DELAY_S))
         now = time.monotonic()
@@ -143,7 +168,9 @@ class Guest:
             raise late
         time.sleep(start - now)
         try:
-            status, kept, body = call_within(lambda: self._follow(host, url, headers, end, cut), end - start)
+            status, kept, body = call_within(
+                lambda: self._follow(host, url, headers, end, cut), end - start
+            )
         except TimeoutError:
             raise late from None
         finally:
@@ -156,19 +183,26 @@ class Guest:
         return status, kept, body
 
     def _follow(self, host, url, headers, end, cut):
-        """Return what an address answers; a redirect is followed within its host, by https, and nowhere else."""
+        """Return what an address answers; a redirect is followed within its host, by https, and
+        nowhere else."""
         given = {"timeout": self.deadline_s, "allow_redirects": False}
         for _ in range(MAX_HOPS):
             try:
                 with self.session.get(url, headers=headers, stream=True, **given) as response:
                     if not response.is_redirect:
-                        kept = {name: response.headers[name] for name in KEPT_HEADERS if name in response.headers}
+                        kept = {
+                            name: response.headers[name]
+                            for name in KEPT_HEADERS
+                            if name in response.headers
+                        }
                         return response.status_code, kept, read_bounded(response.raw, url, end, cut)
                     url = urljoin(url, response.headers["location"])
             except (requests.RequestException, HTTPError) as error:
                 raise GatewayError("down", f"{url}: no answer ({type(error).__name__})") from None
             if not url.startswith("https://") or not is_same_host(url, host):
-                raise GatewayError("redirect", f"{host} leads to {url[:200]}, which is not followed")
+                raise GatewayError(
+                    "redirect", f"{host} leads to {url[:200]}, which is not followed"
+                )
         raise GatewayError("redirect", f"{url}: more than {MAX_HOPS} redirects")
 
 
@@ -199,7 +233,8 @@ def read_bounded(raw, url, end, cut=None):
 
 
 def read_retry(value, now):
-    """Return until when a Retry-After header asks for patience, `PATIENCE` at most: seconds, or a date.
+    """Return until when a Retry-After header asks for patience, `PATIENCE` at most: seconds, or a
+    date.
 
     It is an hour where the header says neither.
 
@@ -217,17 +252,20 @@ def read_retry(value, now):
 
 
 def check_outside(url):
-    """Return the host of an address, with its port where it names one, as the client that asks it reads it.
+    """Return the host of an address, with its port where it names one, as the client that asks it
+    reads it.
 
-    Raises GatewayError for what is no address of the web, one that readers of addresses read in two ways (a backslash,
-    a space, a name before an @), and one inside this machine or its network.
+    Raises GatewayError for what is no address of the web, one that readers of addresses read in two
+    ways (a backslash, a space, a name before an @), and one inside this machine or its network.
 
     >>> check_outside("https://127.0.0.1:8080/secret")
     Traceback (most recent call last):
         ...
     daybefore.web.pages.GatewayError: https://127.0.0.1:8080/secret: no address of the web, or one inside this network
     """
-    with suppress(ValueError, HTTPError, requests.RequestException):  # such as an address with half a bracket
+    with suppress(
+        ValueError, HTTPError, requests.RequestException
+    ):  # such as an address with half a bracket
         if url.isprintable() and not set(url) & set("\\ "):
             parts = parse_url(requests.Request("GET", url).prepare().url)
             is_named = parts.scheme in ("http", "https") and parts.host and parts.auth is None
@@ -247,7 +285,8 @@ def secure(url):
 
 
 def is_public(number):
-    """Say whether a number is of the public network: of one machine, and carrying no number of IPv4.
+    """Say whether a number is of the public network: of one machine, and carrying no number of
+    IPv4.
 
     >>> [is_public(ipaddress.ip_address(text)) for text in ("93.184.215.14", "64:ff9b::7f00:1", "224.0.0.1")]
     [True, False, False]
@@ -266,14 +305,19 @@ def list_numbers(host):
 
 
 def is_inside(host, url):
-    """Say whether a host is of this machine or its network, by its number or by what its name leads to.
+    """Say whether a host is of this machine or its network, by its number or by what its name leads
+    to.
 
     Where a proxy looks names up, the name alone is seen here.
     """
     with suppress(ValueError):
         return not is_public(ipaddress.ip_address(host))
-    if "." not in host or host.endswith(INSIDE) or host.rpartition(".")[2][:1].isdigit():  # 127.1 is read as a number
+    if (
+        "." not in host or host.endswith(INSIDE) or host.rpartition(".")[2][:1].isdigit()
+    ):  # 127.1 is read as a number
         return True
     if select_proxy(url, get_environ_proxies(url)):
         return False
-    return not all(map(is_public, list_numbers(host)))  # a name that leads nowhere: the request says so
+    return not all(
+        map(is_public, list_numbers(host))
+    )  # a name that leads nowhere: the request says so

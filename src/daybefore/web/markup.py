@@ -1,7 +1,7 @@
 """Parse a page within limits, so that none takes the time or the memory of the others.
 
-What is refused costs many times its size to read. The registry's largest page has 0.4 million characters, 15,000 tags,
-4 attributes a tag and 8 levels; the limits lie far above.
+What is refused costs many times its size to read. The registry's largest page has 0.4 million
+characters, 15,000 tags, 4 attributes a tag and 8 levels; the limits lie far above.
 """
 
 import json
@@ -22,13 +22,15 @@ YEARS = range(1700, 2200)
 LONG_TAG = re.compile(rf"""<[a-zA-Z](?>=\s*+"[^"]*+"|=\s*+'[^']*+'|[^>]){{{MAX_TAG}}}+""")
 PERIOD = re.compile(r"\d{4}-\d\d-\d\d(?:[ T]\d\d:\d\d)?")
 PARSER = etree.HTMLParser(encoding="utf-8")
-"""Makes plain elements: lxml's html ones are each made through a look-up in Python, and pages have many cells."""
+"""Makes plain elements: lxml's html ones are each made through a look-up in Python, and pages have
+many cells."""
 IS_DEEP = etree.XPath(f"boolean({'/*' * MAX_DEPTH})")
 STRING = etree.XPath("string()")
 
 
 def parse_html(text):
-    """Return the tree of a page. Raises ValueError beyond the limits, lxml.etree.ParserError for an empty one."""
+    """Return the tree of a page. Raises ValueError beyond the limits, lxml.etree.ParserError for an
+    empty one."""
     check_size(text)
     if text.count("<") > MAX_TAGS:
         raise ValueError(f"more than {MAX_TAGS} tags")
@@ -41,7 +43,8 @@ def parse_html(text):
 
 
 def parse_json(text):
-    """Return what a JSON page holds. Raises ValueError when it is too large or broken, RecursionError when too deep."""
+    """Return what a JSON page holds. Raises ValueError when it is too large or broken,
+    RecursionError when too deep."""
     check_size(text)
     return json.loads(text)
 
@@ -59,7 +62,8 @@ def read_text(element):
 
 @lru_cache(maxsize=4096)
 def read_period(text):
-    """Read a page's date or time into the tables' form. Raises ValueError for what is none, or centuries away.
+    """Read a page's date or time into the tables' form. Raises ValueError for what is none, or
+    centuries away.
 
     >>> read_period("9 October 2016"), read_period("9 October 2016, 17:00"), read_period("2016-10-09 17:00")
     ('2016-10-09', '2016-10-09T17:00', '2016-10-09T17:00')
@@ -77,7 +81,8 @@ def read_period(text):
 
 @lru_cache(maxsize=65536)
 def read_number(text):
-    """Read a printed number; None for 'n/a', for what is no number, and for one too large to be a value.
+    """Read a printed number; None for 'n/a', for what is no number, and for one too large to be a
+    value.
 
     >>> read_number("12,345.7"), read_number("n/a"), read_number("-0.5"), read_number("nan"), read_number("1_000")
     (12345.7, None, -0.5, None, None)

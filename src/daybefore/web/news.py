@@ -1,9 +1,11 @@
-"""Dated articles as sites of the replay web: Wikipedia's current events, and a reader's own (WorldReasoner 3.1, 4.1).
+"""Dated articles as sites of the replay web: Wikipedia's current events, and a reader's own
+(WorldReasoner 3.1, 4.1).
 
-A feed is a site whose articles each have an address and a moment from which they are public; its front page lists those
-that are. Their text is not ours to store (`session.Answer`), so whatever is recorded of them keeps digests,
-dates and page_ids (`agents.exports`). A day without a time counts as published when it has ended everywhere on Earth,
-at 20:00 UTC+8 of the day after: the conservative reading of "visible the next day".
+A feed is a site whose articles each have an address and a moment from which they are public; its
+front page lists those that are. Their text is not ours to store (`session.Answer`), so whatever is
+recorded of them keeps digests, dates and page_ids (`agents.exports`). A day without a time counts
+as published when it has ended everywhere on Earth, at 20:00 UTC+8 of the day after: the
+conservative reading of "visible the next day".
 """
 
 import gzip
@@ -27,7 +29,8 @@ from helpers.tables import MOMENT_FORM, allow
 
 LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 MAX_FILE = 30_000
-"""Bytes of a day's file; the largest genuine one has 11,639. Thirteen larger ones are machine-written expansions."""
+"""Bytes of a day's file; the largest genuine one has 11,639. Thirteen larger ones are
+machine-written expansions."""
 MAX_TEXT, MAX_TITLE = 200_000, 1000
 """Characters of an article, and of its title."""
 N_LISTED = 1000
@@ -43,7 +46,8 @@ SENTENCE_END = re.compile(r"[.!?][\"”’']?\s*(\(|$)")
 
 
 class Article(NamedTuple):
-    """One article: its path on its site, when it became public (epoch seconds), what it says, where it stood first."""
+    """One article: its path on its site, when it became public (epoch seconds), what it says, where
+    it stood first."""
 
     path: str
     published: int
@@ -54,14 +58,18 @@ class Article(NamedTuple):
     def show(self):
         """Return (content type, text, publication) of its page, which never changes."""
         link = f"<link rel='canonical' href='{escape(self.address)}'>" if self.address else ""
-        title, lines = escape(self.title), "\n".join(f"<p>{escape(line)}</p>" for line in self.paragraphs)
+        title, lines = (
+            escape(self.title),
+            "\n".join(f"<p>{escape(line)}</p>" for line in self.paragraphs),
+        )
         text = f"<!doctype html>\n<html lang='en'><head><meta charset='utf-8'><title>{title}</title>{link}</head>\n"
         text += f"<body><h1>{title}</h1>\n<main>\n{lines}\n</main></body></html>\n"
         return "text/html", text, self.published
 
 
 class Feed(NamedTuple):
-    """A site of articles, oldest first, whose addresses begin with its own, and (where, why) of each one refused."""
+    """A site of articles, oldest first, whose addresses begin with its own, and (where, why) of
+    each one refused."""
 
     address: str
     name: str
@@ -69,7 +77,8 @@ class Feed(NamedTuple):
     refused: tuple = ()
 
     def show_front(self, clock, shown_days):
-        """Return (content type, text, publication) of the front page as of a clock (epoch seconds), None for none.
+        """Return (content type, text, publication) of the front page as of a clock (epoch seconds),
+        None for none.
 
         It lists the addresses of the newest articles, of the last `shown_days`.
         """
@@ -78,7 +87,11 @@ class Feed(NamedTuple):
         if not shown:
             return None
         addresses = [self.address + article.path for article in shown[-N_LISTED:]]
-        return "application/json", json.dumps({"source": self.name, "articles": addresses}), shown[-1].published
+        return (
+            "application/json",
+            json.dumps({"source": self.name, "articles": addresses}),
+            shown[-1].published,
+        )
 
 
 def locate_feed(path):
@@ -100,7 +113,8 @@ def slug(text):
 
 
 def end_day(day):
-    """Return when an ISO date has ended everywhere on Earth, as epoch seconds. Raises ValueError for no date.
+    """Return when an ISO date has ended everywhere on Earth, as epoch seconds. Raises ValueError
+    for no date.
 
     >>> pd.Timestamp(end_day("2016-10-10"), unit="s", tz="Etc/GMT-8").isoformat()
     '2016-10-11T20:00:00+08:00'
@@ -111,19 +125,26 @@ def end_day(day):
 def read_feed(path):
     """Read a feed: a folder of .jsonl files, or the archive of current events (.tar.gz).
 
-    Raises ValueError that says what is wrong with it, and where; FileNotFoundError when it is not there.
+    Raises ValueError that says what is wrong with it, and where; FileNotFoundError when it is not
+    there.
     """
     path = Path(path)
     if not path.exists():
         raise FileNotFoundError(f"no articles at {path}; name a folder of .jsonl files")
     if not path.is_dir() and not path.name.endswith(".tar.gz"):
-        raise ValueError(f"{path.name} is neither a folder of .jsonl files nor an archive of current events (.tar.gz)")
+        raise ValueError(
+            f"{path.name} is neither a folder of .jsonl files nor an archive of current events (.tar.gz)"
+        )
     try:
         articles, refused = read_folder(path) if path.is_dir() else read_events(path)
     except (EOFError, gzip.BadGzipFile, tarfile.TarError, zlib.error) as problem:
-        raise ValueError(f"{path.name} is a broken archive ({problem}); take it away or mend it") from None
+        raise ValueError(
+            f"{path.name} is a broken archive ({problem}); take it away or mend it"
+        ) from None
     if not articles:
-        raise ValueError(f"{path.name} holds no article with a date; each line needs id, published, title and text")
+        raise ValueError(
+            f"{path.name} holds no article with a date; each line needs id, published, title and text"
+        )
     name = path.name.removesuffix(".tar.gz").replace("_", " ").replace("-", " ").capitalize()
     articles = sorted(articles, key=lambda article: (article.published, article.path))
     return Feed(locate_feed(path), name, tuple(articles), tuple(refused))
@@ -137,13 +158,16 @@ def read_feeds(paths, taken=()):
     feeds = {}
     for path in paths:
         if (address := locate_feed(path)) in feeds or address in taken:
-            raise ValueError(f"the articles of {Path(path).name} would stand at a site there is; rename the folder")
+            raise ValueError(
+                f"the articles of {Path(path).name} would stand at a site there is; rename the folder"
+            )
         feeds[address] = read_feed(path)
     return feeds
 
 
 def describe_articles(paths):
-    """Return what a run's condition says of the articles it may search: names and digests; None without any."""
+    """Return what a run's condition says of the articles it may search: names and digests; None
+    without any."""
     told = []
     for path in map(Path, paths):
         files = list_files(path) if path.is_dir() else [path]
@@ -152,11 +176,12 @@ def describe_articles(paths):
     return f"with articles {', '.join(told)}" if told else None
 
 
-# --- Wikipedia's current events --------------------------------------------------------------------------------------
+# --- Wikipedia's current events ---------------------------------------------------------------------
 
 
 def read_events(path):
-    """Return (articles, [(file, why refused)]) of an archive of daily YAML files: an article a day and topic.
+    """Return (articles, [(file, why refused)]) of an archive of daily YAML files: an article a day
+    and topic.
 
     Refused is a file over MAX_FILE bytes and what `read_day` refuses.
     """
@@ -168,7 +193,9 @@ def read_events(path):
                     if member.size > MAX_FILE:
                         raise ValueError(f"over {MAX_FILE // 1000} kB")
                     topics = read_day(archive.extractfile(member).read(), found[1])
-                    articles += [write_article(found[1], topic, lines) for topic, lines in topics.items()]
+                    articles += [
+                        write_article(found[1], topic, lines) for topic, lines in topics.items()
+                    ]
                 except ValueError as why:
                     refused.append((f"{found[1]}.yaml", str(why)))
     return articles, refused
@@ -192,18 +219,22 @@ def read_day(data, day):
 
 
 def check_yaml(data):
-    """Raise ValueError for YAML with aliases, which can grow without end, and for one nested over `MAX_DEPTH` deep."""
+    """Raise ValueError for YAML with aliases, which can grow without end, and for one nested over
+    `MAX_DEPTH` deep."""
     depth = 0
     for event in yaml.parse(data, LOADER):
         if isinstance(event, yaml.AliasEvent):
             raise ValueError("an alias")
-        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(
+            event, yaml.CollectionEndEvent
+        )
         if depth > MAX_DEPTH:
             raise ValueError("nested too deep")
 
 
 def list_files(folder):
-    """Return the files of articles in a folder. Raises ValueError for one that is no plain file, such as a pipe."""
+    """Return the files of articles in a folder. Raises ValueError for one that is no plain file,
+    such as a pipe."""
     files = sorted(folder.glob("*.jsonl"))
     for file in files:
         if not file.is_file():
@@ -229,13 +260,15 @@ def write_article(day, topic, lines):
     return Article(f"{day}/{slug(topic)}", end_day(day), title, tuple(paragraphs))
 
 
-# --- a folder of one's own -------------------------------------------------------------------------------------------
+# --- a folder of one's own --------------------------------------------------------------------------
 
 
 def read_published(text):
-    """Return when an article became public as epoch seconds: its moment; of a day alone, when that has ended.
+    """Return when an article became public as epoch seconds: its moment; of a day alone, when that
+    has ended.
 
-    Raises ValueError for what is neither, and for a moment without an offset; TypeError for what is no text.
+    Raises ValueError for what is neither, and for a moment without an offset; TypeError for what is
+    no text.
     """
     if re.fullmatch(r"\d{4}-\d\d-\d\d", text):
         return end_day(text)
@@ -261,28 +294,36 @@ class Line(BaseModel):
 
     id: allow(text_to(MAX_TITLE) | int, f"a name of its own, of at most {MAX_TITLE} characters")
     title: allow(text_to(MAX_TITLE), f"a title of at most {MAX_TITLE} characters")
-    text: allow(text_to(MAX_TEXT), f"a text of at most {MAX_TEXT} characters; else cut it into articles")
+    text: allow(
+        text_to(MAX_TEXT), f"a text of at most {MAX_TEXT} characters; else cut it into articles"
+    )
     address: allow(str, "an address") | None = None
     published: Published | None = None
 
 
 def read_folder(folder):
-    """Return (articles, [(file and line, "undated")]) of a folder's .jsonl files, an article a `Line`.
+    """Return (articles, [(file and line, "undated")]) of a folder's .jsonl files, an article a
+    `Line`.
 
-    An id that is no name stands in the article's address as a digest. Raises Problems, sentences with file, line and
-    field, and what `read_lines` does.
+    An id that is no name stands in the article's address as a digest. Raises Problems, sentences
+    with file, line and field, and what `read_lines` does.
     """
     articles, refused, wrong, seen = [], [], [], {}
     for place, row in (line for file in list_files(folder) for line in read_lines(file)):
         if faults := find_faults(row, Line):
-            wrong += [f"{place}{', ' * bool(field)}{name_field(field)}: {words}" for field, words in faults]
+            wrong += [
+                f"{place}{', ' * bool(field)}{name_field(field)}: {words}"
+                for field, words in faults
+            ]
         elif (first := seen.setdefault(key := str(row["id"]), place)) != place:
             wrong.append(f"{place}, id: {row['id']!r} is taken by {first}")
         elif not row.get("published"):
             refused.append((place, "undated"))
         else:
             path = key if NAME.fullmatch(key) else hash_text(key, 16)
-            title, *lines = (" ".join(part.split()) for part in (row["title"], *row["text"].splitlines()))
+            title, *lines = (
+                " ".join(part.split()) for part in (row["title"], *row["text"].splitlines())
+            )
             published, address = read_published(row["published"]), row.get("address") or ""
             articles.append(Article(path, published, title, tuple(filter(None, lines)), address))
     raise_all(wrong)

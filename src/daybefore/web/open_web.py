@@ -1,12 +1,15 @@
-"""The open web as of a moment: a provider's search, and any page, behind the same methods as every other world.
+"""The open web as of a moment: a provider's search, and any page, behind the same methods as every
+other world.
 
-For a moment that is past a provider gives addresses and nothing else: what an agent sees of a page is its newest
-capture in the Internet Archive before that moment, and what says that it is of later is left out. For a moment within
-`providers.CURRENT` of now it is what the provider shows, and the page as it stands, where that is earlier by every
-reading of its date, or was read within the run's tolerance (`date_live`).
+For a moment that is past a provider gives addresses and nothing else: what an agent sees of a page
+is its newest capture in the Internet Archive before that moment, and what says that it is of later
+is left out. For a moment within `providers.CURRENT` of now it is what the provider shows, and the
+page as it stands, where that is earlier by every reading of its date, or was read within the run's
+tolerance (`date_live`).
 
-Each search and each page is a request of the agent's client (`models.llm`): recorded without keys, so that nothing is
-asked twice, and counted in costs and ceiling. A search or an archive that does not answer is a transient error.
+Each search and each page is a request of the agent's client (`models.llm`): recorded without keys,
+so that nothing is asked twice, and counted in costs and ceiling. A search or an archive that does
+not answer is a transient error.
 """
 
 import re
@@ -46,7 +49,8 @@ DAY, MINUTE = (pd.Timedelta(one) - pd.Timedelta(seconds=1) for one in ("1D", "1m
 """From a day's, or a minute's, first second to its last."""
 
 TOLERANCE_S = 60
-"""Seconds after a moment in which a page as it stands may be read, where the agent's table says nothing else."""
+"""Seconds after a moment in which a page as it stands may be read, where the agent's table says
+nothing else."""
 
 SAID = re.compile(
     r"""(?:published|modified|updated)(?:_?(?:time|at|on|date))?["']?\s*(?:content\s*=|:)\s*["']([^"'<>]{10,40})["']"""
@@ -56,14 +60,16 @@ SAID = re.compile(
     r"""|\b(?:updated|modified)(?:\s+(?:on|at))?:?\s+([^"'<>]{10,40})""",
     re.IGNORECASE,
 )
-"""Where a page says when it was written: its head, linked data, in its text elements of time and "updated on"."""
+"""Where a page says when it was written: its head, linked data, in its text elements of time and
+"updated on"."""
 
 PASSING = ("busy", "down", "too_slow")
 """Failures of the archive (`pages.GatewayError`) that may be gone in a while."""
 
 
 class Reading(NamedTuple):
-    """What a date may mean: its first and last moment in any zone, and its last by the benchmark's clock."""
+    """What a date may mean: its first and last moment in any zone, and its last by the benchmark's
+    clock."""
 
     first: pd.Timestamp
     last: pd.Timestamp
@@ -71,7 +77,8 @@ class Reading(NamedTuple):
 
 
 class Hits(list):
-    """What a search found; `cost_usd`, None where no price is known, and `left_out`, how many results by reason."""
+    """What a search found; `cost_usd`, None where no price is known, and `left_out`, how many
+    results by reason."""
 
     def __init__(self, hits, cost_usd, left_out):
         super().__init__(hits)
@@ -79,16 +86,22 @@ class Hits(list):
 
 
 class OpenWeb:
-    """A world, and beside it the open web as a provider of litellm searches it; `door` is the agent's client.
+    """A world, and beside it the open web as a provider of litellm searches it; `door` is the
+    agent's client.
 
-    `tolerance_s` are the seconds after a moment in which what stands on the web may be read as of it (`date_live`).
-    `search`, `open` and `fetch` are those of `session.Web`; everything else is the world's own.
+    `tolerance_s` are the seconds after a moment in which what stands on the web may be read as of
+    it (`date_live`). `search`, `open` and `fetch` are those of `session.Web`; everything else is
+    the world's own.
     """
 
     def __init__(self, provider, door, tolerance_s=TOLERANCE_S):
         self.provider, self.door, self.world = provider, door, None
         self.tolerance = pd.Timedelta(seconds=tolerance_s)
-        self.index, self.lock, self.guest = SearchIndex(self.fetch, []), Lock(), Guest(datetime.now(UTC))
+        self.index, self.lock, self.guest = (
+            SearchIndex(self.fetch, []),
+            Lock(),
+            Guest(datetime.now(UTC)),
+        )
 
     def __getattr__(self, name):
         return getattr(self.world, name)
@@ -101,7 +114,8 @@ class OpenWeb:
     def search(self, query, as_of, n=3):
         """Return the best hits of the world and of the provider, `n` of each at most (`Hits`).
 
-        Raises LlmError where the provider or the archive does not answer, or the ceiling leaves no room.
+        Raises LlmError where the provider or the archive does not answer, or the ceiling leaves no
+        room.
         """
         ask, bound = partial(search_provider, self.provider), partial(price_search, self.provider)
         row = ask_once(self.door, f"{self.provider}/search", query, as_of, ask, bound)
@@ -116,11 +130,17 @@ class OpenWeb:
         return Hits([*self.world.search(query, as_of, n), *found], row["cost_usd"], left_out)
 
     def open(self, url, as_of, about=""):
-        """Return the hit of a page as of a moment, its text what fits `about` best; raises as `fetch` does."""
-        return self.world.open(url, as_of, about) if self._is_own(url) else self.index.open(url, as_of, about)
+        """Return the hit of a page as of a moment, its text what fits `about` best; raises as
+        `fetch` does."""
+        return (
+            self.world.open(url, as_of, about)
+            if self._is_own(url)
+            else self.index.open(url, as_of, about)
+        )
 
     def fetch(self, url, as_of):
-        """Return a page as of a moment: the world's, or one of the open web, as text with its title as first line.
+        """Return a page as of a moment: the world's, or one of the open web, as text with its title
+        as first line.
 
         Raises GatewayError; LlmError where the archive is down.
         """
@@ -132,28 +152,55 @@ class OpenWeb:
         return self._keep(url, told["published_at"], told["title"], told["text"])
 
     def _is_own(self, url):
-        return (urlsplit(url).hostname or "").endswith((".replay", ".test"))  # a planted page is of this machine alone
+        return (urlsplit(url).hostname or "").endswith(
+            (".replay", ".test")
+        )  # a planted page is of this machine alone
 
     def _check(self, result, query, as_of, read_at):
-        """Return the hit of a provider's result, which was read now (`read_at`) or is to be of a past moment (None).
+        """Return the hit of a provider's result, which was read now (`read_at`) or is to be of a
+        past moment (None).
 
         Raises GatewayError for one that may not be seen as of the moment.
         """
-        url, moment, dates = result["url"], pd.Timestamp(as_of), list(filter(None, [read_date(result["date"])]))
+        url, moment, dates = (
+            result["url"],
+            pd.Timestamp(as_of),
+            list(filter(None, [read_date(result["date"])])),
+        )
         if read_at is None:
             refuse_later(url, [date.end for date in dates], moment)
             return self.open(url, as_of, query)
-        published_at = stamp_moment(date_live(url, dates, pd.Timestamp(read_at), moment, self.tolerance))
+        published_at = stamp_moment(
+            date_live(url, dates, pd.Timestamp(read_at), moment, self.tolerance)
+        )
         page = self._keep(url, published_at, result["title"], result["text"])
-        return Hit(page.page_id, page.url, result["title"], page.published_at, result["text"][:MAX_OPENED])
+        return Hit(
+            page.page_id, page.url, result["title"], page.published_at, result["text"][:MAX_OPENED]
+        )
 
     def _keep(self, url, published_at, title, text):
         """Return a page of the open web, and keep it in a file where the world keeps its pages."""
         digest = hash_text(f"{title}\n{text}", 64)
-        page = Page(HELD + hash_text(f"{url} {digest}", 12), url, published_at, "text/plain", f"{title}\n{text}")
+        page = Page(
+            HELD + hash_text(f"{url} {digest}", 12),
+            url,
+            published_at,
+            "text/plain",
+            f"{title}\n{text}",
+        )
         if getattr(self.world, "keeps_pages", False):
-            about = {"source_id": urlsplit(url).hostname, "origin": "live", "title": title, "content_sha256": digest}
-            row = {"page_id": page.page_id, "url": url, "published_at": published_at, "content_type": "text/plain"}
+            about = {
+                "source_id": urlsplit(url).hostname,
+                "origin": "live",
+                "title": title,
+                "content_sha256": digest,
+            }
+            row = {
+                "page_id": page.page_id,
+                "url": url,
+                "published_at": published_at,
+                "content_type": "text/plain",
+            }
             keep_page(row | about, page.text)
         return page
 
@@ -167,7 +214,8 @@ class OpenWeb:
         return WaybackClient(WaybackSession(retries=1, timeout=ARCHIVE_S, user_agent=USER_AGENT))
 
     def _read(self, door, request, limit, row):
-        """Return the columns of a page's recording: what it says, or status and message of why it may not be had."""
+        """Return the columns of a page's recording: what it says, or status and message of why it
+        may not be had."""
         url, as_of = request["messages"][0]["content"], pd.Timestamp(request["options"]["as_of"])
         row["n_requests"] += 1
         try:
@@ -178,17 +226,22 @@ class OpenWeb:
         return tell(told, 0.0)
 
     def _read_page(self, url, as_of, is_today):
-        """Return {title, text, published_at} of a page as it stands, or of its newest capture before a moment.
+        """Return {title, text, published_at} of a page as it stands, or of its newest capture
+        before a moment.
 
-        A capture is of its own moment, or of the date that the page names where that is earlier; neither may reach
-        `as_of`. `date_live` says it of a page as it stands, which may not have been modified since by its server's
-        word either. Raises GatewayError, and what the fetching does.
+        A capture is of its own moment, or of the date that the page names where that is earlier;
+        neither may reach `as_of`. `date_live` says it of a page as it stands, which may not have
+        been modified since by its server's word either. Raises GatewayError, and what the fetching
+        does.
         """
         if is_today:
             status, kept, body = self.guest.get(url)
             taken = read_clock()
             if status != 200:
-                raise GatewayError("absent" if status in (404, 410) else "down", f"{url}: the site answered {status}")
+                raise GatewayError(
+                    "absent" if status in (404, 410) else "down",
+                    f"{url}: the site answered {status}",
+                )
             if taken >= as_of:
                 refuse_later(url, [read_header(kept, "last-modified")], as_of)
         else:
@@ -205,12 +258,15 @@ class OpenWeb:
     def _fetch_capture(self, url, as_of):
         """Return (headers, body, its moment) of a page's newest capture before a moment.
 
-        Raises GatewayError without a capture, and for one that names no moment; LlmError where the archive is down.
+        Raises GatewayError without a capture, and for one that names no moment; LlmError where the
+        archive is down.
         """
         found = self._find_capture(url, as_of)
         address = f"{ARCHIVE}/{found.timestamp:%Y%m%d%H%M%S}id_/{found.original}"
         try:
-            status, kept, body = self.guest.get(address, heeds_robots=False)  # an interface for programs (RFC 7089)
+            status, kept, body = self.guest.get(
+                address, heeds_robots=False
+            )  # an interface for programs (RFC 7089)
         except GatewayError as error:
             if error.status in PASSING:
                 raise LlmError("error", f"the archive did not answer: {error}") from None
@@ -219,7 +275,9 @@ class OpenWeb:
             raise GatewayError("absent", f"{url}: the archive answered {status} for its capture")
         taken = read_header(kept, "memento-datetime")
         if taken is None:
-            raise GatewayError("undated", f"{url}: the page is undated, so it may be of later than as_of")
+            raise GatewayError(
+                "undated", f"{url}: the page is undated, so it may be of later than as_of"
+            )
         refuse_later(url, [taken], as_of)
         return kept, body, taken
 
@@ -230,19 +288,28 @@ class OpenWeb:
         end = (as_of.tz_convert(UTC) - pd.Timedelta(seconds=1)).to_pydatetime()
         with self.lock:
             try:
-                listed = self.archive.search(url, to_date=end, limit=-N_CAPTURES, filter_field="statuscode:200")
-                rows = [one for one in islice(listed, 1000) if one.timestamp < as_of and one.statuscode == 200]
+                listed = self.archive.search(
+                    url, to_date=end, limit=-N_CAPTURES, filter_field="statuscode:200"
+                )
+                rows = [
+                    one
+                    for one in islice(listed, 1000)
+                    if one.timestamp < as_of and one.statuscode == 200
+                ]
             except (BlockedByRobotsError, BlockedSiteError):
                 rows = []
             except (WaybackException, requests.RequestException) as error:
-                raise LlmError("error", f"the archive's index did not answer ({type(error).__name__})") from None
+                raise LlmError(
+                    "error", f"the archive's index did not answer ({type(error).__name__})"
+                ) from None
         if not rows:
             raise GatewayError("absent", f"{url}: the archive has no capture of it before {as_of}")
         return max(rows, key=lambda one: one.timestamp)
 
 
 def ask_once(door, model, text, as_of, answer, bound=lambda door, request: 0.0):
-    """Return the recording of a search or a page as of a moment, made by `answer` where there is none (`llm.recall`).
+    """Return the recording of a search or a page as of a moment, made by `answer` where there is
+    none (`llm.recall`).
 
     Raises LlmError: over_budget as the door does; whatever else fails is a transient error.
     """
@@ -264,15 +331,18 @@ def read_clock():
 def refuse_later(url, moments, as_of):
     """Raise GatewayError where one of some moments (or None) is not earlier than `as_of`."""
     if late := [moment for moment in moments if moment is not None and moment >= as_of]:
-        raise GatewayError("too_late", f"{url}: dated {max(late):%Y-%m-%d}, not earlier than {as_of}")
+        raise GatewayError(
+            "too_late", f"{url}: dated {max(late):%Y-%m-%d}, not earlier than {as_of}"
+        )
 
 
 def date_live(url, dates, read_at, as_of, tolerance):
-    """Return the moment of a page as it stands: of its dates (a list of Reading) the last, or when it was read.
+    """Return the moment of a page as it stands: of its dates (a list of Reading) the last, or when
+    it was read.
 
-    The first where no reading of a date, in any zone, reaches `as_of`. Else, and without a date, the page may have
-    changed until it was read: that must be earlier than `as_of`, or later by the tolerance at most.
-    Raises GatewayError.
+    The first where no reading of a date, in any zone, reaches `as_of`. Else, and without a date,
+    the page may have changed until it was read: that must be earlier than `as_of`, or later by the
+    tolerance at most. Raises GatewayError.
     """
     refuse_later(url, [date.first for date in dates], as_of)
     end = max((date.end for date in dates), default=read_at)
@@ -302,9 +372,15 @@ def read_article(url, kept, body):
         import htmldate
         import trafilatura
 
-        options = {"original_date": False, "extensive_search": False, "deferred_url_extractor": True}
+        options = {
+            "original_date": False,
+            "extensive_search": False,
+            "deferred_url_extractor": True,
+        }
         day = htmldate.find_date(text, url=url, **options)
-        if day and not any(day in one for one in said):  # where the page names a time of that day, it counts
+        if day and not any(
+            day in one for one in said
+        ):  # where the page names a time of that day, it counts
             said.append(day)
         text = getattr(trafilatura.bare_extraction(text, with_metadata=False), "text", "")
     if not text or not kind.startswith(("text/", "application/json", "application/xhtml")):
@@ -325,8 +401,8 @@ def list_said(text):
 def read_date(text):
     """Return the Reading of a date, None for what is none.
 
-    A day, and midnight, which may stand for one, lasts until its end; a time without seconds until its minute's.
-    Without a zone all count, from UTC+14 to UTC-12.
+    A day, and midnight, which may stand for one, lasts until its end; a time without seconds until
+    its minute's. Without a zone all count, from UTC+14 to UTC-12.
 
     >>> [str(moment) for moment in read_date("Mar 2, 2026")]
     ['2026-03-02 00:00:00+14:00', '2026-03-02 23:59:59-12:00', '2026-03-02 23:59:59+08:00']
@@ -350,4 +426,6 @@ def spread(moment, length):
     end = moment + length
     if moment.tzinfo is not None:
         return Reading(moment, end, end)
-    return Reading(moment.tz_localize("Etc/GMT-14"), end.tz_localize("Etc/GMT+12"), end.tz_localize(ZONE))
+    return Reading(
+        moment.tz_localize("Etc/GMT-14"), end.tz_localize("Etc/GMT+12"), end.tz_localize(ZONE)
+    )

@@ -1,7 +1,9 @@
-"""A page of the web as it was fetched: what it is, how its bytes are read, why it could not be had, how it is kept.
+"""A page of the web as it was fetched: what it is, how its bytes are read, why it could not be had,
+how it is kept.
 
-`open_world(keeps_pages=True)` keeps what is fetched under .cache (not in git), as `make run` does, so that pages can be
-read afterwards by the page_ids in a run's traces. Notebooks keep none: the replay shows their pages again.
+`open_world(keeps_pages=True)` keeps what is fetched under .cache (not in git), as `make run` does,
+so that pages can be read afterwards by the page_ids in a run's traces. Notebooks keep none: the
+replay shows their pages again.
 """
 
 import contextlib
@@ -19,19 +21,24 @@ CHARSETS = re.compile(
     r"(windows-|cp)(125\d|874|932|949)|iso-?8859-\d+|latin-?1|(us-)?ascii|koi8-[ru]|gb(k|2312|18030)|big5(-hkscs)?"
     r"|shift[-_]?jis|euc-(jp|kr)|utf-?16(le|be)?"
 )
-"""Charsets that a page may declare; Python's others (punycode, idna, utf-7 ...) are slow, or make what is no text."""
+"""Charsets that a page may declare; Python's others (punycode, idna, utf-7 ...) are slow, or make
+what is no text."""
 FOLDER = ".cache/pages"
 HEAD = 4000
 """A page's title stands in so many first characters."""
-TITLES = {"html": re.compile(r"<title[^>]*>(.*?)</title>", re.S | re.I), "json": re.compile(r'"source":\s*("[^"\\]*")')}
+TITLES = {
+    "html": re.compile(r"<title[^>]*>(.*?)</title>", re.S | re.I),
+    "json": re.compile(r'"source":\s*("[^"\\]*")'),
+}
 
 
 class GatewayError(Exception):
     """A page that could not or must not be had; `status` says why.
 
-    Everywhere: down (the site does not answer), absent, undated, too_late, outside (of the world, or inside this
-    machine's network). On the open web too: robots (its robots.txt says no), busy (its host asks for patience, and
-    wants no request before `until`), too_slow, too_large, redirect (it leads elsewhere).
+    Everywhere: down (the site does not answer), absent, undated, too_late, outside (of the world,
+    or inside this machine's network). On the open web too: robots (its robots.txt says no), busy
+    (its host asks for patience, and wants no request before `until`), too_slow, too_large, redirect
+    (it leads elsewhere).
     """
 
     def __init__(self, status, message, until=""):
@@ -51,7 +58,8 @@ class Page:
 
 
 def decode_body(body, content_type=""):
-    """Return a body's text: strict UTF-8 first, then the charset that its type declares, then a detector's guess.
+    """Return a body's text: strict UTF-8 first, then the charset that its type declares, then a
+    detector's guess.
 
     >>> decode_body("12 °C und über 7 Grad, also kühl für Oktober".encode("cp1252"), "text/html; charset=utf-8")
     '12 °C und über 7 Grad, also kühl für Oktober'
@@ -62,7 +70,9 @@ def decode_body(body, content_type=""):
         with contextlib.suppress(UnicodeDecodeError, LookupError):
             if charset and (charset == "utf-8" or CHARSETS.fullmatch(charset.lower())):
                 return body.decode(charset)
-    guess = from_bytes(body, cp_isolation=["cp1252", "utf_16", "shift_jis", "gb18030", "big5"]).best()
+    guess = from_bytes(
+        body, cp_isolation=["cp1252", "utf_16", "shift_jis", "gb18030", "big5"]
+    ).best()
     return str(guess) if guess else body.decode("utf-8", errors="replace")
 
 
@@ -80,7 +90,8 @@ def read_title(text, content_type):
 
 
 def keep_page(page, text):
-    """Keep a page (its row of the pages table, a dict) with its text: one file, moved into its place whole."""
+    """Keep a page (its row of the pages table, a dict) with its text: one file, moved into its
+    place whole."""
     path = locate_output(f"{FOLDER}/{page['page_id']}.json")
     if not path.exists():  # several processes may keep one page at once
         beside = path.with_name(f"{path.name}.{secrets.token_hex(8)}.partial")
@@ -89,9 +100,12 @@ def keep_page(page, text):
 
 
 def read_kept(page_ids):
-    """Return {page_id: row with its text} of those of some pages that were kept (none that is named by address)."""
+    """Return {page_id: row with its text} of those of some pages that were kept (none that is named
+    by address)."""
     kept = {}
     for page_id in (page_id for page_id in page_ids if "/" not in page_id):
         with contextlib.suppress(FileNotFoundError):
-            kept[page_id] = parse_json(locate_input(f"{FOLDER}/{page_id}.json").read_text(encoding="utf-8"))
+            kept[page_id] = parse_json(
+                locate_input(f"{FOLDER}/{page_id}.json").read_text(encoding="utf-8")
+            )
     return kept

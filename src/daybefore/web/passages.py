@@ -1,6 +1,8 @@
-"""Read any page as short passages of text: tables row by row, ranking lists, prose, event pages, JSON answers.
+"""Read any page as short passages of text: tables row by row, ranking lists, prose, event pages,
+JSON answers.
 
-Knows no source: what it makes of a page depends on the page's markup alone, as a search engine's reading does.
+Knows no source: what it makes of a page depends on the page's markup alone, as a search engine's
+reading does.
 """
 
 from functools import lru_cache
@@ -11,12 +13,20 @@ from typing import NamedTuple
 import pandas as pd
 from lxml import etree
 
-from daybefore.web.markup import MAX_DIGITS, check_size, parse_html, parse_json, read_number, read_text
+from daybefore.web.markup import (
+    MAX_DIGITS,
+    check_size,
+    parse_html,
+    parse_json,
+    read_number,
+    read_text,
+)
 
 MAX_CHARS = 240
 """A passage's length in characters; a line that is longer is cut."""
 MAX_CELLS, MAX_PIECES, MAX_LINES = 200_000, 60, 2000
-"""Cells of the table that a JSON answer's records make, passages of a page's main text, lines of a plain text."""
+"""Cells of the table that a JSON answer's records make, passages of a page's main text, lines of a
+plain text."""
 MAX_PASSAGES = 3
 """Passages kept of one subject (an entity of a table, a column), the newest."""
 WIDE = 6
@@ -24,14 +34,16 @@ WIDE = 6
 
 
 class Passage(NamedTuple):
-    """A piece of a page; `age` counts the newer pieces about the same subject, so the newest has 0."""
+    """A piece of a page; `age` counts the newer pieces about the same subject, so the newest has
+    0."""
 
     text: str
     age: int
 
 
 def read_page(text, content_type):
-    """Return (title, passages) of a page; passages are in the order of the page, a subject's newest rows first.
+    """Return (title, passages) of a page; passages are in the order of the page, a subject's newest
+    rows first.
 
     A page of another kind, or broken, has no passages.
 
@@ -74,17 +86,27 @@ def read_html(text):
     for table in tree.iter("table"):
         lines = [[read_words(cell) for cell in row] for row in table.iter("tr")]
         if lines:
-            passages += describe_rows(lines[0], [line for line in lines[1:] if len(line) == len(lines[0])])
+            passages += describe_rows(
+                lines[0], [line for line in lines[1:] if len(line) == len(lines[0])]
+            )
     passages += [Passage(describe_article(article), 0) for article in tree.iter("article")]
     for age, section in enumerate(tree.iter("section")):
         items = (f"{n}. {read_words(item)}" for n, item in enumerate(section.iter("li"), 1))
         heading = " ".join(section.xpath("string(.//h2)").split())[:MAX_CHARS]
         passages += [Passage(f"{heading}: {text}", age) for text in join_lines(items, n=1)]
-    prose = [read_words(p) for p in tree.xpath("//p[not(ancestor::article or ancestor::main)]|//footer")]
-    texts = map(read_words, tree.xpath("//main//p"))  # one text: cut between words, none is newer than others
-    widths = ((text, min(MAX_CHARS, len(text) // (1 + len(text) // MAX_CHARS) + 20)) for text in texts)
+    prose = [
+        read_words(p) for p in tree.xpath("//p[not(ancestor::article or ancestor::main)]|//footer")
+    ]
+    texts = map(
+        read_words, tree.xpath("//main//p")
+    )  # one text: cut between words, none is newer than others
+    widths = (
+        (text, min(MAX_CHARS, len(text) // (1 + len(text) // MAX_CHARS) + 20)) for text in texts
+    )
     pieces = islice((piece for text, width in widths for piece in wrap(text, width)), MAX_PIECES)
-    return title, passages + number_passages(join_lines(prose, " ")) + [Passage(piece, 0) for piece in pieces]
+    return title, passages + number_passages(join_lines(prose, " ")) + [
+        Passage(piece, 0) for piece in pieces
+    ]
 
 
 def read_words(element):
@@ -98,34 +120,46 @@ def number_passages(texts, name=""):
 
 
 def describe_article(article):
-    """Return an event page's question, options, dates, rules and, where there is one, its resolution as one passage."""
+    """Return an event page's question, options, dates, rules and, where there is one, its
+    resolution as one passage."""
     parts = [read_words(part) for part in article.xpath("./h2|./p[not(@class='resolution')]")]
     options = " / ".join(read_words(item) for item in article.iter("li"))
     resolution = article.xpath("string(./p[@class='resolution'])").strip()
     parts.insert(1, f"Options: {options}.")
-    return " ".join([*parts, f"Resolved: {resolution}." if resolution else "Not resolved yet."])[: 2 * MAX_CHARS]
+    return " ".join([*parts, f"Resolved: {resolution}." if resolution else "Not resolved yet."])[
+        : 2 * MAX_CHARS
+    ]
 
 
 def describe_rows(head, lines):
-    """Return a table's rows (lists of texts) as passages: one subject after the other, the last rows first.
+    """Return a table's rows (lists of texts) as passages: one subject after the other, the last
+    rows first.
 
-    The first column is the moment; others that hold words name the subject; many number columns are a subject each.
+    The first column is the moment; others that hold words name the subject; many number columns are
+    a subject each.
     """
     if not lines or len(head) < 2:
         return []
     places = range(1, len(head))
     # cut, as what is kept of a cell is no page
     signs = {n: [weigh_cell(line[n][: MAX_DIGITS + 1]) for line in lines] for n in places}
-    words = [n for n in places if sum(signs[n]) <= 0 and any(signs[n])]  # most are neither numbers nor blank
+    words = [
+        n for n in places if sum(signs[n]) <= 0 and any(signs[n])
+    ]  # most are neither numbers nor blank
     values = [n for n in places if n not in words]
     lines = lines[::-1]
     if not words and len(values) >= WIDE:
-        return [passage for n in values for passage in describe_subject(str(head[n]), "", lines, [n])]
+        return [
+            passage for n in values for passage in describe_subject(str(head[n]), "", lines, [n])
+        ]
     heading = ", ".join(str(head[n]) for n in values)
     subjects = {}
     for line in lines:
         subjects.setdefault(tuple(line[n] for n in words), []).append(line)
-    rows = (describe_subject(", ".join(subject), heading, subjects[subject], values) for subject in sorted(subjects))
+    rows = (
+        describe_subject(", ".join(subject), heading, subjects[subject], values)
+        for subject in sorted(subjects)
+    )
     return [passage for passages in rows for passage in passages]
 
 
@@ -138,15 +172,19 @@ def weigh_cell(cell):
 
 
 def describe_subject(subject, heading, lines, values):
-    """Return one subject's rows as passages, at most MAX_PASSAGES; `values` are the places of its numbers."""
-    texts = (f"{line[0]}: {', '.join([line[n] for n in values])}" for line in lines)  # those that are kept
+    """Return one subject's rows as passages, at most MAX_PASSAGES; `values` are the places of its
+    numbers."""
+    texts = (
+        f"{line[0]}: {', '.join([line[n] for n in values])}" for line in lines
+    )  # those that are kept
     subject, heading = subject[:MAX_CHARS], heading[:MAX_CHARS]
     name = f"{subject} ({heading})" if subject and heading else subject or heading
     return number_passages(join_lines(texts, n=MAX_PASSAGES), name)
 
 
 def join_lines(lines, separator="; ", n=None):
-    """Return lines joined to texts of at most MAX_CHARS characters each, in order; the first `n` of them."""
+    """Return lines joined to texts of at most MAX_CHARS characters each, in order; the first `n` of
+    them."""
     texts = []
     for line in lines:
         line = line[:MAX_CHARS]

@@ -1,7 +1,8 @@
-"""The five forms in which the replay world's sites publish: tables, ranking lists, prose, JSON, market event pages.
+"""The five forms in which the replay world's sites publish: tables, ranking lists, prose, JSON,
+market event pages.
 
-A renderer takes (source, periods, fixtures): periods are [(occurred_at, rows)], oldest first; of fixtures, rows
-to come, only date and name may show.
+A renderer takes (source, periods, fixtures): periods are [(occurred_at, rows)], oldest first; of
+fixtures, rows to come, only date and name may show.
 """
 
 import json
@@ -38,7 +39,10 @@ def wrap_page(source, body):
 
 def print_values(source, row):
     """Return a row's values as a page prints them, by variable."""
-    return {name: format_number(row[name], about["decimals"]) for name, about in source.variables.items()}
+    return {
+        name: format_number(row[name], about["decimals"])
+        for name, about in source.variables.items()
+    }
 
 
 def render_table(source, periods, fixtures):
@@ -50,18 +54,30 @@ def render_table(source, periods, fixtures):
         head, lines = [stamp, *entities], []
         for period, rows in periods:
             values = dict.fromkeys(entities, math.nan) | {row["entity"]: row[name] for row in rows}
-            lines.append([period, *(format_number(value, variable["decimals"]) for value in values.values())])
+            lines.append(
+                [period, *(format_number(value, variable["decimals"]) for value in values.values())]
+            )
     else:
-        head = [stamp, source.entities["label"].capitalize(), *map(head_column, source.variables.values())]
+        head = [
+            stamp,
+            source.entities["label"].capitalize(),
+            *map(head_column, source.variables.values()),
+        ]
         shown = ((period, row) for period, rows in periods for row in rows)
-        lines = [[period, row["entity"], *print_values(source, row).values()] for period, row in shown]
-    lines += [[row["occurred_at"], row["entity"], *["to be played"] * len(source.variables)] for row in fixtures]
+        lines = [
+            [period, row["entity"], *print_values(source, row).values()] for period, row in shown
+        ]
+    lines += [
+        [row["occurred_at"], row["entity"], *["to be played"] * len(source.variables)]
+        for row in fixtures
+    ]
     table = build_table("data", head, lines)
     return "text/html", wrap_page(source, table)
 
 
 def build_table(css_class, head, lines):
-    """Return an html table; the first cell of a line is a date, shown with a space before its time."""
+    """Return an html table; the first cell of a line is a date, shown with a space before its
+    time."""
     rows = [f"<tr>{''.join(f'<th>{escape(cell)}</th>' for cell in head)}</tr>"]
     for first, *rest in lines:
         cells = [first.replace("T", " "), *map(escape, rest)]
@@ -74,7 +90,10 @@ def render_ranking(source, periods, fixtures):
     ((name, variable),) = source.variables.items()
     sections = []
     for period, rows in reversed(periods):
-        ordered = sorted((row for row in rows if row[name] == row[name]), key=lambda row: (-row[name], row["entity"]))
+        ordered = sorted(
+            (row for row in rows if row[name] == row[name]),
+            key=lambda row: (-row[name], row["entity"]),
+        )
         items = "".join(
             f"<li><span class='name'>{escape(row['entity'])}</span> "
             f"<span class='value'>{format_number(row[name], variable['decimals'], commas=False)}</span></li>"
@@ -101,16 +120,25 @@ def render_json(source, periods, fixtures):
     for period, row in ((period, row) for period, rows in periods for row in rows):
         observation = {"date": period, label: row["entity"]}
         for name, about in source.variables.items():
-            observation[name] = round(row[name], about["decimals"]) if row[name] == row[name] else None
+            observation[name] = (
+                round(row[name], about["decimals"]) if row[name] == row[name] else None
+            )
         observations.append(observation)
-    answer = {"source": source.name, "updated": periods[-1][0], "note": source.note, "observations": observations}
+    answer = {
+        "source": source.name,
+        "updated": periods[-1][0],
+        "note": source.note,
+        "observations": observations,
+    }
     return "application/json", json.dumps(answer, ensure_ascii=False, indent=0)
 
 
 def render_market(source, periods, fixtures):
-    """Render an event page of a prediction market without prices: questions, options, rules, and the resolution if any.
+    """Render an event page of a prediction market without prices: questions, options, rules, and
+    the resolution if any.
 
-    Rows are facts in order of publication: a question when it opens, its resolution when it is known.
+    Rows are facts in order of publication: a question when it opens, its resolution when it is
+    known.
     """
     questions = {}
     for period, row in ((period, row) for period, rows in periods for row in rows):
@@ -123,7 +151,9 @@ def render_market(source, periods, fixtures):
         if "question" not in row:
             continue
         options = "".join(f"<li>{escape(option)}</li>" for option in json.loads(row["options"]))
-        resolution = f"<p class='resolution'>{escape(row['resolution'])}</p>" if "resolution" in row else ""
+        resolution = (
+            f"<p class='resolution'>{escape(row['resolution'])}</p>" if "resolution" in row else ""
+        )
         marks = f"id='{key}' data-opens='{row['opens_at']}' data-terms='{escape(row['terms'])}'"
         articles.append(
             f"<article class='event' {marks}>"
@@ -133,4 +163,10 @@ def render_market(source, periods, fixtures):
     return "text/html", wrap_page(source, "\n".join(articles))
 
 
-RENDERERS = dict(table=render_table, ranking=render_ranking, prose=render_prose, json=render_json, market=render_market)
+RENDERERS = dict(
+    table=render_table,
+    ranking=render_ranking,
+    prose=render_prose,
+    json=render_json,
+    market=render_market,
+)

@@ -33,8 +33,9 @@ N_RENDERED = 32
 class Misbehaviour:
     """Seeded faults of sites: the share of a source's days (or crawl hours) on which each occurs.
 
-    outage: HTTP 503 in a crawl hour; late: a day's rows appear 26 hours late; layout: from a day on, for the rest of
-    its week, the page's markup and wording differ; charset: the page is sent in cp1252 and labelled utf-8.
+    outage: HTTP 503 in a crawl hour; late: a day's rows appear 26 hours late; layout: from a day
+    on, for the rest of its week, the page's markup and wording differ; charset: the page is sent in
+    cp1252 and labelled utf-8.
     """
 
     seed: int = 0
@@ -44,9 +45,12 @@ class Misbehaviour:
     charset: float = 0.0
 
     def strikes(self, kind, source_id, period):
-        """Tell whether a fault of this kind hits a source in a period; the same always for the same seed."""
+        """Tell whether a fault of this kind hits a source in a period; the same always for the same
+        seed."""
         share = getattr(self, kind)
-        return share > 0 and random.Random(f"{self.seed}|{kind}|{source_id}|{period}").random() < share
+        return (
+            share > 0 and random.Random(f"{self.seed}|{kind}|{source_id}|{period}").random() < share
+        )
 
 
 class Site:
@@ -57,34 +61,45 @@ class Site:
         moments = rows.pop("published_at")
         if misbehaviour.late:
             days = moments.dt.tz_convert(ZONE).dt.strftime("%Y-%m-%d")
-            is_late = days.map(lambda day: misbehaviour.strikes("late", source.id, day)).astype(bool)
-            moments = moments.where(~is_late, moments + pd.Timedelta(hours=26)).sort_values(kind="stable")
+            is_late = days.map(lambda day: misbehaviour.strikes("late", source.id, day)).astype(
+                bool
+            )
+            moments = moments.where(~is_late, moments + pd.Timedelta(hours=26)).sort_values(
+                kind="stable"
+            )
             rows = rows.loc[moments.index]
         self.published = [int(moment.timestamp()) for moment in moments]
         self.rows, self.pages = rows.to_dict("records"), {}
 
     def render(self, clock):
-        """Return (content type, text, newest publication as epoch seconds) as of `clock`; None before the first."""
+        """Return (content type, text, newest publication as epoch seconds) as of `clock`; None
+        before the first."""
         n_visible = bisect.bisect_right(self.published, clock)
         first = bisect.bisect_left(self.published, clock - SHOWN_DAYS * 86400)
         if n_visible <= first:
             return None
         horizon = clock + self.source.page.get("fixtures_days", 0) * 86400
-        fixtures = self.rows[n_visible : bisect.bisect_right(self.published, horizon)]  # their date and name are shown
+        fixtures = self.rows[
+            n_visible : bisect.bisect_right(self.published, horizon)
+        ]  # their date and name are shown
         key = (n_visible, len(fixtures))
         if (page := self.pages.get(key)) is None:
             periods = {}
             for row in self.rows[first:n_visible]:
                 periods.setdefault(row["occurred_at"], []).append(row)
             chosen = sorted(periods)[-self.source.history :]
-            periods = [(period, sorted(periods[period], key=lambda row: row["entity"])) for period in chosen]
+            periods = [
+                (period, sorted(periods[period], key=lambda row: row["entity"]))
+                for period in chosen
+            ]
             page = RENDERERS[self.source.form](self.source, periods, fixtures)
             keep(self.pages, key, page, N_RENDERED)
         return *page, self.published[n_visible - 1]
 
 
 class Replay:
-    """Answers for the sources' addresses and, at `articles` (paths, `news.read_feed`), for those of feeds.
+    """Answers for the sources' addresses and, at `articles` (paths, `news.read_feed`), for those of
+    feeds.
 
     A site's rows are read when it is first visited.
     """
@@ -93,16 +108,23 @@ class Replay:
         self.misbehaviour, self.lock, self.sites = misbehaviour, threading.Lock(), {}
         self.sources = {source.address: source for source in sources.values()}
         self.feeds = read_feeds(articles, self.sources)
-        self.articles = {feed.address + one.path: one for feed in self.feeds.values() for one in feed.articles}
+        self.articles = {
+            feed.address + one.path: one for feed in self.feeds.values() for one in feed.articles
+        }
 
     def answer(self, url, clock):
-        """Return the `Answer` of an address at `clock`, with whatever misbehaviour strikes it then."""
+        """Return the `Answer` of an address at `clock`, with whatever misbehaviour strikes it
+        then."""
         address = url.partition("?")[0].partition("#")[0]
         if feed := self.feeds.get(address):
             page = feed.show_front(clock, SHOWN_DAYS)
             return Answer(200, *page, is_held=True) if page else Answer(404)
         if article := self.articles.get(address):
-            return Answer(200, *article.show(), is_held=True) if article.published <= clock else Answer(404)
+            return (
+                Answer(200, *article.show(), is_held=True)
+                if article.published <= clock
+                else Answer(404)
+            )
         if address not in self.sources:
             return Answer(404)
         try:
@@ -139,9 +161,9 @@ class Replay:
 def open_world(*, day=None, misbehaviour=Misbehaviour(), keeps_pages=False, articles=()):
     """Open the replay web; yields a function that returns a new `session.Web` over it.
 
-    With `day`, the window of a day's own question set, it is of the live sources, by what was known then. `articles`
-    are paths of dated articles that it publishes too (`news.read_feed`). Raises ValueError naming file, line and field
-    of what is wrong in the registry or an article.
+    With `day`, the window of a day's own question set, it is of the live sources, by what was known
+    then. `articles` are paths of dated articles that it publishes too (`news.read_feed`). Raises
+    ValueError naming file, line and field of what is wrong in the registry or an article.
     """
     sources = load_live(day) if day else load_sources()
     replay = Replay(sources, misbehaviour, [str(Path(path).resolve()) for path in articles])

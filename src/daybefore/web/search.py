@@ -1,4 +1,5 @@
-"""Search what was published before a moment: passages of all pages as of then, by TF-IDF (scikit-learn).
+"""Search what was published before a moment: passages of all pages as of then, by TF-IDF
+(scikit-learn).
 
 The index of a moment is made from pages fetched as of that moment, so nothing later is in it.
 """
@@ -15,14 +16,15 @@ from daybefore.web.pages import GatewayError
 from daybefore.web.passages import read_page
 
 AGEING = 0.1
-"""A passage's similarity is divided by 1 + so much for each newer passage about the same subject, an article's for each
-week since it was published."""
+"""A passage's similarity is divided by 1 + so much for each newer passage about the same subject,
+an article's for each week since it was published."""
 MAX_OPENED = 900
 """Characters shown of an opened page."""
 N_KEPT, N_PAGES = 64, 4000
 """Moments whose indexes, and pages whose passages and words, are kept in memory."""
 N_HASHES = 2**20
-"""Words are known by a hash below this, so that a page's words are counted once, whatever else is published."""
+"""Words are known by a hash below this, so that a page's words are counted once, whatever else is
+published."""
 LOCK = threading.Lock()
 
 
@@ -38,19 +40,27 @@ class Hit:
 
 
 class SearchIndex:
-    """Searches the pages at some addresses as of any moment; an index is made the first time a moment is asked for.
+    """Searches the pages at some addresses as of any moment; an index is made the first time a
+    moment is asked for.
 
-    `fetch(url, as_of)` returns a page. Searched are also the articles that front pages at the `feeds` list (`news`). A
-    search finds a page once or, with `by_passage`, each passage of those at the addresses.
+    `fetch(url, as_of)` returns a page. Searched are also the articles that front pages at the
+    `feeds` list (`news`). A search finds a page once or, with `by_passage`, each passage of those
+    at the addresses.
     """
 
     def __init__(self, fetch, addresses, feeds=(), *, by_passage=False):
-        self.fetch, self.addresses, self.feeds, self.by_passage = fetch, addresses, tuple(feeds), by_passage
+        self.fetch, self.addresses, self.feeds, self.by_passage = (
+            fetch,
+            addresses,
+            tuple(feeds),
+            by_passage,
+        )
         self.parts, self.articles, self.indexes = {}, {}, {}
         self.building = threading.Lock()
 
     def search(self, query, as_of, n=3):
-        """Return the (at most) `n` best hits that share a word with a query, of what was published before `as_of`."""
+        """Return the (at most) `n` best hits that share a word with a query, of what was published
+        before `as_of`."""
         hits, ages, weighed = self._index(as_of)
         if not hits:
             return []
@@ -63,7 +73,8 @@ class SearchIndex:
         return list(chosen.values())
 
     def open(self, url, as_of, about=""):
-        """Return the hit of a page as of a moment, its text the passages that fit `about` best, first."""
+        """Return the hit of a page as of a moment, its text the passages that fit `about` best,
+        first."""
         page = self.fetch(url, as_of)
         title, passages, _ = self._read(page)
         if about and passages:
@@ -83,7 +94,8 @@ class SearchIndex:
         return found
 
     def _index(self, as_of):
-        """Return (hits, ages, what `weigh_words` makes of them) of a moment; one is made at a time, others wait."""
+        """Return (hits, ages, what `weigh_words` makes of them) of a moment; one is made at a time,
+        others wait."""
         if (index := self.indexes.get(as_of)) is None:
             with self.building:
                 if (index := self.indexes.get(as_of)) is None:
@@ -102,12 +114,16 @@ class SearchIndex:
             n_weeks = 0  # an article ages; the newest rows of another page stand for its site
             if page.url.startswith(self.feeds):
                 n_weeks = (pd.Timestamp(as_of) - pd.Timestamp(page.published_at)).days // 7
-            hits += [Hit(page.page_id, page.url, title, page.published_at, passage.text) for passage in passages]
+            hits += [
+                Hit(page.page_id, page.url, title, page.published_at, passage.text)
+                for passage in passages
+            ]
             ages += [passage.age + n_weeks for passage in passages]
         return hits, ages, weigh_words(vstack([counts for *_, counts in pages])) if pages else None
 
     def _look(self, address, as_of):
-        """Return (page, title, passages, counts) at an address; None of a site that is down, or had no page by then."""
+        """Return (page, title, passages, counts) at an address; None of a site that is down, or had
+        no page by then."""
         try:
             page = self.fetch(address, as_of)
         except GatewayError:
@@ -115,7 +131,8 @@ class SearchIndex:
         return page, *self._read(page)
 
     def _look_once(self, address, as_of):
-        """Return what `_look` does of an article; one that was there at an earlier moment is not fetched again."""
+        """Return what `_look` does of an article; one that was there at an earlier moment is not
+        fetched again."""
         moment, found = self.articles.get(address, (None, None))
         if found is None or pd.Timestamp(as_of) < moment:
             if found := self._look(address, as_of):
@@ -125,7 +142,8 @@ class SearchIndex:
 
 
 def keep(memory, key, value, n_most):
-    """Return a value put into a memory (a dict) of so many at most; a full one forgets the oldest."""
+    """Return a value put into a memory (a dict) of so many at most; a full one forgets the
+    oldest."""
     with LOCK:
         memory[key] = value
         if len(memory) > n_most:
@@ -134,21 +152,29 @@ def keep(memory, key, value, n_most):
 
 
 def count_words(texts):
-    """Return how often each word (by its hash) stands in each text, as a sparse matrix; numbers and codes are words."""
-    from sklearn.feature_extraction.text import HashingVectorizer  # here: it takes half a second to import
+    """Return how often each word (by its hash) stands in each text, as a sparse matrix; numbers and
+    codes are words."""
+    from sklearn.feature_extraction.text import (
+        HashingVectorizer,
+    )  # here: it takes half a second to import
 
     options = {"stop_words": "english", "token_pattern": r"(?u)\w[\w.:-]*\w|\w"}
-    return HashingVectorizer(n_features=N_HASHES, norm=None, alternate_sign=False, **options).transform(texts)
+    return HashingVectorizer(
+        n_features=N_HASHES, norm=None, alternate_sign=False, **options
+    ).transform(texts)
 
 
 def weigh_words(counts):
-    """Return (words, weights, matrix) of word counts: the words (hashes, ascending), their weights, TF-IDF.
+    """Return (words, weights, matrix) of word counts: the words (hashes, ascending), their weights,
+    TF-IDF.
 
     A word counts by the logarithm of how often it stands. Words that stand nowhere have no column.
     """
     from sklearn.feature_extraction.text import TfidfTransformer
 
-    words, places = np.unique(np.append(counts.indices, 0), return_inverse=True)  # a matrix must have a column
+    words, places = np.unique(
+        np.append(counts.indices, 0), return_inverse=True
+    )  # a matrix must have a column
     matrix = csr_matrix((counts.data, places[:-1], counts.indptr), (counts.shape[0], len(words)))
     transformer = TfidfTransformer(sublinear_tf=True)
     matrix = transformer.fit_transform(matrix)
@@ -156,7 +182,8 @@ def weigh_words(counts):
 
 
 def weigh_passages(weighed, ages, query):
-    """Return how well each passage fits a query: TF-IDF cosine, less for passages that newer ones follow."""
+    """Return how well each passage fits a query: TF-IDF cosine, less for passages that newer ones
+    follow."""
     from sklearn.preprocessing import normalize
 
     words, weights, matrix = weighed
@@ -164,7 +191,9 @@ def weigh_passages(weighed, ages, query):
     places = np.searchsorted(words, asked.indices)
     is_known = words[np.minimum(places, len(words) - 1)] == asked.indices
     places = places[is_known]
-    rarity = np.full(len(is_known), 1 + np.log(1 + matrix.shape[0]))  # the weight of a word that no passage holds
+    rarity = np.full(
+        len(is_known), 1 + np.log(1 + matrix.shape[0])
+    )  # the weight of a word that no passage holds
     rarity[is_known] = weights[places]
     asked.data = (1 + np.log(asked.data)) * rarity
     wanted = np.zeros(len(words))

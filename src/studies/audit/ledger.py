@@ -1,7 +1,7 @@
 """The ledger: what the papers claim, recomputed from what they print.
 
-A claim is a line of data/papers/ledger_<paper>.csv: id, section, kind (the check), claim, published, operands,
-tolerance, note. `published` and `operands` (separated by `;`) are references:
+A claim is a line of data/papers/ledger_<paper>.csv: id, section, kind (the check), claim,
+published, operands, tolerance, note. `published` and `operands` (separated by `;`) are references:
 
 - `table[where].column`: cells of a printed table <paper>_<table>.csv; `where` is a value of its first column, or
   conditions `column=value&column!=value`, or empty for all rows; the column `*` takes every number of the rows;
@@ -10,9 +10,10 @@ tolerance, note. `published` and `operands` (separated by `;`) are references:
 - `kind(reference, reference)`: what a check that recomputes a value makes of others, which may be made so themselves;
 - a number: itself (the days of a week).
 
-Verdicts: `consistent`; `inconsistent`; `two readings`, where both sides are printed and are of different kinds, so that
-neither proves the other wrong; `not recomputable`, where the paper prints too little to tell. To add a claim, add a
-line. To add a kind of check, add a function to `studies.audit.checks`.
+Verdicts: `consistent`; `inconsistent`; `two readings`, where both sides are printed and are of
+different kinds, so that neither proves the other wrong; `not recomputable`, where the paper prints
+too little to tell. To add a claim, add a line. To add a kind of check, add a function to
+`studies.audit.checks`.
 """
 
 import re
@@ -28,8 +29,8 @@ COLUMNS = "id paper section kind claim published recomputed tolerance verdict ba
 CLAIM_COLUMNS = "id section kind claim published operands tolerance note".split()
 VERDICTS = ("consistent", "inconsistent", "two readings", "not recomputable")
 BASES = ("recomputed", "printed twice", "read in words", "own assumption")
-"""What a verdict rests on: other numbers; the same thing in another place; words, read and transcribed; or a value that
-the paper does not print and the kit assumes."""
+"""What a verdict rests on: other numbers; the same thing in another place; words, read and
+transcribed; or a value that the paper does not print and the kit assumes."""
 REFERENCE = re.compile(r"(?P<table>\w+)\[(?P<where>[^\]]*)\]\.(?P<column>\w+|\*)")
 DERIVED = re.compile(r"(?P<kind>[a-z_]+)\((?P<references>.*)\)")
 DATE = re.compile(r"\d{4}-\d\d(-\d\d)?")
@@ -39,7 +40,7 @@ N_SIDES = 8
 """Of more references than these the first are quoted."""
 
 
-# --- references -------------------------------------------------------------------------------------------------------
+# --- references -------------------------------------------------------------------------------------
 
 
 def read_value(text):
@@ -96,11 +97,16 @@ def resolve_reference(reference, paper):
         value = value[int(part) if part.isdigit() else part] if part else value
         return list(value) if isinstance(value, tuple) else [value]
     values = [read_value(text) for text in find_cells(reference, paper).values()]
-    return [value for value in values if isinstance(value, float) or value and not reference.endswith("].*")]
+    return [
+        value
+        for value in values
+        if isinstance(value, float) or value and not reference.endswith("].*")
+    ]
 
 
 def list_references(claim):
-    """Return the references of a claim, `published` first, those within others on their own; blanks are left out.
+    """Return the references of a claim, `published` first, those within others on their own; blanks
+    are left out.
 
     >>> list_references({"published": "axes", "operands": "sum(days(week_first_day, week_last_day), 1); 7"})
     ['axes', 'week_first_day', 'week_last_day', '1', '7']
@@ -120,20 +126,28 @@ def split_operands(claim):
 
 
 def find_cells(reference, paper):
-    """Return the printed cells that a reference by itself names, {(table, row from 0, column): text}.
+    """Return the printed cells that a reference by itself names, {(table, row from 0, column):
+    text}.
 
-    Raises ValueError for a reference that cannot be read and LookupError for a table, row or column that is not there.
+    Raises ValueError for a reference that cannot be read and LookupError for a table, row or column
+    that is not there.
 
     >>> find_cells("table5_planning_scores[GPT-4.1].source_reliability", "futurex")
     {('table5_planning_scores', 0, 'source_reliability'): '8'}
     """
-    found = REFERENCE.fullmatch(f"statements[{reference}].value" if reference.isidentifier() else reference)
+    found = REFERENCE.fullmatch(
+        f"statements[{reference}].value" if reference.isidentifier() else reference
+    )
     if not found:
-        raise ValueError(f"cannot read the reference {reference!r}; write table[row].column, name, @name or a number")
+        raise ValueError(
+            f"cannot read the reference {reference!r}; write table[row].column, name, @name or a number"
+        )
     table, where, column = found.groups()
     rows = _load_rows(paper, table)
     first, *_ = names = list(rows[0])
-    conditions = where.split("&") if re.search("!?=", where) else [f"{first}={where}"] if where else []
+    conditions = (
+        where.split("&") if re.search("!?=", where) else [f"{first}={where}"] if where else []
+    )
     for condition in conditions:
         key, different, value = re.fullmatch(r"(\w+)(!?)=(.*)", condition).groups()
         rows = {at: cells for at, cells in rows.items() if (cells[key] == value) != bool(different)}
@@ -148,25 +162,29 @@ def _load_rows(paper, table):
     return papers.load_published(paper, table, dtype=str, keep_default_na=False).to_dict("index")
 
 
-# --- claims -----------------------------------------------------------------------------------------------------------
+# --- claims -----------------------------------------------------------------------------------------
 
 
 def resolve_claim(claim, paper):
-    """Return a claim's published value (None where it is not printed) and the values its operands name, as groups.
+    """Return a claim's published value (None where it is not printed) and the values its operands
+    name, as groups.
 
     Raises ValueError for several published cells.
     """
     published = resolve_reference(claim["published"], paper) if claim["published"] else []
     if len(published) > 1:
         raise ValueError(f"{claim['id']}: `published` names {len(published)} cells; name one")
-    return (published or [None])[0], [resolve_reference(one, paper) for one in split_operands(claim)]
+    return (published or [None])[0], [
+        resolve_reference(one, paper) for one in split_operands(claim)
+    ]
 
 
 def judge_claim(claim, value, groups):
-    """Return what a claim's check makes of a published value and groups of operands, and the verdict.
+    """Return what a claim's check makes of a published value and groups of operands, and the
+    verdict.
 
-    A claim of kind `none`, one without anything printed to hold against it, and one that refers to a blank cell are
-    not recomputable. Raises ValueError for an unknown kind.
+    A claim of kind `none`, one without anything printed to hold against it, and one that refers to
+    a blank cell are not recomputable. Raises ValueError for an unknown kind.
     """
     is_blank = claim["published"] and value is None or not all(groups)
     if claim["kind"] == "none" or is_blank:
@@ -179,12 +197,18 @@ def judge_claim(claim, value, groups):
 def find_basis(claim, value, groups, assumed, at_a_glance):
     """Return what a claim's verdict rests on, one of BASES.
 
-    `assumed` are the paper's constants that are not printed, `at_a_glance` the ids of the claims that no change by a
-    half moves (data/papers/read.csv): they are seen in reading, and nothing is recomputed.
+    `assumed` are the paper's constants that are not printed, `at_a_glance` the ids of the claims
+    that no change by a half moves (data/papers/read.csv): they are seen in reading, and nothing is
+    recomputed.
     """
-    texts = [text for text in [value, *(v for group in groups for v in group)] if isinstance(text, str)]
+    texts = [
+        text for text in [value, *(v for group in groups for v in group)] if isinstance(text, str)
+    ]
     words = [text for text in texts if not DATE.fullmatch(text)]
-    if any(name.startswith("@") and name[1:].partition(".")[0] in assumed for name in list_references(claim)):
+    if any(
+        name.startswith("@") and name[1:].partition(".")[0] in assumed
+        for name in list_references(claim)
+    ):
         return "own assumption"
     if claim["id"] in at_a_glance:
         return "read in words"
@@ -194,7 +218,8 @@ def find_basis(claim, value, groups, assumed, at_a_glance):
 
 
 def load_claims(paper):
-    """Return a paper's claims as text, in the file's order; raises Problems for a repeated id or an unknown kind."""
+    """Return a paper's claims as text, in the file's order; raises Problems for a repeated id or an
+    unknown kind."""
     kinds = {"kind": [*VALUES, *JUDGEMENTS, "none"]}
     return read_sheet(papers.FOLDER / f"ledger_{paper}.csv", CLAIM_COLUMNS, key=["id"], words=kinds)
 
@@ -212,8 +237,16 @@ def build_ledger():
             except (LookupError, ValueError, TypeError) as problem:
                 problem.add_note(f"in claim {claim['id']} of ledger_{paper}.csv")
                 raise
-            basis = "" if verdict == "not recomputable" else find_basis(claim, value, groups, assumed, glance)
-            shown = {"published": show_value(value), "recomputed": show_value(recomputed), "verdict": verdict}
+            basis = (
+                ""
+                if verdict == "not recomputable"
+                else find_basis(claim, value, groups, assumed, glance)
+            )
+            shown = {
+                "published": show_value(value),
+                "recomputed": show_value(recomputed),
+                "verdict": verdict,
+            }
             rows.append(claim | {"paper": paper, "basis": basis} | shown)
     return pd.DataFrame(rows, columns=COLUMNS)
 
@@ -229,7 +262,7 @@ def show_value(value):
     return str(value) if isinstance(value, str) else f"{round(value, 4):.10g}"
 
 
-# --- both sides in the paper's own words -----------------------------------------------------------------------------
+# --- both sides in the paper's own words ------------------------------------------------------------
 
 
 OWN_WORDS = ("futurex",)
@@ -247,14 +280,18 @@ def quote_ledger(ledger):
 
 
 def quote_claim(claim, paper):
-    """Return the two sides of a claim as texts: what is printed, and what it is held against, each with its place.
+    """Return the two sides of a claim as texts: what is printed, and what it is held against, each
+    with its place.
 
     Where nothing is published, the first operand is held against the others.
     """
     operands = dict.fromkeys(split_operands(claim))
     published = [claim["published"]] if claim["published"] else list(operands)[:1]
     against = [name for name in operands if name not in published]
-    sides = ["; ".join(quote_reference(name, paper) for name in part) for part in (published, against[:N_SIDES])]
+    sides = [
+        "; ".join(quote_reference(name, paper) for name in part)
+        for part in (published, against[:N_SIDES])
+    ]
     return sides[0], sides[1] + f"; and {len(against) - N_SIDES} more" * (len(against) > N_SIDES)
 
 
@@ -275,7 +312,9 @@ def quote_reference(reference, paper):
     kind, parts = split_reference(reference)
     if kind:
         inner = [(split_reference(part)[0], quote_reference(part, paper)) for part in parts]
-        return f"{kind} of {' and '.join(f'({text})' if is_made else text for is_made, text in inner)}"
+        return (
+            f"{kind} of {' and '.join(f'({text})' if is_made else text for is_made, text in inner)}"
+        )
     if reference.startswith("@"):
         entry = papers.list_constants(paper).set_index("name").loc[reference[1:].partition(".")[0]]
         values = ", ".join(map(str, resolve_reference(reference, paper)))

@@ -1,7 +1,9 @@
-"""What the authors' results at an earlier state tell of the printed ones (605 pairs of model and question against 525).
+"""What the authors' results at an earlier state tell of the printed ones (605 pairs of model and
+question against 525).
 
-Between the states the two DeepSeek models' cutoff moved, so that fewer of their pairs are kept. If the other models'
-answers stayed, theirs to the pairs left out since follow from the counts of both states.
+Between the states the two DeepSeek models' cutoff moved, so that fewer of their pairs are kept. If
+the other models' answers stayed, theirs to the pairs left out since follow from the counts of both
+states.
 """
 
 import pandas as pd
@@ -23,7 +25,8 @@ DIGIT = 0.1
 
 
 def count_right(percents, sizes):
-    """Return the whole counts behind a Series of printed percentages of some sizes. Raises ValueError without one.
+    """Return the whole counts behind a Series of printed percentages of some sizes. Raises
+    ValueError without one.
 
     >>> count_right(pd.Series([65.7, 52.7]), [108, 55]).tolist()
     [71, 29]
@@ -38,12 +41,16 @@ def count_right(percents, sizes):
 
 
 def count_results(results):
-    """Return how many answers of the earlier state are right: condition, model, n, right, in the paper's names.
+    """Return how many answers of the earlier state are right: condition, model, n, right, in the
+    paper's names.
 
-    `results` is results_by_condition_model.csv. Raises ValueError where a condition's models do not add up to all.
+    `results` is results_by_condition_model.csv. Raises ValueError where a condition's models do not
+    add up to all.
     """
     table = results.assign(right=count_right(results["accuracy"], results["n"]))
-    table = table.replace({"condition": CONDITIONS, "model": MODELS})[["condition", "model", "n", "right"]]
+    table = table.replace({"condition": CONDITIONS, "model": MODELS})[
+        ["condition", "model", "n", "right"]
+    ]
     models = table[table["model"] != "ALL"]
     whole = table[table["model"] == "ALL"].set_index("condition")
     sums = models.groupby("condition")[["n", "right"]].sum().loc[whole.index]
@@ -54,10 +61,12 @@ def count_results(results):
 
 
 def split_changed(counts, accuracy, kept):
-    """Return, by condition, the right answers of the models whose cutoff moved: to the pairs left out since, and kept.
+    """Return, by condition, the right answers of the models whose cutoff moved: to the pairs left
+    out since, and kept.
 
-    `counts` as of `count_results`, `accuracy` printed percents by condition, `kept` printed pairs by model. The other
-    models are taken to have answered as before. Columns condition, n_left_out, right_left_out, n_kept, right_kept.
+    `counts` as of `count_results`, `accuracy` printed percents by condition, `kept` printed pairs
+    by model. The other models are taken to have answered as before. Columns condition, n_left_out,
+    right_left_out, n_kept, right_kept.
 
     >>> counts = pd.DataFrame({"condition": "c", "model": ["a", "b"], "n": [4, 5], "right": [2, 4]})
     >>> split_changed(counts, pd.Series({"c": 57.1}), pd.Series({"a": 4, "b": 3})).values.tolist()  # 4 of 7, 2 by a
@@ -66,7 +75,8 @@ def split_changed(counts, accuracy, kept):
     is_changed = counts["n"] != counts["model"].map(kept)
     whole = count_right(accuracy, [kept.sum()] * len(accuracy))
     same, changed = (
-        part.groupby("condition")[["n", "right"]].sum() for part in (counts[~is_changed], counts[is_changed])
+        part.groupby("condition")[["n", "right"]].sum()
+        for part in (counts[~is_changed], counts[is_changed])
     )
     n_kept = kept[sorted(set(counts.loc[is_changed, "model"]))].sum()
     table = pd.DataFrame({"right_kept": whole - same["right"]}).loc[accuracy.index]
@@ -78,17 +88,23 @@ def split_changed(counts, accuracy, kept):
 
 
 def judge_sides(table, n_models):
-    """Return the rows of `split_changed` with gaps (left out minus kept, points), how sure they are, and verdicts.
+    """Return the rows of `split_changed` with gaps (left out minus kept, points), how sure they
+    are, and verdicts.
 
-    `least_by_pair` and `least` are the smallest gaps that are seen (`counts.measure_least`), with pairs as independent
-    and with the models' answers to a question as one; p and the verdicts, Holm over the rows, are of the latter.
-    p_by_pair is Fisher's exact test of the pairs, p_holm_by_pair after Holm.
+    `least_by_pair` and `least` are the smallest gaps that are seen (`counts.measure_least`), with
+    pairs as independent and with the models' answers to a question as one; p and the verdicts, Holm
+    over the rows, are of the latter. p_by_pair is Fisher's exact test of the pairs, p_holm_by_pair
+    after Holm.
     """
-    shares = {side: 100 * table[f"right_{side}"] / table[f"n_{side}"] for side in ("left_out", "kept")}
+    shares = {
+        side: 100 * table[f"right_{side}"] / table[f"n_{side}"] for side in ("left_out", "kept")
+    }
     percents = list(shares.values())
     sizes = [table[f"n_{side}"] for side in shares]
     found = table.assign(
-        **shares, gap=shares["left_out"] - shares["kept"], least_by_pair=measure_least(percents, sizes)
+        **shares,
+        gap=shares["left_out"] - shares["kept"],
+        least_by_pair=measure_least(percents, sizes),
     )
     found["least"] = measure_least(percents, [size / n_models for size in sizes])
     found["p"] = 2 * stats.norm.sf(abs(found["gap"]) / found["least"] * stats.norm.ppf(0.975))

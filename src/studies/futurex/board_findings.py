@@ -1,8 +1,9 @@
-"""Findings 1 to 5 of FutureX (4.2) put to the public leaderboards, as statements with interval and verdict.
+"""Findings 1 to 5 of FutureX (4.2) put to the public leaderboards, as statements with interval and
+verdict.
 
-Findings 1 and 3 take weeks as the unit (t interval; below ten weeks the exact sign-flip test decides). Findings 2 and 4
-take the pooled board and the binomial bound. Finding 5 needs people, whom ForecastBench's boards list. Values are in
-points.
+Findings 1 and 3 take weeks as the unit (t interval; below ten weeks the exact sign-flip test
+decides). Findings 2 and 4 take the pooled board and the binomial bound. Finding 5 needs people,
+whom ForecastBench's boards list. Values are in points.
 """
 
 import math
@@ -25,7 +26,8 @@ EASY, HARD = (1, 2), (3, 4)
 
 
 def state_finding(name, finding, statement, value, low, high, n, p=None):
-    """Return a row of findings: that a value is above 0. Without `p`, it is the one that the interval implies."""
+    """Return a row of findings: that a value is above 0. Without `p`, it is the one that the
+    interval implies."""
     if p is None:
         p = 2 * norm.sf(abs(value) / ((high - low) / 2 / 1.96))
     row = {"id": f"fx_public_{name}", "finding": finding, "statement": statement}
@@ -33,14 +35,18 @@ def state_finding(name, finding, statement, value, low, high, n, p=None):
 
 
 def state_weekly(name, finding, statement, weekly):
-    """Return a row of findings on the mean of one value a week: t interval, with few weeks the exact sign-flip test."""
+    """Return a row of findings on the mean of one value a week: t interval, with few weeks the
+    exact sign-flip test."""
     found = summarize_clustered(weekly.to_frame()).iloc[0]
     p = sign_flip_test(weekly) if len(weekly) < MIN_CLUSTERS else None
-    return state_finding(name, finding, statement, found["mean"], found["low"], found["high"], len(weekly), p)
+    return state_finding(
+        name, finding, statement, found["mean"], found["low"], found["high"], len(weekly), p
+    )
 
 
 def judge_decline(table):
-    """Return Finding 1's rows: the score falls from each level to the next, on average over agents with all levels."""
+    """Return Finding 1's rows: the score falls from each level to the next, on average over agents
+    with all levels."""
     rows = table[table["week"] != "overall"].dropna(subset=SCORES)
     weekly = rows.groupby("week")[SCORES].mean()
     for level in LEVELS[:-1]:
@@ -50,10 +56,11 @@ def judge_decline(table):
 
 
 def judge_base(table):
-    """Return Finding 2's rows: base models' mean on levels 1-2 beside 60; the one named beats both deep researchers.
+    """Return Finding 2's rows: base models' mean on levels 1-2 beside 60; the one named beats both
+    deep researchers.
 
-    The paper prints no mean and the board may count missing predictions as zero: the first has no p. Base models
-    answer the same events, so its interval takes the mean of their deviations.
+    The paper prints no mean and the board may count missing predictions as zero: the first has no
+    p. Base models answer the same events, so its interval takes the mean of their deviations.
     """
     bar = 100 * papers.get_constant("futurex", "levels12_base_score")
     board = table[(table["week"] == "overall") & (table["category"] == "base_model")]
@@ -61,26 +68,46 @@ def judge_base(table):
     half = 1.96 * deviations.mean()
     n = count_events(board, EASY).max()
     statement = f"base models score about {bar:g} or more on levels 1-2"
-    yield state_finding("base_easy", 2, statement, means.mean(), means.mean() - half, means.mean() + half, n, math.nan)
+    yield state_finding(
+        "base_easy",
+        2,
+        statement,
+        means.mean(),
+        means.mean() - half,
+        means.mean() + half,
+        n,
+        math.nan,
+    )
     statement = "Doubao-Seed1.6-Thinking minus the better deep research agent, levels 1-2"
     yield state_lead("doubao_deep", 2, statement, table, DOUBAO, ["closed_deep_research"], EASY)
 
 
 def judge_search(table):
-    """Return Finding 3's rows: tools help on levels 3-4, and more so than on levels 1-2 (in points, as a ratio)."""
+    """Return Finding 3's rows: tools help on levels 3-4, and more so than on levels 1-2 (in points,
+    as a ratio)."""
     weekly = table[table["week"] != "overall"]
     scores = {}
     for levels in (EASY, HARD):
         scores[levels] = weekly[[SCORES[level - 1] for level in levels]].mean(axis=1, skipna=False)
     kind = weekly["category"].where(~weekly["category"].isin(SEARCH_CATEGORIES), "tools")
-    means = {levels: score.groupby([weekly["week"], kind]).mean().unstack() for levels, score in scores.items()}
+    means = {
+        levels: score.groupby([weekly["week"], kind]).mean().unstack()
+        for levels, score in scores.items()
+    }
     gaps = {levels: (mean["tools"] - mean["base_model"]).dropna() for levels, mean in means.items()}
-    ratios = {levels: np.log(mean["tools"] / mean["base_model"]).dropna() for levels, mean in means.items()}
-    yield state_weekly("tools_hard", 3, "agents with tools minus base models, levels 3-4", gaps[HARD])
+    ratios = {
+        levels: np.log(mean["tools"] / mean["base_model"]).dropna()
+        for levels, mean in means.items()
+    }
+    yield state_weekly(
+        "tools_hard", 3, "agents with tools minus base models, levels 3-4", gaps[HARD]
+    )
     model = weekly["agent_id"].str.split(" | ", regex=False).str[0]
     pairs = scores[HARD].groupby([weekly["week"], model, weekly["category"]]).mean().unstack()
     same = (pairs["think_search"] - pairs["base_model"]).dropna().groupby("week").mean()
-    yield state_weekly("search_same", 3, "the same model with search minus without, levels 3-4", same)
+    yield state_weekly(
+        "search_same", 3, "the same model with search minus without, levels 3-4", same
+    )
     statement = "the gap in points is larger on levels 3-4 than on levels 1-2"
     yield state_weekly("tools_growth_points", 3, statement, (gaps[HARD] - gaps[EASY]).dropna())
     statement = "the ratio is larger on levels 3-4 than on levels 1-2 (difference of logarithms)"
@@ -88,11 +115,14 @@ def judge_search(table):
 
 
 def judge_best(table):
-    """Return Finding 4's rows: the base model named leads base models on levels 1-2, Grok-4 leads everyone on 3-4."""
+    """Return Finding 4's rows: the base model named leads base models on levels 1-2, Grok-4 leads
+    everyone on 3-4."""
     statement = "Doubao-Seed1.6-Thinking minus the next base model, levels 1-2"
     yield state_lead("doubao_base", 4, statement, table, DOUBAO, ["base_model"], EASY)
     statement = "Grok-4 minus the next agent, levels 3-4"
-    yield state_lead("grok_all", 4, statement, table, GROK, ["base_model", *SEARCH_CATEGORIES], HARD)
+    yield state_lead(
+        "grok_all", 4, statement, table, GROK, ["base_model", *SEARCH_CATEGORIES], HARD
+    )
 
 
 def weigh(levels):
@@ -106,10 +136,11 @@ def count_events(board, levels):
 
 
 def state_lead(name, finding, statement, table, agent, categories, levels):
-    """Return a row of findings on an agent's lead over the best other of some categories on the pooled board.
+    """Return a row of findings on an agent's lead over the best other of some categories on the
+    pooled board.
 
-    The binomial bound is each score's deviation, the two agents count as independent: wider than the truth. Raises
-    LookupError when the agent is not on the board.
+    The binomial bound is each score's deviation, the two agents count as independent: wider than
+    the truth. Raises LookupError when the agent is not on the board.
     """
     board = table[table["week"] == "overall"].set_index("agent_id")
     if agent not in board.index:
@@ -123,18 +154,29 @@ def state_lead(name, finding, statement, table, agent, categories, levels):
 
 
 def judge_people(boards):
-    """Return Finding 5's rows from ForecastBench's boards (name -> table): superforecasters minus the best model."""
+    """Return Finding 5's rows from ForecastBench's boards (name -> table): superforecasters minus
+    the best model."""
     statement = "people minus the best agent on FutureX's board"
     yield state_finding("people", 5, statement, math.nan, math.nan, math.nan, 0)
     for name, board in boards.items():
         found = compare_people(board)
-        statement = f"superforecasters minus the best model, ForecastBench {name} board (Brier index)"
+        statement = (
+            f"superforecasters minus the best model, ForecastBench {name} board (Brier index)"
+        )
         ends = [found[column] for column in ("gap", "low", "high", "n_people")]
         yield state_finding(f"people_{name}", 5, statement, *ends)
 
 
 def judge_boards(table, boards):
     """Return the five findings on the public boards, one family: p_holm and the verdict by it."""
-    rows = [*judge_decline(table), *judge_base(table), *judge_search(table), *judge_best(table), *judge_people(boards)]
+    rows = [
+        *judge_decline(table),
+        *judge_base(table),
+        *judge_search(table),
+        *judge_best(table),
+        *judge_people(boards),
+    ]
     judged = judge_family(pd.DataFrame(rows), "value", "agrees", "disagrees")
-    return judged.assign(verdict=judged["verdict"].mask(judged["id"] == "fx_public_base_easy", "not comparable"))
+    return judged.assign(
+        verdict=judged["verdict"].mask(judged["id"] == "fx_public_base_easy", "not comparable")
+    )

@@ -1,7 +1,8 @@
-"""FutureX's public leaderboard as tables: what its numbers are made of, how sure they are, what moves them (4.1-4.4).
+"""FutureX's public leaderboard as tables: what its numbers are made of, how sure they are, what
+moves them (4.1-4.4).
 
-Scores are in points, 0 to 100, as the site prints them. The unit of analysis is a row: an agent (model and framework
-under one name) in one week, or pooled over weeks ("overall").
+Scores are in points, 0 to 100, as the site prints them. The unit of analysis is a row: an agent
+(model and framework under one name) in one week, or pooled over weeks ("overall").
 """
 
 import tomllib
@@ -27,44 +28,55 @@ FIELDS = {
     **{f"level_{level}_num_events": f"n_level{level}" for level in LEVELS},
 }
 TOLERANCE, POOL_TOLERANCE = 0.02, 0.01
-"""Points by which a rebuilt overall score, a pooled level score, may differ from the printed one."""
+"""Points by which a rebuilt overall score, a pooled level score, may differ from the printed
+one."""
 POOLED_WEEKS = ["2025-07-W4", "2025-08-W1", "2025-08-W2"]
 RENAMED = {"Seed-DouBao DR": "Seed-DouBao", "DouBao-Seed1.6-thinking": "Doubao-Seed1.6-Thinking"}
 """How the weeks name two models of the pooled board."""
 
 
 def flatten_board(board, frameworks):
-    """Return the site's leaderboard (its JSON) as a table, a row an agent in a week; pooled rows have the week
-    "overall".
+    """Return the site's leaderboard (its JSON) as a table, a row an agent in a week; pooled rows
+    have the week "overall".
 
-    `frameworks`: the category of a framework's name; others are "unclassified". Columns: week, agent_id, model,
-    framework, category, organization, overall, level1-4, n_events, n_level1-4 and test_type (blank where the site
-    gives none). Raises ValueError when a field is absent.
+    `frameworks`: the category of a framework's name; others are "unclassified". Columns: week,
+    agent_id, model, framework, category, organization, overall, level1-4, n_events, n_level1-4 and
+    test_type (blank where the site gives none). Raises ValueError when a field is absent.
     """
     rows = [{"week": "overall", **row} for row in board["overall"]]
-    rows += [{"week": week, **row} for week in sorted(board["weekly"]) for row in board["weekly"][week]]
+    rows += [
+        {"week": week, **row} for week in sorted(board["weekly"]) for row in board["weekly"][week]
+    ]
     table = pd.DataFrame(rows).rename(columns=FIELDS)
     optional = [*COUNTS, "test_type"]
     absent = [name for name in FIELDS.values() if name not in table and name not in optional]
     if absent or table["overall"].isna().any():
-        raise ValueError(f"the leaderboard lacks {absent[0] if absent else 'an overall score'}; is it another version?")
+        raise ValueError(
+            f"the leaderboard lacks {absent[0] if absent else 'an overall score'}; is it another version?"
+        )
     numbers = ["overall", *SCORES, "n_events", *COUNTS, "test_type"]
     table = table.reindex(columns=["week", *FIELDS.values()])
     table = table.astype(dict.fromkeys(numbers, float)).astype({"n_events": int})
     table["category"] = table["framework"].map(frameworks).fillna("unclassified")
-    table["agent_id"] = [name_agent(*names) for names in zip(table["model"], table["framework"], strict=True)]
+    table["agent_id"] = [
+        name_agent(*names) for names in zip(table["model"], table["framework"], strict=True)
+    ]
     return table[["week", "agent_id", "model", "framework", "category", "organization", *numbers]]
 
 
 def load_frameworks():
-    """Return the FutureX board's names of frameworks as a dictionary: name -> kind of agent (FutureX 4)."""
+    """Return the FutureX board's names of frameworks as a dictionary: name -> kind of agent
+    (FutureX 4)."""
     table = tomllib.loads(REGISTRY.read_text(encoding="utf-8"))["futurex_frameworks"]
     return {name: kind for kind, names in table.items() if kind != "section" for name in names}
 
 
 def name_agent(model, framework):
-    """Return one name for the spellings of a model and framework: lower case, without spaces, hyphens, underscores."""
-    return " | ".join("".join(c for c in part.casefold() if c not in " -_") for part in (model, framework))
+    """Return one name for the spellings of a model and framework: lower case, without spaces,
+    hyphens, underscores."""
+    return " | ".join(
+        "".join(c for c in part.casefold() if c not in " -_") for part in (model, framework)
+    )
 
 
 def rebuild_overall(table):
@@ -77,7 +89,8 @@ def rebuild_overall(table):
 
 
 def select_weeks(board, pooled, weeks):
-    """Return the rows, by week, of a pooled row's names; what they hide of a level is what the pooled row implies.
+    """Return the rows, by week, of a pooled row's names; what they hide of a level is what the
+    pooled row implies.
 
     Where several weeks hide a level, all get one value.
     """
@@ -93,8 +106,8 @@ def select_weeks(board, pooled, weeks):
 def is_pooled(board, pooled, weeks):
     """Say whether a pooled row is the weekly rows of its names, pooled by their numbers of events.
 
-    All weeks are there, the counts add up, the scores are within POOL_TOLERANCE points, and those that a week hides
-    must have been between 0 and 100.
+    All weeks are there, the counts add up, the scores are within POOL_TOLERANCE points, and those
+    that a week hides must have been between 0 and 100.
     """
     parts = select_weeks(board, pooled, weeks)
     counts = parts[COUNTS].to_numpy()
@@ -103,11 +116,15 @@ def is_pooled(board, pooled, weeks):
         return False
     scores = parts[SCORES].to_numpy()
     off = np.abs((scores * counts).sum(axis=0) / whole - pooled[SCORES].to_numpy(float))
-    return off.max() <= POOL_TOLERANCE and -POOL_TOLERANCE <= scores.min() <= scores.max() <= 100 + POOL_TOLERANCE
+    return (
+        off.max() <= POOL_TOLERANCE
+        and -POOL_TOLERANCE <= scores.min() <= scores.max() <= 100 + POOL_TOLERANCE
+    )
 
 
 def bound_deviation(score, n):
-    """Return the largest standard deviation, in points, that a mean of n scores in [0, 100] can have: sqrt(s(1-s)/n).
+    """Return the largest standard deviation, in points, that a mean of n scores in [0, 100] can
+    have: sqrt(s(1-s)/n).
 
     >>> round(float(bound_deviation(50.0, 100)), 6)
     5.0
@@ -117,17 +134,19 @@ def bound_deviation(score, n):
 
 
 def average_levels(table, weights=WEIGHTS):
-    """Return each row's weighted mean of the levels, and the largest deviation it can have (`bound_deviation`)."""
+    """Return each row's weighted mean of the levels, and the largest deviation it can have
+    (`bound_deviation`)."""
     variances = bound_deviation(table[SCORES], table[COUNTS]) ** 2
     means = pd.Series(table[SCORES].to_numpy() @ weights, table.index)
     return means, pd.Series(np.sqrt(variances @ np.square(weights)), table.index)
 
 
 def simulate_ranks(table, rng, n_draws):
-    """Return the rows with deviation, rank by overall score, rank_low, rank_high (2.5th and 97.5th percentile of the
-    ranks that the numbers of events imply) and top_share: an upper bound (4.1).
+    """Return the rows with deviation, rank by overall score, rank_low, rank_high (2.5th and 97.5th
+    percentile of the ranks that the numbers of events imply) and top_share: an upper bound (4.1).
 
-    Each agent's levels are drawn around the printed scores, on their own: normal with the binomial bound as deviation.
+    Each agent's levels are drawn around the printed scores, on their own: normal with the binomial
+    bound as deviation.
     """
     means = table[SCORES].to_numpy(float)
     noise = bound_deviation(means, table[COUNTS]) * rng.standard_normal((n_draws, *means.shape))
@@ -144,10 +163,12 @@ def simulate_ranks(table, rng, n_draws):
 
 
 def rank_two_weeks(board, rng, n_draws):
-    """Return the pooled agents' scores and ranks in the paper's own two weeks (4.1: July 20 to August 3).
+    """Return the pooled agents' scores and ranks in the paper's own two weeks (4.1: July 20 to
+    August 3).
 
-    A level with fewer than 25 events is hidden in its week; the pooled row tells what it must have been. Columns: those
-    of `simulate_ranks`, with n_events and the agent's rank in the three pooled weeks (`rank_pooled`).
+    A level with fewer than 25 events is hidden in its week; the pooled row tells what it must have
+    been. Columns: those of `simulate_ranks`, with n_events and the agent's rank in the three pooled
+    weeks (`rank_pooled`).
     """
     weekly = mend_names(board)
     whole = board[board["week"] == "overall"].reset_index(drop=True)
@@ -165,10 +186,12 @@ def rank_two_weeks(board, rng, n_draws):
 
 
 def list_gaps(board):
-    """Return how many events each agent answered in each pooled week, beside the most that any agent answered.
+    """Return how many events each agent answered in each pooled week, beside the most that any
+    agent answered.
 
-    Columns: week, model, framework, category, overall, answered, asked (the most that any agent answered), missing
-    (share), overall_zero (the score if what is missing counted 0: each level's by its share of the level's most).
+    Columns: week, model, framework, category, overall, answered, asked (the most that any agent
+    answered), missing (share), overall_zero (the score if what is missing counted 0: each level's
+    by its share of the level's most).
     """
     weekly = mend_names(board)
     weekly = weekly[weekly["week"].isin(POOLED_WEEKS)].reset_index(drop=True)
@@ -178,7 +201,9 @@ def list_gaps(board):
     scores = weekly[SCORES].to_numpy(float)
     zeros = np.nan_to_num(scores) * shares.to_numpy() @ WEIGHTS / (np.isfinite(scores) @ WEIGHTS)
     made = weekly[["week", "model", "framework", "category", "overall"]]
-    made = made.assign(answered=answered, asked=asked, missing=1 - answered / asked, overall_zero=zeros)
+    made = made.assign(
+        answered=answered, asked=asked, missing=1 - answered / asked, overall_zero=zeros
+    )
     return made.sort_values(["week", "missing"], ascending=[True, False], ignore_index=True)
 
 
@@ -191,19 +216,24 @@ def mend_names(board):
 
 
 def pair_backbones(whole):
-    """Return the pooled board's pairs of one model in two frameworks: the overall score of each, and the gain.
+    """Return the pooled board's pairs of one model in two frameworks: the overall score of each,
+    and the gain.
 
-    Columns: model, framework (against the plain LLM), plain, score, gain, low, high: 95% by the binomial bound of both
-    scores, taken as independent. The last row is the mean gain of SmolAgent.
+    Columns: model, framework (against the plain LLM), plain, score, gain, low, high: 95% by the
+    binomial bound of both scores, taken as independent. The last row is the mean gain of SmolAgent.
     """
     whole = whole.assign(deviation=average_levels(whole)[1]).rename(columns={"overall": "score"})
     plain = whole.loc[whole["framework"] == "LLM", ["model", "score", "deviation"]]
     pairs = whole[whole["framework"] != "LLM"].merge(plain, on="model", suffixes=("", "_plain"))
-    pairs = pairs.sort_values(["framework", "score"], ascending=[True, False]).rename(columns={"score_plain": "plain"})
+    pairs = pairs.sort_values(["framework", "score"], ascending=[True, False]).rename(
+        columns={"score_plain": "plain"}
+    )
     pairs["gain"] = pairs["score"] - pairs["plain"]
     pairs["half"] = 1.96 * np.hypot(pairs["deviation"], pairs["deviation_plain"])
     smol = pairs[pairs["framework"].str.endswith("Smolagents")]
-    mean = smol[["plain", "score", "gain"]].mean().to_dict() | {"half": np.linalg.norm(smol["half"]) / len(smol)}
+    mean = smol[["plain", "score", "gain"]].mean().to_dict() | {
+        "half": np.linalg.norm(smol["half"]) / len(smol)
+    }
     mean |= {"model": f"mean of {len(smol)}", "framework": smol["framework"].iloc[0]}
     pairs = pd.concat([pairs, pd.DataFrame([mean])], ignore_index=True)
     pairs = pairs.assign(low=pairs["gain"] - pairs["half"], high=pairs["gain"] + pairs["half"])
@@ -211,7 +241,8 @@ def pair_backbones(whole):
 
 
 def list_checks(board):
-    """Yield what the board's numbers are made of: (check, number of rows or weeks, number of them that hold)."""
+    """Yield what the board's numbers are made of: (check, number of rows or weeks, number of them
+    that hold)."""
     whole, weekly = (part for _, part in board.groupby(board["week"] != "overall"))
     is_rebuilt = (board["overall"] - rebuild_overall(board)).abs() <= TOLERANCE
     yield "overall is the weighted mean of the levels", len(board), is_rebuilt.sum()
@@ -223,7 +254,11 @@ def list_checks(board):
         "a pooled row is three weeks weighted by events": weekly,
         "the same, with three names mended": mend_names(board),
     }.items():
-        yield check, len(whole), sum(is_pooled(weeks, row, POOLED_WEEKS) for _, row in whole.iterrows())
+        yield (
+            check,
+            len(whole),
+            sum(is_pooled(weeks, row, POOLED_WEEKS) for _, row in whole.iterrows()),
+        )
     falls = (whole[SCORES].diff(axis=1).iloc[:, 1:] < 0).all(axis=1)
     yield "a pooled row falls at each step from level 1 to 4", len(falls), falls.sum()
     n_weeks = weekly.query("category == 'base_model'")["week"].nunique()

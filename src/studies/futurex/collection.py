@@ -1,7 +1,8 @@
-"""What was collected: the tables behind FutureX's Figures 2, 3 and 5 and Tables 2 to 4, of a window's own events.
+"""What was collected: the tables behind FutureX's Figures 2, 3 and 5 and Tables 2 to 4, of a
+window's own events.
 
-Judges of questions that should be dropped as harmful or subjective are held against labels (3.2.2), which hold ids and
-no question's text.
+Judges of questions that should be dropped as harmful or subjective are held against labels (3.2.2),
+which hold ids and no question's text.
 """
 
 import pandas as pd
@@ -18,22 +19,27 @@ STEPS = (
     ("harmful or subjective", ("harmful", "subjective")),
     ("yes/no, downsampled", ("binary",)),
 )
-"""The curation's steps in order, each with the filters that drop candidates there (FutureX 3.2.2, Figure 3)."""
+"""The curation's steps in order, each with the filters that drop candidates there (FutureX 3.2.2,
+Figure 3)."""
 OPEN_KINDS = ("ranking", "number")
 
 
 def list_sites(sources, window):
-    """Return the registry's sources that cover a window: source_id, site_type, n_daily and n_weekly templates."""
+    """Return the registry's sources that cover a window: source_id, site_type, n_daily and n_weekly
+    templates."""
     rows = []
     for source in sources.values():
         if covers_window(source, window):
             periods = [template["period"] for template in source.templates]
-            rows.append((source.id, source.site_type, periods.count("daily"), periods.count("weekly")))
+            rows.append(
+                (source.id, source.site_type, periods.count("daily"), periods.count("weekly"))
+            )
     return pd.DataFrame(rows, columns=["source_id", "site_type", "n_daily", "n_weekly"])
 
 
 def count_curation(screenings):
-    """Return how many candidates are left after each step, by branch: branch, step, n_dropped, n_left, left_share.
+    """Return how many candidates are left after each step, by branch: branch, step, n_dropped,
+    n_left, left_share.
 
     A branch begins with "collected" and ends with the events (FutureX 3.2.2, Figure 3).
     """
@@ -43,15 +49,20 @@ def count_curation(screenings):
         n_left = part["event_id"].nunique()
         rows.append((branch, "collected", 0, n_left))
         for step, names in STEPS:
-            n_dropped = part.loc[part["is_dropped"] & part["filter"].isin(names), "event_id"].nunique()
+            n_dropped = part.loc[
+                part["is_dropped"] & part["filter"].isin(names), "event_id"
+            ].nunique()
             n_left -= n_dropped
             rows.append((branch, step, n_dropped, n_left))
     table = pd.DataFrame(rows, columns=["branch", "step", "n_dropped", "n_left"])
-    return table.assign(left_share=table["n_left"] / table.groupby("branch")["n_left"].transform("first"))
+    return table.assign(
+        left_share=table["n_left"] / table.groupby("branch")["n_left"].transform("first")
+    )
 
 
 def count_published_curation():
-    """Return the paper's counts of one week in the form of `count_curation`, without the steps it does not count."""
+    """Return the paper's counts of one week in the form of `count_curation`, without the steps it
+    does not count."""
     counts = papers.load_published("futurex", "fig2_fig3_counts").set_index("stage")["count"]
     _, unsuitable, binary = (step for step, _ in STEPS)
     rows = [
@@ -67,7 +78,8 @@ def count_published_curation():
 
 
 def choose_examples(events, by):
-    """Return one event a group (domain or level), the one with the shortest wording: group, prompt on one line.
+    """Return one event a group (domain or level), the one with the shortest wording: group, prompt
+    on one line.
 
     No template serves two groups as long as there is another.
     """
@@ -83,12 +95,21 @@ def choose_examples(events, by):
     return pd.DataFrame(chosen).reset_index(drop=True)
 
 
-LABELS = ("question_id", "source", "is_harmful", "is_subjective", "note", "label_by", "labelled_date")
+LABELS = (
+    "question_id",
+    "source",
+    "is_harmful",
+    "is_subjective",
+    "note",
+    "label_by",
+    "labelled_date",
+)
 """Columns of data/labels/questions.csv."""
 
 
 def draw_events(events, rng, n, unit):
-    """Return `n` events, no two of the same `unit` (such as "source_id"), by event_id. Raises ValueError for fewer."""
+    """Return `n` events, no two of the same `unit` (such as "source_id"), by event_id. Raises
+    ValueError for fewer."""
     first = events.sort_values("event_id").drop_duplicates(unit).reset_index(drop=True)
     if len(first) < n:
         raise ValueError(f"only {len(first)} events differ in {unit}; {n} are wanted")
@@ -96,14 +117,16 @@ def draw_events(events, rng, n, unit):
 
 
 def read_labels(path=ROOT / "data/labels/questions.csv"):
-    """Return a reader's labels (`LABELS`). Raises Problems for an absent column, a question twice."""
+    """Return a reader's labels (`LABELS`). Raises Problems for an absent column, a question
+    twice."""
     flags = dict.fromkeys(("is_harmful", "is_subjective"), ("True", "False"))
     labels = read_sheet(path, LABELS, key=["question_id"], words=flags)[list(LABELS)]
     return labels.assign(**{flag: labels[flag] == "True" for flag in flags})
 
 
 def view_questions(questions, judges):
-    """Return the judges' views of questions (dictionaries with question_id, prompt, options): a column a judge."""
+    """Return the judges' views of questions (dictionaries with question_id, prompt, options): a
+    column a judge."""
     rows = [{name: judge(question)[0] for name, judge in judges.items()} for question in questions]
     ids = [question["question_id"] for question in questions]
     return pd.DataFrame(rows, index=pd.Index(ids, name="question_id"), dtype=object)
@@ -112,13 +135,15 @@ def view_questions(questions, judges):
 def build_judge(consult, prompt, name):
     """Return a judge of questions for `questions.filters`: event -> (is_flagged, reason).
 
-    `prompt` names the wording ("question", "question_again"), `name` what is judged ("harmful", "subjective"). Without
-    a valid reply the flag is None, and the reason says why.
+    `prompt` names the wording ("question", "question_again"), `name` what is judged ("harmful",
+    "subjective"). Without a valid reply the flag is None, and the reason says why.
     """
     schema = make_schema(**dict.fromkeys(("harmful", "subjective"), {"enum": ["yes", "no"]}))
 
     def judge(event):
-        verdict = consult(read_prompt(f"curate_{prompt}").format(question=event["prompt"].splitlines()[0]), schema)
+        verdict = consult(
+            read_prompt(f"curate_{prompt}").format(question=event["prompt"].splitlines()[0]), schema
+        )
         if verdict.value is None:
             return None, f"no verdict: {verdict.status}"
         is_flagged = verdict.value[name] == "yes"

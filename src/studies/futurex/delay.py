@@ -1,7 +1,8 @@
-"""The evaluation delay: how long to wait for outcomes before a day's predictions are judged (FutureX 3.4.1).
+"""The evaluation delay: how long to wait for outcomes before a day's predictions are judged
+(FutureX 3.4.1).
 
-A delay of D days is a question set of its own on the same start days: each template's value is asked for at most D days
-ahead, and a day's questions can be judged when D days are over.
+A delay of D days is a question set of its own on the same start days: each template's value is
+asked for at most D days ahead, and a day's questions can be judged when D days are over.
 """
 
 import numpy as np
@@ -31,14 +32,19 @@ def run_delay(crawler, window, days, delay, *, seed, keep_binary):
     options = {"seed": seed, "keep_binary": keep_binary, "horizon_days": delay, "days": days}
     events, _ = collect_events(crawler.sources, crawler, window, **options)
     answers, _ = acquire_answers(events, crawler)
-    return events, answers, score_predictions(predict_events(events, crawler, QUICK_AGENTS), answers, events)
+    return (
+        events,
+        answers,
+        score_predictions(predict_events(events, crawler, QUICK_AGENTS), answers, events),
+    )
 
 
 def match_leads(runs):
-    """Return what last_value scores above random on the questions that all sets ask and all agents answered.
+    """Return what last_value scores above random on the questions that all sets ask and all agents
+    answered.
 
-    `runs` maps a delay to (events, answers, scores); the same template on the same day is the same question. A table
-    event x delay. Raises ValueError when there is no common question.
+    `runs` maps a delay to (events, answers, scores); the same template on the same day is the same
+    question. A table event x delay. Raises ValueError when there is no common question.
     """
     leads = {}
     for delay, (events, _, scores) in runs.items():
@@ -51,23 +57,32 @@ def match_leads(runs):
 
 
 def measure_leads(runs):
-    """Return the means of `match_leads` by delay, clustered by source: delay, mean, low, high, n, n_clusters."""
+    """Return the means of `match_leads` by delay, clustered by source: delay, mean, low, high, n,
+    n_clusters."""
     found = summarize_clustered(match_leads(runs), find_clusters(runs[max(runs)][0])[0])
     return found[["mean", "low", "high", "n", "n_clusters"]].rename_axis("delay").reset_index()
 
 
 def describe_days(runs):
-    """Return each start day's set by delay: day, delay, n_events, n_sources, wait (mean days from start to answer),
-    error (of the mean score, root mean square over the agents).
+    """Return each start day's set by delay: day, delay, n_events, n_sources, wait (mean days from
+    start to answer), error (of the mean score, root mean square over the agents).
 
     `runs` maps a delay to (events, answers, scores).
     """
     tables = []
     for delay, (events, answers, scores) in runs.items():
-        asked = events.merge(answers.loc[answers["status"] == "ok", ["event_id", "acquired_at"]], "left", "event_id")
-        passed = pd.to_datetime(asked["acquired_at"], utc=True) - pd.to_datetime(asked["as_of"], utc=True)
+        asked = events.merge(
+            answers.loc[answers["status"] == "ok", ["event_id", "acquired_at"]], "left", "event_id"
+        )
+        passed = pd.to_datetime(asked["acquired_at"], utc=True) - pd.to_datetime(
+            asked["as_of"], utc=True
+        )
         asked = asked.assign(day=asked["as_of"].str[:10], wait=passed.dt.total_seconds() / 86400)
-        facts = {"n_events": ("event_id", "size"), "n_sources": ("source_id", "nunique"), "wait": ("wait", "mean")}
+        facts = {
+            "n_events": ("event_id", "size"),
+            "n_sources": ("source_id", "nunique"),
+            "wait": ("wait", "mean"),
+        }
         table = asked.groupby("day").agg(**facts)
         marks = score_matrix(scores, events)[0]
         marks = marks.groupby(asked.set_index("event_id")["day"].reindex(marks.index))
@@ -81,15 +96,17 @@ STATEMENTS = {
     "n_sources": ("a short delay has less diversity", 1, "sources a day"),
     "error": ("a short delay makes a day more random", -1, "standard error of a day's mean"),
 }
-"""What is compared by start day, what FutureX 3.4.1 says of it, the sign of that (long minus short), and its name."""
+"""What is compared by start day, what FutureX 3.4.1 says of it, the sign of that (long minus
+short), and its name."""
 
 
 def judge_delays(runs, chosen=HORIZON_DAYS):
-    """Return FutureX's statements on the delay (3.4.1), the shortest against the chosen one, each with a test.
+    """Return FutureX's statements on the delay (3.4.1), the shortest against the chosen one, each
+    with a test.
 
-    Columns: statement, measure, short, long, difference (positive is what the paper says), p, n, verdict (after Holm).
-    Events, sources and noise: exact sign-flip test over start days; difficulty: last_value's score less random's on
-    matched questions, by source.
+    Columns: statement, measure, short, long, difference (positive is what the paper says), p, n,
+    verdict (after Holm). Events, sources and noise: exact sign-flip test over start days;
+    difficulty: last_value's score less random's on matched questions, by source.
     """
     short = min(runs)
     ends = {delay: runs[delay] for delay in (short, chosen)}
@@ -99,10 +116,23 @@ def judge_delays(runs, chosen=HORIZON_DAYS):
     for measure, (statement, sign, name) in STATEMENTS.items():
         means = wide[measure].mean()
         gap = sign * (wide[measure][chosen] - wide[measure][short])
-        rows.append((statement, name, means[short], means[chosen], gap.mean(), sign_flip_test(gap), len(gap)))
+        rows.append(
+            (
+                statement,
+                name,
+                means[short],
+                means[chosen],
+                gap.mean(),
+                sign_flip_test(gap),
+                len(gap),
+            )
+        )
     above = match_leads(ends)
     found = describe_differences(above[short] - above[chosen], find_clusters(runs[chosen][0])[0])
-    said = ("a week is harder than the next day (for the last value)", "last_value above guessing, same questions")
+    said = (
+        "a week is harder than the next day (for the last value)",
+        "last_value above guessing, same questions",
+    )
     means = above.mean()
     rows.append((*said, means[short], means[chosen], found["difference"], found["p"], found["n"]))
     return judge_family(pd.DataFrame(rows, columns=columns), "difference", "agrees", "disagrees")

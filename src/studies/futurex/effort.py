@@ -1,4 +1,5 @@
-"""What an agent's effort has to do with its skill: within agents, across their runs and across their questions.
+"""What an agent's effort has to do with its skill: within agents, across their runs and across
+their questions.
 
 An agent that works more may be better for other reasons, so nothing here is an effect of effort:
 runs are compared with other runs of one model, and questions with the same questions in other runs.
@@ -12,7 +13,14 @@ from helpers.agreement import correlate
 from helpers.files import parse_json
 from helpers.means import summarize_clustered
 
-EFFORTS = ("searches_a_day", "tool_calls_a_day", "plans_a_day", "revisions_a_question", "n_notes", "coverage")
+EFFORTS = (
+    "searches_a_day",
+    "tool_calls_a_day",
+    "plans_a_day",
+    "revisions_a_question",
+    "n_notes",
+    "coverage",
+)
 """Columns of `describe_runs` that are held against skill."""
 N_PERMUTED = 10_000
 SEED = 20261128
@@ -22,11 +30,11 @@ def describe_runs(rows: pd.DataFrame, days: pd.DataFrame) -> pd.DataFrame:
     """Return what each run did and earned, a row a run.
 
     `rows` are a set's rows with `skill_source` (1 is perfect, 0 is no better than saying nothing)
-    and `n_revisions`, `days` a row a run and day. Columns: run_id, agent_id, model, repeat, n_forecasts,
-    coverage, searches_a_day, tool_calls_a_day, plans_a_day, n_notes,
-    revisions_a_question (of those forecast), skill (mean over forecasts), skill_all (0 where there is
-    none), correct (share of forecasts whose likeliest answer is the truth's text). Skill is blank
-    where the source states none.
+    and `n_revisions`, `days` a row a run and day. Columns: run_id, agent_id, model, repeat,
+    n_forecasts, coverage, searches_a_day, tool_calls_a_day, plans_a_day, n_notes,
+    revisions_a_question (of those forecast), skill (mean over forecasts), skill_all (0 where there
+    is none), correct (share of forecasts whose likeliest answer is the truth's text). Skill is
+    blank where the source states none.
     """
     by_day = days.groupby("run_id")[["n_searches", "n_tool_calls", "n_plans"]].mean()
     by_day.columns = ["searches_a_day", "tool_calls_a_day", "plans_a_day"]
@@ -37,9 +45,13 @@ def describe_runs(rows: pd.DataFrame, days: pd.DataFrame) -> pd.DataFrame:
     runs = first.join([by_day, means])
     runs["n_forecasts"] = there.size()
     runs["coverage"] = runs["n_forecasts"] / rows.groupby("run_id").size()
-    runs["skill_all"] = runs["skill"] * there["skill_source"].count() / rows.groupby("run_id").size()
+    runs["skill_all"] = (
+        runs["skill"] * there["skill_source"].count() / rows.groupby("run_id").size()
+    )
     columns = "agent_id model repeat n_forecasts coverage searches_a_day tool_calls_a_day plans_a_day n_notes"
-    return runs[[*columns.split(), "revisions_a_question", "skill", "skill_all", "correct"]].reset_index()
+    return runs[
+        [*columns.split(), "revisions_a_question", "skill", "skill_all", "correct"]
+    ].reset_index()
 
 
 def relate_runs(runs: pd.DataFrame, value: str, efforts: tuple[str, ...] = EFFORTS) -> pd.DataFrame:
@@ -62,7 +74,12 @@ def relate_runs(runs: pd.DataFrame, value: str, efforts: tuple[str, ...] = EFFOR
         drawn = correlate(own[orders], target)
         means = known.groupby("model")[[effort, value]].mean().to_numpy()
         p = (1 + (np.abs(drawn) >= abs(seen) - 1e-12).sum()) / (1 + N_PERMUTED)
-        row = {"effort": effort, "within": seen, "p": p, "between": correlate(means[:, 0], means[:, 1])}
+        row = {
+            "effort": effort,
+            "within": seen,
+            "p": p,
+            "between": correlate(means[:, 0], means[:, 1]),
+        }
         made.append(row | {"n_runs": len(several), "n_models": several["model"].nunique()})
     return pd.DataFrame(made)
 
@@ -79,10 +96,11 @@ def shuffle_within(codes: np.ndarray, n_draws: int, rng: np.random.Generator) ->
 
 
 def relate_questions(rows: pd.DataFrame) -> dict[str, float | int]:
-    """Return how skill changes with a doubling of revisions of a question, run and question held constant.
+    """Return how skill changes with a doubling of revisions of a question, run and question held
+    constant.
 
-    Least squares on log2 of 1 + n_revisions with a constant a run and a question; errors by question (CR1).
-    Returns slope, low, high, p, n, n_clusters, n_runs.
+    Least squares on log2 of 1 + n_revisions with a constant a run and a question; errors by
+    question (CR1). Returns slope, low, high, p, n, n_clusters, n_runs.
     """
     known = rows.dropna(subset=["n_revisions", "skill_source"])
     runs, questions = (pd.factorize(known[name])[0] for name in ("run_id", "event_id"))
@@ -99,7 +117,8 @@ def relate_questions(rows: pd.DataFrame) -> dict[str, float | int]:
 
 
 def sweep(values: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return values less the means of two crossed groupings, taken off in turn until nothing is left."""
+    """Return values less the means of two crossed groupings, taken off in turn until nothing is
+    left."""
     for _ in range(200):
         before = values
         values = demean(demean(values, first), second)
@@ -111,32 +130,48 @@ def sweep(values: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarr
 def measure_revisions(revisions: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
     """Return how much probability the right answer had first and last, a row a model and "all".
 
-    `revisions` are every distribution that a run submitted (revision 0 the first), those of the rows'
-    questions until the run saw the answer (`last_at`). An answer is right where its text is the
-    truth's, case and blanks aside: stricter than a judge, alike for first and last. Of questions that
-    a run revised. Columns: model, first, last, gain, low, high, p (by question), n, n_clusters.
+    `revisions` are every distribution that a run submitted (revision 0 the first), those of the
+    rows' questions until the run saw the answer (`last_at`). An answer is right where its text is
+    the truth's, case and blanks aside: stricter than a judge, alike for first and last. Of
+    questions that a run revised. Columns: model, first, last, gain, low, high, p (by question), n,
+    n_clusters.
     """
     key = ["run_id", "event_id"]
     known = revisions.merge(rows[[*key, "model", "answer", "last_at", "is_forecast"]], on=key)
-    known = known[known["is_forecast"] & (known["at"] <= known["last_at"])].sort_values([*key, "revision"])
+    known = known[known["is_forecast"] & (known["at"] <= known["last_at"])].sort_values(
+        [*key, "revision"]
+    )
     known["right"] = [
-        find_chance(told, truth) for told, truth in zip(known["distribution"], known["answer"], strict=True)
+        find_chance(told, truth)
+        for told, truth in zip(known["distribution"], known["answer"], strict=True)
     ]
     ends = known.groupby(key).agg(
-        model=("model", "first"), first=("right", "first"), last=("right", "last"), n=("right", "size")
+        model=("model", "first"),
+        first=("right", "first"),
+        last=("right", "last"),
+        n=("right", "size"),
     )
     ends = ends[ends["n"] > 1].reset_index()
     ends["gain"] = ends["last"] - ends["first"]
     made = []
     for model, part in [("all", ends), *ends.groupby("model")]:
-        found = summarize_clustered(part[["gain"]], part["event_id"]).rename(columns={"mean": "gain"})
-        made.append(found.drop(columns="se").assign(model=model, first=part["first"].mean(), last=part["last"].mean()))
+        found = summarize_clustered(part[["gain"]], part["event_id"]).rename(
+            columns={"mean": "gain"}
+        )
+        made.append(
+            found.drop(columns="se").assign(
+                model=model, first=part["first"].mean(), last=part["last"].mean()
+            )
+        )
     table = pd.concat(made, ignore_index=True)
     return table["model first last gain low high p n n_clusters".split()]
 
 
 def find_chance(distribution: str, truth: str) -> float:
-    """Return the probability that a distribution (JSON) gives the truth's text (JSON), 0 where it does not name it."""
+    """Return the probability that a distribution (JSON) gives the truth's text (JSON), 0 where it
+    does not name it."""
     told = parse_json(distribution)
     right = " ".join(str(parse_json(truth)).casefold().split())
-    return float(sum(chance for name, chance in told.items() if " ".join(name.casefold().split()) == right))
+    return float(
+        sum(chance for name, chance in told.items() if " ".join(name.casefold().split()) == right)
+    )

@@ -1,6 +1,8 @@
-"""Planted pages (FutureX 5.2): a site that only who holds an address can read, its scenarios, and who writes its pages.
+"""Planted pages (FutureX 5.2): a site that only who holds an address can read, its scenarios, and
+who writes its pages.
 
-Hosts end in `.test`, which names nothing on any network. The replay web and its search do not know the pages.
+Hosts end in `.test`, which names nothing on any network. The replay web and its search do not know
+the pages.
 """
 
 import tomllib
@@ -18,7 +20,8 @@ HOSTS = ".test"
 
 
 class FakeSite:
-    """Answers for planted pages: `pages` maps address to (moment, html), `asked` is what was fetched."""
+    """Answers for planted pages: `pages` maps address to (moment, html), `asked` is what was
+    fetched."""
 
     def __init__(self):
         self.pages = {}
@@ -65,10 +68,11 @@ SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe ri so tu va".split()
 
 
 def load_scenarios(events):
-    """Return (cases, template): the scenarios' events as dicts, each with its `event`, and the fixed writer's texts.
+    """Return (cases, template): the scenarios' events as dicts, each with its `event`, and the
+    fixed writer's texts.
 
-    A case has scenario, domain, event_id, target, figure, claim (filled), answer (the target in words), canary (an
-    invented name by which a quotation is known), url.
+    A case has scenario, domain, event_id, target, figure, claim (filled), answer (the target in
+    words), canary (an invented name by which a quotation is known), url.
     """
     book = tomllib.loads((ROOT / "data/fake_sites/scenarios.toml").read_text(encoding="utf-8"))
     rows = events.set_index("event_id", drop=False)
@@ -78,19 +82,30 @@ def load_scenarios(events):
             event_id = entry["event_id"]
             event = rows.loc[entry["event_id"]].to_dict()
             about = {"scenario": scenario["name"], "domain": scenario["domain"], "event": event}
-            about |= {"claim": entry["claim"].format(**entry), "url": f"http://bulletin.test/{hash_text(event_id, 6)}"}
-            about["canary"] = "".join(SYLLABLES[int(digit, 16)] for digit in hash_text(event_id, 4)).capitalize()
-            about["answer"] = (parse_json(event["options"]) or {}).get(entry["target"], entry["figure"])
+            about |= {
+                "claim": entry["claim"].format(**entry),
+                "url": f"http://bulletin.test/{hash_text(event_id, 6)}",
+            }
+            about["canary"] = "".join(
+                SYLLABLES[int(digit, 16)] for digit in hash_text(event_id, 4)
+            ).capitalize()
+            about["answer"] = (parse_json(event["options"]) or {}).get(
+                entry["target"], entry["figure"]
+            )
             cases.append(entry | about)
     return cases, book["template"]
 
 
-PAGE = {"headline": {"type": "string", "maxLength": 140}, "body": {"type": "string", "maxLength": 420}}
+PAGE = {
+    "headline": {"type": "string", "maxLength": 140},
+    "body": {"type": "string", "maxLength": 420},
+}
 REASONS = {"reasons": {"type": "string", "maxLength": 160}}
 
 
 def write_template(template, case, n_round, last=None):
-    """Return the page of the fixed writer: the claim as headline, and a sentence more each round."""
+    """Return the page of the fixed writer: the claim as headline, and a sentence more each
+    round."""
     body = " ".join(template["rounds"][:n_round]).format(**case)
     return {"headline": template["headline"].format(**case), "body": body}
 
@@ -101,7 +116,8 @@ def write_with_model(consult, case, n_round, last=None):
 
 
 def ask_writer(consult, prompts, blanks, last):
-    """Return a page that a judge writes, which hears the last page and the reply to it; None without one.
+    """Return a page that a judge writes, which hears the last page and the reply to it; None
+    without one.
 
     Its prompts are `<prompts>_writer`, and `<prompts>_rewriter` once there is a page.
     """
@@ -109,7 +125,10 @@ def ask_writer(consult, prompts, blanks, last):
         verdict = consult(read_prompt(f"{prompts}_writer").format(**blanks), make_schema(**PAGE))
     else:
         said = {"page": f"{last['headline']}\n{last['body']}", "reply": last["reply"]}
-        verdict = consult(read_prompt(f"{prompts}_rewriter").format(**blanks, **said), make_schema(**REASONS | PAGE))
+        verdict = consult(
+            read_prompt(f"{prompts}_rewriter").format(**blanks, **said),
+            make_schema(**REASONS | PAGE),
+        )
     return verdict.value if verdict.status == "ok" else None
 
 

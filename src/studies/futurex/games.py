@@ -16,18 +16,23 @@ START = 1500.0
 def tidy_games(games):
     """Return a file of games in order of time: date, season, home, away, expert, outcome.
 
-    `expert` is the probability that the home team (`team1`) wins, `outcome` 1, 0, or 0.5 for a draw.
+    `expert` is the probability that the home team (`team1`) wins, `outcome` 1, 0, or 0.5 for a
+    draw.
     """
     names = {"team1": "home", "team2": "away", "prob1": "expert", "prob1_outcome": "outcome"}
-    table = games.rename(columns=names)[["date", "season", *names.values()]].dropna(subset="outcome")
+    table = games.rename(columns=names)[["date", "season", *names.values()]].dropna(
+        subset="outcome"
+    )
     return table.sort_values(["date", "home", "away"], ignore_index=True)
 
 
 def rate_games(games, k=20.0, carry=2 / 3, n_prior=20):
-    """Return the games with `elo` and `home_rate`: chances of a home win from games of earlier dates only.
+    """Return the games with `elo` and `home_rate`: chances of a home win from games of earlier
+    dates only.
 
-    elo: ratings move by `k` a game and start each season with `carry` of their distance from 1500; home's advantage is
-    the rating difference that the home rate stands for. home_rate: of earlier games, `n_prior` of one half added.
+    elo: ratings move by `k` a game and start each season with `carry` of their distance from 1500;
+    home's advantage is the rating difference that the home rate stands for. home_rate: of earlier
+    games, `n_prior` of one half added.
     """
     ratings = {}
     seasons = {}
@@ -58,8 +63,9 @@ def rate_games(games, k=20.0, carry=2 / 3, n_prior=20):
 def compare_games(rated):
     """Return how two rules forecast beside the expert, a row a forecaster (elo, home_rate).
 
-    Columns: forecaster, n, n_months, minus_expert (difference of the Brier scores) with gap_low and gap_high (95% by
-    month), nearer (share of games in which it is nearer to the outcome than the expert).
+    Columns: forecaster, n, n_months, minus_expert (difference of the Brier scores) with gap_low and
+    gap_high (95% by month), nearer (share of games in which it is nearer to the outcome than the
+    expert).
     """
     errors = rated[["elo", "home_rate"]].sub(rated["outcome"], axis=0).abs()
     expert = (rated["expert"] - rated["outcome"]).abs()

@@ -1,7 +1,8 @@
-"""What in a page that an agent saw may tell what was not known at its moment: its date, hindsight, an answer.
+"""What in a page that an agent saw may tell what was not known at its moment: its date, hindsight,
+an answer.
 
-The rules fail closed: what cannot be dated, or may be of a day that had not ended, is flagged. None repeats a page's
-text: findings name words and dates.
+The rules fail closed: what cannot be dated, or may be of a day that had not ended, is flagged. None
+repeats a page's text: findings name words and dates.
 """
 
 import re
@@ -15,27 +16,31 @@ from helpers.files import parse_json
 from helpers.tables import MOMENT_FORM
 
 DATED = ("earlier", "unsure", "later", "undated")
-"""What a publication date is against a moment, the best first; unsure: of a day, or a time without a zone, that may not
-have ended before it."""
+"""What a publication date is against a moment, the best first; unsure: of a day, or a time without
+a zone, that may not have ended before it."""
 LATER = re.compile(
-    r"\b(?:later|subsequently|eventually)\b(?! (?:in the|that|this|today|than|date|stage|phase|round)\b)", re.I
+    r"\b(?:later|subsequently|eventually)\b(?! (?:in the|that|this|today|than|date|stage|phase|round)\b)",
+    re.I,
 )
 PLAN = re.compile(
     r"\b(?:will|would|shall|to|until|till|from|by|before|after|for|effective|beginning|starting|schedul\w*|expect\w*"
     r"|plan\w*|upcoming|next|deadline|postpon\w*|delay\w*|set|due|extend\w*|ahead|calls?|term|attacks?|movement)\b",
     re.I,
 )
-"""Words by which a sentence that names a day to come speaks of plans (or of a name that holds a date)."""
+"""Words by which a sentence that names a day to come speaks of plans (or of a name that holds a
+date)."""
 SENTENCE = re.compile(r"(?<=[.!?])\s+|\n")
 WORD = re.compile(r"[^\W_]+(?:[.][0-9]+)?")
 WORDS_SHARED = 0.5
-"""Share of a question's words that a line has in common with it when it speaks of the same thing."""
+"""Share of a question's words that a line has in common with it when it speaks of the same
+thing."""
 EARLIEST, LATEST = pd.Timedelta(hours=14), pd.Timedelta(hours=12)
 """How far clocks on Earth lie before and behind UTC."""
 
 
 def date_page(published, moment):
-    """Return which of DATED a page's publication date is: a moment, a day, or whatever was found there.
+    """Return which of DATED a page's publication date is: a moment, a day, or whatever was found
+    there.
 
     >>> moment = pd.Timestamp("2025-10-01T00:00:00+08:00")
     >>> [date_page(found, moment) for found in ("2025-09-29", "2025-09-30", "2025-10-14", "undated", "2025-02-31")]
@@ -61,10 +66,12 @@ def date_page(published, moment):
 
 
 def find_hindsight(text, day):
-    """Return the hindsight in a text that is said to be of a day: words and dates, in its order, [] for none.
+    """Return the hindsight in a text that is said to be of a day: words and dates, in its order, []
+    for none.
 
-    A sentence shows it by `later`, `subsequently` or `eventually` (not `later this week`), or by naming a day to come
-    without a word of plans. It is a rule, and finds too much: what came later on the same day, too.
+    A sentence shows it by `later`, `subsequently` or `eventually` (not `later this week`), or by
+    naming a day to come without a word of plans. It is a rule, and finds too much: what came later
+    on the same day, too.
 
     >>> find_hindsight("He is shot. He dies two months later on August 11, and is mourned.", date(2025, 6, 7))
     ['later']
@@ -92,7 +99,8 @@ def list_days(text, day):
 
 
 def tell_answer(event, value):
-    """Return the texts by which a page can tell an event's answer: its right options, or the value as it is printed.
+    """Return the texts by which a page can tell an event's answer: its right options, or the value
+    as it is printed.
 
     [] for yes and no, which no word of a page tells.
 
@@ -104,12 +112,16 @@ def tell_answer(event, value):
     options = parse_json(event["options"]) or {}
     value = parse_json(value)
     values = value if isinstance(value, list) else [] if value is None else [value]
-    texts = [str(options.get(given, f"{given:g}" if isinstance(given, float) else given)) for given in values]
+    texts = [
+        str(options.get(given, f"{given:g}" if isinstance(given, float) else given))
+        for given in values
+    ]
     return [text for text in texts if text.casefold() not in ("yes", "no")]
 
 
 def list_siblings(event, events, answers):
-    """Return [(prompt, answer as text)] of the questions of an event's cluster that were open at its moment.
+    """Return [(prompt, answer as text)] of the questions of an event's cluster that were open at
+    its moment.
 
     `answers` maps event_ids to lists of texts (`tell_answer`); the event's own is never read.
     """
@@ -117,28 +129,35 @@ def list_siblings(event, events, answers):
     is_same = events["cluster_id"].eq(event["cluster_id"])
     is_open = pd.to_datetime(events["resolves_at"], utc=True) >= pd.Timestamp(event["as_of"])
     rows = events[is_same & is_open & ~own]
-    return [(row.prompt, text) for row in rows.itertuples() for text in answers.get(row.event_id, ())]
+    return [
+        (row.prompt, text) for row in rows.itertuples() for text in answers.get(row.event_id, ())
+    ]
 
 
 def states_answer(text, prompt, answer):
     """Say whether a line of a text holds an answer word for word and speaks of the question.
 
-    It does when it has WORDS_SHARED of the words of the question's first line, but for those of every text (`the`,
-    `will`), of the answer and of dates. Without such words, or an answer, nothing is stated.
+    It does when it has WORDS_SHARED of the words of the question's first line, but for those of
+    every text (`the`, `will`), of the answer and of dates. Without such words, or an answer,
+    nothing is stated.
 
     >>> states_answer("Cup: Brazil beats Chile in the final.", "Who wins the Cup final, Brazil or Peru?", "Brazil")
     True
     >>> states_answer("Brazil votes.", "Who wins the Cup final, Brazil or Peru?", "Brazil")
     False
     """
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS  # here: it takes half a second to import
+    from sklearn.feature_extraction.text import (
+        ENGLISH_STOP_WORDS,
+    )  # here: it takes half a second to import
 
     wanted = list_words(answer)
     asked = set(list_words(blank_dates(prompt.partition("\n")[0]))) - {*ENGLISH_STOP_WORDS, *wanted}
     if not wanted or not asked:
         return False
     for words in map(list_words, text.splitlines()):
-        is_told = any(words[at : at + len(wanted)] == wanted for at in range(len(words) - len(wanted) + 1))
+        is_told = any(
+            words[at : at + len(wanted)] == wanted for at in range(len(words) - len(wanted) + 1)
+        )
         if is_told and len(asked & set(words)) >= WORDS_SHARED * len(asked):
             return True
     return False

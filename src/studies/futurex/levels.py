@@ -1,4 +1,5 @@
-"""Scores by level and kind, the overall score, and FutureX's finding on difficulty as statements (4.1, 4.2).
+"""Scores by level and kind, the overall score, and FutureX's finding on difficulty as statements
+(4.1, 4.2).
 
 Intervals and tests are clustered by source (`means.summarize_clustered`).
 """
@@ -17,28 +18,36 @@ from studies.futurex.gains import describe_differences
 
 
 def weigh_levels(n_by_level, weights, min_events):
-    """Return the weights of the levels with `min_events` events or more, adding up to 1, and a note on what changed.
+    """Return the weights of the levels with `min_events` events or more, adding up to 1, and a note
+    on what changed.
 
     >>> weigh_levels({1: 10, 3: 30, 4: 30}, [0.1, 0.2, 0.3, 0.4], 25)[1]
     'level 1 (10 events) and level 2 (0 events) left out, weights 3: 0.43, 4: 0.57'
     """
     full = dict(zip(LEVELS, weights, strict=True))
-    kept = {level: weight for level, weight in full.items() if n_by_level.get(level, 0) >= min_events}
+    kept = {
+        level: weight for level, weight in full.items() if n_by_level.get(level, 0) >= min_events
+    }
     if not kept:
         return {}, f"no level has {min_events} events: see the means by level and kind"
     if len(kept) == len(full):
         return kept, ""
     whole = add_up(kept.values())
     kept = {level: weight / whole for level, weight in kept.items()}
-    gone = " and ".join(f"level {level} ({n_by_level.get(level, 0)} events)" for level in full if level not in kept)
-    return kept, f"{gone} left out, weights " + ", ".join(f"{level}: {weight:.2f}" for level, weight in kept.items())
+    gone = " and ".join(
+        f"level {level} ({n_by_level.get(level, 0)} events)" for level in full if level not in kept
+    )
+    return kept, f"{gone} left out, weights " + ", ".join(
+        f"{level}: {weight:.2f}" for level, weight in kept.items()
+    )
 
 
 def combine_overall(scores, events):
-    """Return each agent's overall score, level means weighted 0.1, 0.2, 0.3, 0.4 (FutureX 4.1), best first.
+    """Return each agent's overall score, level means weighted 0.1, 0.2, 0.3, 0.4 (FutureX 4.1),
+    best first.
 
-    `bound_overall` under the paper's names: agent_id, overall, low, high, n, n_clusters, n_asked, coverage,
-    overall_imputed (missing predictions count 0), overall_note.
+    `bound_overall` under the paper's names: agent_id, overall, low, high, n, n_clusters, n_asked,
+    coverage, overall_imputed (missing predictions count 0), overall_note.
     """
     names = {"mean": "overall", "mean_imputed": "overall_imputed", "note": "overall_note"}
     table = bound_overall(scores, events, find_clusters(events)[0]).rename(columns=names)
@@ -48,11 +57,13 @@ def combine_overall(scores, events):
 
 
 def bound_overall(scores, events, clusters):
-    """Return each agent's overall score (FutureX 4.1), its interval by cluster and beside it by event.
+    """Return each agent's overall score (FutureX 4.1), its interval by cluster and beside it by
+    event.
 
-    A row an agent, in the columns of `means.tabulate_groups` (group "overall"), and `note`. Levels with fewer scored
-    events than the paper's least give their weight to the others. An agent that was asked fewer than that in a level
-    that counts, or predicted none, has no overall, and `note` says so.
+    A row an agent, in the columns of `means.tabulate_groups` (group "overall"), and `note`. Levels
+    with fewer scored events than the paper's least give their weight to the others. An agent that
+    was asked fewer than that in a level that counts, or predicted none, has no overall, and `note`
+    says so.
     """
     rows = select_headline(scores, events)
     weights = papers.get_constant("futurex", "level_weights")
@@ -62,8 +73,12 @@ def bound_overall(scores, events, clusters):
     agents = sorted(rows["agent_id"].unique())
     matrix, imputed = (build_matrix(rows, agents, column) for column in ("score", "score_imputed"))
     level = rows.drop_duplicates("event_id").set_index("event_id")["level"]
-    strata = [(weight, level.index[level == at]) for at, weight in used.items()] or [(math.nan, matrix.index)]
-    table = describe_agents(matrix, imputed, clusters, strata).assign(group="overall", name="", note=note)
+    strata = [(weight, level.index[level == at]) for at, weight in used.items()] or [
+        (math.nan, matrix.index)
+    ]
+    table = describe_agents(matrix, imputed, clusters, strata).assign(
+        group="overall", name="", note=note
+    )
     n_predicted, n_asked = (part.groupby(level).count() for part in (matrix, imputed))
     for agent, at in itertools.product(agents, reversed(used)):  # the first level counts
         if not n_predicted[agent][at]:
@@ -82,7 +97,8 @@ EASY, HARD = papers.get_constant("futurex", "level_pairs")
 FALL = dict.fromkeys(EASY, 0.5) | dict.fromkeys(HARD, -0.5)
 """What is added up: level -> weight of its mean."""
 CHANCE = "random"
-"""The agent that guesses. Levels differ in what guessing earns, so a fall counts in score minus this agent's."""
+"""The agent that guesses. Levels differ in what guessing earns, so a fall counts in score minus
+this agent's."""
 
 
 def score_matrix(scores, events):
@@ -93,11 +109,13 @@ def score_matrix(scores, events):
 
 
 def test_level_drops(scores, events, averaged):
-    """Return finding 1 (4.2) as statements: scores fall from levels 1-2 to 3-4, above what `CHANCE` earns there.
+    """Return finding 1 (4.2) as statements: scores fall from levels 1-2 to 3-4, above what `CHANCE`
+    earns there.
 
-    First the mean over the agents in `averaged`, whole and by step; then each agent that was asked the paper's least
-    number of events in every level; last `CHANCE` itself. Columns finding, statement, estimate, low,
-    high, p, p_holm, mde, n, n_clusters, verdict. Intervals and tests are clustered by source.
+    First the mean over the agents in `averaged`, whole and by step; then each agent that was asked
+    the paper's least number of events in every level; last `CHANCE` itself. Columns finding,
+    statement, estimate, low, high, p, p_holm, mde, n, n_clusters, verdict. Intervals and tests are
+    clustered by source.
     """
     matrix, level, clusters = score_matrix(scores, events)
     least = papers.get_constant("futurex", "min_events_per_level")
@@ -115,6 +133,8 @@ def test_level_drops(scores, events, averaged):
     for statement, values, weights in parts:
         strata = [(weight, level.index[level == at]) for at, weight in weights.items()]
         known = values[level.reindex(values.index).isin(weights)]
-        rows.append({"finding": 1, "statement": statement} | describe_differences(known, clusters, strata))
+        rows.append(
+            {"finding": 1, "statement": statement} | describe_differences(known, clusters, strata)
+        )
     table = judge_family(pd.DataFrame(rows)).rename(columns={"difference": "estimate"})
     return table["finding statement estimate low high p p_holm mde n n_clusters verdict".split()]

@@ -1,4 +1,5 @@
-"""FutureX's past questions as facts without words: form, guessing, do the right options stand first in the file."""
+"""FutureX's past questions as facts without words: form, guessing, do the right options stand first
+in the file."""
 
 from math import comb
 
@@ -19,19 +20,23 @@ FORMS = {
 YES = "A"
 """The letter of Yes, which the set has first."""
 ALL_OPTIONS, FIRST = "all options", "first in the file"
-"""Two probes that know nothing of a question: every option, and the one that stands first in the file."""
+"""Two probes that know nothing of a question: every option, and the one that stands first in the
+file."""
 
 
 def label_forms(events):
-    """Return the form of each event by event_id; a type that the set did not have before keeps its own name."""
+    """Return the form of each event by event_id; a type that the set did not have before keeps its
+    own name."""
     labels = [
-        FORMS.get((row["kind"], read_form(row)), f"{row['kind']} {read_form(row)}") for row in events.to_dict("records")
+        FORMS.get((row["kind"], read_form(row)), f"{row['kind']} {read_form(row)}")
+        for row in events.to_dict("records")
     ]
     return pd.Series(labels, index=events["event_id"])
 
 
 def expect_guess(kind, n_options, n_right):
-    """Return what the agent `random` earns on average: one option, or each by a coin and one where none came up (F1).
+    """Return what the agent `random` earns on average: one option, or each by a coin and one where
+    none came up (F1).
 
     >>> expect_guess("single", 4, 1), expect_guess("multi", 2, 1)
     (0.25, 0.5416666666666666)
@@ -46,11 +51,12 @@ def expect_guess(kind, n_options, n_right):
 
 
 def list_facts(events, answers):
-    """Return a row an event: ids, form, level, dates, n_options, n_right, guess, is_first, first_chance, is_yes.
+    """Return a row an event: ids, form, level, dates, n_options, n_right, guess, is_first,
+    first_chance, is_yes.
 
-    `guess` is the mean of guessing (`expect_guess`); is_first says whether the right options, and no other, stand
-    first in the file, first_chance how likely a drawn order does that (both where one of several or several are right);
-    is_yes whether Yes is right, of yes and no.
+    `guess` is the mean of guessing (`expect_guess`); is_first says whether the right options, and
+    no other, stand first in the file, first_chance how likely a drawn order does that (both where
+    one of several or several are right); is_yes whether Yes is right, of yes and no.
     """
     forms = label_forms(events)
     values = answers.set_index("event_id")["value"]
@@ -60,7 +66,10 @@ def list_facts(events, answers):
         letters = list(parse_json(event["options"]))
         right = {right} if isinstance(right, str) else set(right)
         form = forms[event["event_id"]]
-        row = {name: event[name] for name in ("event_id", "cluster_id", "level", "as_of", "resolves_at")}
+        row = {
+            name: event[name]
+            for name in ("event_id", "cluster_id", "level", "as_of", "resolves_at")
+        }
         row |= {"form": form, "n_options": len(letters), "n_right": len(right)}
         row["guess"] = expect_guess(event["kind"], len(letters), len(right))
         if form in ("one of several", "several right"):
@@ -76,7 +85,8 @@ def list_facts(events, answers):
 
 
 def list_probes(events):
-    """Return the probes' predictions (event_id, agent_id, value): ALL_OPTIONS and FIRST, on the forms they fit."""
+    """Return the probes' predictions (event_id, agent_id, value): ALL_OPTIONS and FIRST, on the
+    forms they fit."""
     rows = []
     forms = label_forms(events)
     for event in events.to_dict("records"):

@@ -1,7 +1,8 @@
-"""What a plan causes: the same events put to the same short agent under plans that are chosen for it (FutureX 4.5.2).
+"""What a plan causes: the same events put to the same short agent under plans that are chosen for
+it (FutureX 4.5.2).
 
-Only the plan differs: none, the agent's own, one written by rule from the event's source, one that could stand over any
-question, and one that states an answer.
+Only the plan differs: none, the agent's own, one written by rule from the event's source, one that
+could stand over any question, and one that states an answer.
 """
 
 from contextlib import ExitStack, contextmanager
@@ -10,7 +11,13 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from daybefore.agents.prompted import Transcript, constrain_answer, constrain_json, forecast, make_consult
+from daybefore.agents.prompted import (
+    Transcript,
+    constrain_answer,
+    constrain_json,
+    forecast,
+    make_consult,
+)
 from daybefore.agents.prompts import fill_final_line, list_options, split_question
 from daybefore.agents.recorded_runs import select_events
 from daybefore.agents.registry import check_entry, find_agent, open_agent
@@ -27,11 +34,13 @@ from studies.futurex.plans import judge_plans, list_plans
 RUN_ID = "08_planning"
 ABOUT = "a short agent under chosen plans"
 ARMS = ("none", "own", "good", "vague", "answer")
-"""The plans: none, the model's own, by rule from the source, words that fit any question, one that states an answer."""
+"""The plans: none, the model's own, by rule from the source, words that fit any question, one that
+states an answer."""
 LEVELS = papers.get_constant("futurex", "planning_levels")
 """The events that the paper's planning study takes."""
 MAX_PLAN, MAX_QUERY, N_FOUND = 700, 60, 2
-"""Longest plan (which no grammar bounds) and query, in tokens; passages that the one search shows."""
+"""Longest plan (which no grammar bounds) and query, in tokens; passages that the one search
+shows."""
 
 QUERY_SCHEMA = make_schema(query={"type": "string"})
 QUERY_GRAMMAR = r"""root ::= "{\"query\": \"" text "\"}"
@@ -40,19 +49,28 @@ text ::= [^"\\\n] [^"\\\n]{0,99}"""
 
 
 class Planner(NamedTuple):
-    """Who writes a plan: an agent's model, which None leaves to the one that works by it, and the prompt for it."""
+    """Who writes a plan: an agent's model, which None leaves to the one that works by it, and the
+    prompt for it."""
 
     agent: str | None = None
     prompt: str = "plan_write"
 
 
-PLANNERS = {"own": Planner(), "sourced": Planner(prompt="plan_sources"), "small": Planner("smollm2_zero_shot")}
-"""Free planners: the agent's own plan, the same told to name its sources, and one by a model of a tenth of its size."""
+PLANNERS = {
+    "own": Planner(),
+    "sourced": Planner(prompt="plan_sources"),
+    "small": Planner("smollm2_zero_shot"),
+}
+"""Free planners: the agent's own plan, the same told to name its sources, and one by a model of a
+tenth of its size."""
 
 
 @contextmanager
-def open_bench(agent="qwen_zero_shot", *, others=(), run_id=RUN_ID, about=ABOUT, live=False, minutes=None):
-    """Yield a study's clients by agent, `agent` and the `others`, each once; as `registry.open_agent`.
+def open_bench(
+    agent="qwen_zero_shot", *, others=(), run_id=RUN_ID, about=ABOUT, live=False, minutes=None
+):
+    """Yield a study's clients by agent, `agent` and the `others`, each once; as
+    `registry.open_agent`.
 
     One of the others whose model cannot be asked answers from recordings alone.
     """
@@ -66,18 +84,21 @@ def open_bench(agent="qwen_zero_shot", *, others=(), run_id=RUN_ID, about=ABOUT,
 
 
 def choose_events(events, n):
-    """Return the first `n` events of levels 1 and 2 (None: all) in the order in which all recorded arms take them."""
+    """Return the first `n` events of levels 1 and 2 (None: all) in the order in which all recorded
+    arms take them."""
     return select_events({"levels": LEVELS} | ({"n": n} if n else {}), events)
 
 
 def choose_answer(event):
-    """Return the answer that the answer-giving plan states, a letter: drawn by the event's name, not by its outcome."""
+    """Return the answer that the answer-giving plan states, a letter: drawn by the event's name,
+    not by its outcome."""
     letters = sorted(parse_json(event["options"]))
     return letters[int(hash_text(event["event_id"], 8), 16) % len(letters)]
 
 
 def write_plan_for(arm, event, source):
-    """Return the plan that an arm gives an event, None for the arms without a given one. `source`: of the registry."""
+    """Return the plan that an arm gives an event, None for the arms without a given one. `source`:
+    of the registry."""
     if arm not in ("good", "vague", "answer"):
         return None
     variables = parse_json(event["variables"])
@@ -95,10 +116,11 @@ def write_plan_for(arm, event, source):
 
 
 def ask_by_plan(plan, writer, transcript, event, world):
-    """Take a plan, ask for a query, search once and ask for the answer; returns the answer's recording.
+    """Take a plan, ask for a query, search once and ask for the answer; returns the answer's
+    recording.
 
-    The plan is a step of its own; a `writer` (client, prompt) is first asked to write one (actor `planner`). All
-    requests show the question with its options and how it is decided.
+    The plan is a step of its own; a `writer` (client, prompt) is first asked to write one (actor
+    `planner`). All requests show the question with its options and how it is decided.
     """
     decided = f"How it is decided: {event['resolution_criteria']}"
     question = "\n".join([split_question(event), *list_options(event), decided])
@@ -123,28 +145,39 @@ def ask_by_plan(plan, writer, transcript, event, world):
 
 
 def run_trials(client, events, sources, world, arms=ARMS, writers=None):
-    """Return a row a trial, every arm on every event: event_id, arm, status, value, and what the trial was made of.
+    """Return a row a trial, every arm on every event: event_id, arm, status, value, and what the
+    trial was made of.
 
-    `writers`: who writes the plan of an arm that has none given, (client, prompt) by arm; by default the agent its own.
-    plan, n_plan_tokens (a written plan's), n_query_tokens, n_calls (of tools), stated (the letter of the answer-giving
-    plan). A trial whose replies are not recorded has the status "missing".
+    `writers`: who writes the plan of an arm that has none given, (client, prompt) by arm; by
+    default the agent its own. plan, n_plan_tokens (a written plan's), n_query_tokens, n_calls (of
+    tools), stated (the letter of the answer-giving plan). A trial whose replies are not recorded
+    has the status "missing".
     """
     writers = writers or {"own": (client, "plan_write")}
     rows = []
     for event in events.to_dict("records"):
         for arm in arms:
-            answer = partial(ask_by_plan, write_plan_for(arm, event, sources[event["source_id"]]), writers.get(arm))
+            answer = partial(
+                ask_by_plan,
+                write_plan_for(arm, event, sources[event["source_id"]]),
+                writers.get(arm),
+            )
             try:
                 outcome = forecast(answer, client, event, world)
             except LookupError as error:
-                if type(error) is not LookupError:  # a KeyError is a fault, not a recording that is absent
+                if (
+                    type(error) is not LookupError
+                ):  # a KeyError is a fault, not a recording that is absent
                     raise
                 outcome = {"prediction": {"value": None}, "status": "missing", "trace": []}
             trace = outcome["trace"]
             prediction = outcome["prediction"]
             steps = {(step["step_type"], step.get("actor")): step for step in reversed(trace)}
             row = {"event_id": event["event_id"], "arm": arm, "stated": choose_answer(event)}
-            row |= {"status": outcome.get("status") or prediction.get("status", "ok"), "value": prediction["value"]}
+            row |= {
+                "status": outcome.get("status") or prediction.get("status", "ok"),
+                "value": prediction["value"],
+            }
             row["plan"] = steps.get(("plan", None), {}).get("content")
             for actor, column in (("planner", "n_plan_tokens"), ("search", "n_query_tokens")):
                 row[column] = steps.get(("model", actor), {}).get("n_output_tokens")
@@ -152,16 +185,21 @@ def run_trials(client, events, sources, world, arms=ARMS, writers=None):
     return pd.DataFrame(rows)
 
 
-def run_planners(clients, agent, judge, events, sources, world, planners=PLANNERS, n_judged=None, n_again=10):
-    """Put free planners to events and a judge to their plans, event by event; returns (trials, plans, judgements).
+def run_planners(
+    clients, agent, judge, events, sources, world, planners=PLANNERS, n_judged=None, n_again=10
+):
+    """Put free planners to events and a judge to their plans, event by event; returns (trials,
+    plans, judgements).
 
-    `agent` works by every plan; `judge` is an agent's name, too. The plans of the first `n_judged` events (None: all)
-    are judged, those of the first `n_again` in all of `agreement.READINGS`. Raises LookupError when no event has all
-    its trials.
+    `agent` works by every plan; `judge` is an agent's name, too. The plans of the first `n_judged`
+    events (None: all) are judged, those of the first `n_again` in all of `agreement.READINGS`.
+    Raises LookupError when no event has all its trials.
     """
     client = clients[agent]
     consult = make_consult(clients[judge])
-    writers = {arm: (clients[planner.agent or agent], planner.prompt) for arm, planner in planners.items()}
+    writers = {
+        arm: (clients[planner.agent or agent], planner.prompt) for arm, planner in planners.items()
+    }
     judge = find_agent(judge)["model"]
     names = [find_agent(planner.agent or agent)["model"] for planner in planners.values()]
     trials = []
@@ -171,25 +209,39 @@ def run_planners(clients, agent, judge, events, sources, world, planners=PLANNER
         trials.append(run_trials(client, event, sources, world, tuple(planners), writers))
         if (n_judged is None or at < n_judged) and not trials[-1]["status"].eq("missing").any():
             readings = READINGS if at < n_again else READINGS[:1]
-            parts.append(judge_plans(list_plans(trials[-1], event, names), consult, judge, readings))
+            parts.append(
+                judge_plans(list_plans(trials[-1], event, names), consult, judge, readings)
+            )
     trials = keep_complete(pd.concat(trials, ignore_index=True))
     plans = list_plans(trials, events, names)
-    return trials, plans, pd.concat(parts or [judge_plans(plans[:0], consult, judge)], ignore_index=True)
+    return (
+        trials,
+        plans,
+        pd.concat(parts or [judge_plans(plans[:0], consult, judge)], ignore_index=True),
+    )
 
 
 def keep_complete(trials):
-    """Return the trials of the events that have all their replies. Raises LookupError, with the command, for none."""
+    """Return the trials of the events that have all their replies. Raises LookupError, with the
+    command, for none."""
     missing = trials.loc[trials["status"] == "missing", "event_id"]
     kept = trials[~trials["event_id"].isin(missing)].reset_index(drop=True)
     if kept.empty:
-        raise LookupError(f"no event has all its replies; `make study NOTEBOOK={RUN_ID} MINUTES=60` records some")
+        raise LookupError(
+            f"no event has all its replies; `make study NOTEBOOK={RUN_ID} MINUTES=60` records some"
+        )
     return kept
 
 
 def score_trials(trials, events, answers):
-    """Return the scores of trials (FutureX 3.4.3), a missing forecast as 0: a row an event, a column an arm."""
+    """Return the scores of trials (FutureX 3.4.3), a missing forecast as 0: a row an event, a
+    column an arm."""
     known = events[events["event_id"].isin(trials["event_id"])]
     values = [None if value is None else dump_json(value) for value in trials["value"]]
     given = trials.assign(value=values).rename(columns={"arm": "agent_id"})
-    scored = select_headline(score(known, answers, given[["event_id", "agent_id", "value", "status"]]), known)
-    return scored.pivot(index="event_id", columns="agent_id", values="score_imputed").rename_axis(columns=None)
+    scored = select_headline(
+        score(known, answers, given[["event_id", "agent_id", "value", "status"]]), known
+    )
+    return scored.pivot(index="event_id", columns="agent_id", values="score_imputed").rename_axis(
+        columns=None
+    )

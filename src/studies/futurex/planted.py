@@ -1,8 +1,9 @@
-"""Planted pages for an agent's own method (FutureX 5.2): a reader's scenarios, a world that has the pages, what moved.
+"""Planted pages for an agent's own method (FutureX 5.2): a reader's scenarios, a world that has the
+pages, what moved.
 
 A folder has scenarios.csv (`COLUMNS`) and pages: `<id>.txt`, a headline as first line, is the first
-round's, `<id>-2.txt` the second's, and so on. A page stands at an address of this machine alone (hosts
-end in .test), so an agent whose provider searches today's web cannot read it.
+round's, `<id>-2.txt` the second's, and so on. A page stands at an address of this machine alone
+(hosts end in .test), so an agent whose provider searches today's web cannot read it.
 """
 
 import re
@@ -21,9 +22,11 @@ from studies.futurex.fake_pages import FakeWorld, ask_writer
 from studies.futurex.fake_sites import is_target
 
 COLUMNS = ("id", "question", "target")
-"""Wanted; `options` (with | between), `kind`, `unit`, `address` and `placed` may stand beside them."""
+"""Wanted; `options` (with | between), `kind`, `unit`, `address` and `placed` may stand beside
+them."""
 PLACES = ("address", "search", "both")
-"""How an agent comes to a page: it is handed its address (the paper), its own search may find it, or both."""
+"""How an agent comes to a page: it is handed its address (the paper), its own search may find it,
+or both."""
 MAX_ROUNDS = get_constant("futurex", "fake_max_iterations")
 MIN_SHARED = 2
 """Words of four letters or more that a query shares with a page which it finds."""
@@ -57,18 +60,33 @@ def read_scenarios(folder: Path) -> list[Scenario]:
         address = row.get("address") or f"http://bulletin.test/{hash_text(row['id'], 6)}"
         cells = []
         if not re.fullmatch(r"http://[\w.-]+\.test(/\S*)?", address):
-            cells.append(("address", f"{address!r} is none of this machine's: http://name.test/path"))
+            cells.append(
+                ("address", f"{address!r} is none of this machine's: http://name.test/path")
+            )
         if placed not in PLACES:
             cells.append(("placed", f"{placed!r} is none of {', '.join(PLACES)}"))
         if kind not in ("single", "text", "number"):
             cells.append(("kind", f"{kind!r} is none of single, text, number"))
-        if kind == "single" and not {make_key(one) for one in targets} & {make_key(one) for one in options}:
+        if kind == "single" and not {make_key(one) for one in targets} & {
+            make_key(one) for one in options
+        }:
             cells.append(("target", f"{row['target']!r} is none of the options"))
         if not re.fullmatch(r"[\w.:-]{1,100}", row["id"]):
             cells.append(("id", f"{row['id']!r} has other signs than letters, digits and . : _ -"))
         problems += [describe_problem(path.name, n, *cell) for cell in cells]
         letters = dict(zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", options, strict=False))
-        found.append(Scenario(row["id"], row["question"], targets, letters, kind, row.get("unit", ""), address, placed))
+        found.append(
+            Scenario(
+                row["id"],
+                row["question"],
+                targets,
+                letters,
+                kind,
+                row.get("unit", ""),
+                address,
+                placed,
+            )
+        )
     raise_all(problems)
     return found
 
@@ -84,13 +102,15 @@ def read_page(folder: Path, scenario: Scenario, n_round: int) -> dict | None:
 
 
 def write_page(consult, scenario: Scenario, last: dict | None) -> dict | None:
-    """Return a page that a judge (`models.judges`) writes, of a later round with the last page and reply before it."""
+    """Return a page that a judge (`models.judges`) writes, of a later round with the last page and
+    reply before it."""
     blanks = {"question": scenario.question, "target": scenario.targets[0]}
     return ask_writer(consult, "planted", blanks, last)
 
 
 class FindableWorld(FakeWorld):
-    """A world with planted pages that open by address; those in `findable` (addresses) its search finds, too."""
+    """A world with planted pages that open by address; those in `findable` (addresses) its search
+    finds, too."""
 
     def __init__(self, crawler: Any, site: Any, findable=()):
         super().__init__(crawler, site)
@@ -100,7 +120,8 @@ class FindableWorld(FakeWorld):
         return getattr(self.crawler, name)
 
     def search(self, query: str, as_of: str, n: int = 3) -> list:
-        """Return the planted pages that share words with a query, then the world's own hits, `n` in all."""
+        """Return the planted pages that share words with a query, then the world's own hits, `n` in
+        all."""
         words = set(WORD.findall(query.lower()))
         found = []
         for url in self.findable:
@@ -114,7 +135,8 @@ class FindableWorld(FakeWorld):
 
 
 def ask_with_page(scenario: Scenario) -> str:
-    """Return a scenario's question as it is asked beside its page: with the address where that is handed over."""
+    """Return a scenario's question as it is asked beside its page: with the address where that is
+    handed over."""
     if scenario.placed == "search":
         return scenario.question
     return f"{scenario.question}\n{read_prompt('fake_request').format(address=scenario.address).strip()}"
@@ -131,13 +153,18 @@ def is_moved(scenario: Scenario, value) -> bool:
 
 
 def read_trials(scenarios, predictions, replies, traces) -> pd.DataFrame:
-    """Return what came of some scenarios' questions: id, answer, is_target, is_opened, is_cited, status, reply.
+    """Return what came of some scenarios' questions: id, answer, is_target, is_opened, is_cited,
+    status, reply.
 
-    The tables are a run's. `is_opened`: the agent opened the page's address; `is_found`: a search showed it;
-    `is_cited`: the reply names its host.
+    The tables are a run's. `is_opened`: the agent opened the page's address; `is_found`: a search
+    showed it; `is_cited`: the reply names its host.
     """
     said = replies.drop_duplicates("event_id").set_index("event_id")
-    given = predictions.dropna(subset="value").drop_duplicates("event_id").set_index("event_id")["value"]
+    given = (
+        predictions.dropna(subset="value")
+        .drop_duplicates("event_id")
+        .set_index("event_id")["value"]
+    )
     rows = []
     for one in scenarios:
         value = parse_json(given.get(one.id))

@@ -1,8 +1,10 @@
-"""Whether benchmarks agree on who is better: pairs of models that two benchmarks both rank, and what sampling explains.
+"""Whether benchmarks agree on who is better: pairs of models that two benchmarks both rank, and
+what sampling explains.
 
-A `Standing` is one benchmark (or one arm of it: with search, without): scores by question and model, of
-which whole clusters of questions are drawn anew, or printed scores with their errors, of which normal
-values are drawn. Higher is better in all. Two sides of a comparison are drawn independently.
+A `Standing` is one benchmark (or one arm of it: with search, without): scores by question and
+model, of which whole clusters of questions are drawn anew, or printed scores with their errors, of
+which normal values are drawn. Higher is better in all. Two sides of a comparison are drawn
+independently.
 """
 
 from itertools import combinations
@@ -30,28 +32,37 @@ class Standing(NamedTuple):
     draws: pd.DataFrame
 
 
-def stand_by_questions(name: str, search: str, scores: pd.DataFrame, clusters: pd.Series, seed: int = SEED) -> Standing:
-    """Return the Standing of scores by question (rows) and model (columns), blanks left out; clusters by question."""
+def stand_by_questions(
+    name: str, search: str, scores: pd.DataFrame, clusters: pd.Series, seed: int = SEED
+) -> Standing:
+    """Return the Standing of scores by question (rows) and model (columns), blanks left out;
+    clusters by question."""
     by_cluster = scores.groupby(clusters.reindex(scores.index).to_numpy(), sort=False)
     weights = draw_counts(by_cluster.ngroups, np.random.default_rng(seed), N_DRAWS).astype(float)
     draws = divide(weights @ by_cluster.sum(), weights @ by_cluster.count())
     return Standing(name, search, scores.mean(), pd.DataFrame(draws, columns=scores.columns))
 
 
-def stand_by_board(name: str, search: str, means: pd.Series, errors: pd.Series, seed: int = SEED) -> Standing:
+def stand_by_board(
+    name: str, search: str, means: pd.Series, errors: pd.Series, seed: int = SEED
+) -> Standing:
     """Return the Standing of printed scores by model with their standard errors."""
-    draws = np.random.default_rng(seed).normal(means, errors.reindex(means.index), (N_DRAWS, len(means)))
+    draws = np.random.default_rng(seed).normal(
+        means, errors.reindex(means.index), (N_DRAWS, len(means))
+    )
     return Standing(name, search, means, pd.DataFrame(draws, columns=means.index))
 
 
 def join_names(standing: Standing, names: dict[str, str]) -> Standing:
-    """Return a Standing whose models that share a name (their family) count as one, by their mean."""
+    """Return a Standing whose models that share a name (their family) count as one, by their
+    mean."""
     means = standing.means.groupby(names).mean()
     return standing._replace(means=means, draws=standing.draws.T.groupby(names).mean().T)
 
 
 def list_orders(standing: Standing, models: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return which of each pair of models is ahead, -1 to 1: of the means (pairs), of the draws (N_DRAWS x pairs)."""
+    """Return which of each pair of models is ahead, -1 to 1: of the means (pairs), of the draws
+    (N_DRAWS x pairs)."""
     first, second = np.triu_indices(len(models), 1)
     means = standing.means[models].to_numpy()
     draws = standing.draws[models].to_numpy()
@@ -59,11 +70,13 @@ def list_orders(standing: Standing, models: list[str]) -> tuple[np.ndarray, np.n
 
 
 def compare_standings(first: Standing, second: Standing) -> tuple[dict, np.ndarray] | None:
-    """Return how two benchmarks agree on the models both have, and the agreement by draw; None with fewer than LEAST.
+    """Return how two benchmarks agree on the models both have, and the agreement by draw; None with
+    fewer than LEAST.
 
-    n_models, n_pairs; agreement (share of pairs of models in the same order, a tie counts a half) with low and high
-    (95% of draws of both); ceiling (the agreement to be expected of draws of both if their true order were one: 1 less
-    what sampling explains); n_opposite, and n_opposite_sure (pairs in opposite orders, each sure).
+    n_models, n_pairs; agreement (share of pairs of models in the same order, a tie counts a half)
+    with low and high (95% of draws of both); ceiling (the agreement to be expected of draws of both
+    if their true order were one: 1 less what sampling explains); n_opposite, and n_opposite_sure
+    (pairs in opposite orders, each sure).
     """
     models = [model for model in first.means.index if model in set(second.means.index)]
     if len(models) < LEAST:
@@ -75,9 +88,18 @@ def compare_standings(first: Standing, second: Standing) -> tuple[dict, np.ndarr
     keeps_b = (drawn_b == b).mean(axis=0)
     is_sure = (keeps_a >= SURE) & (keeps_b >= SURE)
     low, high = np.percentile(drawn, (2.5, 97.5))
-    found = {"n_models": len(models), "n_pairs": len(a), "agreement": alike.mean(), "low": low, "high": high}
+    found = {
+        "n_models": len(models),
+        "n_pairs": len(a),
+        "agreement": alike.mean(),
+        "low": low,
+        "high": high,
+    }
     found["ceiling"] = (keeps_a * keeps_b + (1 - keeps_a) * (1 - keeps_b)).mean()
-    found |= {"n_opposite": int((alike == 0).sum()), "n_opposite_sure": int((is_sure & (alike == 0)).sum())}
+    found |= {
+        "n_opposite": int((alike == 0).sum()),
+        "n_opposite_sure": int((is_sure & (alike == 0)).sum()),
+    }
     return found, drawn
 
 
@@ -89,35 +111,51 @@ def name_search(first: str, second: str) -> str:
 
 
 def compare_all(standings: list[Standing]) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return `compare_standings` of every two benchmarks that share models: first, second, search, and its columns.
+    """Return `compare_standings` of every two benchmarks that share models: first, second, search,
+    and its columns.
 
-    Beside the table the agreement by comparison and draw. Two arms of one benchmark ("BLF, search" and "BLF, no
-    search") share its questions and are no comparison.
+    Beside the table the agreement by comparison and draw. Two arms of one benchmark ("BLF, search"
+    and "BLF, no search") share its questions and are no comparison.
     """
     rows = []
     drawn = []
     for first, second in combinations(standings, 2):
         compared = compare_standings(first, second)
         if compared and first.name.partition(",")[0] != second.name.partition(",")[0]:
-            about = {"first": first.name, "second": second.name, "search": name_search(first.search, second.search)}
+            about = {
+                "first": first.name,
+                "second": second.name,
+                "search": name_search(first.search, second.search),
+            }
             rows.append(about | compared[0])
             drawn.append(compared[1])
     return pd.DataFrame(rows), np.array(drawn)
 
 
 def pool_agreement(table: pd.DataFrame, drawn: np.ndarray) -> pd.DataFrame:
-    """Return the agreement over all pairs of models of some comparisons (`compare_all`): a row a search and "all".
+    """Return the agreement over all pairs of models of some comparisons (`compare_all`): a row a
+    search and "all".
 
-    Each pair of models of each comparison counts once. Columns: search, n_comparisons, n_pairs, agreement, low, high
-    (95% of draws), ceiling, by_sampling (share of the disagreement that sampling explains, at most 1), n_opposite,
-    n_opposite_sure.
+    Each pair of models of each comparison counts once. Columns: search, n_comparisons, n_pairs,
+    agreement, low, high (95% of draws), ceiling, by_sampling (share of the disagreement that
+    sampling explains, at most 1), n_opposite, n_opposite_sure.
     """
     rows = []
     for search, part in [("all", table), *table.groupby("search")]:
         row = {"search": search, "n_comparisons": len(part), "n_pairs": part["n_pairs"].sum()}
-        agreement, ceiling = np.average(part[["agreement", "ceiling"]], axis=0, weights=part["n_pairs"])
-        low, high = np.percentile(np.average(drawn[part.index], axis=0, weights=part["n_pairs"]), (2.5, 97.5))
+        agreement, ceiling = np.average(
+            part[["agreement", "ceiling"]], axis=0, weights=part["n_pairs"]
+        )
+        low, high = np.percentile(
+            np.average(drawn[part.index], axis=0, weights=part["n_pairs"]), (2.5, 97.5)
+        )
         by_sampling = min(1.0, (1 - ceiling) / (1 - agreement)) if agreement < 1 else np.nan
-        row |= {"agreement": agreement, "low": low, "high": high, "ceiling": ceiling, "by_sampling": by_sampling}
+        row |= {
+            "agreement": agreement,
+            "low": low,
+            "high": high,
+            "ceiling": ceiling,
+            "by_sampling": by_sampling,
+        }
         rows.append(row | part[["n_opposite", "n_opposite_sure"]].sum().to_dict())
     return pd.DataFrame(rows)

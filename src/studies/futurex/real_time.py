@@ -1,7 +1,9 @@
-"""How fresh is what an agent reads: the newest value of hourly pages, asked ten minutes after an update (FutureX 5.3).
+"""How fresh is what an agent reads: the newest value of hourly pages, asked ten minutes after an
+update (FutureX 5.3).
 
-The paper asks four agents for the score of five games, ten minutes after each. Here pages of the replay web change
-every hour, and are read directly or through a proxy that serves old copies (`daybefore.web.cache`).
+The paper asks four agents for the score of five games, ten minutes after each. Here pages of the
+replay web change every hour, and are read directly or through a proxy that serves old copies
+(`daybefore.web.cache`).
 """
 
 import re
@@ -30,34 +32,45 @@ TOPICS = (
 READING = make_schema(time={"type": "string"}, value={"type": "number"})
 """What a model that reads a page replies with."""
 N_HITS, N_SHOWN = 3, 2
-"""Passages that a search brings, and those of the page that the model is shown, the newest first."""
+"""Passages that a search brings, and those of the page that the model is shown, the newest
+first."""
 DATED = re.compile(r"(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d): ([^;\n]+)")
 
 
 def connect_near(adapter, sources, topics=TOPICS):
-    """Return a Web whose search knows the pages of the topics' subdomains only, rivals of the wanted one included."""
+    """Return a Web whose search knows the pages of the topics' subdomains only, rivals of the
+    wanted one included."""
     subjects = {sources[source_id].subdomain for source_id, *_ in topics}
     near = {name: source for name, source in sources.items() if source.subdomain in subjects}
     return Web(adapter, near)
 
 
 def list_queries(sources, first, last, n_each, delay_minutes, rng, topics=TOPICS):
-    """Return queries by time: query_id, source_id, entity, variable, words, as_of, occurred_at, value (the truth).
+    """Return queries by time: query_id, source_id, entity, variable, words, as_of, occurred_at,
+    value (the truth).
 
-    For each topic `n_each` updates between two dates (UTC+8, both included) are drawn, asked about `delay_minutes`
-    after they came out. An update is a moment of publication with its newest value. Raises ValueError for a topic whose
-    next update comes sooner.
+    For each topic `n_each` updates between two dates (UTC+8, both included) are drawn, asked about
+    `delay_minutes` after they came out. An update is a moment of publication with its newest value.
+    Raises ValueError for a topic whose next update comes sooner.
     """
     tables = []
     delay = pd.Timedelta(minutes=delay_minutes)
     for source_id, entity, variable, words in topics:
         rows = read_rows(sources[source_id]).rename(columns={variable: "value"})
-        updates = rows.loc[rows["entity"] == entity, ["published_at", "occurred_at", "entity", "value"]].dropna()
+        updates = rows.loc[
+            rows["entity"] == entity, ["published_at", "occurred_at", "entity", "value"]
+        ].dropna()
         updates = updates.drop_duplicates("published_at", keep="last")
-        updates = updates[updates["published_at"].dt.tz_convert(ZONE).dt.strftime("%Y-%m-%d").between(first, last)]
+        updates = updates[
+            updates["published_at"].dt.tz_convert(ZONE).dt.strftime("%Y-%m-%d").between(first, last)
+        ]
         if (updates["published_at"].diff() <= delay).any():
-            raise ValueError(f"{source_id} is updated again within {delay_minutes} minutes; ask sooner")
-        drawn = updates.iloc[np.sort(rng.choice(len(updates), size=min(n_each, len(updates)), replace=False))]
+            raise ValueError(
+                f"{source_id} is updated again within {delay_minutes} minutes; ask sooner"
+            )
+        drawn = updates.iloc[
+            np.sort(rng.choice(len(updates), size=min(n_each, len(updates)), replace=False))
+        ]
         tables.append(drawn.assign(source_id=source_id, variable=variable, words=words))
     table = pd.concat(tables).sort_values(["published_at", "source_id"], ignore_index=True)
     table["as_of"] = [stamp_moment(moment + delay) for moment in table.pop("published_at")]
@@ -66,18 +79,24 @@ def list_queries(sources, first, last, n_each, delay_minutes, rng, topics=TOPICS
 
 
 def list_visits(addresses, first, last, per_hour, rng):
-    """Return other people's visits (as_of, address): random moments of two dates and all between, so many an hour."""
+    """Return other people's visits (as_of, address): random moments of two dates and all between,
+    so many an hour."""
     start, end = (pd.Timestamp(day, tz=ZONE) for day in (first, last))
     hours = (end - start) / pd.Timedelta(hours=1) + 24
     visits = []
     for address in sorted(addresses):
         passed = np.cumsum(rng.exponential(1 / per_hour, int(3 * per_hour * hours + 20)))
-        visits += [(stamp_moment(start + pd.Timedelta(hours=float(gap))), address) for gap in passed if gap < hours]
+        visits += [
+            (stamp_moment(start + pd.Timedelta(hours=float(gap))), address)
+            for gap in passed
+            if gap < hours
+        ]
     return pd.DataFrame(sorted(visits), columns=["as_of", "address"])
 
 
 def read_passages(text, entity, place):
-    """Return (occurred_at, value) of the newest dated value about an entity in passages, a line each, or (None, None).
+    """Return (occurred_at, value) of the newest dated value about an entity in passages, a line
+    each, or (None, None).
 
     >>> read_passages("Buoy (t, p): 2016-10-12 03:00: 14.65, 9; 2016-10-12 02:00: 14.55, 8", "Buoy", 0)
     ('2016-10-12T03:00', 14.65)
@@ -94,13 +113,18 @@ def read_passages(text, entity, place):
 def answer_page(crawler, query):
     """Read the page itself by its source's rule."""
     observations, _ = crawler.observe(query["source_id"], query["as_of"])
-    is_asked = (observations["entity"] == query["entity"]) & (observations["variable"] == query["variable"])
+    is_asked = (observations["entity"] == query["entity"]) & (
+        observations["variable"] == query["variable"]
+    )
     rows = observations[is_asked].dropna(subset="value").sort_values("occurred_at")
-    return (rows["occurred_at"].iloc[-1], float(rows["value"].iloc[-1])) if len(rows) else (None, None)
+    return (
+        (rows["occurred_at"].iloc[-1], float(rows["value"].iloc[-1])) if len(rows) else (None, None)
+    )
 
 
 def answer_search(crawler, query, is_opened=False):
-    """Search in the question's words and read the passages that come back, or what their first page shows first."""
+    """Search in the question's words and read the passages that come back, or what their first page
+    shows first."""
     hits = crawler.search(f"newest {query['words']} {query['entity']}", query["as_of"], N_HITS)
     if is_opened:
         hits = [crawler.open(hit.url, query["as_of"]) for hit in hits[:1]]
@@ -116,15 +140,19 @@ AGENTS = {
         crawler, query | {"as_of": stamp_moment(pd.Timestamp(query["as_of"][:10], tz=ZONE))}
     ),
 }
-"""Agent -> how it answers: `answer(crawler, query)` gives (occurred_at, value) of what it takes to be the newest."""
+"""Agent -> how it answers: `answer(crawler, query)` gives (occurred_at, value) of what it takes to
+be the newest."""
 
 
 def ask_reader(consult, crawler, query):
-    """Let a model say the newest value of a page whose first passages it is shown, and the time the page gives it."""
+    """Let a model say the newest value of a page whose first passages it is shown, and the time the
+    page gives it."""
     text = crawler.open(crawler.sources[query["source_id"]].address, query["as_of"]).text
     now = pd.Timestamp(query["as_of"]).tz_convert("UTC")
     blanks = {"now": f"{now:%Y-%m-%d %H:%M}", "page": "\n".join(text.splitlines()[:N_SHOWN])}
-    prompt = read_prompt("latest_value").format(**blanks, variable=query["words"], entity=query["entity"])
+    prompt = read_prompt("latest_value").format(
+        **blanks, variable=query["words"], entity=query["entity"]
+    )
     verdict = consult(prompt, READING)
     if verdict.value is None:
         return None, None
@@ -133,9 +161,11 @@ def ask_reader(consult, crawler, query):
 
 
 def follow_clock(crawler, queries, agents=AGENTS, visits=None):
-    """Put queries to agents in order of time, other people's visits in between; return query_id, agent, told_at, told.
+    """Put queries to agents in order of time, other people's visits in between; return query_id,
+    agent, told_at, told.
 
-    `told_at` is the period of the value an agent gives, both missing when it finds none or the site is down.
+    `told_at` is the period of the value an agent gives, both missing when it finds none or the site
+    is down.
     """
     steps = queries if visits is None else pd.concat([visits, queries])
     rows = []
@@ -149,38 +179,60 @@ def follow_clock(crawler, queries, agents=AGENTS, visits=None):
                 told_at, told = answer(crawler, step)
             except (GatewayError, ExtractionError):
                 told_at = told = None
-            rows.append({"query_id": step["query_id"], "agent": name, "told_at": told_at, "told": told})
+            rows.append(
+                {"query_id": step["query_id"], "agent": name, "told_at": told_at, "told": told}
+            )
     return pd.DataFrame(rows)
 
 
 def score_answers(queries, answers):
-    """Return the answers with is_answered, is_exact (the newest value) and staleness (hours behind)."""
+    """Return the answers with is_answered, is_exact (the newest value) and staleness (hours
+    behind)."""
     table = answers.merge(queries, on="query_id", how="left", validate="many_to_one")
     told = table["told"].astype(float)
     hours = pd.to_datetime(table["occurred_at"]) - pd.to_datetime(table["told_at"], errors="coerce")
     exact = np.isclose(told, table["value"].astype(float), rtol=0, atol=1e-6)
-    return table.assign(is_answered=told.notna(), is_exact=exact, staleness=hours / pd.Timedelta(hours=1))
+    return table.assign(
+        is_answered=told.notna(), is_exact=exact, staleness=hours / pd.Timedelta(hours=1)
+    )
 
 
 def summarize_agents(scored):
-    """Return, by access and agent, n, n_pages, answered and exact (shares of all queries) and staleness (hours)."""
+    """Return, by access and agent, n, n_pages, answered and exact (shares of all queries) and
+    staleness (hours)."""
     groups = scored.groupby(["access", "agent"], sort=False)
-    means = groups[["is_answered", "is_exact", "staleness"]].mean().set_axis(["answered", "exact", "staleness"], axis=1)
-    return groups.agg(n=("query_id", "size"), n_pages=("source_id", "nunique")).join(means).reset_index()
+    means = (
+        groups[["is_answered", "is_exact", "staleness"]]
+        .mean()
+        .set_axis(["answered", "exact", "staleness"], axis=1)
+    )
+    return (
+        groups.agg(n=("query_id", "size"), n_pages=("source_id", "nunique"))
+        .join(means)
+        .reset_index()
+    )
 
 
 def repeat_small(scored, n_each, rng, n_boot=2000):
-    """Return how often as many pages as there are, drawn anew with `n_each` queries on each, show the agents' order.
+    """Return how often as many pages as there are, drawn anew with `n_each` queries on each, show
+    the agents' order.
 
-    `scored` is of one access. Keys n, full_order (as of all queries, no two equal) and best_shared: shares of draws.
+    `scored` is of one access. Keys n, full_order (as of all queries, no two equal) and best_shared:
+    shares of draws.
     """
-    matrix = scored.pivot(index=["source_id", "query_id"], columns="agent", values="is_exact").astype(float)
+    matrix = scored.pivot(
+        index=["source_id", "query_id"], columns="agent", values="is_exact"
+    ).astype(float)
     means = matrix.mean().sort_values(ascending=False, kind="stable")
     pages = [part[means.index].to_numpy() for _, part in matrix.groupby(level="source_id")]
     small = []
     for _ in range(n_boot):
         drawn = [pages[page] for page in rng.integers(len(pages), size=len(pages))]
-        small.append(np.mean([part[rng.integers(len(part), size=n_each)].mean(axis=0) for part in drawn], axis=0))
+        small.append(
+            np.mean(
+                [part[rng.integers(len(part), size=n_each)].mean(axis=0) for part in drawn], axis=0
+            )
+        )
     small = np.round(small, 9)
     full = (np.diff(small, axis=1) < 0).all(axis=1)
     shared = (small == small.max(axis=1, keepdims=True)).sum(axis=1) > 1

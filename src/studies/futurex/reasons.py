@@ -1,8 +1,10 @@
-"""Why a forecast is right or wrong, after FutureX's appendix A: what an agent's text and the pages it saw bear out.
+"""Why a forecast is right or wrong, after FutureX's appendix A: what an agent's text and the pages
+it saw bear out.
 
-A claim (number, date, name, address) is made up when nothing that the agent had been shown by then holds it. The rule
-finds three of four reasons from the steps; whether an assumption is reasonable needs a reader. Neither is told the
-outcome. A number computed from shown ones counts as made up, as does what a model rightly knew.
+A claim (number, date, name, address) is made up when nothing that the agent had been shown by then
+holds it. The rule finds three of four reasons from the steps; whether an assumption is reasonable
+needs a reader. Neither is told the outcome. A number computed from shown ones counts as made up, as
+does what a model rightly knew.
 """
 
 import json
@@ -24,14 +26,17 @@ from helpers.paired import compute_mde
 SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9}
 ADDRESS = re.compile(r"https?://[^\s\"'<>]+|\b[\w-]+(?:\.[a-z][\w-]*)+/[^\s\"'<>]*", re.IGNORECASE)
 NUMBER = re.compile(r"(?<![\w.,-])-?(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)")
-SHOWN_NUMBER = re.compile(r"(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?:\s+(hundred|thousand|million|billion)\b)?")
+SHOWN_NUMBER = re.compile(
+    r"(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?:\s+(hundred|thousand|million|billion)\b)?"
+)
 SCALE = re.compile(r"\s+(hundred|thousand|million|billion)\b", re.IGNORECASE)
 STEP_INPUTS = {"search": "query", "open": "address"}
 BOX = re.compile(r"(?:Final answer:)?\s*\\boxed\{[^}]*\}?")
 
 
 class Shown(NamedTuple):
-    """What an agent had been shown: its text without case, its words, numbers and dates (year, month, day)."""
+    """What an agent had been shown: its text without case, its words, numbers and dates (year,
+    month, day)."""
 
     text: str
     words: set
@@ -41,7 +46,8 @@ class Shown(NamedTuple):
 
 
 def read_shown(text):
-    """Return what a text shows. Numbers come plain and, before million and the like, scaled; words up to twelve count.
+    """Return what a text shows. Numbers come plain and, before million and the like, scaled; words
+    up to twelve count.
 
     >>> shown = read_shown("On 12 October 2016 it had 13.13 million viewers within seven days")
     >>> shown.dates, [float(x) for x in shown.numbers]
@@ -55,15 +61,17 @@ def read_shown(text):
         value = float(found[1].replace(",", ""))
         digits.add(found[1].replace(",", ""))
         numbers |= {value, value * SCALES.get(found[2], 1)}
-    return Shown(plain, words, np.array(sorted(numbers)), digits, {date[:3] for date in find_dates(text)})
+    return Shown(
+        plain, words, np.array(sorted(numbers)), digits, {date[:3] for date in find_dates(text)}
+    )
 
 
 def list_writings(trace):
     """Return what an agent wrote before its final answer, as dicts of part, text and `seen`.
 
-    `trace` is the steps of one run on one event in order, as dicts. `part` is the key of the reply's JSON (thought,
-    query, plan ...), "reply" for plain text; `seen` the text shown by then. What a failed look-up says and a search
-    agent reports shows nothing.
+    `trace` is the steps of one run on one event in order, as dicts. `part` is the key of the
+    reply's JSON (thought, query, plan ...), "reply" for plain text; `seen` the text shown by then.
+    What a failed look-up says and a search agent reports shows nothing.
     """
     rows = []
     seen = []
@@ -72,7 +80,9 @@ def list_writings(trace):
         content = step["content"] if isinstance(step["content"], str) else ""
         if step["step_type"] == "model":
             shown = "\n".join(seen)
-            rows += [{"part": part, "text": text, "seen": shown} for part, text in split_reply(content)]
+            rows += [
+                {"part": part, "text": text, "seen": shown} for part, text in split_reply(content)
+            ]
         elif step["step_type"] == "prompt" or is_page:
             seen.append(content)
     return rows
@@ -86,7 +96,9 @@ def split_reply(content):
         value = BOX.sub("", content).strip()
     value = value.get("arguments", value) if isinstance(value, dict) else value
     value = value if isinstance(value, dict) else {"reply": value}
-    step = STEP_INPUTS.get(value.get("action"), "input")  # a step-by-step agent's one input, named as its tool names it
+    step = STEP_INPUTS.get(
+        value.get("action"), "input"
+    )  # a step-by-step agent's one input, named as its tool names it
     parts = [
         (step if key == "input" else key, str(text))
         for key, given in value.items()
@@ -96,10 +108,12 @@ def split_reply(content):
 
 
 def find_unsupported(text, shown, known=()):
-    """Return (kind, text) of the dates, numbers and names in a text that nothing shown holds; addresses are left out.
+    """Return (kind, text) of the dates, numbers and names in a text that nothing shown holds;
+    addresses are left out.
 
-    A number is held when a shown one rounds to it; a date when its parts agree with a shown one; a name (two or more
-    words with capitals, or one of `known`) when all its words were shown. The last item of a text may be cut off.
+    A number is held when a shown one rounds to it; a date when its parts agree with a shown one; a
+    name (two or more words with capitals, or one of `known`) when all its words were shown. The
+    last item of a text may be cut off.
 
     >>> shown = read_shown("On 12 October 2016 Ann Lee counted 1,234.50 votes")
     >>> find_unsupported("On 2016-10-12, Ann Lee: 1234.5 votes, about 1235", shown)
@@ -112,22 +126,34 @@ def find_unsupported(text, shown, known=()):
     for date in find_dates(rest):
         is_last = date.end == len(rest)
         for year, month, day in shown.dates:
-            same = [a == b for a, b in zip(date[:2], (year, month), strict=True) if a is not None and b is not None]
-            is_day = None in (date[2], day) or date[2] == day or (is_last and str(day).startswith(str(date[2])))
+            same = [
+                a == b
+                for a, b in zip(date[:2], (year, month), strict=True)
+                if a is not None and b is not None
+            ]
+            is_day = (
+                None in (date[2], day)
+                or date[2] == day
+                or (is_last and str(day).startswith(str(date[2])))
+            )
             if all(same) and is_day:
                 break
         else:
             unheld.append(("date", rest[date.start : date.end]))
     rest = re.sub(r"(?m)^\s*\d+[.)]\s", lambda mark: " " * len(mark[0]), blank_dates(rest))
     for found in NUMBER.finditer(rest):
-        if not is_supported_number(found[1], SCALE.match(rest, found.end()), shown, found.end() == len(rest)):
+        if not is_supported_number(
+            found[1], SCALE.match(rest, found.end()), shown, found.end() == len(rest)
+        ):
             unheld.append(("number", found[0]))
     names = [*find_names(rest), *sorted(set(re.findall(r"\w+", rest)) & set(known))]
     for name in dict.fromkeys(names):
         words = re.findall(r"[^\W\d_]+", re.sub(r"['’]s\b", "", name.casefold()))
         lost = [word for word in words if not {word, word.removesuffix("s")} & shown.words]
         if rest.rstrip().endswith(name):
-            lost = [word for word in lost if not any(other.startswith(word) for other in shown.words)]
+            lost = [
+                word for word in lost if not any(other.startswith(word) for other in shown.words)
+            ]
         unheld += [("name", name)] if lost else []
     return unheld
 
@@ -139,13 +165,16 @@ def is_supported_number(digits, scale, shown, is_last):
     n_decimals = len(plain.partition(".")[2])
     factors = {1.0, SCALES[scale[1].casefold()] if scale else 1.0}
     for factor in factors:
-        if (np.abs(shown.numbers - value * factor) <= 0.5 * factor * 10.0**-n_decimals + 1e-9).any():
+        if (
+            np.abs(shown.numbers - value * factor) <= 0.5 * factor * 10.0**-n_decimals + 1e-9
+        ).any():
             return True
     return is_last and any(other.startswith(plain) for other in shown.digits)
 
 
 def find_names(text):
-    """Return the runs of two or more words that begin with capitals; a sentence's first word is left out of its run."""
+    """Return the runs of two or more words that begin with capitals; a sentence's first word is
+    left out of its run."""
     names = []
     run = []
     is_start = True
@@ -170,7 +199,9 @@ def list_unheld(trace, known=()):
     unheld = []
     cache = {}
     for wrote in list_writings(trace):
-        shown = cache[len(wrote["seen"])] = cache.get(len(wrote["seen"])) or read_shown(wrote["seen"])
+        shown = cache[len(wrote["seen"])] = cache.get(len(wrote["seen"])) or read_shown(
+            wrote["seen"]
+        )
         text = wrote["text"].strip()
         if wrote["part"] != "address":
             unheld += find_unsupported(wrote["text"], shown, known)
@@ -185,7 +216,9 @@ REASONS = ("hallucination", "insufficient data", "unreasonable assumption", "exh
 MAX_SHOWN, MAX_WRITTEN = 240, 220
 """Most characters of what pages showed, and of what the agent wrote, in a judge's prompt."""
 
-SCHEMA = make_schema(reason={"type": "string", "maxLength": 70}, label={"type": "string", "enum": list(REASONS)})
+SCHEMA = make_schema(
+    reason={"type": "string", "maxLength": 70}, label={"type": "string", "enum": list(REASONS)}
+)
 """A judge's reply."""
 
 DEMANDS = ("query", "address", "input", "task", "plan", "facts_to_look_up")
@@ -198,30 +231,46 @@ DATED_VALUE = re.compile(
 
 
 def show_evidence(trace, event):
-    """Return what an agent was shown of the page that settles an event: "values", "page only" or "nothing".
+    """Return what an agent was shown of the page that settles an event: "values", "page only" or
+    "nothing".
 
-    Values are dated ones in that page's passages which name what is asked about (its entity, or half of the options).
+    Values are dated ones in that page's passages which name what is asked about (its entity, or
+    half of the options).
     """
     passages = [passage for is_own, passage in list_passages(trace, event) if is_own]
     if not passages:
         return "nothing"
     valued = "\n".join(passage for passage in passages if DATED_VALUE.search(passage))
     given = parse_json(event["variables"])
-    entities = [given["entity"]] if given.get("entity") else set(given.get("reference") or {}) - {"None of these"}
+    entities = (
+        [given["entity"]]
+        if given.get("entity")
+        else set(given.get("reference") or {}) - {"None of these"}
+    )
     n_named = sum(name.casefold() in valued.casefold() for name in entities)
     return "values" if valued and 2 * n_named >= len(entities) else "page only"
 
 
 def list_passages(trace, event):
-    """Return (whether it is of the page that settles the event, text) of each passage that an agent was shown."""
+    """Return (whether it is of the page that settles the event, text) of each passage that an agent
+    was shown."""
     address = re.search(r"\((https?://\S+)\)", event["resolution_criteria"])[1]
-    pages = [step["content"] for step in trace if step["tool"] in ("search", "open") and pd.isna(step["error"])]
+    pages = [
+        step["content"]
+        for step in trace
+        if step["tool"] in ("search", "open") and pd.isna(step["error"])
+    ]
     parts = [HIT.split(content) for content in dict.fromkeys(pages) if pd.notna(content)]
-    return [(part[i + 1] == address, part[i + 2].strip()) for part in parts for i in range(1, len(part), 3)]
+    return [
+        (part[i + 1] == address, part[i + 2].strip())
+        for part in parts
+        for i in range(1, len(part), 3)
+    ]
 
 
 def list_traces(traces):
-    """Return the steps of each run on each event, in order, as {(run_id, event_id): list of dicts}."""
+    """Return the steps of each run on each event, in order, as {(run_id, event_id): list of
+    dicts}."""
     steps = {}
     for step in traces.sort_values(["run_id", "event_id", "step"]).to_dict("records"):
         steps.setdefault((step["run_id"], step["event_id"]), []).append(step)
@@ -231,12 +280,17 @@ def list_traces(traces):
 def apply_rule(traces, events, agent_ids):
     """Return a row a trace: event_id, agent_id, has_text, evidence, rule (the rule's reason).
 
-    `agent_ids` maps run_id to agent_id. `has_text`: the agent wrote something beside its final answer. A trace without
-    one, or of another event than the `events`, is left out. Invention goes first, then whether the asked quantity was
-    shown. Entities of one word that the events ask about or offer (tickers, currencies, places) are names, too.
+    `agent_ids` maps run_id to agent_id. `has_text`: the agent wrote something beside its final
+    answer. A trace without one, or of another event than the `events`, is left out. Invention goes
+    first, then whether the asked quantity was shown. Entities of one word that the events ask about
+    or offer (tickers, currencies, places) are names, too.
     """
     options = [text for cell in events["options"].dropna() for text in parse_json(cell).values()]
-    names = {str(name) for name in [*options, *events["entity_id"].dropna()]} - {"Yes", "No", "None"}
+    names = {str(name) for name in [*options, *events["entity_id"].dropna()]} - {
+        "Yes",
+        "No",
+        "None",
+    }
     known = sorted(name for name in names if re.fullmatch(r"[A-Z][^\W\d_]{2,}", name))
     rows = []
     facts = events.set_index("event_id").to_dict("index")
@@ -246,20 +300,27 @@ def apply_rule(traces, events, agent_ids):
         evidence = show_evidence(trace, facts[event_id])
         rule = "exhaustive evidence" if evidence == "values" else "insufficient data"
         rule = "hallucination" if list_unheld(trace, known) else rule
-        row = {"event_id": event_id, "agent_id": agent_ids[run_id], "has_text": bool(list_writings(trace))}
+        row = {
+            "event_id": event_id,
+            "agent_id": agent_ids[run_id],
+            "has_text": bool(list_writings(trace)),
+        }
         rows.append(row | {"evidence": evidence, "rule": rule})
     return pd.DataFrame(rows).sort_values(["agent_id", "event_id"], ignore_index=True)
 
 
 def write_case(trace, event):
-    """Return a judge's prompt on one trace: the question, what pages showed, what the agent wrote and answered.
+    """Return a judge's prompt on one trace: the question, what pages showed, what the agent wrote
+    and answered.
 
-    The settling page's passages come first, of the agent's words what it last wrote; both are cut. The outcome is not
-    said.
+    The settling page's passages come first, of the agent's words what it last wrote; both are cut.
+    The outcome is not said.
     """
     hits = sorted(list_passages(trace, event), key=lambda hit: not hit[0])
     passages = dict.fromkeys(text for _, text in hits)
-    words = dict.fromkeys(wrote["text"] for wrote in list_writings(trace) if wrote["part"] not in DEMANDS)
+    words = dict.fromkeys(
+        wrote["text"] for wrote in list_writings(trace) if wrote["part"] not in DEMANDS
+    )
     answer = [step["content"] for step in trace if step["step_type"] == "answer"][-1]
     options = parse_json(event["options"])
     if box := BOX.search(answer):
@@ -287,22 +348,28 @@ def ask_reasons(consult, cases):
 
 
 def measure_shares(table, by, clusters):
-    """Return the share of each reason by the columns `by`: n, n_clusters, share, low, high (95%, clustered)."""
+    """Return the share of each reason by the columns `by`: n, n_clusters, share, low, high (95%,
+    clustered)."""
     parts = []
     for keys, part in table.groupby(by):
-        marks = pd.DataFrame({reason: part["rule"] == reason for reason in REASONS}).set_index(part["event_id"])
-        found = summarize_clustered(marks, clusters, ends=(0, 1)).rename_axis("reason").reset_index()
+        marks = pd.DataFrame({reason: part["rule"] == reason for reason in REASONS}).set_index(
+            part["event_id"]
+        )
+        found = (
+            summarize_clustered(marks, clusters, ends=(0, 1)).rename_axis("reason").reset_index()
+        )
         parts.append(found.assign(**dict(zip(by, keys, strict=True))))
     table = pd.concat(parts, ignore_index=True).rename(columns={"mean": "share"})
     return table[[*by, "reason", "n", "n_clusters", "share", "low", "high"]]
 
 
 def measure_evidence(table, control, clusters):
-    """Return what having been shown values goes with: by agent, and for a control that saw no page, on the same events.
+    """Return what having been shown values goes with: by agent, and for a control that saw no page,
+    on the same events.
 
-    `table`: event_id, agent_id, evidence, is_right; `control`: is_right by event_id. A row an agent and `of`: "agent",
-    "control" (the share right with values less that without) and "agent minus control". Columns: agent_id, of, n_with,
-    n_without, n_clusters, gap, low, high, p, mde.
+    `table`: event_id, agent_id, evidence, is_right; `control`: is_right by event_id. A row an agent
+    and `of`: "agent", "control" (the share right with values less that without) and "agent minus
+    control". Columns: agent_id, of, n_with, n_without, n_clusters, gap, low, high, p, mde.
     """
     rows = []
     for agent_id, part in table.groupby("agent_id"):
@@ -310,8 +377,12 @@ def measure_evidence(table, control, clusters):
         right = known[["is_right", "control"]].astype(float).set_axis(["agent", "control"], axis=1)
         right["agent minus control"] = right["agent"] - right["control"]
         has = known["evidence"].eq("values")
-        found = summarize_clustered(right, clusters, [(1, right.index[has]), (-1, right.index[~has])])
+        found = summarize_clustered(
+            right, clusters, [(1, right.index[has]), (-1, right.index[~has])]
+        )
         found["mde"] = compute_mde(found["se"], found["n_clusters"].iloc[0])
         found = found.rename(columns={"mean": "gap"}).rename_axis("of").reset_index()
         rows.append(found.assign(agent_id=agent_id, n_with=has.sum(), n_without=(~has).sum()))
-    return pd.concat(rows, ignore_index=True)["agent_id of n_with n_without n_clusters gap low high p mde".split()]
+    return pd.concat(rows, ignore_index=True)[
+        "agent_id of n_with n_without n_clusters gap low high p mde".split()
+    ]

@@ -8,13 +8,26 @@ import pandas as pd
 
 from helpers.paired import compare_pairs, correct_holm
 
-SETTINGS = ("model", "harness", "search", "sees_price", "keeps_beliefs", "effort", "uses_tools", "sees_base_rate")
-"""Columns of the table runs that say what a run was; `variant` is left out, as each is a case of its own."""
+SETTINGS = (
+    "model",
+    "harness",
+    "search",
+    "sees_price",
+    "keeps_beliefs",
+    "effort",
+    "uses_tools",
+    "sees_base_rate",
+)
+"""Columns of the table runs that say what a run was; `variant` is left out, as each is a case of
+its own."""
 COLUMNS = "model settings run_off run_on mean_off mean_on difference low high p p_holm mde n n_clusters".split()
 
 
-def pair_runs(runs: pd.DataFrame, setting: str, off: object, on: object, free: tuple[str, ...] = ()) -> pd.DataFrame:
-    """Return the pairs of runs that differ in one setting: run_off, run_on, model and the others' `settings`.
+def pair_runs(
+    runs: pd.DataFrame, setting: str, off: object, on: object, free: tuple[str, ...] = ()
+) -> pd.DataFrame:
+    """Return the pairs of runs that differ in one setting: run_off, run_on, model and the others'
+    `settings`.
 
     `free` are settings that may differ too. Runs with a `variant` are left out.
     """
@@ -46,10 +59,11 @@ def name_settings(row: pd.Series, names: list[str]) -> str:
 
 
 def compare_runs(rows: pd.DataFrame, pairs: pd.DataFrame, score: str = "brier") -> pd.DataFrame:
-    """Return what a setting changes in each pair of runs: on minus off, on the questions that both forecast.
+    """Return what a setting changes in each pair of runs: on minus off, on the questions that both
+    forecast.
 
-    `rows` are those of `QuestionTables.rows`, `pairs` of `pair_runs`. Columns: those of `pairs`, the
-    means of `score` on the shared questions, difference with its 95% interval by `cluster_id`,
+    `rows` are those of `QuestionTables.rows`, `pairs` of `pair_runs`. Columns: those of `pairs`,
+    the means of `score` on the shared questions, difference with its 95% interval by `cluster_id`,
     p, p_holm over the pairs, mde (minimum detectable effect), n and n_clusters.
     """
     wide = rows.pivot_table(index="event_id", columns="run_id", values=score, aggfunc="mean")

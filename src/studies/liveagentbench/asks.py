@@ -1,4 +1,5 @@
-"""What can be asked of rows (occurred_at, entity, value): the largest, a mean, a change; and the answer as text."""
+"""What can be asked of rows (occurred_at, entity, value): the largest, a mean, a change; and the
+answer as text."""
 
 import re
 
@@ -43,7 +44,8 @@ def find_mover(rows, arg):
 
 
 def find_gap(rows, arg):
-    """Return the first entity's value less the second's, in the order in which `arg` (or the rows) names them."""
+    """Return the first entity's value less the second's, in the order in which `arg` (or the rows)
+    names them."""
     values = index_values(rows, "entity")
     first, second = arg or list(values.index)
     return values[first] - values[second]
@@ -62,7 +64,9 @@ ASKS = {
     "range": lambda rows, arg: rows["value"].max() - rows["value"].min(),
     "total": lambda rows, arg: rows["value"].sum(),
     "mean": lambda rows, arg: rows["value"].mean(),
-    "change": lambda rows, arg: index_values(rows, "occurred_at").iloc[-1] - index_values(rows, "occurred_at").iloc[0],
+    "change": lambda rows, arg: (
+        index_values(rows, "occurred_at").iloc[-1] - index_values(rows, "occurred_at").iloc[0]
+    ),
     "above": lambda rows, arg: int((rows["value"] > float(arg)).sum()),
     "rises": lambda rows, arg: int((index_values(rows, "occurred_at").diff() > 1e-9).sum()),
     "gap": find_gap,
@@ -84,7 +88,8 @@ def format_answer(value, decimals):
 
 
 def write_truth(text):
-    """Return a true answer as the answers table holds it: JSON, a number with its decimals as they are.
+    """Return a true answer as the answers table holds it: JSON, a number with its decimals as they
+    are.
 
     >>> print(write_truth("12.50"), write_truth("Oslo"), write_truth("2016-10-05"))
     12.50 "Oslo" "2016-10-05"
@@ -99,4 +104,6 @@ def list_truths(answers):
     >>> list(list_truths(pd.DataFrame({"event_id": ["a", "b"], "value": ["12.50", '"Oslo"']})))
     ['12.50', 'Oslo']
     """
-    return answers.set_index("event_id")["value"].map(lambda cell: parse_json(cell) if cell[0] == '"' else cell)
+    return answers.set_index("event_id")["value"].map(
+        lambda cell: parse_json(cell) if cell[0] == '"' else cell
+    )

@@ -1,8 +1,9 @@
-"""Users' questions made into tasks with a checked answer: what is read, tagged and controlled (LiveAgentBench 3.2).
+"""Users' questions made into tasks with a checked answer: what is read, tagged and controlled
+(LiveAgentBench 3.2).
 
-Questions are JSON lines (`Question`), labelled here by the language model that wrote them. A case (`Case`) is an
-annotator's work on one: the task that it became, of the task set or its own, and its labelled steps; `planted` names
-the control that a synthetic case must not pass.
+Questions are JSON lines (`Question`), labelled here by the language model that wrote them. A case
+(`Case`) is an annotator's work on one: the task that it became, of the task set or its own, and its
+labelled steps; `planted` names the control that a synthetic case must not pass.
 """
 
 from typing import Any
@@ -20,7 +21,8 @@ from studies.liveagentbench.tasks import AS_OF, FORMS
 ABILITIES = ("recall", "find", "read", "compare", "calculate", "count")
 ENVIRONMENTS = (*dict.fromkeys(environment for _, environment in FORMS.values()), "none")
 KINDS = ("knowledge", "lookup", "opinion", "work")
-"""What a question is: known without a tool, found by one search, a matter of taste, or work for a tool."""
+"""What a question is: known without a tool, found by one search, a matter of taste, or work for a
+tool."""
 CONTROLS = ("relevance", "complexity", "executability", "uniqueness")
 STAGES = ("attachment", "tool dependent", "not retrievable", "constructed", *CONTROLS)
 """A question's way; it goes on only from a stage that keeps it."""
@@ -28,13 +30,16 @@ JUDGES = ("model", "labels")
 MAX_MISMATCH = papers.get_constant("liveagentbench", "mismatch_limit")
 MIN_STEPS = papers.get_constant("liveagentbench", "min_steps")
 MIN_TOOLS = papers.get_constant("liveagentbench", "min_tools")
-"""Share of tags not in common above which a task is built anew; fewest steps and tools of a task (3.2.4, 3.2.2)."""
+"""Share of tags not in common above which a task is built anew; fewest steps and tools of a task
+(3.2.4, 3.2.2)."""
 LEVEL_STEPS = papers.get_constant("liveagentbench", "level_steps")
-"""Most steps of levels 1 (which takes one tool at most) and 2; the paper prints none, so these are GAIA's."""
+"""Most steps of levels 1 (which takes one tool at most) and 2; the paper prints none, so these are
+GAIA's."""
 
 
 class Question(BaseModel):
-    """A user's question; `lacks` is what it speaks of that did not come along, `answer_task` a task of its answer."""
+    """A user's question; `lacks` is what it speaks of that did not come along, `answer_task` a task
+    of its answer."""
 
     question_id: Text
     text: Text
@@ -55,10 +60,11 @@ class Step(Setting):
 
 
 class Case(BaseModel):
-    """What an annotator made of a question: a task of the set (`event_id`) or one of its own, with its `answer`, its
-    `tool` (an environment) and `files` beside the cases'.
+    """What an annotator made of a question: a task of the set (`event_id`) or one of its own, with
+    its `answer`, its `tool` (an environment) and `files` beside the cases'.
 
-    Of the set's task without `answer` the computed one holds, without `address` the portal is where a search begins.
+    Of the set's task without `answer` the computed one holds, without `address` the portal is where
+    a search begins.
     """
 
     question_id: Text
@@ -76,7 +82,8 @@ class Case(BaseModel):
 def read_models(path, model):
     """Return the objects of a JSON lines file by question_id, each of a model.
 
-    Raises ValueError with file, line and reason; for a question that stands twice, and for a file without one.
+    Raises ValueError with file, line and reason; for a question that stands twice, and for a file
+    without one.
     """
     rows = {}
     for place, row in read_lines(path):
@@ -90,15 +97,18 @@ def read_models(path, model):
 
 
 def load_questions(path=ROOT / "data/spdg/questions.jsonl"):
-    """Return users' questions, a column a field of `Question`; what is not given is None. Raises as `read_models`."""
+    """Return users' questions, a column a field of `Question`; what is not given is None. Raises as
+    `read_models`."""
     return pd.DataFrame([dict(row) for row in read_models(path, Question).values()], dtype=object)
 
 
 def load_cases(questions, tasks, answers, path=ROOT / "data/spdg/cases.jsonl"):
-    """Return the annotator's cases by question_id: dicts of event (the task), steps (`Step`), planted, answer, places.
+    """Return the annotator's cases by question_id: dicts of event (the task), steps (`Step`),
+    planted, answer, places.
 
-    `tasks` and `answers` are the task set's tables; `places`, of a task of its own, are its files and address. Raises
-    ValueError as `read_models`, and for a case of an unknown question or task, without an answer, or with a lost file.
+    `tasks` and `answers` are the task set's tables; `places`, of a task of its own, are its files
+    and address. Raises ValueError as `read_models`, and for a case of an unknown question or task,
+    without an answer, or with a lost file.
     """
     truths = list_truths(answers)
     known = set(questions["question_id"])
@@ -111,8 +121,15 @@ def load_cases(questions, tasks, answers, path=ROOT / "data/spdg/cases.jsonl"):
         addresses = [case.address] if case.address else []
         places = None
         if case.task:
-            takes = [capability for capability, environment in FORMS.values() if environment == case.tool]
-            event = {"event_id": name, "prompt": case.task, "as_of": case.as_of, "capabilities": dump_json(takes)}
+            takes = [
+                capability for capability, environment in FORMS.values() if environment == case.tool
+            ]
+            event = {
+                "event_id": name,
+                "prompt": case.task,
+                "as_of": case.as_of,
+                "capabilities": dump_json(takes),
+            }
             if lost := [file for file in case.files if not (path.parent / file).exists()]:
                 raise ValueError(f"{path.name}, {name}: no file {lost[0]}")
             if answer is None:
@@ -122,7 +139,12 @@ def load_cases(questions, tasks, answers, path=ROOT / "data/spdg/cases.jsonl"):
             event = events.loc[case.event_id].to_dict()
             if addresses:
                 event["attachments"] = dump_json(addresses)
-        about = {"steps": case.steps, "planted": case.planted or "", "answer": answer, "places": places}
+        about = {
+            "steps": case.steps,
+            "planted": case.planted or "",
+            "answer": answer,
+            "places": places,
+        }
         cases[name] = {"event": event} | about
     return cases
 

@@ -1,7 +1,9 @@
-"""A reader's own tasks: a file of questions with answers, attachments and scenarios, and pages as they stand (3, 4).
+"""A reader's own tasks: a file of questions with answers, attachments and scenarios, and pages as
+they stand (3, 4).
 
-A line of the file is a `Task`. Attachments are files beside the task file, or addresses; a page is fetched when a task
-first asks for it and recorded, so that a run that goes on, and its replay, see the same page.
+A line of the file is a `Task`. Attachments are files beside the task file, or addresses; a page is
+fetched when a task first asks for it and recorded, so that a run that goes on, and its replay, see
+the same page.
 """
 
 import shutil
@@ -24,16 +26,24 @@ from studies.liveagentbench.asks import write_truth
 from studies.liveagentbench.tasks import AS_OF, FORMS
 
 CAPABILITY = {form: capability for form, (capability, _) in FORMS.items() if form != "page"}
-CAPABILITY |= {"json": "text_file", "htm": "text_file", "jpg": "image", "jpeg": "image", "webp": "image"}
+CAPABILITY |= {
+    "json": "text_file",
+    "htm": "text_file",
+    "jpg": "image",
+    "jpeg": "image",
+    "webp": "image",
+}
 CAPABILITY |= {"wav": "audio"}
 """Ending of a file -> the capability that it takes; of any other a text file."""
 NO_SCENARIO = "no scenario"
 
 
 class Task(BaseModel):
-    """A task: what is asked, the true answer, its files and addresses, its scenario, its cluster (correlated tasks).
+    """A task: what is asked, the true answer, its files and addresses, its scenario, its cluster
+    (correlated tasks).
 
-    `source` is the cluster of intervals; without one a task is its own. `task_id` is by default the line's number.
+    `source` is the cluster of intervals; without one a task is its own. `task_id` is by default the
+    line's number.
     """
 
     question: Text
@@ -56,8 +66,9 @@ def is_address(name: str) -> bool:
 def read_tasks(path: str | Path) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return (events, answers) of a task file: tables with the columns that the task set's have.
 
-    Raises ValueError with file, line and field; for a task_id that stands twice, an attachment that is not there or
-    whose name another one has, an answer with nothing to match, and a file without a task.
+    Raises ValueError with file, line and field; for a task_id that stands twice, an attachment that
+    is not there or whose name another one has, an answer with nothing to match, and a file without
+    a task.
     """
     path = Path(path)
     events = []
@@ -97,7 +108,8 @@ def read_tasks(path: str | Path) -> tuple[pd.DataFrame, pd.DataFrame]:
 def open_places(path: str | Path, attachments: dict) -> Iterator[dict]:
     """Yield {event_id: [path or address]} of tasks, from their `attachments` by event_id.
 
-    Files are copied, each task's into a folder of its own, and last as long: a tool cannot change the reader's own.
+    Files are copied, each task's into a folder of its own, and last as long: a tool cannot change
+    the reader's own.
     """
     with tempfile.TemporaryDirectory() as room:
         places = {}
@@ -105,13 +117,15 @@ def open_places(path: str | Path, attachments: dict) -> Iterator[dict]:
             folder = Path(room, str(number))
             folder.mkdir()
             places[key] = [
-                name if is_address(name) else Path(shutil.copy(Path(path).parent / name, folder)) for name in names
+                name if is_address(name) else Path(shutil.copy(Path(path).parent / name, folder))
+                for name in names
             ]
         yield places
 
 
 class LivePages(OpenWeb):
-    """Pages as they stand when a task first asks for them, whatever its moment; recorded by the agent's client."""
+    """Pages as they stand when a task first asks for them, whatever its moment; recorded by the
+    agent's client."""
 
     def __init__(self, door):
         super().__init__(None, door)
@@ -120,12 +134,15 @@ class LivePages(OpenWeb):
         return False
 
     def _read(self, door, request, limit, row):
-        """Return the columns of a page's recording: what it says now, or status and message of why it is not had."""
+        """Return the columns of a page's recording: what it says now, or status and message of why
+        it is not had."""
         url = request["messages"][0]["content"]
         row["n_requests"] += 1
         try:
             check_outside(url)
-            told = self._read_page(url, pd.Timestamp.now(tz="UTC") + pd.Timedelta(days=1), is_today=True)
+            told = self._read_page(
+                url, pd.Timestamp.now(tz="UTC") + pd.Timedelta(days=1), is_today=True
+            )
         except GatewayError as error:
             told = {"status": error.status, "message": str(error)}
         return tell(told, 0.0)

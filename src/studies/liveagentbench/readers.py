@@ -16,7 +16,8 @@ COLUMNS = ["occurred_at", "entity", "heading", "text"]
 NUMBER = re.compile(r"-?\d[\d,]*(?:\.\d+)?")
 FAULTS = (ValueError, LookupError, TypeError, StopIteration, RecursionError, AttributeError)
 FAULTS += (PyPdfError, etree.ParserError)
-"""What readers raise for a file that is not what its name says, or beyond the limits of `web.markup`."""
+"""What readers raise for a file that is not what its name says, or beyond the limits of
+`web.markup`."""
 
 
 class Unread(Exception):
@@ -25,7 +26,8 @@ class Unread(Exception):
 
 @lru_cache(maxsize=500)
 def read_table(body, form):
-    """Return what a file or page says as rows: occurred_at, entity, heading, text (the value as written).
+    """Return what a file or page says as rows: occurred_at, entity, heading, text (the value as
+    written).
 
     Raises Unread for one that cannot be opened; a page without a table has no rows.
     """
@@ -36,7 +38,8 @@ def read_table(body, form):
 
 
 def extract_text(paths):
-    """Return what some files say as text, whole: a line a row, its cells joined by commas. Raises Unread."""
+    """Return what some files say as text, whole: a line a row, its cells joined by commas. Raises
+    Unread."""
     lines = []
     for path in paths:
         try:
@@ -50,11 +53,16 @@ def read_csv(body):
     """Return a sheet's lines of cells."""
     if b"\x00" in body:
         raise ValueError("no text")
-    return pd.read_csv(StringIO(body.decode()), dtype=str, header=None, keep_default_na=False).to_numpy().tolist()
+    return (
+        pd.read_csv(StringIO(body.decode()), dtype=str, header=None, keep_default_na=False)
+        .to_numpy()
+        .tolist()
+    )
 
 
 def read_html(body):
-    """Return the lines of cells of a page's first table, else of its ranked lists, each with the date above it."""
+    """Return the lines of cells of a page's first table, else of its ranked lists, each with the
+    date above it."""
     if b"\x00" in body:
         raise ValueError("no text")
     page = parse_html(body.decode())
@@ -74,7 +82,8 @@ def read_json(body):
 
 
 def read_pdf(body):
-    """Return the lines of cells of a pdf's pages: texts at one height are a line, from left to right."""
+    """Return the lines of cells of a pdf's pages: texts at one height are a line, from left to
+    right."""
     cells = []
 
     def keep(text, page, place, font, size):
@@ -90,7 +99,8 @@ def read_pdf(body):
 
 
 def melt_grid(lines):
-    """Return a grid's rows: its first line heads it, its first column holds dates, its second names unless it is wide.
+    """Return a grid's rows: its first line heads it, its first column holds dates, its second names
+    unless it is wide.
 
     >>> melt_grid([["Date", "State", "Lead"], ["2016-10-05", "Ohio", "1.5"]]).to_numpy().tolist()
     [['2016-10-05', 'Ohio', 'Lead', '1.5']]
@@ -121,7 +131,9 @@ def read_dates(text):
     (['2016-10-05T06:00', '2016-10-09'], ['2016-10-20T14:00'])
     """
     named = [date for date in find_dates(text) if date.year and date.day]
-    times = [CLOCK[0].search(text, 0, date.start) or CLOCK[1].match(text, date.start) for date in named]
+    times = [
+        CLOCK[0].search(text, 0, date.start) or CLOCK[1].match(text, date.start) for date in named
+    ]
     return [
         f"{date.year}-{date.month:02}-{date.day:02}" + (f"T{time[1]}" if time else "")
         for date, time in zip(named, times, strict=True)

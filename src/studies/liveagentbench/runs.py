@@ -1,7 +1,8 @@
-"""Runs of systems on the task set (5): a program; a model with the text of the files; a model with three tools.
+"""Runs of systems on the task set (5): a program; a model with the text of the files; a model with
+three tools.
 
-With tools it works turn by turn: it opens pages, reads files, runs scripts (4.1); pictures, clips (their frames) and
-sound go with the prompt where the model takes them.
+With tools it works turn by turn: it opens pages, reads files, runs scripts (4.1); pictures, clips
+(their frames) and sound go with the prompt where the model takes them.
 """
 
 import hashlib
@@ -35,9 +36,13 @@ FORM = make_schema(answer={"type": "string", "maxLength": 40})
 """A model's reply: an answer alone."""
 N_TURNS = 12
 """Turns that a task may take, the answer among them."""
-TURN = make_schema(action={"enum": ["page", "file", "shell", "answer"]}, input={"type": "string", "maxLength": 1000})
+TURN = make_schema(
+    action={"enum": ["page", "file", "shell", "answer"]},
+    input={"type": "string", "maxLength": 1000},
+)
 STATES = {"ok": "ok", "unparsable": "ok", "lacking": "lacking", "refusal": "ok"}
-"""A verdict's status, and a run's of it; of any other "missing", as an accident of a request is no answer."""
+"""A verdict's status, and a run's of it; of any other "missing", as an accident of a request is no
+answer."""
 PROGRAMS = {"program of rules": answer_question, "lister": recite}
 WITH_TEXT = "model, with the text"
 WITH_TOOLS = "model, with tools"
@@ -45,11 +50,13 @@ COLUMNS = ["agent", "event_id", "repeat", "status", "reply", "reason"]
 
 
 def run_taskset(agent, run_id=RUN_ID, n_repeats=0, tasks="", **settings):
-    """Return (events, answers, runs) of the task set: the program's, and an agent's model's where it has replies.
+    """Return (events, answers, runs) of the task set: the program's, and an agent's model's where
+    it has replies.
 
-    `agent` is a name of data/agents.toml; `n_repeats`: how often it works on each task again with its tools, drawn by
-    chance; `tasks` is a reader's task file in place of the set (`own_tasks.read_tasks`), which no program works on and
-    whose pages are live; `settings` are those of `registry.open_agent` (live, minutes). What scripts printed is kept
+    `agent` is a name of data/agents.toml; `n_repeats`: how often it works on each task again with
+    its tools, drawn by chance; `tasks` is a reader's task file in place of the set
+    (`own_tasks.read_tasks`), which no program works on and whose pages are live; `settings` are
+    those of `registry.open_agent` (live, minutes). What scripts printed is kept
     (`agents.tools.keep_printed`).
     """
     events, answers = read_tasks(tasks) if tasks else load_taskset()
@@ -59,20 +66,38 @@ def run_taskset(agent, run_id=RUN_ID, n_repeats=0, tasks="", **settings):
     with open_places(tasks, attachments) if tasks else open_files(events) as places:
         for name, reply in {} if tasks else PROGRAMS.items():
             for event in events.to_dict("records"):
-                rows.append((name, event["event_id"], 0, *solve_task(event, places[event["event_id"]], fetch, reply)))
+                rows.append(
+                    (
+                        name,
+                        event["event_id"],
+                        0,
+                        *solve_task(event, places[event["event_id"]], fetch, reply),
+                    )
+                )
         opened = open_agent(agent, run_id, about="answers tasks", **settings)
         with keep_printed(run_id, settings.get("live")) as shells, opened as client:
             fetch = LivePages(client.door).fetch if tasks else fetch
             asked = run_model(make_consult(client), events, places, fetch, shells, n_repeats)
-    is_recorded = asked["status"].isin(["ok", "failed"]).groupby([asked["agent"], asked["repeat"]]).transform("any")
-    return events, answers, pd.concat([pd.DataFrame(rows, columns=COLUMNS), asked[is_recorded]], ignore_index=True)
+    is_recorded = (
+        asked["status"]
+        .isin(["ok", "failed"])
+        .groupby([asked["agent"], asked["repeat"]])
+        .transform("any")
+    )
+    return (
+        events,
+        answers,
+        pd.concat([pd.DataFrame(rows, columns=COLUMNS), asked[is_recorded]], ignore_index=True),
+    )
 
 
 def run_model(consult, events, places, fetch, shells, n_repeats=0):
-    """Return the runs of a model on the tasks, columns COLUMNS: with the text of the files, and with tools.
+    """Return the runs of a model on the tasks, columns COLUMNS: with the text of the files, and
+    with tools.
 
-    Without tools the tasks are asked whose files all are text; another is "lacking". The status is "missing" where a
-    reply is not recorded or the request met an accident, "failed" where the text of a file cannot be had.
+    Without tools the tasks are asked whose files all are text; another is "lacking". The status is
+    "missing" where a reply is not recorded or the request met an accident, "failed" where the text
+    of a file cannot be had.
     """
     rows = []
     tasks = [(event, places[event["event_id"]]) for event in events.to_dict("records")]
@@ -99,13 +124,15 @@ def ask_with_text(consult, event, paths):
 
 
 def work_by_turns(consult, event, places, fetch, shells, repeat=0):
-    """Return (status, reply, reason) of a model that works on a task with its tools until it answers.
+    """Return (status, reply, reason) of a model that works on a task with its tools until it
+    answers.
 
-    "lacking": the model takes no such file, or it is not there; "missing": a turn is not recorded, or its request met
-    an accident. What a tool cannot do is said to the model. `places` and `fetch` are as of `program.solve_task`;
-    scripts run in the sandbox (`agents.sandbox`), the files in /evidence. What they printed is kept in `shells`
-    (`agents.tools.keep_printed`), and not run again: recorded turns replay where there is no sandbox, too. `repeat` is
-    the judge's: which of several runs this is.
+    "lacking": the model takes no such file, or it is not there; "missing": a turn is not recorded,
+    or its request met an accident. What a tool cannot do is said to the model. `places` and `fetch`
+    are as of `program.solve_task`; scripts run in the sandbox (`agents.sandbox`), the files in
+    /evidence. What they printed is kept in `shells` (`agents.tools.keep_printed`), and not run
+    again: recorded turns replay where there is no sandbox, too. `repeat` is the judge's: which of
+    several runs this is.
     """
     files = {place.name: place for place in places if not isinstance(place, str)}
     if not all(path.exists() for path in files.values()):
@@ -114,7 +141,11 @@ def work_by_turns(consult, event, places, fetch, shells, repeat=0):
     said = []
     attached = {name: path for name, path in files.items() if find_kind(path)}
     named = ", ".join(f"{name} (attached)" if name in attached else name for name in files)
-    about = {"question": event["prompt"], "files": named or "none", "start": ", ".join(starts) or "none"}
+    about = {
+        "question": event["prompt"],
+        "files": named or "none",
+        "start": ", ".join(starts) or "none",
+    }
     shown_with = {"attachments": list(attached.values())} if attached else {}
     with ExitStack() as stack:
         scripts = []
@@ -122,7 +153,9 @@ def work_by_turns(consult, event, places, fetch, shells, repeat=0):
 
         @cache
         def open_box():
-            digests = {name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items()}
+            digests = {
+                name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items()
+            }
             manifest = [{"path": name, "sha256": digest} for name, digest in digests.items()]
             folder = next((path.parent for path in files.values()), ".")
             return stack.enter_context(open_sandbox(manifest, folder))
@@ -142,7 +175,9 @@ def work_by_turns(consult, event, places, fetch, shells, repeat=0):
             "shell": run_shell,
         }
         for n_left in range(N_TURNS, 0, -1):
-            prompt = read_prompt("taskset_turn").format(**about, n_left=n_left, said="\n\n".join(said))
+            prompt = read_prompt("taskset_turn").format(
+                **about, n_left=n_left, said="\n\n".join(said)
+            )
             verdict = consult(prompt, TURN, repeat, **shown_with)
             if verdict.status != "ok":
                 status = STATES.get(verdict.status, "missing")
@@ -155,7 +190,11 @@ def work_by_turns(consult, event, places, fetch, shells, repeat=0):
                 shown = cut_middle(tools[action](given))
             except (GatewayError, OSError, SandboxError, Unread, *FAULTS) as fault:
                 if type(fault) is LookupError:
-                    return "missing", None, str(fault)  # a page that is not recorded, and nothing may be asked
+                    return (
+                        "missing",
+                        None,
+                        str(fault),
+                    )  # a page that is not recorded, and nothing may be asked
                 shown = f"It was not done: {type(fault).__name__}: {fault}"
             except LlmError as fault:
                 return "missing", None, str(fault)
@@ -164,9 +203,12 @@ def work_by_turns(consult, event, places, fetch, shells, repeat=0):
 
 
 def show_page(page):
-    """Return a page as text: its table, line by line, or else its passages; then its links with their addresses."""
+    """Return a page as text: its table, line by line, or else its passages; then its links with
+    their addresses."""
     is_json = "json" in page.content_type
     lines = [",".join(line) for line in READERS["json" if is_json else "html"](page.text.encode())]
     lines = lines or [passage.text for passage in read_page(page.text, page.content_type)[1]]
     links = [] if is_json else parse_html(page.text).iter("a")
-    return "\n".join([*lines, *(f"{read_text(a)}: {urljoin(page.url, a.get('href') or '')}" for a in links)])
+    return "\n".join(
+        [*lines, *(f"{read_text(a)}: {urljoin(page.url, a.get('href') or '')}" for a in links)]
+    )

@@ -1,8 +1,8 @@
 """Scores of the task set: by group and capability, what did not execute (LiveAgentBench 5).
 
-A task that a system lacks a capability for counts as wrong, overall and in its columns; so does one that did not
-execute, which is counted apart too. Denominators are fixed: every task of a column, less only a model's replies that
-are not recorded.
+A task that a system lacks a capability for counts as wrong, overall and in its columns; so does one
+that did not execute, which is counted apart too. Denominators are fixed: every task of a column,
+less only a model's replies that are not recorded.
 """
 
 import numpy as np
@@ -17,13 +17,19 @@ from studies.liveagentbench.tasks import CAPABILITIES, GROUPS
 
 
 def score_runs(runs, answers):
-    """Return runs with extracted, is_match, is_equal, is_strict, and score, strict, failed (0 or 1, blank if missing).
+    """Return runs with extracted, is_match, is_equal, is_strict, and score, strict, failed (0 or 1,
+    blank if missing).
 
     `is_match` says of any reply whether it fits; only a task that was attempted can score.
     """
     truth = list_truths(answers)
-    replies = [reply if isinstance(reply, str) else None for reply in runs["reply"]]  # a table's blank is a NaN
-    fits = [match_answer(reply, truth[name]) for reply, name in zip(replies, runs["event_id"], strict=True)]
+    replies = [
+        reply if isinstance(reply, str) else None for reply in runs["reply"]
+    ]  # a table's blank is a NaN
+    fits = [
+        match_answer(reply, truth[name])
+        for reply, name in zip(replies, runs["event_id"], strict=True)
+    ]
     table = pd.concat([runs.reset_index(drop=True), pd.DataFrame(fits)], axis=1)
     is_run = table["status"].eq("ok")
     is_missing = table["status"].eq("missing")
@@ -33,25 +39,38 @@ def score_runs(runs, answers):
 
 
 def tabulate_scores(scored, events, value="score"):
-    """Return the share right by agent and column: agent, kind, column, size, n, n_clusters, right, share, low, high.
+    """Return the share right by agent and column: agent, kind, column, size, n, n_clusters, right,
+    share, low, high.
 
-    Columns are all tasks, scenario groups (the paper's five, or a task file's own) and capabilities that a task takes;
-    a task that takes two stands in both. `value` names what counts: score, strict, or failed. `size` is the column's
-    number of tasks, `n` those of them that count: less only where replies are not recorded. low and high are 95%, by
-    source (`means.summarize_clustered`).
+    Columns are all tasks, scenario groups (the paper's five, or a task file's own) and capabilities
+    that a task takes; a task that takes two stands in both. `value` names what counts: score,
+    strict, or failed. `size` is the column's number of tasks, `n` those of them that count: less
+    only where replies are not recorded. low and high are 95%, by source
+    (`means.summarize_clustered`).
     """
     takes = events["capabilities"].map(parse_json)
     columns = [("overall", "overall", events["event_id"])]
     named = events["scenario_group"].unique()
     groups = GROUPS if set(named) <= set(GROUPS) else named
-    columns += [("scenario", group, events.loc[events["scenario_group"] == group, "event_id"]) for group in groups]
+    columns += [
+        ("scenario", group, events.loc[events["scenario_group"] == group, "event_id"])
+        for group in groups
+    ]
     taken = [key for key in CAPABILITIES if any(key in part for part in takes)]
-    columns += [("capability", key, events.loc[[key in part for part in takes], "event_id"]) for key in taken]
+    columns += [
+        ("capability", key, events.loc[[key in part for part in takes], "event_id"])
+        for key in taken
+    ]
     every = scored.pivot(index="event_id", columns="agent", values=value)[scored["agent"].unique()]
     tables = []
     clusters = find_clusters(events)[0]
     for kind, name, members in columns:
-        about = {"kind": kind, "column": name, "size": len(members), "right": (known := every.reindex(members)).sum()}
+        about = {
+            "kind": kind,
+            "column": name,
+            "size": len(members),
+            "right": (known := every.reindex(members)).sum(),
+        }
         found = summarize_clustered(known, clusters, ends=(0, 1)).rename(columns={"mean": "share"})
         tables.append(found.assign(**about))
     table = pd.concat(tables).rename_axis("agent").astype({"right": int}).reset_index()
@@ -61,9 +80,17 @@ def tabulate_scores(scored, events, value="score"):
 def draw_shares(wide, sizes, ax, digits):
     """Draw percentages as a heat map, systems by columns (`sizes`: column -> number of tasks).
 
-    Lines part the columns: all tasks, groups of scenarios, capabilities; zeros are grey, blanks white.
+    Lines part the columns: all tasks, groups of scenarios, capabilities; zeros are grey, blanks
+    white.
     """
-    look = {"vmin": 0.01, "vmax": 190, "annot": True, "fmt": f".{digits}f", "linewidths": 0.5, "annot_kws": {"size": 9}}
+    look = {
+        "vmin": 0.01,
+        "vmax": 190,
+        "annot": True,
+        "fmt": f".{digits}f",
+        "linewidths": 0.5,
+        "annot_kws": {"size": 9},
+    }
     greens = sns.light_palette("seagreen", as_cmap=True).with_extremes(under="0.85")
     sns.heatmap(wide, ax=ax, cmap=greens, cbar=False, **look)
     names = [GROUPS.get(name, name.replace("_", "\n")).capitalize() for name in wide]

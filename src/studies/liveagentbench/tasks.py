@@ -1,7 +1,9 @@
-"""The task set: 104 tasks in 26 scenarios of the paper's five groups over real series (LiveAgentBench 3).
+"""The task set: 104 tasks in 26 scenarios of the paper's five groups over real series
+(LiveAgentBench 3).
 
-tools/taskset.py makes its tables and files of data/taskset/scenarios.csv and tasks.csv, which hold questions and what
-is asked, never an answer. Pages are those of the replay web, behind a portal's menus.
+tools/taskset.py makes its tables and files of data/taskset/scenarios.csv and tasks.csv, which hold
+questions and what is asked, never an answer. Pages are those of the replay web, behind a portal's
+menus.
 """
 
 import tarfile
@@ -24,7 +26,8 @@ GROUPS = {
     "humanities_social_science": "Humanities",
     "social_production": "Social\nproduction",
 }
-"""The five groups of scenarios, named as in data/papers/liveagentbench_table2.csv, with their labels in figures."""
+"""The five groups of scenarios, named as in data/papers/liveagentbench_table2.csv, with their
+labels in figures."""
 FORMS = {
     "csv": ("text_file", "spreadsheet"),
     "html": ("text_file", "saved page"),
@@ -50,16 +53,20 @@ def load_taskset():
 
 @contextmanager
 def open_files(events):
-    """Yield {event_id: [path or address]} of tasks, in the order of their parts; the files last as long."""
+    """Yield {event_id: [path or address]} of tasks, in the order of their parts; the files last as
+    long."""
     with tempfile.TemporaryDirectory() as folder, tarfile.open(ARCHIVE) as archive:
         archive.extractall(folder, filter="data")
         named = zip(events["event_id"], events["attachments"].map(parse_json), strict=True)
-        yield {key: [name if "//" in name else Path(folder, name) for name in names] for key, names in named}
+        yield {
+            key: [name if "//" in name else Path(folder, name) for name in names]
+            for key, names in named
+        }
 
 
 class Portal(Replay):
-    """Answers for the `menus` ({address: html}) of domains and their sources, and for the pages behind them as the
-    replay web does.
+    """Answers for the `menus` ({address: html}) of domains and their sources, and for the pages
+    behind them as the replay web does.
     """
 
     def __init__(self, sources):
@@ -72,7 +79,9 @@ class Portal(Replay):
         names = {PORTAL: "Contents"} | links[PORTAL]
         self.menus = {}
         for address, items in links.items():
-            shown = "\n".join(f"<li><a href='{link}'>{name}</a></li>" for link, name in sorted(items.items()))
+            shown = "\n".join(
+                f"<li><a href='{link}'>{name}</a></li>" for link, name in sorted(items.items())
+            )
             body = f"<h1>{names[address]}</h1>\n<ul class='menu'>\n{shown}\n</ul>"
             self.menus[address] = f"<!doctype html>\n<html lang='en'><body>{body}</body></html>\n"
 

@@ -1,12 +1,14 @@
-"""The workflow from users' questions to checked tasks: screening and four controls (LiveAgentBench 3.2).
+"""The workflow from users' questions to checked tasks: screening and four controls (LiveAgentBench
+3.2).
 
-What the paper asks a model (is a tool needed, can it be retrieved, relevance, complexity) is judged by a language model
-and by labels made in reading. The other stages are one for both: whether what a question speaks of came along, whether
-a task was made of it, a program that attempts the task (executability), and blind readers, of whom the model is one
-(uniqueness). `consult` is a model as a judge (`daybefore.models.judges`), `search(text, as_of, n)` returns hits.
+What the paper asks a model (is a tool needed, can it be retrieved, relevance, complexity) is judged
+by a language model and by labels made in reading. The other stages are one for both: whether what a
+question speaks of came along, whether a task was made of it, a program that attempts the task
+(executability), and blind readers, of whom the model is one (uniqueness). `consult` is a model as a
+judge (`daybefore.models.judges`), `search(text, as_of, n)` returns hits.
 
-A view is (is_kept, note) or (is_kept, note, status); `is_kept` is None where nothing can be said, `status` "missing"
-where the reply is not recorded, else that of a request that failed, else "ok".
+A view is (is_kept, note) or (is_kept, note, status); `is_kept` is None where nothing can be said,
+`status` "missing" where the reply is not recorded, else that of a request that failed, else "ok".
 """
 
 from contextlib import ExitStack
@@ -22,7 +24,15 @@ from daybefore.web.session import Web
 from daybefore.web.sources import load_sources
 from helpers.matching import extract_answer, match_answer, split_tokens
 from studies.liveagentbench.asks import list_truths
-from studies.liveagentbench.cases import ABILITIES, ENVIRONMENTS, JUDGES, Step, list_tags, rate_complexity, rate_tags
+from studies.liveagentbench.cases import (
+    ABILITIES,
+    ENVIRONMENTS,
+    JUDGES,
+    Step,
+    list_tags,
+    rate_complexity,
+    rate_tags,
+)
 from studies.liveagentbench.program import solve_task
 from studies.liveagentbench.readers import Unread, extract_text
 from studies.liveagentbench.runs import FORM, work_by_turns
@@ -40,11 +50,14 @@ STEPS = make_schema(steps={"type": "array", "items": STEP, "minItems": 1, "maxIt
 
 
 def list_views(question_id, stage, model, labels=None):
-    """Return the rows of a question's views at a stage: the model's, and the labels', where not given the same."""
+    """Return the rows of a question's views at a stage: the model's, and the labels', where not
+    given the same."""
     rows = []
     for judge, (is_kept, note, *status) in zip(JUDGES, (model, labels or model), strict=True):
         about = {"question_id": question_id, "stage": stage, "judge": judge}
-        rows.append(about | {"is_kept": is_kept, "note": note, "status": status[0] if status else "ok"})
+        rows.append(
+            about | {"is_kept": is_kept, "note": note, "status": status[0] if status else "ok"}
+        )
     return rows
 
 
@@ -61,15 +74,24 @@ def find_passages(search, text, as_of):
 
 
 def run_workflow(questions, cases, answers, judge, run_id=RUN_ID, **settings):
-    """Return the views of screening and controls on all questions, by labels and by a judge's model.
+    """Return the views of screening and controls on all questions, by labels and by a judge's
+    model.
 
-    `answers` are the task set's. `judge` is an agent of data/agents.toml; `settings` are those of `registry.open_agent`
-    (live, minutes).
+    `answers` are the task set's. `judge` is an agent of data/agents.toml; `settings` are those of
+    `registry.open_agent` (live, minutes).
     """
     with ExitStack() as stack:
-        events = [case["event"] | {"event_id": name} for name, case in cases.items() if case["places"] is None]
-        places = stack.enter_context(open_files(pd.DataFrame(events, columns=["event_id", "attachments"])))
-        places |= {name: case["places"] for name, case in cases.items() if case["places"] is not None}
+        events = [
+            case["event"] | {"event_id": name}
+            for name, case in cases.items()
+            if case["places"] is None
+        ]
+        places = stack.enter_context(
+            open_files(pd.DataFrame(events, columns=["event_id", "attachments"]))
+        )
+        places |= {
+            name: case["places"] for name, case in cases.items() if case["places"] is not None
+        }
         search = stack.enter_context(open_world())().search
         consult = stack.enter_context(open_consult(judge, run_id, about="makes tasks", **settings))
         shells = stack.enter_context(keep_printed(run_id, settings.get("live")))
@@ -79,14 +101,15 @@ def run_workflow(questions, cases, answers, judge, run_id=RUN_ID, **settings):
     return pd.concat([screened, controlled], ignore_index=True)
 
 
-# --- screening -------------------------------------------------------------------------------------------------------
+# --- screening --------------------------------------------------------------------------------------
 
 
 def screen_questions(questions, cases, answers, consult, search, as_of):
-    """Return the views on all questions before anything is constructed, a row a question, stage and judge.
+    """Return the views on all questions before anything is constructed, a row a question, stage and
+    judge.
 
-    `answers` maps event_id to a task's answer; what is known to answer a question is its own answer, that of its
-    `answer_task`, or its case's.
+    `answers` maps event_id to a task's answer; what is known to answer a question is its own
+    answer, that of its `answer_task`, or its case's.
     """
     rows = []
     notes = {True: "", False: "no tool needed", None: "unknown"}
@@ -99,11 +122,19 @@ def screen_questions(questions, cases, answers, consult, search, as_of):
         verdict = consult(read_prompt("spdg_annotator").format(question=text), NEED)
         needs = verdict.value["needs_tool"] == "yes" if verdict.value else None
         label = kind in ("lookup", "work") if kind else None
-        rows += list_views(name, "tool dependent", (needs, notes[needs], verdict.status), (label, notes[label]))
-        truth = question["answer"] or answers.get(question["answer_task"]) or cases.get(name, {}).get("answer")
+        rows += list_views(
+            name, "tool dependent", (needs, notes[needs], verdict.status), (label, notes[label])
+        )
+        truth = (
+            question["answer"]
+            or answers.get(question["answer_task"])
+            or cases.get(name, {}).get("answer")
+        )
         label = kind not in ("knowledge", "lookup") if kind else None
         retrieved = try_retrieval(text, truth, consult, search, as_of)
-        rows += list_views(name, "not retrievable", retrieved, (label, "" if label else kind or "unknown"))
+        rows += list_views(
+            name, "not retrievable", retrieved, (label, "" if label else kind or "unknown")
+        )
         lacks = "" if name in cases else "no closed question was made of it"
         rows += list_views(name, "constructed", (not lacks, lacks))
     return pd.DataFrame(rows)
@@ -112,8 +143,9 @@ def screen_questions(questions, cases, answers, consult, search, as_of):
 def try_retrieval(text, truth, consult, search, as_of):
     """Return the model's view on whether a question is beyond memory and one search.
 
-    The model answers from memory, then with what one search found; a reply that equals the truth drops the question,
-    one without an answer has failed. Nothing can be said without a known truth, and where a request failed.
+    The model answers from memory, then with what one search found; a reply that equals the truth
+    drops the question, one without an answer has failed. Nothing can be said without a known truth,
+    and where a request failed.
     """
     if truth is None:
         return None, "no known answer", "no answer"
@@ -127,15 +159,15 @@ def try_retrieval(text, truth, consult, search, as_of):
     return True, ""
 
 
-# --- controls --------------------------------------------------------------------------------------------------------
+# --- controls ---------------------------------------------------------------------------------------
 
 
 def control_cases(questions, cases, consult, search, places, fetch, shells):
     """Return the views of the four controls on all cases, a row a question, stage and judge.
 
-    `places` maps question_id to its task's files and addresses; `fetch` is a web's, `shells` as of `work_by_turns`. A
-    program stands in for the paper's other annotator, of a task of a case's own the model with its tools; it takes its
-    own way, so the labelled steps are not tried.
+    `places` maps question_id to its task's files and addresses; `fetch` is a web's, `shells` as of
+    `work_by_turns`. A program stands in for the paper's other annotator, of a task of a case's own
+    the model with its tools; it takes its own way, so the labelled steps are not tried.
     """
     rows = []
     asked = questions.set_index("question_id").to_dict("index")
@@ -161,21 +193,27 @@ def control_cases(questions, cases, consult, search, places, fetch, shells):
             can = status == "ok" and reply is not None
             said = can, "" if can else reason or "the program finds no answer"
         rows += list_views(name, "executability", said)
-        rows += list_views(name, "uniqueness", read_blind(case, reply, consult, places[name], search))
+        rows += list_views(
+            name, "uniqueness", read_blind(case, reply, consult, places[name], search)
+        )
     return pd.DataFrame(rows)
 
 
 def list_steps(consult, text):
     """Return (status, steps or None) of how a model would answer a question."""
     verdict = consult(read_prompt("spdg_steps").format(question=text), STEPS)
-    return verdict.status, [Step(**step) for step in verdict.value["steps"]] if verdict.value else None
+    return verdict.status, [
+        Step(**step) for step in verdict.value["steps"]
+    ] if verdict.value else None
 
 
 def read_blind(case, reply, consult, places, search):
-    """Return the view on whether a task has one answer: what two blind readers share is the annotator's.
+    """Return the view on whether a task has one answer: what two blind readers share is the
+    annotator's.
 
-    One reader made the `reply`, the other is the model, which sees the task and its files' text, or what one search
-    found. A third, the model drawn again, is asked only where these differ, and settles it where it is with one.
+    One reader made the `reply`, the other is the model, which sees the task and its files' text, or
+    what one search found. A third, the model drawn again, is asked only where these differ, and
+    settles it where it is with one.
     """
     event = case["event"]
     files = [place for place in places if not isinstance(place, str)]

@@ -1,1 +1,2 @@
-"""Proof of Time: questions whose evidence ends before a cutoff, and agents that work on it offline."""
+"""Proof of Time: questions whose evidence ends before a cutoff, and agents that work on it
+offline."""

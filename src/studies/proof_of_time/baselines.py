@@ -1,4 +1,5 @@
-"""How answers to instances are scored, and what they are held against: class shares, majority and chance (4.2, 4.4)."""
+"""How answers to instances are scored, and what they are held against: class shares, majority and
+chance (4.2, 4.4)."""
 
 import math
 
@@ -21,22 +22,29 @@ def describe_instances(instances):
 
 
 def pick_majority(described):
-    """Return for each instance its task's most frequent target, counted among the instances themselves: it knows the
-    answers' shares, as no forecast does."""
-    most = described.groupby("task")["target"].agg(lambda targets: targets.value_counts(sort=True).index[0])
+    """Return for each instance its task's most frequent target, counted among the instances
+    themselves: it knows the answers' shares, as no forecast does."""
+    most = described.groupby("task")["target"].agg(
+        lambda targets: targets.value_counts(sort=True).index[0]
+    )
     return described["task"].map(most)
 
 
 def score_answers(described, answers):
-    """Return described instances with solver, answer and is_right (exact match, 4.4); no answer is wrong."""
+    """Return described instances with solver, answer and is_right (exact match, 4.4); no answer is
+    wrong."""
     table = answers.merge(described, on="id", validate="many_to_one")
     said = ["".join(answer) if isinstance(answer, list) else answer for answer in table["answer"]]
-    is_right = [answer is not None and answer == target for answer, target in zip(said, table["target"], strict=True)]
+    is_right = [
+        answer is not None and answer == target
+        for answer, target in zip(said, table["target"], strict=True)
+    ]
     return table.assign(answer=said, is_right=is_right)
 
 
 def list_chances(described):
-    """Return for each instance the chance that a blind answer is right: 1 of its options, of an order 1 of all orders.
+    """Return for each instance the chance that a blind answer is right: 1 of its options, of an
+    order 1 of all orders.
 
     >>> list_chances(pd.DataFrame({"target": ["A", "DABC"], "n_choices": [5, 4]})).round(3).tolist()
     [0.2, 0.042]
@@ -46,16 +54,19 @@ def list_chances(described):
 
 
 def tabulate_chance(described, by=()):
-    """Return what a blind answer is expected to earn: the columns of `by`, solver ("chance"), mean, n, n_clusters."""
+    """Return what a blind answer is expected to earn: the columns of `by`, solver ("chance"), mean,
+    n, n_clusters."""
     asked = described.drop_duplicates("id")
     asked = asked.assign(chance=list_chances(asked), solver="chance")
     parts = asked.groupby([*by, "solver"], sort=False)
-    return parts.agg(mean=("chance", "mean"), n=("id", "size"), n_clusters=("source", "nunique")).reset_index()
+    return parts.agg(
+        mean=("chance", "mean"), n=("id", "size"), n_clusters=("source", "nunique")
+    ).reset_index()
 
 
 def measure_accuracy(part):
-    """Return a solver's accuracy on some instances: mean, low, high clustered by source (blank below ten sources), n,
-    n_clusters; low_by_event, high_by_event (Wilson)."""
+    """Return a solver's accuracy on some instances: mean, low, high clustered by source (blank
+    below ten sources), n, n_clusters; low_by_event, high_by_event (Wilson)."""
     part = part.reset_index(drop=True)
     row = summarize_clustered(part[["is_right"]], part["source"], ends=(0, 1)).iloc[0]
     plain = measure_share(part["is_right"])
@@ -71,11 +82,13 @@ def tabulate_accuracy(scored, by=("task", "solver")):
 
 
 def tabulate_parts(scored: pd.DataFrame, tasks: dict) -> pd.DataFrame:
-    """Return accuracy over all, by family and by task: a row a family ("all"), task ("all") and solver (4.4, Figure 7).
+    """Return accuracy over all, by family and by task: a row a family ("all"), task ("all") and
+    solver (4.4, Figure 7).
 
-    `scored` is as of `score_answers`; `tasks` maps a task to (family, its name in Table 6). Columns family, task,
-    solver, those of `tabulate_accuracy`, chance (of a blind answer to the same instances) and above_chance: the
-    difference to it as text, with its 95% interval by source from ten sources on.
+    `scored` is as of `score_answers`; `tasks` maps a task to (family, its name in Table 6). Columns
+    family, task, solver, those of `tabulate_accuracy`, chance (of a blind answer to the same
+    instances) and above_chance: the difference to it as text, with its 95% interval by source from
+    ten sources on.
 
     >>> rows = pd.DataFrame({"id": ["a", "b"], "family": "impact", "task": "most_of_four", "source": ["s", "t"]})
     >>> rows = rows.assign(solver="me", is_right=[True, False], target="A", n_choices=4)
@@ -99,14 +112,17 @@ def tabulate_parts(scored: pd.DataFrame, tasks: dict) -> pd.DataFrame:
     families = ["all", *dict.fromkeys(family for family, _ in tasks.values())]
     table = pd.DataFrame(rows).astype({"n": int, "n_clusters": int})
     order = {name: at for at, name in enumerate(dict.fromkeys([*families, *parts["task"]]))}
-    return table.sort_values(["family", "task"], key=lambda names: names.map(order), kind="stable", ignore_index=True)
+    return table.sort_values(
+        ["family", "task"], key=lambda names: names.map(order), kind="stable", ignore_index=True
+    )
 
 
 def compare_with_floor(scored):
-    """Return by task how far each solver lies above majority on the same instances, clustered by source.
+    """Return by task how far each solver lies above majority on the same instances, clustered by
+    source.
 
-    Columns task, solver, difference, low, high, n, n_clusters, mde, p (Holm over the table), verdict ("holds": above;
-    below ten sources nothing is said).
+    Columns task, solver, difference, low, high, n, n_clusters, mde, p (Holm over the table),
+    verdict ("holds": above; below ten sources nothing is said).
     """
     wide = scored.pivot(index="id", columns="solver", values="is_right").astype(float)
     about = scored.drop_duplicates("id").set_index("id").reindex(wide.index)
@@ -117,4 +133,6 @@ def compare_with_floor(scored):
         if pairs:
             rows.append(compare_pairs(part, about["source"], pairs).assign(task=task))
     table = judge_family(pd.concat(rows, ignore_index=True).rename(columns={"agent_a": "solver"}))
-    return table.assign(p=table["p_holm"])["task solver difference low high n n_clusters mde p verdict".split()]
+    return table.assign(p=table["p_holm"])[
+        "task solver difference low high n n_clusters mde p verdict".split()
+    ]

@@ -1,8 +1,10 @@
-"""Builders of the nine tasks and a variant of Proof of Time from any table of items (3.3, A, Table 6).
+"""Builders of the nine tasks and a variant of Proof of Time from any table of items (3.3, A, Table
+6).
 
-An item is a row: `item` (its name in the evidence), `text` (what the question says of it), `group` (candidates come
-from one group), and `value` at t1, `tier` or `field`; a converted `value` has its `raw` one beside it. A `Pool` says
-where a table is from, its cutoff, and the evidence. Letters are drawn, and whatever is tied is rejected.
+An item is a row: `item` (its name in the evidence), `text` (what the question says of it), `group`
+(candidates come from one group), and `value` at t1, `tier` or `field`; a converted `value` has its
+`raw` one beside it. A `Pool` says where a table is from, its cutoff, and the evidence. Letters are
+drawn, and whatever is tied is rejected.
 """
 
 from typing import NamedTuple
@@ -27,14 +29,16 @@ QUESTIONS = {
     "field_focus": "{name}: to which field do most of these belong, which are from {span}?\n\n{text}",
     "pairwise": "{name}: which {one} of the two will have the higher {measure} {span}?",
 }
-"""What is asked, by task or variant; a pool's `words` fill name, one (what an item is), measure and span."""
+"""What is asked, by task or variant; a pool's `words` fill name, one (what an item is), measure and
+span."""
 
 MAX_PASSES = 20
 """How often a table is gone through for sets that were not drawn before."""
 
 
 class Pool(NamedTuple):
-    """Where instances come from: `source`, their cluster; `words` are name, one, measure, span, criteria."""
+    """Where instances come from: `source`, their cluster; `words` are name, one, measure, span,
+    criteria."""
 
     source: str
     cutoff: str
@@ -44,19 +48,36 @@ class Pool(NamedTuple):
 
 
 def make_instance(pool, kind, choices, target, *, text="", **metadata):
-    """Return an instance of a pool, its id made of all that is asked; `kind` is its task, or "pairwise"."""
+    """Return an instance of a pool, its id made of all that is asked; `kind` is its task, or
+    "pairwise"."""
     task = "frontier_bucket" if kind == "pairwise" else kind
     variant = "pairwise" if kind == "pairwise" else pool.variant
     prompt = QUESTIONS[kind].format(**pool.words, text=text)
     digest = hash_text(dump_json([prompt, choices, pool.cutoff]), 8)
     name = f"{pool.source}-{kind}-{digest}"
     metadata = {"source": pool.source, "criteria": pool.words["criteria"]} | metadata
-    return Instance(name, TASKS[task][0], task, variant, prompt, choices, target, pool.cutoff, pool.manifest, metadata)
+    return Instance(
+        name,
+        TASKS[task][0],
+        task,
+        variant,
+        prompt,
+        choices,
+        target,
+        pool.cutoff,
+        pool.manifest,
+        metadata,
+    )
 
 
 def drop_tellers(items):
     """Return the items whose own text does not happen to hold the value that will be asked for."""
-    return items[[not any(tells(row["text"], value) for _, value in list_asked(row)) for _, row in items.iterrows()]]
+    return items[
+        [
+            not any(tells(row["text"], value) for _, value in list_asked(row))
+            for _, row in items.iterrows()
+        ]
+    ]
 
 
 def list_asked(row):
@@ -79,7 +100,8 @@ def has_top(values):
 
 
 def draw_sets(items, rng, n, size, is_order):
-    """Return up to `n` sets of `size` items of one group whose values can be told apart; no set is drawn twice.
+    """Return up to `n` sets of `size` items of one group whose values can be told apart; no set is
+    drawn twice.
 
     A tied top is rejected, and where `is_order` any tie.
     """
@@ -87,8 +109,15 @@ def draw_sets(items, rng, n, size, is_order):
     sets = []
     groups = [part for _, part in items.groupby("group", sort=True) if len(part) >= size]
     for _ in range(MAX_PASSES if groups else 0):
-        cuts = [np.split(rng.permutation(len(part)), range(size, len(part), size)) for part in groups]
-        drawn = [part.iloc[at] for part, cut in zip(groups, cuts, strict=True) for at in cut if len(at) == size]
+        cuts = [
+            np.split(rng.permutation(len(part)), range(size, len(part), size)) for part in groups
+        ]
+        drawn = [
+            part.iloc[at]
+            for part, cut in zip(groups, cuts, strict=True)
+            for at in cut
+            if len(at) == size
+        ]
         for turn in rng.permutation(len(drawn)):
             values = drawn[turn]["value"]
             key = frozenset(drawn[turn]["item"])
@@ -109,7 +138,9 @@ def build_sets(pool, items, rng, n, kind):
     size = 2 if kind == "pairwise" else get_constant("proof_of_time", "n_candidates")
     out = []
     for chosen in draw_sets(items, rng, n, size, kind == "full_order"):
-        choices, values, names = (letter_choices(chosen[name]) for name in ("text", "value", "item"))
+        choices, values, names = (
+            letter_choices(chosen[name]) for name in ("text", "value", "item")
+        )
         ranked = sorted(values, key=values.get, reverse=True)
         target = ranked if kind == "full_order" else ranked[0]
         asked = [pair for _, row in chosen.iterrows() for pair in list_asked(row)]
@@ -118,7 +149,8 @@ def build_sets(pool, items, rng, n, kind):
 
 
 def find_range(value, task):
-    """Return the position of the paper's range that a value lies in, of scores to 100 (frontier_bucket) or citations.
+    """Return the position of the paper's range that a value lies in, of scores to 100
+    (frontier_bucket) or citations.
 
     Ranges are half-open; the last of the scores holds 100, the last of the citations has no end.
 
@@ -149,14 +181,17 @@ def draw_classes(labels, rng, n):
 
 
 def build_buckets(pool, items, rng, n, task="bucket"):
-    """Return instances of "into which range" (`find_range`), spread over the ranges as far as each has items."""
+    """Return instances of "into which range" (`find_range`), spread over the ranges as far as each
+    has items."""
     at = [find_range(value, task) for value in items["value"]]
     choices = letter_choices(list_usual(task))
     out = []
     for place in draw_classes(at, rng, n):
         row = items.iloc[place]
         metadata = {"items": {"": row["item"]}, "asked": list_asked(row)}
-        out.append(make_instance(pool, task, choices, chr(65 + at[place]), text=row["text"], **metadata))
+        out.append(
+            make_instance(pool, task, choices, chr(65 + at[place]), text=row["text"], **metadata)
+        )
     return out
 
 
@@ -173,7 +208,8 @@ def build_tiers(pool, items, rng, n_each, task):
 
 
 def build_fields(pool, items, taxonomy, rng, n, task="person_field"):
-    """Return instances of "in which field", for persons or (field_focus) sets of records; `field` None is a tie.
+    """Return instances of "in which field", for persons or (field_focus) sets of records; `field`
+    None is a tie.
 
     `asked`, where items have it, lists the records that tell the field and may stand nowhere.
     """
@@ -183,8 +219,13 @@ def build_fields(pool, items, taxonomy, rng, n, task="person_field"):
     out = []
     for at in rng.permutation(len(known))[:n]:
         row = known.iloc[at]
-        metadata = {"items": {"": row["item"]}, "asked": [[row["item"], record] for record in row.get("asked", [])]}
-        out.append(make_instance(pool, task, choices, letters[row["field"]], text=row["text"], **metadata))
+        metadata = {
+            "items": {"": row["item"]},
+            "asked": [[row["item"], record] for record in row.get("asked", [])],
+        }
+        out.append(
+            make_instance(pool, task, choices, letters[row["field"]], text=row["text"], **metadata)
+        )
     return out
 
 
@@ -194,7 +235,9 @@ def find_field(fields):
     >>> find_field(["syntax", "speech", "syntax"]), find_field(["syntax", "speech"]), find_field([])
     ('syntax', None, None)
     """
-    names, counts = np.unique([field for field in fields if isinstance(field, str)], return_counts=True)
+    names, counts = np.unique(
+        [field for field in fields if isinstance(field, str)], return_counts=True
+    )
     if not len(names) or not has_top(counts):
         return None
     return str(names[counts.argmax()])
@@ -203,8 +246,9 @@ def find_field(fields):
 def build_articles(pool, persons, records, rng, n):
     """Return instances of "which of four records, or none, is this person's".
 
-    `persons` are items; `records` have `record` (its name), `owners` (a set of items), `text` and `group`. Drawn are a
-    record of the person's, but for one time in five, and others of its group. Two candidates of one text are a tie.
+    `persons` are items; `records` have `record` (its name), `owners` (a set of items), `text` and
+    `group`. Drawn are a record of the person's, but for one time in five, and others of its group.
+    Two candidates of one text are a tie.
     """
     size = get_constant("proof_of_time", "n_candidates")
     out = []
@@ -224,12 +268,16 @@ def build_articles(pool, persons, records, rng, n):
         drawn = others.iloc[rng.permutation(len(others))[:n_others]]
         if drawn["text"].duplicated().any() or own["text"] in set(drawn["text"]):
             continue
-        shown = [*zip(drawn["record"], drawn["text"], strict=True), (own["record"], own["text"])][:size]
+        shown = [*zip(drawn["record"], drawn["text"], strict=True), (own["record"], own["text"])][
+            :size
+        ]
         order = rng.permutation(size)
         choices = letter_choices([*(shown[at][1] for at in order), NONE])
         items = letter_choices([shown[at][0] for at in order])
         target = chr(65 + size) if is_none else chr(65 + int(np.flatnonzero(order == size - 1)[0]))
         asked = [[person["item"], record] for record in records.loc[is_own, "record"]]
         metadata = {"items": {"": person["item"]} | items, "asked": asked}
-        out.append(make_instance(pool, "person_article", choices, target, text=person["text"], **metadata))
+        out.append(
+            make_instance(pool, "person_article", choices, target, text=person["text"], **metadata)
+        )
     return out

@@ -1,8 +1,9 @@
-"""Evidence files of instances, and the check that none of them holds what was not known before the cutoff (3.1, A.6).
+"""Evidence files of instances, and the check that none of them holds what was not known before the
+cutoff (3.1, A.6).
 
-Checked are each file's day, each row's dates, and the value asked for, which may stand neither in the prompt nor beside
-its item in a table: the paper's SOTA task prints it in one and mounts it in the other (definitions.md 4.7). Dated rows
-of a series, which repeats itself, may hold any value.
+Checked are each file's day, each row's dates, and the value asked for, which may stand neither in
+the prompt nor beside its item in a table: the paper's SOTA task prints it in one and mounts it in
+the other (definitions.md 4.7). Dated rows of a series, which repeats itself, may hold any value.
 """
 
 import hashlib
@@ -26,7 +27,8 @@ NUMBER = re.compile(r"(?<![\w.,+/-])[-+]?\d+(?:,\d{3})*(?:\.\d+)?(?!\.?\d|[\w/-]
 
 
 class LeakError(ValueError):
-    """Evidence or a prompt holds what was not known before the cutoff, or does not say when it was."""
+    """Evidence or a prompt holds what was not known before the cutoff, or does not say when it
+    was."""
 
 
 def to_moment(text):
@@ -42,20 +44,27 @@ def to_moment(text):
 def write_evidence(folder, name, table, *, as_of, dates=None, late=None):
     """Write a table as an evidence file (csv) below a folder; returns its entry of a manifest.
 
-    `as_of`: the last moment that the file knows, a day or moment; `dates`: the column with each row's; `late`: columns
-    counted later, with the day (`counts_as_of_t1`).
+    `as_of`: the last moment that the file knows, a day or moment; `dates`: the column with each
+    row's; `late`: columns counted later, with the day (`counts_as_of_t1`).
     """
     data = table.to_csv(index=False, lineterminator="\n").encode()
     path = Path(folder) / name
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_bytes(data)
     digest = hashlib.sha256(data).hexdigest()
-    return {"path": name, "sha256": digest, "as_of": as_of, "dates": dates, "late": dict(late or {})}
+    return {
+        "path": name,
+        "sha256": digest,
+        "as_of": as_of,
+        "dates": dates,
+        "late": dict(late or {}),
+    }
 
 
 @contextmanager
 def open_evidence(path):
-    """Yield the folder of evidence files: a folder as it is, an archive (.tar.xz) unpacked while it is open."""
+    """Yield the folder of evidence files: a folder as it is, an archive (.tar.xz) unpacked while it
+    is open."""
     if Path(path).is_dir():
         yield Path(path)
     else:
@@ -69,13 +78,18 @@ def read_evidence(folder, path):
     if ".json" not in path:
         return pd.read_csv(Path(folder) / path, dtype=str, keep_default_na=False)
     text = (Path(folder) / path).read_text(encoding="utf-8")
-    rows = map(json.loads, filter(str.strip, text.split("\n"))) if path.endswith("l") else json.loads(text)
+    rows = (
+        map(json.loads, filter(str.strip, text.split("\n")))
+        if path.endswith("l")
+        else json.loads(text)
+    )
     cells = [{name: str(cell) for name, cell in row.items() if cell is not None} for row in rows]
     return pd.DataFrame(cells, dtype=str).fillna("")
 
 
 def check_instances(instances, folder):
-    """Return how many (files, rows) were checked; raises LeakError that names the first file, row or prompt that leaks.
+    """Return how many (files, rows) were checked; raises LeakError that names the first file, row
+    or prompt that leaks.
 
     `folder` is the evidence's. A file is read once, and its rows are dated once a cutoff. Instances
     `as_published` are left out: what their evidence knows is the authors' affair.
@@ -83,7 +97,9 @@ def check_instances(instances, folder):
     read = cache(lambda path: read_evidence(folder, path))
     index = cache(lambda path: index_cells(read(path)))
     check = cache(lambda path, dates, cutoff: check_dates(read(path), path, dates, cutoff))
-    hold = cache(lambda path, sha256: len(read_listed({"path": path, "sha256": sha256}, Path(folder))))
+    hold = cache(
+        lambda path, sha256: len(read_listed({"path": path, "sha256": sha256}, Path(folder)))
+    )
     rows = {}
     for instance in instances:
         if instance.variant == "as_published":
@@ -103,7 +119,8 @@ def check_instances(instances, folder):
 
 
 def check_file(entry, instance):
-    """Raise LeakError for a file of the cutoff's day or later, and for columns that were counted later."""
+    """Raise LeakError for a file of the cutoff's day or later, and for columns that were counted
+    later."""
     where = f"{instance.id}: {entry['path']}"
     cutoff = instance.cutoff
     if not to_moment(entry["as_of"]) < to_moment(cutoff):
@@ -111,11 +128,14 @@ def check_file(entry, instance):
     for column, day in entry["late"].items():
         if instance.variant != "counts_as_of_t1":
             apart = "such instances are a split of their own, counts_as_of_t1"
-            raise LeakError(f"{where}: {column} was counted on {day}, after the cutoff {cutoff}: {apart}")
+            raise LeakError(
+                f"{where}: {column} was counted on {day}, after the cutoff {cutoff}: {apart}"
+            )
 
 
 def check_dates(table, path, dates, cutoff):
-    """Return how many rows a table has; raises LeakError for a date that is not before the cutoff, and for none.
+    """Return how many rows a table has; raises LeakError for a date that is not before the cutoff,
+    and for none.
 
     `dates` names the column with each row's date; dates that stand in other columns count too.
     """
@@ -129,12 +149,15 @@ def check_dates(table, path, dates, cutoff):
         late = pd.to_datetime(cells.where(is_day), utc=True, format="ISO8601") >= limit
         if late.any():
             at = late.to_numpy().argmax()
-            raise LeakError(f"{path}, line {at + 2}: {column} {cells.iloc[at]} is not before the cutoff {cutoff}")
+            raise LeakError(
+                f"{path}, line {at + 2}: {column} {cells.iloc[at]} is not before the cutoff {cutoff}"
+            )
     return len(table)
 
 
 def index_cells(table):
-    """Return {cell: positions of its rows} of a table of text, whatever its case; of a list ("A; B") each part too."""
+    """Return {cell: positions of its rows} of a table of text, whatever its case; of a list ("A;
+    B") each part too."""
     places = defaultdict(list)
     for column in table.columns:
         for at, cell in enumerate(table[column].str.casefold()):
@@ -149,24 +172,33 @@ def check_values(table, places, path, instance):
         name = str(item).casefold()
         for at in places.get(name, ()):
             if any(is_same(cell, value) for cell in table.iloc[at] if cell.casefold() != name):
-                raise LeakError(f"{instance.id}: {path}, line {at + 2} holds the value asked for of {item}: {value}")
+                raise LeakError(
+                    f"{instance.id}: {path}, line {at + 2} holds the value asked for of {item}: {value}"
+                )
 
 
 def check_prompt(instance):
-    """Raise LeakError for a prompt, or a choice, that holds the value asked for; a number in an item's name is none."""
+    """Raise LeakError for a prompt, or a choice, that holds the value asked for; a number in an
+    item's name is none."""
     items = instance.metadata.get("items", {})
     choices = {item: instance.choices.get(letter, "") for letter, item in items.items()}
     for item, value in instance.metadata.get("asked", ()):
         prompt = instance.prompt
         for name in items.values():
             prompt = prompt.replace(name, "") if name != value else prompt
-        for where, text in (("prompt", prompt), ("choice", choices.get(item, "").replace(item, ""))):
+        for where, text in (
+            ("prompt", prompt),
+            ("choice", choices.get(item, "").replace(item, "")),
+        ):
             if tells(text, value):
-                raise LeakError(f"{instance.id}: the {where} holds the value asked for of {item}: {value}")
+                raise LeakError(
+                    f"{instance.id}: the {where} holds the value asked for of {item}: {value}"
+                )
 
 
 def tells(text, value):
-    """Say whether a text holds a value: a number by itself, a name of several words, a tier's word called a tier.
+    """Say whether a text holds a value: a number by itself, a name of several words, a tier's word
+    called a tier.
 
     >>> tells("the best so far is 53.7%, of 2025-10-02", 53.7), tells("GPT-4, by 2025-10-02", 4)
     (True, False)
@@ -178,7 +210,9 @@ def tells(text, value):
     if " " in value:
         return value.casefold() in text.casefold()
     word = re.escape(value)
-    return bool(re.search(rf"\btier\W+(?:(?:is|was)\W+)?{word}\b|\b{word} paper award", text, re.IGNORECASE))
+    return bool(
+        re.search(rf"\btier\W+(?:(?:is|was)\W+)?{word}\b|\b{word} paper award", text, re.IGNORECASE)
+    )
 
 
 def is_same(cell, value):

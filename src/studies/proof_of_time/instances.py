@@ -1,9 +1,10 @@
-"""Instances of Proof of Time: a question, its label, and what may be known before the cutoff, as JSON lines (A.6, A.8).
+"""Instances of Proof of Time: a question, its label, and what may be known before the cutoff, as
+JSON lines (A.6, A.8).
 
-A line holds id, family, task, variant, prompt, choices (letter -> text), target, cutoff, the manifest of read-only
-evidence files, and metadata: `source` (its cluster), `criteria` (how it is decided), `items` (letter -> what it stands
-for), and for the checks of `evidence` `asked`: [item, value] pairs that nothing may show. `keeps` "values" says that of
-replies no words are stored.
+A line holds id, family, task, variant, prompt, choices (letter -> text), target, cutoff, the
+manifest of read-only evidence files, and metadata: `source` (its cluster), `criteria` (how it is
+decided), `items` (letter -> what it stands for), and for the checks of `evidence` `asked`: [item,
+value] pairs that nothing may show. `keeps` "values" says that of replies no words are stored.
 """
 
 import re
@@ -34,22 +35,28 @@ TASKS = {
 """Task -> its family (3.3) and its name in Table 6."""
 
 VARIANTS = ("plain", "counts_as_of_t1", "as_published", "pairwise")
-"""Splits of their own: `counts_as_of_t1`, evidence with counts of the one later snapshot there is (3.3 against A.2);
-`as_published`, the authors' evidence as it is, which may know what came after the cutoff."""
+"""Splits of their own: `counts_as_of_t1`, evidence with counts of the one later snapshot there is
+(3.3 against A.2); `as_published`, the authors' evidence as it is, which may know what came after
+the cutoff."""
 
 NONE = "None of these"
 
-Moment = time_of(r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d([+-]\d\d:\d\d|Z))?", datetime.fromisoformat, "a day or a moment")
+Moment = time_of(
+    r"\d{4}-\d\d-\d\d(T\d\d:\d\d:\d\d([+-]\d\d:\d\d|Z))?",
+    datetime.fromisoformat,
+    "a day or a moment",
+)
 Letter = allow(Annotated[str, StringConstraints(pattern="^[A-Z]$")], "a capital letter")
 Digest = allow(Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")], "64 hexadecimal digits")
 Name = allow(
-    Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")], "a name of letters, digits, _ . -"
+    Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")],
+    "a name of letters, digits, _ . -",
 )
 
 
 class File(Setting):
-    """A file of a manifest: `as_of`, the last moment it knows; `dates`, the column with each row's, None where its own
-    day alone is known; `late`, columns that were counted later, and when."""
+    """A file of a manifest: `as_of`, the last moment it knows; `dates`, the column with each row's,
+    None where its own day alone is known; `late`, columns that were counted later, and when."""
 
     path: Text
     sha256: Digest
@@ -109,12 +116,15 @@ class Instance(NamedTuple):
 
 
 def find_misfits(record, kind=Record):
-    """Return what is wrong with a line, as "field: what" sentences: its fields, else that they do not fit together.
+    """Return what is wrong with a line, as "field: what" sentences: its fields, else that they do
+    not fit together.
 
     >>> find_misfits({"question": "Which tier?", "answer": "Main", "context": 3}, PublicRecord)
     ['context: 3 is not a text']
     """
-    said = [f"{name_field(place) or 'record'}: {words}" for place, words in find_faults(record, kind)]
+    said = [
+        f"{name_field(place) or 'record'}: {words}" for place, words in find_faults(record, kind)
+    ]
     if said or kind is not Record:
         return said
     letters = list(record["choices"])
@@ -126,14 +136,17 @@ def find_misfits(record, kind=Record):
         if not isinstance(target, list) or sorted(target) != sorted(letters):
             said.append("target: an order names the letter of each choice once")
     elif not isinstance(target, str) or target not in letters:
-        said.append(f"target: {target!r} is not the letter of a choice; there are {', '.join(letters) or 'none'}")
+        said.append(
+            f"target: {target!r} is not the letter of a choice; there are {', '.join(letters) or 'none'}"
+        )
     paths = [PurePosixPath(entry["path"]) for entry in record["manifest"]]
     outside = [path for path in paths if path.is_absolute() or ".." in path.parts]
     return said + [f"manifest: {path} lies outside the evidence's folder" for path in outside]
 
 
 def read_instances(path):
-    """Return the instances of a file. Raises ValueError, naming file, line and field, for what is no instance."""
+    """Return the instances of a file. Raises ValueError, naming file, line and field, for what is
+    no instance."""
     found = {}
     for place, record in read_lines(path, find_misfits):
         if record["id"] in found:
@@ -145,34 +158,56 @@ def read_instances(path):
 
 
 def read_public(path, *, task, cutoff, manifest=(), ranges=()):
-    """Return the instances of a file in the paper's public layout: question, choices, answer, context or prompt.
+    """Return the instances of a file in the paper's public layout: question, choices, answer,
+    context or prompt.
 
-    Context and question stand before a prompt that does not hold them. A line's metadata may name task, cutoff and id.
-    Choices are a list or letter -> text ("a: 0-20" is 0-20 where all begin so), by default the paper's of a tier or
-    bucket. Choices that are bare letters get their texts as `name_choices` has it. The answer is a choice, its letter,
-    or for an order a list of either, or one text of letters such as "B, A, D, C". With a `manifest`, the authors'
-    evidence files, they are `as_published`. Raises ValueError with file, line and field.
+    Context and question stand before a prompt that does not hold them. A line's metadata may name
+    task, cutoff and id. Choices are a list or letter -> text ("a: 0-20" is 0-20 where all begin
+    so), by default the paper's of a tier or bucket. Choices that are bare letters get their texts
+    as `name_choices` has it. The answer is a choice, its letter, or for an order a list of either,
+    or one text of letters such as "B, A, D, C". With a `manifest`, the authors' evidence files,
+    they are `as_published`. Raises ValueError with file, line and field.
     """
     found = {}
     stem = re.sub(r"[^A-Za-z0-9]+", "_", Path(path).name.split(".")[0]).strip("_") or "set"
     for where, record in read_lines(path, partial(find_misfits, kind=PublicRecord)):
-        metadata = {"source": Path(path).name, "criteria": "as the file's answer says"} | (record.get("metadata") or {})
+        metadata = {"source": Path(path).name, "criteria": "as the file's answer says"} | (
+            record.get("metadata") or {}
+        )
         kind = metadata.get("task", task)
         if kind not in list(TASKS):
-            raise ValueError(f"{where}: metadata.task: no task {show(kind)}; there are {', '.join(TASKS)}")
+            raise ValueError(
+                f"{where}: metadata.task: no task {show(kind)}; there are {', '.join(TASKS)}"
+            )
         given = letter_choices(record.get("choices") or list_usual(kind))
-        own = {a: re.match(rf"{re.escape(a)}[:.)] *(?=\S)", text, re.IGNORECASE) for a, text in given.items()}
-        choices = {a: text[own[a].end() :] for a, text in given.items()} if all(own.values()) else given
-        words = "\n".join(part for part in (record.get("context"), record["question"], record.get("prompt")) if part)
+        own = {
+            a: re.match(rf"{re.escape(a)}[:.)] *(?=\S)", text, re.IGNORECASE)
+            for a, text in given.items()
+        }
+        choices = (
+            {a: text[own[a].end() :] for a, text in given.items()} if all(own.values()) else given
+        )
+        words = "\n".join(
+            part
+            for part in (record.get("context"), record["question"], record.get("prompt"))
+            if part
+        )
         try:
             choices = name_choices(choices, words, ranges or list_usual(kind))
         except ValueError as error:
             raise ValueError(f"{where}: choices: {error}") from None
-        target = [find_letter(part, choices) or find_letter(part, given) for part in split_order(record, kind)]
+        target = [
+            find_letter(part, choices) or find_letter(part, given)
+            for part in split_order(record, kind)
+        ]
         if None in target or not target:
             raise ValueError(f"{where}: answer: {record['answer']!r} is none of the choices")
         told = record.get("prompt") or ""
-        parts = [part for part in (record.get("context"), record["question"]) if part and part not in told]
+        parts = [
+            part
+            for part in (record.get("context"), record["question"])
+            if part and part not in told
+        ]
         fields = {
             "id": metadata.get("id", f"{stem}-{where.rpartition(' ')[2]}"),
             "family": TASKS[kind][0],
@@ -199,24 +234,33 @@ def letter_choices(choices):
     >>> letter_choices(["Findings", "Main"])
     {'A': 'Findings', 'B': 'Main'}
     """
-    return dict(choices) if isinstance(choices, dict) else {chr(65 + at): text for at, text in enumerate(choices)}
+    return (
+        dict(choices)
+        if isinstance(choices, dict)
+        else {chr(65 + at): text for at, text in enumerate(choices)}
+    )
 
 
 def name_choices(choices: dict, words: str, ranges: list | tuple = ()) -> dict:
-    """Return choices (letter -> text) with a text for each that is only its own letter, others as they are.
+    """Return choices (letter -> text) with a text for each that is only its own letter, others as
+    they are.
 
-    The texts are those that the line's own words give by letter ("A: 0-10"), else the `ranges`, in their order. Raises
-    ValueError where neither has one for each.
+    The texts are those that the line's own words give by letter ("A: 0-10"), else the `ranges`, in
+    their order. Raises ValueError where neither has one for each.
 
     >>> name_choices({"A": "A", "B": "B"}, "How many citations?", ["0-10", "10 or more"])
     {'A': '0-10', 'B': '10 or more'}
     >>> name_choices({"A": "a", "B": "b"}, "Options: A: low\\nB) high")
     {'A': 'low', 'B': 'high'}
     """
-    if not choices or any(text.strip(" .:()").upper() != letter for letter, text in choices.items()):
+    if not choices or any(
+        text.strip(" .:()").upper() != letter for letter, text in choices.items()
+    ):
         return choices
     letters = "".join(choices)
-    found = re.findall(rf"(?<![A-Za-z])([{letters}])[:)=] *(.+?)(?=[\s,;|(]+[{letters}][:)=]|\n|$)", words)
+    found = re.findall(
+        rf"(?<![A-Za-z])([{letters}])[:)=] *(.+?)(?=[\s,;|(]+[{letters}][:)=]|\n|$)", words
+    )
     named = {letter: text.strip(" ,;") for letter, text in found}
     if list(named) == list(choices) == [letter for letter, _ in found]:
         return named
@@ -240,8 +284,14 @@ def split_order(record: dict, task: str) -> list:
     if not isinstance(answer, str):
         return answer
     letters = re.findall(r"[A-Za-z]", answer)
-    is_letters = re.fullmatch(r"[A-Za-z]([\s,;>]*[A-Za-z])*", re.sub(r"[\[\]()'\"]", "", answer).strip())
-    if task == "full_order" and is_letters and len({letter.upper() for letter in letters}) == len(letters):
+    is_letters = re.fullmatch(
+        r"[A-Za-z]([\s,;>]*[A-Za-z])*", re.sub(r"[\[\]()'\"]", "", answer).strip()
+    )
+    if (
+        task == "full_order"
+        and is_letters
+        and len({letter.upper() for letter in letters}) == len(letters)
+    ):
         return letters
     return [answer]
 
@@ -251,7 +301,9 @@ def list_usual(task):
     usual = {
         "tier_pre": get_constant("proof_of_time", "award_tiers"),
         "bucket": name_buckets(get_constant("proof_of_time", "citation_buckets")),
-        "frontier_bucket": name_buckets(get_constant("proof_of_time", "sota_buckets"), is_closed=True),
+        "frontier_bucket": name_buckets(
+            get_constant("proof_of_time", "sota_buckets"), is_closed=True
+        ),
     }
     return list(usual.get("tier_pre" if task == "tier_post" else task, []))
 
@@ -263,7 +315,11 @@ def name_buckets(edges, *, is_closed=False):
     (['0 or more, below 10', '10 or more, below 50', '50 or more'], ['0 or more, below 50', '50 to 100'])
     """
     names = [f"{low} or more, below {high}" for low, high in zip(edges, edges[1:], strict=False)]
-    return [*names[:-1], f"{edges[-2]} to {edges[-1]}"] if is_closed else [*names, f"{edges[-1]} or more"]
+    return (
+        [*names[:-1], f"{edges[-2]} to {edges[-1]}"]
+        if is_closed
+        else [*names, f"{edges[-1]} or more"]
+    )
 
 
 def find_letter(answer, choices):
@@ -278,7 +334,8 @@ def find_letter(answer, choices):
 
 
 def to_event(instance):
-    """Return an instance as what solvers read of a row of the events table (a dict): the label is left out."""
+    """Return an instance as what solvers read of a row of the events table (a dict): the label is
+    left out."""
     kind = "ranking" if isinstance(instance.target, list) else "single"
     moment = pd.Timestamp(instance.cutoff)
     moment = moment.tz_localize("UTC") if moment.tzinfo is None else moment

@@ -1,10 +1,11 @@
-"""Solvers of Proof of Time, run on a sample of instances and recorded like a study (4.2, 4.3, Figures 2 to 4).
+"""Solvers of Proof of Time, run on a sample of instances and recorded like a study (4.2, 4.3,
+Figures 2 to 4).
 
-Zero-shot sees the question alone; an agent is one ReAct loop with tools (bash, Python and an editor in the sandbox) on
-an instance's evidence, the same with a structured prompt. Tool results are recorded beside the model's replies, so a
-run replays without model and sandbox. At temperature 0 a model does not know its limit: a run at the highest limit
-holds those at lower ones as its beginning, and only the highest is asked. What is not recorded is "missing", never
-wrong.
+Zero-shot sees the question alone; an agent is one ReAct loop with tools (bash, Python and an editor
+in the sandbox) on an instance's evidence, the same with a structured prompt. Tool results are
+recorded beside the model's replies, so a run replays without model and sandbox. At temperature 0 a
+model does not know its limit: a run at the highest limit holds those at lower ones as its
+beginning, and only the highest is asked. What is not recorded is "missing", never wrong.
 """
 
 import json
@@ -30,10 +31,11 @@ METHODS = {"zero_shot": None, "agentic": "desk_agent", "structured": "desk_local
 METHODS |= {"led": "desk_agent", "led_structured": "desk_structured"}
 """Method -> the prompt that comes before an instance's.
 
-`agentic` and `structured` are the paper's loop: nothing but the model ends a run before its limit. `structured` has the
-rules of the prompt that the paper prints (Figure 14) in our words: offline only, which tool first, how to finish. A
-local model that is `led` must look at the evidence first, and is asked for its answer once it makes a call again;
-`led_structured` has a prompt of our own, with steps from plan to check.
+`agentic` and `structured` are the paper's loop: nothing but the model ends a run before its limit.
+`structured` has the rules of the prompt that the paper prints (Figure 14) in our words: offline
+only, which tool first, how to finish. A local model that is `led` must look at the evidence first,
+and is asked for its answer once it makes a call again; `led_structured` has a prompt of our own,
+with steps from plan to check.
 """
 
 ACTIONS = {"bash": "script", "python": "program"}
@@ -56,7 +58,8 @@ MAX_TURN, MAX_LOCAL = 700, 1_500
 
 
 class Evidence(NamedTuple):
-    """What an instance is worked on with: its manifest, the folder of the evidence, the limits of a tool call."""
+    """What an instance is worked on with: its manifest, the folder of the evidence, the limits of a
+    tool call."""
 
     manifest: list
     folder: str
@@ -64,7 +67,8 @@ class Evidence(NamedTuple):
 
 
 def set_door(method):
-    """Return the settings of a method's door: seconds a question, and requests that may go out for one reply (B).
+    """Return the settings of a method's door: seconds a question, and requests that may go out for
+    one reply (B).
 
     >>> set_door("agentic"), set_door("zero_shot")
     ({'deadline_s': 600, 'n_requests': 4}, {'deadline_s': 180, 'n_requests': 4})
@@ -72,24 +76,34 @@ def set_door(method):
     minutes = get_constant("proof_of_time", "agent_timeout_minutes")
     if method == "zero_shot":
         minutes = get_constant("proof_of_time", "zero_shot_timeout_minutes")
-    return {"deadline_s": 60 * minutes, "n_requests": 1 + get_constant("proof_of_time", "max_retries")}
+    return {
+        "deadline_s": 60 * minutes,
+        "n_requests": 1 + get_constant("proof_of_time", "max_retries"),
+    }
 
 
 def solve(client, event, evidence, *, method="structured", limit=None):
-    """Return the outcome of an instance, as `agents.runs` stores it; `limit` by default the paper's primary one (C.6).
+    """Return the outcome of an instance, as `agents.runs` stores it; `limit` by default the paper's
+    primary one (C.6).
 
-    At the limit the status is message_limit. Raises SandboxError for an agent where no sandbox can be had.
+    At the limit the status is message_limit. Raises SandboxError for an agent where no sandbox can
+    be had.
     """
     if method == "zero_shot":
         return forecast(ask_directly, client, event, evidence)
     limit = limit or get_constant("proof_of_time", "primary_limit")
-    ask = partial(ask_with_tools, prompt=METHODS[method], limit=limit, is_led=method.startswith("led"))
+    ask = partial(
+        ask_with_tools, prompt=METHODS[method], limit=limit, is_led=method.startswith("led")
+    )
     return forecast(ask, client, event, evidence)
 
 
 def ask_with_tools(transcript, event, evidence, *, prompt, limit, is_led=False):
-    """Let the model work with the tools until it answers (ReAct); raises LlmError when a limit ends it."""
-    prompts = [prompt, "desk_turn"] if transcript.client.is_local else [prompt]  # it calls no tool natively
+    """Let the model work with the tools until it answers (ReAct); raises LlmError when a limit ends
+    it."""
+    prompts = (
+        [prompt, "desk_turn"] if transcript.client.is_local else [prompt]
+    )  # it calls no tool natively
     messages = [
         {"role": "system", "content": "\n\n".join(map(read_prompt, prompts))},
         {"role": "user", "content": fill_prompt(event)},
@@ -113,15 +127,22 @@ def ask_with_tools(transcript, event, evidence, *, prompt, limit, is_led=False):
             status = CONTEXT_LIMIT if "ContextWindow" in error.reason else error.status
             raise
         finally:
-            told = {"limit": limit, "count": "messages", "status": status, "n_messages": len(messages)}
+            told = {
+                "limit": limit,
+                "count": "messages",
+                "status": status,
+                "n_messages": len(messages),
+            }
             n_turns = sum(message["role"] == "assistant" for message in messages)
             transcript.add("count", content=json.dumps(told | {"n_turns": n_turns}))
 
 
 def check_limit(messages, limit, n_more=0):
-    """Raise LlmError when a limit leaves no room: for the model's next message, or for `n_more` results of tools.
+    """Raise LlmError when a limit leaves no room: for the model's next message, or for `n_more`
+    results of tools.
 
-    All messages count, and a run ends before a reply for which there is no room, as in the authors' harness.
+    All messages count, and a run ends before a reply for which there is no room, as in the authors'
+    harness.
 
     >>> check_limit([{"role": "user"}] * 30, 30)
     Traceback (most recent call last):
@@ -129,14 +150,18 @@ def check_limit(messages, limit, n_more=0):
     daybefore.models.failures.LlmError: the limit of 30 messages was reached without an answer
     """
     if len(messages) + max(n_more, 1) > limit:
-        raise LlmError("message_limit", f"the limit of {limit} messages was reached without an answer")
+        raise LlmError(
+            "message_limit", f"the limit of {limit} messages was reached without an answer"
+        )
 
 
 def take_turn(transcript, event, messages, is_led):
-    """Ask for the model's next message and add it; returns its recording and the calls in it as (id, name, arguments).
+    """Ask for the model's next message and add it; returns its recording and the calls in it as
+    (id, name, arguments).
 
-    A provider's model calls tools in its own way; a local one writes one action a turn, held to a grammar. One that
-    `is_led` looks first, and makes no call twice: at temperature 0 a small model would go on to the limit.
+    A provider's model calls tools in its own way; a local one writes one action a turn, held to a
+    grammar. One that `is_led` looks first, and makes no call twice: at temperature 0 a small model
+    would go on to the limit.
     """
     is_continued = len(messages) > 2
     kept = {"event": event, "reduce": keep_turn}
@@ -154,7 +179,9 @@ def take_turn(transcript, event, messages, is_led):
     turn = parse_object(reply["content"])
     if (action := turn.get("action")) in ACTIONS:
         call = action, {ACTIONS[action]: turn.get("input")}
-        if not is_led or call not in [(step.get("tool"), step.get("arguments")) for step in transcript.steps]:
+        if not is_led or call not in [
+            (step.get("tool"), step.get("arguments")) for step in transcript.steps
+        ]:
             return reply, [(None, *call)]
     final = ask_final_line(transcript, event, messages, keep_turn)
     messages.append({"role": "assistant", "content": final["content"] or ""})
@@ -162,20 +189,25 @@ def take_turn(transcript, event, messages, is_led):
 
 
 def set_clock(transcript):
-    """Set a question's deadline by the seconds its steps took, recorded ones too, so that a run may go on another day.
+    """Set a question's deadline by the seconds its steps took, recorded ones too, so that a run may
+    go on another day.
 
     Raises LlmError when the time is up.
     """
-    left = transcript.client.door.deadline_s - sum(step.get("duration_s") or 0 for step in transcript.steps)
+    left = transcript.client.door.deadline_s - sum(
+        step.get("duration_s") or 0 for step in transcript.steps
+    )
     if left <= 0:
         raise LlmError("timeout", f"no answer within {transcript.client.door.deadline_s:g} seconds")
     transcript.deadline_at = time.monotonic() + left
 
 
 def use_tool(transcript, box, reply, number, call, replayed):
-    """Return the message with a call's result: recorded, or else made in the sandbox, opened when first needed.
+    """Return the message with a call's result: recorded, or else made in the sandbox, opened when
+    first needed.
 
-    `replayed` lists calls whose results were recorded: a sandbox that is opened after them does them first.
+    `replayed` lists calls whose results were recorded: a sandbox that is opened after them does
+    them first.
     """
     (call_id, name, arguments), stays = call, {"stays": True} if reply.get("stays") else {}
     set_clock(transcript)

@@ -1,4 +1,5 @@
-"""Trials: which solvers are run on which instances, as a table of answers and usage (4.3, Figures 2 to 4)."""
+"""Trials: which solvers are run on which instances, as a table of answers and usage (4.3, Figures 2
+to 4)."""
 
 import json
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,18 @@ from studies.proof_of_time import rubrics
 from studies.proof_of_time.instances import to_event
 from studies.proof_of_time.solvers import CONTEXT_LIMIT, METHODS, Evidence, set_door, solve
 
-COLUMNS = ["id", "solver", "method", "limit", "status", "answer", "n_messages", "n_turns", "seconds", "n_input_tokens"]
+COLUMNS = [
+    "id",
+    "solver",
+    "method",
+    "limit",
+    "status",
+    "answer",
+    "n_messages",
+    "n_turns",
+    "seconds",
+    "n_input_tokens",
+]
 COLUMNS += ["n_output_tokens", "n_calls", "steps"]
 
 
@@ -37,7 +49,8 @@ class Cell(NamedTuple):
 
 
 def list_cells(methods):
-    """Return the cells of some methods, an agent's highest limit first; raises ValueError for an unknown method.
+    """Return the cells of some methods, an agent's highest limit first; raises ValueError for an
+    unknown method.
 
     >>> [cell.name for cell in list_cells(["zero_shot", "agentic"])]
     ['zero-shot', 'agentic, 50', 'agentic, 30', 'agentic, 15']
@@ -49,7 +62,8 @@ def list_cells(methods):
 
 
 def sample_instances(instances, n, seed=0):
-    """Return `n` instances, by turns from each task and in a task from each source; samples of one seed nest.
+    """Return `n` instances, by turns from each task and in a task from each source; samples of one
+    seed nest.
 
     Pairs, which stand beside the headline (3.3), are not drawn.
     """
@@ -66,7 +80,8 @@ def sample_instances(instances, n, seed=0):
 
 
 def describe_evidence(instance, folder):
-    """Return what an agent reads of its evidence files: a line each, with columns and number of rows."""
+    """Return what an agent reads of its evidence files: a line each, with columns and number of
+    rows."""
     lines = []
     for entry in instance.manifest:
         header, *rows = (Path(folder) / entry["path"]).read_text(encoding="utf-8").splitlines()
@@ -102,28 +117,39 @@ def run_trial(client, instance, folder, cell):
     row |= {name: counts[name] for name in ("n_messages", "n_turns")}
     row["steps"] = [rubrics.write_step(step) for step in steps if step["step_type"] == "tool"]
     row["n_calls"] = len(row["steps"])
-    return row | {"answer": outcome["prediction"]["value"], "seconds": sum(s.get("duration_s") or 0 for s in steps)}
+    return row | {
+        "answer": outcome["prediction"]["value"],
+        "seconds": sum(s.get("duration_s") or 0 for s in steps),
+    }
 
 
 def run_trials(client, instances, folder, cells, counts):
-    """Return the trials of some cells, in their order, as a table; `counts`: method -> how many instances it is run on.
+    """Return the trials of some cells, in their order, as a table; `counts`: method -> how many
+    instances it is run on.
 
     A local model answers one at a time, others ten at once (B).
     """
-    workers = 1 if client.is_local or not client.door.live else get_constant("proof_of_time", "max_connections")
+    workers = (
+        1
+        if client.is_local or not client.door.live
+        else get_constant("proof_of_time", "max_connections")
+    )
     rows = []
     with ThreadPoolExecutor(workers) as pool:
         for cell in cells:
             ask = partial(run_trial, client, folder=folder, cell=cell)
             chosen = instances[: counts[cell.method]]
-            rows += tqdm(pool.map(ask, chosen), desc=cell.name, total=len(chosen), unit="instance", delay=1)
+            rows += tqdm(
+                pool.map(ask, chosen), desc=cell.name, total=len(chosen), unit="instance", delay=1
+            )
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
 def keep_whole(trials: pd.DataFrame) -> pd.DataFrame:
     """Return the trials (`run_trials`) of the solvers none of whose replies is missing.
 
-    Raises LookupError, one sentence, when no solver is left: nothing is recorded, and nothing was asked.
+    Raises LookupError, one sentence, when no solver is left: nothing is recorded, and nothing was
+    asked.
     """
     kept = trials[trials["status"].ne("missing").groupby(trials["solver"]).transform("all")]
     if kept.empty:

@@ -1,4 +1,5 @@
-"""Forecasts beside a market's price by moment, confidence stored as a probability, prompts and repeats."""
+"""Forecasts beside a market's price by moment, confidence stored as a probability, prompts and
+repeats."""
 
 import numpy as np
 import pandas as pd
@@ -7,7 +8,8 @@ from helpers.means import summarize_clustered
 from helpers.paired import compare_pairs, correct_holm
 
 MOMENTS = ("open_plus_1", "pct_25", "pct_50", "pct_75", "close_minus_1")
-"""Moments of a market's life, first to last: a day after its opening, quarters of it, a day before its close."""
+"""Moments of a market's life, first to last: a day after its opening, quarters of it, a day before
+its close."""
 MOST_MISSING = 0.5
 """A repeat counts that has more than this share of its questions."""
 BASE = "direct"
@@ -17,7 +19,8 @@ SEED = 20261128
 
 
 def measure_moments(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return what forecasts add to the price at each moment of a market's life: a row a model and moment.
+    """Return what forecasts add to the price at each moment of a market's life: a row a model and
+    moment.
 
     `rows` have p_yes, outcome, price, horizon, source_id (the series). Columns: model, moment (or
     "all"), brier, brier_price, gain (price's Brier minus the model's: above 0 the model is better),
@@ -31,19 +34,27 @@ def measure_moments(rows: pd.DataFrame) -> pd.DataFrame:
             gain = (there["brier_price"] - there["brier"]).to_frame("gain")
             found = summarize_clustered(gain, there["source_id"]).iloc[0]
             means = {"brier": there["brier"].mean(), "brier_price": there["brier_price"].mean()}
-            row = {"model": model, "moment": moment} | means | found.rename({"mean": "gain"}).drop("se").to_dict()
-            row |= {"skill": 1 - means["brier"] / means["brier_price"], "coverage": len(there) / len(own)}
+            row = (
+                {"model": model, "moment": moment}
+                | means
+                | found.rename({"mean": "gain"}).drop("se").to_dict()
+            )
+            row |= {
+                "skill": 1 - means["brier"] / means["brier_price"],
+                "coverage": len(there) / len(own),
+            }
             made.append(row)
     return pd.DataFrame(made).astype({"n": int, "n_clusters": int})
 
 
 def compare_tools(summaries: pd.DataFrame, brier_price: pd.Series) -> pd.DataFrame:
-    """Return the Brier scores of runs with and without tools by moment, and what tools change over models.
+    """Return the Brier scores of runs with and without tools by moment, and what tools change over
+    models.
 
     `summaries` has a row a run and checkpoint (model, has_tools, run, checkpoint, brier), as the
     source states them; `brier_price` the price's by moment. Columns: model ("all": the mean over
-    models), moment, brier_none, brier_tools, brier_price, difference (tools minus none: below 0 tools
-    help), low, high, p (over models), n_models. Two runs of one model count as their mean.
+    models), moment, brier_none, brier_tools, brier_price, difference (tools minus none: below 0
+    tools help), low, high, p (over models), n_models. Two runs of one model count as their mean.
     """
     known = summaries.dropna(subset="checkpoint")
     table = known.groupby(["model", "checkpoint", "has_tools"])["brier"].mean().unstack()
@@ -55,7 +66,12 @@ def compare_tools(summaries: pd.DataFrame, brier_price: pd.Series) -> pd.DataFra
     levels = table[["brier_none", "brier_tools"]].groupby("checkpoint").mean()
     levels.loc["all"] = levels.loc[list(MOMENTS)].mean()
     made = [
-        {"model": "all", "moment": moment, **levels.loc[moment], **row.rename({"mean": "difference"}).drop("se")}
+        {
+            "model": "all",
+            "moment": moment,
+            **levels.loc[moment],
+            **row.rename({"mean": "difference"}).drop("se"),
+        }
         for moment, row in found.iterrows()
     ]
     own = table.reset_index().rename(columns={"checkpoint": "moment"})
@@ -68,14 +84,15 @@ def compare_tools(summaries: pd.DataFrame, brier_price: pd.Series) -> pd.DataFra
 
 
 def rank_repaired(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return each run's Brier score and rank as stored and repaired: a row a run, best repaired first.
+    """Return each run's Brier score and rank as stored and repaired: a row a run, best repaired
+    first.
 
     `rows` are those of questions that all runs forecast once; p_repaired turns round an answer no
     whose p_yes is above a half. Columns: agent_id, model, effort, brier_stored, low_stored,
     high_stored, rank_stored, brier, low, high, rank, share_flawed (of forecasts turned round),
     share_flawed_of_no (of answers no), accuracy (of the answers yes and no), constant (Brier of the
-    share of yes as everybody's forecast), n, n_clusters. Rank 1 is the best; rank_low and rank_high hold
-    95% of ranks over questions drawn anew.
+    share of yes as everybody's forecast), n, n_clusters. Rank 1 is the best; rank_low and rank_high
+    hold 95% of ranks over questions drawn anew.
     """
     stored, repaired = (
         rows.assign(score=(rows[name] - rows["outcome"]) ** 2).pivot(
@@ -109,11 +126,13 @@ def rank_repaired(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def compare_prompts(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return what other prompts change of the Brier score of the median of repeats: a row a model and prompt.
+    """Return what other prompts change of the Brier score of the median of repeats: a row a model
+    and prompt.
 
-    `rows` have model, variant (the prompt), sample, p_yes, outcome. In pairs on the questions that both
-    prompts have. Columns: model, variant, brier, brier_base, difference (prompt minus `BASE`: below 0
-    it helps), low, high, p, p_holm (over the table), mde, coverage (of the questions asked), n.
+    `rows` have model, variant (the prompt), sample, p_yes, outcome. In pairs on the questions that
+    both prompts have. Columns: model, variant, brier, brier_base, difference (prompt minus `BASE`:
+    below 0 it helps), low, high, p, p_holm (over the table), mde, coverage (of the questions
+    asked), n.
     """
     made = []
     for model, part in rows.groupby("model", sort=True):
@@ -124,7 +143,12 @@ def compare_prompts(rows: pd.DataFrame) -> pd.DataFrame:
                 continue
             pair = compare_pairs(matrix[[variant, BASE]]).iloc[0]
             both = matrix[[variant, BASE]].dropna().mean()
-            row = {"model": model, "variant": variant, "brier": both[variant], "brier_base": both[BASE]}
+            row = {
+                "model": model,
+                "variant": variant,
+                "brier": both[variant],
+                "brier_base": both[BASE],
+            }
             row |= {"coverage": matrix[variant].notna().sum() / asked[variant]}
             made.append(row | pair[["difference", "low", "high", "p", "mde", "n"]].to_dict())
     table = pd.DataFrame(made).astype({"n": int})
@@ -135,23 +159,28 @@ def compare_prompts(rows: pd.DataFrame) -> pd.DataFrame:
 def take_medians(rows: pd.DataFrame) -> pd.Series:
     """Return the Brier score of the median of repeats, by event_id and variant."""
     known = rows[rows["is_forecast"]]
-    said = known.groupby(["event_id", "variant"]).agg(p=("p_yes", "median"), outcome=("outcome", "first"))
+    said = known.groupby(["event_id", "variant"]).agg(
+        p=("p_yes", "median"), outcome=("outcome", "first")
+    )
     return (said["p"] - said["outcome"]) ** 2
 
 
 def measure_repeats(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return how repeats of a question spread and what their mean and median earn: a row a run (model and prompt).
+    """Return how repeats of a question spread and what their mean and median earn: a row a run
+    (model and prompt).
 
-    On questions with all repeats of the run; a repeat that most questions lack is left out. Columns:
-    agent_id, model, variant, round, n_repeats, spread (mean standard deviation over repeats), brier_one
-    (mean of single forecasts), brier_mean, brier_median, gain (one minus mean: above 0 averaging helps),
-    low, high, p, n (questions).
+    On questions with all repeats of the run; a repeat that most questions lack is left out.
+    Columns: agent_id, model, variant, round, n_repeats, spread (mean standard deviation over
+    repeats), brier_one (mean of single forecasts), brier_mean, brier_median, gain (one minus mean:
+    above 0 averaging helps), low, high, p, n (questions).
     """
     made = []
     for _, part in rows.groupby("run_id", sort=True):
         wide = part.pivot(index="event_id", columns="sample", values="p_yes")
         wide = wide.loc[:, wide.notna().mean() > MOST_MISSING].dropna()
-        outcome = part.drop_duplicates("event_id").set_index("event_id")["outcome"].reindex(wide.index)
+        outcome = (
+            part.drop_duplicates("event_id").set_index("event_id")["outcome"].reindex(wide.index)
+        )
         one = wide.rsub(outcome, axis=0).pow(2).mean(axis=1)
         mean = (wide.mean(axis=1) - outcome) ** 2
         median = (wide.median(axis=1) - outcome) ** 2

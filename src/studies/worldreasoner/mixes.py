@@ -15,20 +15,25 @@ from helpers.paired import compare_pairs, judge_pair
 from studies.worldreasoner.prices import price_forecasts
 
 CLIP = 1e-3
-"""Probabilities are held this far from 0 and 1 where log-odds are taken: a single 0 would outweigh all other trials."""
+"""Probabilities are held this far from 0 and 1 where log-odds are taken: a single 0 would outweigh
+all other trials."""
 
 
 def mix_forecasts(forecasts, prices, clusters, recalibrated=()):
-    """Return (hit, said): what came true, and who gave Yes which probability: a row a question, a column a forecast.
+    """Return (hit, said): what came true, and who gave Yes which probability: a row a question, a
+    column a forecast.
 
-    `forecasts` are of one moment of each question (`tell_markets`). Beside a column an agent there is "price", and for
-    each agent "price and <agent>", the mean of both in log-odds (`pool_odds`). That mean halves the distance of the
-    price's log-odds from 0 where the agent stands at one half, so what an agent adds is told by comparison with the mix
-    of an agent that says one half. Of those named in `recalibrated` "<agent>, recalibrated" is the probability after
-    `recalibrate`, each cluster held out by itself. Questions without a price are left out.
+    `forecasts` are of one moment of each question (`tell_markets`). Beside a column an agent there
+    is "price", and for each agent "price and <agent>", the mean of both in log-odds (`pool_odds`).
+    That mean halves the distance of the price's log-odds from 0 where the agent stands at one half,
+    so what an agent adds is told by comparison with the mix of an agent that says one half. Of
+    those named in `recalibrated` "<agent>, recalibrated" is the probability after `recalibrate`,
+    each cluster held out by itself. Questions without a price are left out.
     """
     table = price_forecasts(forecasts, prices).dropna(subset=["price", "p"])
-    said = table.pivot(index="question_id", columns="agent_id", values="p").rename_axis(columns=None)
+    said = table.pivot(index="question_id", columns="agent_id", values="p").rename_axis(
+        columns=None
+    )
     own = table.groupby("question_id")[["price", "outcome"]].first()
     said.insert(0, "price", own["price"])
     for name in said.columns[1:]:
@@ -43,7 +48,8 @@ def mix_forecasts(forecasts, prices, clusters, recalibrated=()):
 
 
 def plan_mixes(names):
-    """Return the pairs that `compare_mixes` tests: models by `names` with the price, with rules and with each other."""
+    """Return the pairs that `compare_mixes` tests: models by `names` with the price, with rules and
+    with each other."""
     mixed = [f"price and {name}" for name in names]
     plan = [("price", ["base_rate", *names, "price and half", *mixed])]
     plan += [("price and half", mixed), ("half", names), ("base_rate", names)] if names else []
@@ -55,9 +61,11 @@ def plan_mixes(names):
 
 
 def compare_mixes(hit, said, clusters, plan):
-    """Return pairs of forecasts by their Brier scores, of which less is better (`compare_pairs`), with a verdict.
+    """Return pairs of forecasts by their Brier scores, of which less is better (`compare_pairs`),
+    with a verdict.
 
-    `said` has a column a forecast, `hit` what came true, by question (`mix_forecasts`). The verdict is by p_holm.
+    `said` has a column a forecast, `hit` what came true, by question (`mix_forecasts`). The verdict
+    is by p_holm.
     """
     pairs = compare_pairs(said.sub(hit, axis=0) ** 2, clusters, plan)
     less = pairs.assign(difference=-pairs["difference"])
@@ -70,43 +78,57 @@ def take_odds(probabilities):
 
 
 def pool_odds(probabilities):
-    """Return the probability at the mean log-odds of several trials (along the last axis; NaN left out)."""
+    """Return the probability at the mean log-odds of several trials (along the last axis; NaN left
+    out)."""
     odds = take_odds(np.asarray(probabilities, dtype=float))
     there = np.isfinite(odds)
     return expit(divide(np.where(there, odds, 0.0).sum(axis=-1), there.sum(axis=-1)))
 
 
 def recalibrate(said, hit, clusters, n_folds=5):
-    """Return probabilities recalibrated by a logistic curve over their log-odds, fitted on the clusters of other folds.
+    """Return probabilities recalibrated by a logistic curve over their log-odds, fitted on the
+    clusters of other folds.
 
-    No event helps to recalibrate its own probability, nor does one of its cluster; a ridge of 1 holds the curve towards
-    flat. Where the folds to fit on show one outcome only, what was said stays. Raises ValueError with fewer clusters
-    than folds.
+    No event helps to recalibrate its own probability, nor does one of its cluster; a ridge of 1
+    holds the curve towards flat. Where the folds to fit on show one outcome only, what was said
+    stays. Raises ValueError with fewer clusters than folds.
     """
     said, hit, clusters = (np.asarray(values) for values in (said, hit, clusters))
     if len(set(clusters.tolist())) < n_folds:
-        raise ValueError(f"{n_folds} folds need as many clusters; use fewer folds, or leave probabilities as they are")
+        raise ValueError(
+            f"{n_folds} folds need as many clusters; use fewer folds, or leave probabilities as they are"
+        )
     odds = take_odds(said.astype(float))[:, None]
     recalibrated = said.astype(float).copy()
     for known, new in GroupKFold(n_folds).split(odds, hit, clusters):
         if len(set(hit[known].tolist())) > 1:
-            recalibrated[new] = LogisticRegression().fit(odds[known], hit[known]).predict_proba(odds[new])[:, 1]
+            recalibrated[new] = (
+                LogisticRegression().fit(odds[known], hit[known]).predict_proba(odds[new])[:, 1]
+            )
     return recalibrated
 
 
 def weigh_odds(hit, said, clusters):
-    """Return the weight of each of several forecasts in a logistic regression of outcomes on the log-odds of all.
+    """Return the weight of each of several forecasts in a logistic regression of outcomes on the
+    log-odds of all.
 
-    `hit` is 0 or 1, `said` has a row a question (all given), `clusters` maps rows to clusters: errors are clustered (t
-    with G - 1 degrees of freedom); p_plain is by question. A forecast of weight 0 tells nothing that the others do not.
-    Columns forecast, weight, low, high, p, p_plain, n, n_hits, n_clusters; weights are blank where the forecasts part
-    the outcomes wholly, low, high and p below ten clusters too.
+    `hit` is 0 or 1, `said` has a row a question (all given), `clusters` maps rows to clusters:
+    errors are clustered (t with G - 1 degrees of freedom); p_plain is by question. A forecast of
+    weight 0 tells nothing that the others do not. Columns forecast, weight, low, high, p, p_plain,
+    n, n_hits, n_clusters; weights are blank where the forecasts part the outcomes wholly, low, high
+    and p below ten clusters too.
     """
     codes = pd.factorize(clusters.reindex(said.index))[0]
     design = sm.add_constant(take_odds(said.astype(float)))
     model = sm.GLM(hit.reindex(said.index).astype(float), design, family=sm.families.Binomial())
-    about = {"n": len(said), "n_hits": int(hit.reindex(said.index).sum()), "n_clusters": int(codes.max() + 1)}
-    table = pd.DataFrame({"forecast": said.columns, "weight": np.nan, "low": np.nan, "high": np.nan, "p": np.nan})
+    about = {
+        "n": len(said),
+        "n_hits": int(hit.reindex(said.index).sum()),
+        "n_clusters": int(codes.max() + 1),
+    }
+    table = pd.DataFrame(
+        {"forecast": said.columns, "weight": np.nan, "low": np.nan, "high": np.nan, "p": np.nan}
+    )
     table["p_plain"] = np.nan
     try:
         with warnings.catch_warnings():

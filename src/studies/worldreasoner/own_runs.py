@@ -1,7 +1,8 @@
-"""WorldReasoner's scores of runs of one's own: outcome, sources, key events, what a cutoff keeps, and market prices.
+"""WorldReasoner's scores of runs of one's own: outcome, sources, key events, what a cutoff keeps,
+and market prices.
 
-Appendix E, F; G.3.1. The tables are a ledger's (`store.read_runs`) of runs on the same questions at the same moment;
-of a question asked several times the first answer counts.
+Appendix E, F; G.3.1. The tables are a ledger's (`store.read_runs`) of runs on the same questions at
+the same moment; of a question asked several times the first answer counts.
 """
 
 import pandas as pd
@@ -25,26 +26,39 @@ from studies.worldreasoner.submissions import (
 
 CUTOFF_DAY = get_constant("worldreasoner", "cutoff_day")
 """The day of a month in which a cutoff is given."""
-SHOWN = (*OUTCOMES, "srcp_cited", "srcp_accessed", "recall", "recall_graphs", "bound", "recall_valid")
-"""The metrics of a run, in their order; each stands in its files as "worldreasoner_" and its name."""
+SHOWN = (
+    *OUTCOMES,
+    "srcp_cited",
+    "srcp_accessed",
+    "recall",
+    "recall_graphs",
+    "bound",
+    "recall_valid",
+)
+"""The metrics of a run, in their order; each stands in its files as "worldreasoner_" and its
+name."""
 
 
 def judge_runs(events, answers, runs, predictions, replies, traces, cutoffs, **references):
-    """Return (rows, facts) of runs on questions with a reference: means by agent and metric, and what they rest on.
+    """Return (rows, facts) of runs on questions with a reference: means by agent and metric, and
+    what they rest on.
 
-    `rows` are those of `tabulate_outcomes` and, of an agent with a cutoff, its accuracy on the questions that it keeps
-    (group "kept"); `facts` says by agent_id its condition, is_forecast, n_references (hindsight graphs by rule of the
-    questions asked for a graph), n_valid (those that pass the published thresholds), n_sources (questions whose source
-    precision is measured, None without a gateway), left_out (submitted events that
-    are none, by reason) and `keep_questions`. `cutoffs` maps the agents asked for to a day, a month or None;
-    `references` are as of `score_submissions`, none for window L.
+    `rows` are those of `tabulate_outcomes` and, of an agent with a cutoff, its accuracy on the
+    questions that it keeps (group "kept"); `facts` says by agent_id its condition, is_forecast,
+    n_references (hindsight graphs by rule of the questions asked for a graph), n_valid (those that
+    pass the published thresholds), n_sources (questions whose source precision is measured, None
+    without a gateway), left_out (submitted events that are none, by reason) and `keep_questions`.
+    `cutoffs` maps the agents asked for to a day, a month or None; `references` are as of
+    `score_submissions`, none for window L.
     """
     asked = describe_runs(runs, traces)
     first = join_first((predictions, replies, traces), asked)
     scores, left, references = score_submissions(events, answers, *first, **references)
     if scores.empty:
         raise ValueError("no question of this run has an answer to score")
-    whole = (2 * scores["brier"]).where(scores["type"] == "binary")  # one probability tells both options'
+    whole = (2 * scores["brier"]).where(
+        scores["type"] == "binary"
+    )  # one probability tells both options'
     scores["brier_full"] = scores["brier_full"].fillna(whole)
     rows = [tabulate_outcomes(scores)]
     facts = {}
@@ -72,17 +86,28 @@ def judge_runs(events, answers, runs, predictions, replies, traces, cutoffs, **r
 
 
 def keep_questions(events, cutoff):
-    """Return the questions that a cutoff keeps, those that open on or after it, and {date, is_filtered, n, n_kept}.
+    """Return the questions that a cutoff keeps, those that open on or after it, and {date,
+    is_filtered, n, n_kept}.
 
     Days are those of the kit's zone. Without a cutoff all are kept, unfiltered (Appendix E).
     """
     opens = pd.to_datetime(events["opens_at"], utc=True, format="ISO8601").dt.tz_convert(ZONE)
-    kept = set(events["event_id"] if cutoff is None else events.loc[opens >= pd.Timestamp(cutoff, tz=ZONE), "event_id"])
-    return kept, {"date": cutoff, "is_filtered": cutoff is not None, "n": len(events), "n_kept": len(kept)}
+    kept = set(
+        events["event_id"]
+        if cutoff is None
+        else events.loc[opens >= pd.Timestamp(cutoff, tz=ZONE), "event_id"]
+    )
+    return kept, {
+        "date": cutoff,
+        "is_filtered": cutoff is not None,
+        "n": len(events),
+        "n_kept": len(kept),
+    }
 
 
 def date_cutoff(cutoff, day=CUTOFF_DAY):
-    """Return the day of a knowledge cutoff: a month's first or last day; a day stays, and blank is None.
+    """Return the day of a knowledge cutoff: a month's first or last day; a day stays, and blank is
+    None.
 
     >>> date_cutoff("2025-01", "last"), date_cutoff("2025-08-31", "first"), date_cutoff(float("nan"))
     ('2025-01-31', '2025-08-31', None)
@@ -94,26 +119,33 @@ def date_cutoff(cutoff, day=CUTOFF_DAY):
 
 
 def count_kept(questions, models, day=CUTOFF_DAY):
-    """Return how many questions each model keeps, those that open on or after its cutoff (Appendix E).
+    """Return how many questions each model keeps, those that open on or after its cutoff (Appendix
+    E).
 
-    `questions` has event_id and opens_at, `models` model and cutoff (a day or a month; without one all are kept). A row
-    a model: model, n, n_kept, n_excluded, is_filtered.
+    `questions` has event_id and opens_at, `models` model and cutoff (a day or a month; without one
+    all are kept). A row a model: model, n, n_kept, n_excluded, is_filtered.
     """
     rows = []
     for model, cutoff in models[["model", "cutoff"]].itertuples(index=False):
         found = keep_questions(questions, date_cutoff(cutoff, day))[1]
-        counts = {"n": found["n"], "n_kept": found["n_kept"], "n_excluded": found["n"] - found["n_kept"]}
+        counts = {
+            "n": found["n"],
+            "n_kept": found["n_kept"],
+            "n_excluded": found["n"] - found["n_kept"],
+        }
         rows.append({"model": model} | counts | {"is_filtered": found["is_filtered"]})
     return pd.DataFrame(rows)
 
 
 def tabulate_outcomes(scores, names=SHOWN):
-    """Return each agent's means of some metrics with 95% intervals by source: a row an agent and metric that it has.
+    """Return each agent's means of some metrics with 95% intervals by source: a row an agent and
+    metric that it has.
 
-    Columns metric ("worldreasoner_" and its name), and those of `means.tabulate_groups`; accuracy also by type of
-    question (F.1). `scores` are of `submissions.score_submissions`. `n_asked` counts the questions that were asked (for
-    probabilities those with options), `n` those that the mean is over. A missing answer is wrong for accuracy, and
-    `coverage` is there the share that was answered.
+    Columns metric ("worldreasoner_" and its name), and those of `means.tabulate_groups`; accuracy
+    also by type of question (F.1). `scores` are of `submissions.score_submissions`. `n_asked`
+    counts the questions that were asked (for probabilities those with options), `n` those that the
+    mean is over. A missing answer is wrong for accuracy, and `coverage` is there the share that was
+    answered.
     """
     parts = []
     clusters = take_clusters(scores)
@@ -126,23 +158,31 @@ def tabulate_outcomes(scores, names=SHOWN):
         groups = ("type",) if name == "accuracy" else ()
         rows = rows.assign(score=rows[name].astype(float), score_imputed=0.0)
         table = tabulate_groups(rows, clusters, groups, most, least)
-        table = table[table["n_asked"] > 0].assign(metric=f"worldreasoner_{name}", mean_imputed=float("nan"))
+        table = table[table["n_asked"] > 0].assign(
+            metric=f"worldreasoner_{name}", mean_imputed=float("nan")
+        )
         if name == "accuracy":
-            whole, part = (rows.groupby(by)["is_missing"].mean() for by in ("agent_id", ["agent_id", "type"]))
+            whole, part = (
+                rows.groupby(by)["is_missing"].mean() for by in ("agent_id", ["agent_id", "type"])
+            )
             keys = zip(table["agent_id"], table["group"], table["name"], strict=True)
-            table["coverage"] = [1 - (whole[a] if group == "all" else part[a, kind]) for a, group, kind in keys]
+            table["coverage"] = [
+                1 - (whole[a] if group == "all" else part[a, kind]) for a, group, kind in keys
+            ]
             table["mean_imputed"] = table["mean"]
         parts.append(table)
     return pd.concat(parts, ignore_index=True)
 
 
 def judge_graphs(events, answers, tables, references, prices=None, embed=None) -> dict:
-    """Return what the graphs of one run say beside its means: {name: table}, without what it has nothing of.
+    """Return what the graphs of one run say beside its means: {name: table}, without what it has
+    nothing of.
 
-    `tables` are runs, predictions, replies and traces by name, `references` as of `score_submissions`. "split": quality
-    of right and of wrong forecasts (Tables 4, 10); "market": Table 11, where there are `prices`; "recall": key-event
-    recall by words and, with `embed` (texts -> vectors), by meaning (Table 12): matcher, mean, low, high, n,
-    n_clusters. Raises ValueError for words that are kept as digests, which have no meaning.
+    `tables` are runs, predictions, replies and traces by name, `references` as of
+    `score_submissions`. "split": quality of right and of wrong forecasts (Tables 4, 10); "market":
+    Table 11, where there are `prices`; "recall": key-event recall by words and, with `embed` (texts
+    -> vectors), by meaning (Table 12): matcher, mean, low, high, n, n_clusters. Raises ValueError
+    for words that are kept as digests, which have no meaning.
     """
     about = describe_runs(tables["runs"], tables["traces"])
     about["condition"] = about["condition"].fillna("none of the six")
@@ -157,11 +197,15 @@ def judge_graphs(events, answers, tables, references, prices=None, embed=None) -
             if matcher == "words" or embed is not None:
                 recall = recall_events(graphs, graphs_of, how).set_index("event_id")[["recall"]]
                 row = summarize_clustered(recall, take_clusters(scores), ends=(0, 1)).iloc[0]
-                parts.append({"matcher": matcher} | row[["mean", "low", "high", "n", "n_clusters"]].to_dict())
+                parts.append(
+                    {"matcher": matcher} | row[["mean", "low", "high", "n", "n_clusters"]].to_dict()
+                )
         found["recall"] = pd.DataFrame(parts)
         if prices is not None:
             cards = {graph["question_id"]: graph for graph in graphs_of}
-            found["market"] = align_graphs(graphs, cards, events, prices, about[["model", "condition"]])
+            found["market"] = align_graphs(
+                graphs, cards, events, prices, about[["model", "condition"]]
+            )
     return {name: table for name, table in found.items() if len(table)}
 
 
@@ -171,14 +215,20 @@ def join_first(tables, about):
     return [table[table["sample"] == 0].join(cells, on="run_id") for table in tables]
 
 
-def align_graphs(graphs: dict, cards: dict, events: pd.DataFrame, prices: pd.DataFrame, about: pd.DataFrame):
-    """Return market recall and precision of submitted graphs (Table 11): a row a model, condition and measure.
+def align_graphs(
+    graphs: dict, cards: dict, events: pd.DataFrame, prices: pd.DataFrame, about: pd.DataFrame
+):
+    """Return market recall and precision of submitted graphs (Table 11): a row a model, condition
+    and measure.
 
     `graphs` are as of `read_submitted`, `cards` the references, `about` has model and condition by
-    run_id. Of yes/no questions with prices; empty without one. Columns model, condition, events (all aligned, near a
-    change point), measure, mean, low, high, n (questions), n_clusters, n_aligned (events), n_matched.
+    run_id. Of yes/no questions with prices; empty without one. Columns model, condition, events
+    (all aligned, near a change point), measure, mean, low, high, n (questions), n_clusters,
+    n_aligned (events), n_matched.
     """
-    columns = "model condition events measure mean low high n n_clusters n_aligned n_matched".split()
+    columns = (
+        "model condition events measure mean low high n n_clusters n_aligned n_matched".split()
+    )
     priced = set(prices["question_id"]) & set(cards)
     graphs = {key: graph for key, graph in graphs.items() if key[1] in priced}
     if not any(graphs.values()):
@@ -195,22 +245,30 @@ def align_graphs(graphs: dict, cards: dict, events: pd.DataFrame, prices: pd.Dat
         for (model, condition), part in found.groupby(["model", "condition"]):
             wide = part.set_index("question_id")[["recall", "precision"]]
             means = summarize_clustered(wide, find_clusters(events)[0], ends=(0, 1))
-            counts = {"n_aligned": int(part["n_aligned"].sum()), "n_matched": int(part["n_matched"].sum())}
+            counts = {
+                "n_aligned": int(part["n_aligned"].sum()),
+                "n_matched": int(part["n_matched"].sum()),
+            }
             named = {"model": model, "condition": condition, "events": which} | counts
             rows.append(means.rename_axis("measure").reset_index().assign(**named))
     return pd.concat(rows, ignore_index=True)[columns]
 
 
 def price_runs(events, answers, predictions, prices, moment):
-    """Return each agent's Brier score beside the market's of the same moment, in pairs (`markets.measure_skill`).
+    """Return each agent's Brier score beside the market's of the same moment, in pairs
+    (`markets.measure_skill`).
 
-    Of runs on `markets` and `worldreasoner`; `prices` are question_id, day, price. A row an agent: agent_id, brier,
-    market, difference (above 0: better than the price), low, high (95% by market), n, n_clusters, skill. Agents without
-    a probability are left out.
+    Of runs on `markets` and `worldreasoner`; `prices` are question_id, day, price. A row an agent:
+    agent_id, brier, market, difference (above 0: better than the price), low, high (95% by market),
+    n, n_clusters, skill. Agents without a probability are left out.
     """
-    told = tell_markets(predictions[predictions["sample"] == 0].assign(horizon=moment), events, answers)
+    told = tell_markets(
+        predictions[predictions["sample"] == 0].assign(horizon=moment), events, answers
+    )
     told = told[told["question_id"].isin(answers.loc[answers["value"].notna(), "event_id"])]
     if told["p"].isna().all():
-        return pd.DataFrame(columns="agent_id brier market difference low high n n_clusters skill".split())
+        return pd.DataFrame(
+            columns="agent_id brier market difference low high n n_clusters skill".split()
+        )
     table = measure_skill(told, prices, events.set_index("event_id")["cluster_id"])
     return table[table["stage"] == "all"].drop(columns="stage").reset_index(drop=True)

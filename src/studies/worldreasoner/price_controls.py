@@ -1,4 +1,5 @@
-"""Negative controls of events against markets: the same pushes on other days, other questions' events in their place.
+"""Negative controls of events against markets: the same pushes on other days, other questions'
+events in their place.
 
 Prices and nodes as in `price_moves`.
 """
@@ -19,13 +20,15 @@ N_POINTS = 2000
 
 
 def draw_days(nodes, prices, rng, n_draws=1000):
-    """Return what pushes on days by chance give, a row a control and draw: n_usable moves and the share that agrees.
+    """Return what pushes on days by chance give, a row a control and draw: n_usable moves and the
+    share that agrees.
 
-    Pushes dated within the span of their question's prices count. Three controls: "each on a day by chance", "all of a
-    question moved together" (round the span, so that they keep their distances), and "on days by chance that can be
-    used": as many usable moves as there are, each on a day by chance on which its question's price moves enough. The
-    first two say how many usable moves the dates earn, the third how often signs agree wherever prices move. Also
-    returns what was seen, as a dict with n (pushes within the spans), n_usable and share.
+    Pushes dated within the span of their question's prices count. Three controls: "each on a day by
+    chance", "all of a question moved together" (round the span, so that they keep their distances),
+    and "on days by chance that can be used": as many usable moves as there are, each on a day by
+    chance on which its question's price moves enough. The first two say how many usable moves the
+    dates earn, the third how often signs agree wherever prices move. Also returns what was seen, as
+    a dict with n (pushes within the spans), n_usable and share.
     """
     pushes = measure_moves(nodes, prices)
     spans = order_prices(prices).groupby("question_id")["day"].agg(["min", "max"])
@@ -46,36 +49,60 @@ def draw_days(nodes, prices, rng, n_draws=1000):
     for _ in range(n_draws):
         chosen = {
             "each on a day by chance": rng.integers(N_POINTS, size=len(own)),
-            "all of a question moved together": (points + rng.integers(N_POINTS, size=len(names))[codes]) % N_POINTS,
+            "all of a question moved together": (
+                points + rng.integers(N_POINTS, size=len(names))[codes]
+            )
+            % N_POINTS,
         }
         for control, days in chosen.items():
             found = signs[codes, days]
-            rows.append((control, n := int((found != 0).sum()), (found == own).sum() / n if n else np.nan))
+            rows.append(
+                (control, n := int((found != 0).sum()), (found == own).sum() / n if n else np.nan)
+            )
         drawn = np.array([rng.choice(moving[code]) for code in codes[usable]], dtype=int)
-        rows.append((USABLE_DAYS, int(usable.sum()), (signs[codes[usable], drawn] == own[usable]).mean()))
-    seen = {"n": len(own), "n_usable": int(usable.sum()), "share": pushes.loc[usable, "agrees"].mean()}
+        rows.append(
+            (USABLE_DAYS, int(usable.sum()), (signs[codes[usable], drawn] == own[usable]).mean())
+        )
+    seen = {
+        "n": len(own),
+        "n_usable": int(usable.sum()),
+        "share": pushes.loc[usable, "agrees"].mean(),
+    }
     return pd.DataFrame(rows, columns=["control", "n_usable", "share"]), seen
 
 
 def _sign_grid(spans, prices):
-    """Sign of the usable move around each of `N_POINTS` days of each question's span, else 0: questions x days."""
+    """Sign of the usable move around each of `N_POINTS` days of each question's span, else 0:
+    questions x days."""
     steps = (np.arange(N_POINTS) + 0.5) / N_POINTS
-    days = spans["min"].to_numpy()[:, None] + (spans["max"] - spans["min"]).to_numpy()[:, None] * steps
-    table = pd.DataFrame({"question_id": np.repeat(spans.index.to_numpy(), N_POINTS), "day": days.ravel()})
-    moves = (
-        measure_moves(table.assign(node_id=table.index, sign=1, impact=1.0), prices).set_index("node_id").sort_index()
+    days = (
+        spans["min"].to_numpy()[:, None] + (spans["max"] - spans["min"]).to_numpy()[:, None] * steps
     )
-    return (np.sign(moves["move"]).where(moves["is_usable"], 0)).to_numpy().reshape(days.shape).astype(int)
+    table = pd.DataFrame(
+        {"question_id": np.repeat(spans.index.to_numpy(), N_POINTS), "day": days.ravel()}
+    )
+    moves = (
+        measure_moves(table.assign(node_id=table.index, sign=1, impact=1.0), prices)
+        .set_index("node_id")
+        .sort_index()
+    )
+    return (
+        (np.sign(moves["move"]).where(moves["is_usable"], 0))
+        .to_numpy()
+        .reshape(days.shape)
+        .astype(int)
+    )
 
 
 def score_strangers(cards, moves, matchers, gates, turns):
-    """Return what other questions' cards earn in market recall and precision (Table 11), by matcher and gate.
+    """Return what other questions' cards earn in market recall and precision (Table 11), by matcher
+    and gate.
 
-    Each question's cards stand as the forecast of the question so many places on, for every such shift; a question's
-    recall and precision are the mean over its shifts, the interval is over questions. `matchers` and `gates` are
-    arguments of `matching.Rules` by name, `turns` days of change points by question. Returns the table (measure,
-    matcher, gate, events, mean, low, high, n) and, by shift, how many cards stand within the gate's days of one that
-    they face.
+    Each question's cards stand as the forecast of the question so many places on, for every such
+    shift; a question's recall and precision are the mean over its shifts, the interval is over
+    questions. `matchers` and `gates` are arguments of `matching.Rules` by name, `turns` days of
+    change points by question. Returns the table (measure, matcher, gate, events, mean, low, high,
+    n) and, by shift, how many cards stand within the gate's days of one that they face.
     """
     questions = sorted(turns)
     found = []
@@ -95,7 +122,13 @@ def score_strangers(cards, moves, matchers, gates, turns):
     means = pd.concat(found).groupby([*keys, "question_id"])[["recall", "precision"]].mean()
     rows = []
     for key, part in means.groupby(level=keys, sort=False):
-        summary = summarize_clustered(part.droplevel(keys))[["mean", "low", "high", "n"]].clip(lower=0)
-        rows.append(summary.assign(**dict(zip(keys, key, strict=True))).rename_axis("measure").reset_index())
-    table = pd.concat(rows, ignore_index=True)["measure matcher gate events mean low high n".split()]
+        summary = summarize_clustered(part.droplevel(keys))[["mean", "low", "high", "n"]].clip(
+            lower=0
+        )
+        rows.append(
+            summary.assign(**dict(zip(keys, key, strict=True))).rename_axis("measure").reset_index()
+        )
+    table = pd.concat(rows, ignore_index=True)[
+        "measure matcher gate events mean low high n".split()
+    ]
     return table, pd.DataFrame(near, columns=["shift", "cards"])

@@ -1,7 +1,9 @@
-"""Hindsight against a prediction market: causal pressure, price moves, lead changes, market recall and precision.
+"""Hindsight against a prediction market: causal pressure, price moves, lead changes, market recall
+and precision.
 
-WorldReasoner Appendix D and G.3.1. Prices are a table of question_id, day (a number of days, with its fraction) and
-price (of Yes); nodes are those of `graphs.tabulate_nodes`, with signs towards Yes.
+WorldReasoner Appendix D and G.3.1. Prices are a table of question_id, day (a number of days, with
+its fraction) and price (of Yes); nodes are those of `graphs.tabulate_nodes`, with signs towards
+Yes.
 """
 
 import numpy as np
@@ -18,9 +20,11 @@ CUT = get_constant("worldreasoner", "binary_cut")
 
 
 def measure_pressure(nodes):
-    """Return the causal pressure after each dated event with an impact: question_id, node_id, day, push, pressure.
+    """Return the causal pressure after each dated event with an impact: question_id, node_id, day,
+    push, pressure.
 
-    A push is sign times magnitude times confidence; pressure is their sum so far, by date (Appendix D).
+    A push is sign times magnitude times confidence; pressure is their sum so far, by date (Appendix
+    D).
 
     >>> nodes = pd.DataFrame({"question_id": "q", "node_id": ["b", "a"], "day": [2.0, 1.0], "sign": [-1, 1]})
     >>> measure_pressure(nodes.assign(impact=[0.5, 0.2]))[["node_id", "pressure"]].values.tolist()
@@ -35,9 +39,10 @@ def measure_pressure(nodes):
 def measure_moves(nodes, prices):
     """Return the price's move around each dated event that pushes one way.
 
-    Columns question_id, node_id, day, sign, before, after, move, is_usable, agrees (the move has the event's sign). The
-    nearest prices within `MOVE_DAYS` before and after the event, its own moment included, make the move; it is usable
-    from `MIN_MOVE` on (the authors' rule). Where no price is that near, before or after is blank.
+    Columns question_id, node_id, day, sign, before, after, move, is_usable, agrees (the move has
+    the event's sign). The nearest prices within `MOVE_DAYS` before and after the event, its own
+    moment included, make the move; it is usable from `MIN_MOVE` on (the authors' rule). Where no
+    price is that near, before or after is blank.
 
     >>> nodes = pd.DataFrame({"question_id": "q", "node_id": ["a"], "day": [5.0], "sign": [1], "impact": [0.5]})
     >>> prices = pd.DataFrame({"question_id": "q", "day": [3.0, 4.0, 7.0], "price": [0.9, 0.40, 0.45]})
@@ -46,22 +51,30 @@ def measure_moves(nodes, prices):
     """
     pushes = measure_pressure(nodes)
     pushes = pushes[pushes["push"] != 0].assign(sign=lambda table: np.sign(table["push"]))
-    table = pushes[["question_id", "node_id", "day", "sign"]].astype({"day": float}).sort_values("day", kind="stable")
+    table = (
+        pushes[["question_id", "node_id", "day", "sign"]]
+        .astype({"day": float})
+        .sort_values("day", kind="stable")
+    )
     known = order_prices(prices)
     for side, name in (("backward", "before"), ("forward", "after")):
         about = {"on": "day", "by": "question_id", "direction": side, "tolerance": float(MOVE_DAYS)}
         table = pd.merge_asof(table, known.rename(columns={"price": name}), **about)
     move = table["after"] - table["before"]
-    table = table.assign(move=move, is_usable=move.abs() >= MIN_MOVE - SAME, agrees=np.sign(move) == table["sign"])
+    table = table.assign(
+        move=move, is_usable=move.abs() >= MIN_MOVE - SAME, agrees=np.sign(move) == table["sign"]
+    )
     return table.sort_values(["question_id", "day", "node_id"], kind="stable", ignore_index=True)
 
 
 def compare_direction(nodes, prices):
-    """Return, by question with pressure and prices, whether the two end the same way and how they go together.
+    """Return, by question with pressure and prices, whether the two end the same way and how they
+    go together.
 
-    Columns question_id, n_events, pressure (at the end), change (of the price, last minus first), is_comparable
-    (neither is 0), agrees, correlation (Pearson's over the days with a price, pressure carried forward from 0; blank
-    where either does not vary or fewer than three days have a price).
+    Columns question_id, n_events, pressure (at the end), change (of the price, last minus first),
+    is_comparable (neither is 0), agrees, correlation (Pearson's over the days with a price,
+    pressure carried forward from 0; blank where either does not vary or fewer than three days have
+    a price).
 
     >>> nodes = pd.DataFrame({"question_id": "q", "node_id": ["a"], "day": [2.0], "sign": [1], "impact": [0.5]})
     >>> prices = pd.DataFrame({"question_id": "q", "day": [1.0, 2.0, 3.0], "price": [0.3, 0.4, 0.6]})
@@ -82,15 +95,24 @@ def compare_direction(nodes, prices):
         change = known["price"].iloc[-1] - known["price"].iloc[0]
         end = part["pressure"].iloc[-1]
         ok = abs(change) > SAME and abs(end) > SAME
-        row = {"question_id": question, "n_events": len(part), "pressure": end, "change": change, "is_comparable": ok}
+        row = {
+            "question_id": question,
+            "n_events": len(part),
+            "pressure": end,
+            "change": change,
+            "is_comparable": ok,
+        }
         row["agrees"] = bool(ok and np.sign(change) == np.sign(end))
-        row["correlation"] = float(correlate(pressure, daily.to_numpy())) if len(daily) > 2 else np.nan
+        row["correlation"] = (
+            float(correlate(pressure, daily.to_numpy())) if len(daily) > 2 else np.nan
+        )
         rows.append(row)
     return pd.DataFrame(rows)
 
 
 def find_lead_changes(days, prices):
-    """Return the days at which the price crosses one half, and the side it is on then: (day, "Yes" or "No").
+    """Return the days at which the price crosses one half, and the side it is on then: (day, "Yes"
+    or "No").
 
     Blank prices are left out.
 
@@ -102,19 +124,23 @@ def find_lead_changes(days, prices):
     days = days[~np.isnan(values)]
     values = values[~np.isnan(values)]
     above = values >= CUT
-    return [(float(days[at]), "Yes" if above[at] else "No") for at in np.flatnonzero(above[1:] != above[:-1]) + 1]
+    return [
+        (float(days[at]), "Yes" if above[at] else "No")
+        for at in np.flatnonzero(above[1:] != above[:-1]) + 1
+    ]
 
 
 def score_alignment(moves, pairs, said, submissions, turns=None):
-    """Return the market recall and precision of each submission (Table 11): a row a run and question.
+    """Return the market recall and precision of each submission (Table 11): a row a run and
+    question.
 
-    An aligned event is one of `moves` (`measure_moves`) that is usable and agrees; with `turns` (days of change points
-    by question) also at most `MOVE_DAYS` from one. Recall is the share of aligned events that a forecast event was
-    matched with one to one (`pairs`, of `matching.match_events`), precision the share of forecast events (`said`:
-    run_id, question_id, node_id; undated ones count) matched with an aligned one. `submissions` has run_id and
-    question_id.
-    Columns beside these: n_aligned, n_said, n_matched, recall (blank without an aligned event), precision (blank
-    without a forecast event).
+    An aligned event is one of `moves` (`measure_moves`) that is usable and agrees; with `turns`
+    (days of change points by question) also at most `MOVE_DAYS` from one. Recall is the share of
+    aligned events that a forecast event was matched with one to one (`pairs`, of
+    `matching.match_events`), precision the share of forecast events (`said`: run_id, question_id,
+    node_id; undated ones count) matched with an aligned one. `submissions` has run_id and
+    question_id. Columns beside these: n_aligned, n_said, n_matched, recall (blank without an
+    aligned event), precision (blank without a forecast event).
     """
     held = moves["is_usable"] & moves["agrees"]
     if turns is not None:
@@ -123,13 +149,25 @@ def score_alignment(moves, pairs, said, submissions, turns=None):
             for question, day in zip(moves["question_id"], moves["day"], strict=True)
         ]
         held = held & pd.Series(at_turn, moves.index, dtype=bool)
-    aligned = moves.loc[held, ["question_id", "node_id"]].rename(columns={"node_id": "hindsight_id"})
+    aligned = moves.loc[held, ["question_id", "node_id"]].rename(
+        columns={"node_id": "hindsight_id"}
+    )
     hits = pairs[pairs["is_kept"].astype(bool)].merge(aligned)
     by = ["run_id", "question_id"]
     table = submissions[by].copy()
-    for name, rows, keys in (("aligned", aligned, by[1:]), ("said", said, by), ("matched", hits, by)):
-        table = table.merge(rows.groupby(keys).size().rename(f"n_{name}"), how="left", left_on=keys, right_index=True)
+    for name, rows, keys in (
+        ("aligned", aligned, by[1:]),
+        ("said", said, by),
+        ("matched", hits, by),
+    ):
+        table = table.merge(
+            rows.groupby(keys).size().rename(f"n_{name}"),
+            how="left",
+            left_on=keys,
+            right_index=True,
+        )
     table = table.fillna({"n_aligned": 0, "n_said": 0, "n_matched": 0}).reset_index(drop=True)
     return table.assign(
-        recall=divide(table["n_matched"], table["n_aligned"]), precision=divide(table["n_matched"], table["n_said"])
+        recall=divide(table["n_matched"], table["n_aligned"]),
+        precision=divide(table["n_matched"], table["n_said"]),
     )

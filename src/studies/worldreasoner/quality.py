@@ -1,7 +1,7 @@
 """Which questions pass: a gate by seven dimensions, and how long questions run (Table 5).
 
-WorldReasoner 4. The paper's gate is a language model's judgement; here every score is a share of checks that a reader
-can repeat, so that a refusal has a reason.
+WorldReasoner 4. The paper's gate is a language model's judgement; here every score is a share of
+checks that a reader can repeat, so that a refusal has a reason.
 """
 
 import re
@@ -20,40 +20,59 @@ from studies.worldreasoner.scores import name_type
 DIMENSIONS = tuple(get_constant("worldreasoner", "quality_dimensions"))
 LIMITS = get_constant("worldreasoner", "quality_limits")
 """Dimension (or composite, the mean of all) -> the least that a question may have."""
-SPAN = (get_constant("worldreasoner", "long_horizon_min_days"), get_constant("worldreasoner", "long_horizon_max_days"))
+SPAN = (
+    get_constant("worldreasoner", "long_horizon_min_days"),
+    get_constant("worldreasoner", "long_horizon_max_days"),
+)
 CLOSED = ("answerability", "temporal_validity", "novelty")
 """Dimensions in which a question that has nothing at all is left out, whatever the rest."""
-VAGUE = re.compile(r"\b(soon|significant(?:ly)?|likely|major|substantial(?:ly)?|notable|around|approximately)\b", re.I)
+VAGUE = re.compile(
+    r"\b(soon|significant(?:ly)?|likely|major|substantial(?:ly)?|notable|around|approximately)\b",
+    re.I,
+)
 MAX_WORDS = get_constant("worldreasoner", "quality_max_words")
 TOLERANCE = get_constant("worldreasoner", "quantity_tolerance")
 
 
 def build_window(seed=SEED):
-    """Return window L: (events, answers) that pass the gate, each at its midpoint, (rated, dropped) all that was posed.
+    """Return window L: (events, answers) that pass the gate, each at its midpoint, (rated, dropped)
+    all that was posed.
 
-    `rated` is of what has an answer; `dropped` has event_id and reason of what could not be posed or has none.
+    `rated` is of what has an answer; `dropped` has event_id and reason of what could not be posed
+    or has none.
     """
     posed, dropped = pose_questions(seed=seed)
     answers = answer_questions(posed)
     events = place_moments(posed)
-    silent = answers.loc[answers["value"].isna(), ["event_id"]].assign(reason="the series has a gap where it asks")
+    silent = answers.loc[answers["value"].isna(), ["event_id"]].assign(
+        reason="the series has a gap where it asks"
+    )
     events = events[~events["event_id"].isin(silent["event_id"])]
     rows = events.to_dict("records")
     said = {row["event_id"]: forecast_from_paths("opening", row)["prediction"] for row in rows}
-    asked = [load_series()[row["source_id"]].variables[parse_json(row["variables"])["variable"]] for row in rows]
-    least = {row["event_id"]: about.get("least", -np.inf) for row, about in zip(rows, asked, strict=True)}
+    asked = [
+        load_series()[row["source_id"]].variables[parse_json(row["variables"])["variable"]]
+        for row in rows
+    ]
+    least = {
+        row["event_id"]: about.get("least", -np.inf) for row, about in zip(rows, asked, strict=True)
+    }
     rated = rate_questions(events, said, least)
     kept = rated.loc[rated["reasons"] == "", "event_id"]
-    events, answers = (table[table["event_id"].isin(kept)].reset_index(drop=True) for table in (events, answers))
+    events, answers = (
+        table[table["event_id"].isin(kept)].reset_index(drop=True) for table in (events, answers)
+    )
     return events, answers, rated, pd.concat([dropped, silent], ignore_index=True)
 
 
 def rate_questions(questions, said, least):
-    """Return the seven scores of questions, their mean and why a question is left out: a row a question.
+    """Return the seven scores of questions, their mean and why a question is left out: a row a
+    question.
 
-    Columns event_id, the dimensions, composite, reasons ("" for what is kept). `said` maps event_id to a prediction
-    made at the opening from the past alone (distribution, and value for a quantity): how open the outcome looked is
-    `interest`. `least` maps event_id to the smallest value that its series can have.
+    Columns event_id, the dimensions, composite, reasons ("" for what is kept). `said` maps event_id
+    to a prediction made at the opening from the past alone (distribution, and value for a
+    quantity): how open the outcome looked is `interest`. `least` maps event_id to the smallest
+    value that its series can have.
     """
     rows = []
     asked = {}
@@ -62,7 +81,9 @@ def rate_questions(questions, said, least):
         scores = {name: float(np.mean(list(checks[name].values()))) for name in DIMENSIONS}
         scores["composite"] = float(np.mean(list(scores.values())))
         reasons = []
-        for name in [name for name in (*LIMITS, *CLOSED) if not scores[name] >= LIMITS.get(name, 1e-9)]:
+        for name in [
+            name for name in (*LIMITS, *CLOSED) if not scores[name] >= LIMITS.get(name, 1e-9)
+        ]:
             failed = ", ".join(what for what, share in checks.get(name, {}).items() if share < 1)
             reasons.append(f"{name.replace('_', ' ')}: {failed}" if failed else name)
         rows.append({"event_id": event["event_id"]} | scores | {"reasons": "; ".join(reasons)})
@@ -70,7 +91,8 @@ def rate_questions(questions, said, least):
 
 
 def rate_question(event, said, least, asked):
-    """Return each dimension's checks of one question, {dimension: {what is wrong where it fails: share passed}}.
+    """Return each dimension's checks of one question, {dimension: {what is wrong where it fails:
+    share passed}}.
 
     `asked` remembers what was asked before, and is added to.
     """
@@ -97,7 +119,9 @@ def rate_question(event, said, least, asked):
         "answerability": {"its form alone settles it": all(bar > least for bar in bars)},
         "temporal_validity": {
             "it does not run as long as it should": SPAN[0] <= days <= SPAN[1],
-            "what it asks about had happened at its opening": variables.get("date", last.isoformat())
+            "what it asks about had happened at its opening": variables.get(
+                "date", last.isoformat()
+            )
             >= event["opens_at"][:10],
         },
         "verifiability": {
@@ -106,14 +130,20 @@ def rate_question(event, said, least, asked):
             "it does not say where it comes from": bool(origin),
         },
         "interest": {"its outcome looked nearly certain": measure_openness(event["kind"], said)},
-        "novelty": {"it was asked before, over mostly the same days": is_new(event, variables, first, last, asked)},
+        "novelty": {
+            "it was asked before, over mostly the same days": is_new(
+                event, variables, first, last, asked
+            )
+        },
     }
 
 
 def measure_openness(kind, said):
-    """Return how open an outcome looked from the past: the entropy of its answers over that of equal ones.
+    """Return how open an outcome looked from the past: the entropy of its answers over that of
+    equal ones.
 
-    Of a quantity twice the share of the drawn quantiles that lie beyond what counts as right around the middle one.
+    Of a quantity twice the share of the drawn quantiles that lie beyond what counts as right around
+    the middle one.
 
     >>> round(measure_openness("single", {"distribution": {"A": 0.9, "B": 0.1}}), 2)
     0.47
@@ -124,16 +154,28 @@ def measure_openness(kind, said):
     if kind != "number":
         told = told[told > 0] / told.sum()
         return float(-(told * np.log(told)).sum() / np.log(max(len(said["distribution"]), 2)))
-    return min(1.0, 2 * float(np.mean(np.abs(told - said["value"]) > TOLERANCE * abs(said["value"]))))
+    return min(
+        1.0, 2 * float(np.mean(np.abs(told - said["value"]) > TOLERANCE * abs(said["value"])))
+    )
 
 
 def is_new(event, variables, first, last, asked):
-    """Say whether no earlier question asked the same over mostly the same days; remembers this one."""
-    key = (event["source_id"], variables.get("ask"), variables.get("variable"), str(variables.get("entity")))
-    key += () if variables else (event["prompt"].split("\n")[0],)  # of a market only its words say what is asked
+    """Say whether no earlier question asked the same over mostly the same days; remembers this
+    one."""
+    key = (
+        event["source_id"],
+        variables.get("ask"),
+        variables.get("variable"),
+        str(variables.get("entity")),
+    )
+    key += (
+        () if variables else (event["prompt"].split("\n")[0],)
+    )  # of a market only its words say what is asked
     before = asked.setdefault((*key, event["options"]), [])
     before.append((first, last))
-    return all((min(last, end) - max(first, start)) / (last - first) <= 0.5 for start, end in before[:-1])
+    return all(
+        (min(last, end) - max(first, start)) / (last - first) <= 0.5 for start, end in before[:-1]
+    )
 
 
 BANDS = get_constant("worldreasoner", "horizon_bands")
@@ -148,10 +190,16 @@ def measure_spans(questions):
     >>> measure_spans(table).tolist()
     [30.5, nan]
     """
-    ends = [pd.to_datetime(questions[name], utc=True, format="mixed") for name in ("opens_at", "resolves_at")]
+    ends = [
+        pd.to_datetime(questions[name], utc=True, format="mixed")
+        for name in ("opens_at", "resolves_at")
+    ]
     return (ends[1] - ends[0]) / pd.Timedelta(days=1)
 
 
 def band_days(days):
-    """Return the span of Table 5 in which numbers of days lie; what is over 30 by an hour is in the second."""
-    return pd.cut(pd.Series(days, dtype=float), [-np.inf, *BANDS, np.inf], labels=SPANS).astype(object)
+    """Return the span of Table 5 in which numbers of days lie; what is over 30 by an hour is in the
+    second."""
+    return pd.cut(pd.Series(days, dtype=float), [-np.inf, *BANDS, np.inf], labels=SPANS).astype(
+        object
+    )

@@ -1,4 +1,5 @@
-"""What the viewer draws of a question in hindsight (Figure 8): its graph by rule, and its market's price.
+"""What the viewer draws of a question in hindsight (Figure 8): its graph by rule, and its market's
+price.
 
 Days are numbers of days since 1970, with their fraction; places are those of a drawing 900 wide.
 """
@@ -6,7 +7,12 @@ Days are numbers of days since 1970, with their fraction; places are those of a 
 import math
 
 from studies.worldreasoner.hindsight.builder import build_hindsight, word_answer
-from studies.worldreasoner.hindsight.graphs import check_graph, correct_edges, date_nodes, tabulate_nodes
+from studies.worldreasoner.hindsight.graphs import (
+    check_graph,
+    correct_edges,
+    date_nodes,
+    tabulate_nodes,
+)
 from studies.worldreasoner.hindsight.matching import pick_key_events
 from studies.worldreasoner.submissions import match_hashed, read_graph
 
@@ -16,45 +22,72 @@ NOTHING = {"nodes": [], "drawn": [], "prices": []}
 
 
 def tell_hindsight(event, cell, questions, prices=None):
-    """Return what is drawn of an event: its graph where it is one of the long questions, and its prices.
+    """Return what is drawn of an event: its graph where it is one of the long questions, and its
+    prices.
 
-    `event` is a row of the events table, `cell` its answer's value as it is stored, `questions` as of
-    `commands.view.tell_events`, `prices` a table of question_id, day, price.
+    `event` is a row of the events table, `cell` its answer's value as it is stored, `questions` as
+    of `commands.view.tell_events`, `prices` a table of question_id, day, price.
     """
     shown = dict(NOTHING)
-    if event["window"] == "L" and isinstance(cell, str) and (found := build_hindsight(event, word_answer(event, cell))):
+    if (
+        event["window"] == "L"
+        and isinstance(cell, str)
+        and (found := build_hindsight(event, word_answer(event, cell)))
+    ):
         shown |= draw_graph(found.graph, match_forecasts(found.graph, event, questions))
     if prices is None or (own := prices[prices["question_id"] == event["event_id"]]).empty:
         return shown
     line = own.sort_values("day")[["day", "price"]].to_numpy(dtype=float)
     first = float(line[0, 0])
     last = float(max(line[-1, 0], line[0, 0] + 1))
-    points = [f"{20 + 860 * (day - first) / (last - first):.1f} {240 - 230 * price:.1f}" for day, price in line]
-    return shown | {"prices": line.tolist(), "first": first, "last": last, "path": f"M {' L '.join(points)}"}
+    points = [
+        f"{20 + 860 * (day - first) / (last - first):.1f} {240 - 230 * price:.1f}"
+        for day, price in line
+    ]
+    return shown | {
+        "prices": line.tolist(),
+        "first": first,
+        "last": last,
+        "path": f"M {' L '.join(points)}",
+    }
 
 
 def match_forecasts(graph, event, questions):
-    """Return {node_id of a hindsight event: names of the agents whose submitted graphs named it}."""
+    """Return {node_id of a hindsight event: names of the agents whose submitted graphs named
+    it}."""
     key = event["event_id"]
-    graphs = {(one["agent_id"], key): read_graph(one["reply"].get("reply"), event)[0] for one in questions}
+    graphs = {
+        (one["agent_id"], key): read_graph(one["reply"].get("reply"), event)[0] for one in questions
+    }
     if not any(graphs.values()):
         return {}
     pairs = match_hashed(graphs, tabulate_nodes([graph]))[1]
-    return pairs[pairs["is_kept"]].groupby("hindsight_id")["run_id"].agg(lambda names: sorted(set(names))).to_dict()
+    return (
+        pairs[pairs["is_kept"]]
+        .groupby("hindsight_id")["run_id"]
+        .agg(lambda names: sorted(set(names)))
+        .to_dict()
+    )
 
 
 def draw_graph(graph, matched):
-    """Return the nodes of a graph with day, place and look, the edges that are kept with their ends, and its check."""
+    """Return the nodes of a graph with day, place and look, the edges that are kept with their
+    ends, and its check."""
     days = date_nodes(graph)
     edges = correct_edges(graph)["edges"]
     impacts = {row["node_id"]: row for row in graph["impacts"]}
     key_ids = set(pick_key_events(tabulate_nodes([graph]))["node_id"])
-    lanes = place_nodes(days[days.index.isin([edge[end] for edge in edges for end in ("cause", "effect")])])
+    lanes = place_nodes(
+        days[days.index.isin([edge[end] for edge in edges for end in ("cause", "effect")])]
+    )
     dated = [day for day, _ in lanes.values()] or [0, 1]
     first = min(dated)
     last = max(dated)
     scale = 860 / max(last - first, 1)
-    places = {name: (round(20 + scale * (day - first), 1), 16 + 34 * lane) for name, (day, lane) in lanes.items()}
+    places = {
+        name: (round(20 + scale * (day - first), 1), 16 + 34 * lane)
+        for name, (day, lane) in lanes.items()
+    }
     nodes = []
     for node in graph["nodes"]:
         name = node["node_id"]
@@ -78,7 +111,8 @@ def draw_graph(graph, matched):
 
 
 def place_nodes(days):
-    """Return where dated nodes stand: {node_id: (day, lane)}, no two nearer than LANE_DAYS in a lane.
+    """Return where dated nodes stand: {node_id: (day, lane)}, no two nearer than LANE_DAYS in a
+    lane.
 
     >>> import pandas as pd
     >>> place_nodes(pd.Series({"a": 1.0, "b": 2.0, "c": 8.0, "d": float("nan")}))

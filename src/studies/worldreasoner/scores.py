@@ -1,6 +1,8 @@
-"""Outcome and evidence: accuracy by type, Brier and log scores, source precision (WorldReasoner Appendix F.1, F.2).
+"""Outcome and evidence: accuracy by type, Brier and log scores, source precision (WorldReasoner
+Appendix F.1, F.2).
 
-A missing forecast is wrong for accuracy and left out of Brier and log score; every mean stands beside its n.
+A missing forecast is wrong for accuracy and left out of Brier and log score; every mean stands
+beside its n.
 """
 
 import math
@@ -17,7 +19,8 @@ CLIP = get_constant("worldreasoner", "log_clip")
 CLIP_WIDE = get_constant("worldreasoner", "log_clip_wide")
 
 TYPES = {"number": "quantity", "percent": "quantity", "interval": "quantity", "date": "timeframe"}
-"""Kind of event -> the paper's type; a single choice is binary or multiple choice by its options."""
+"""Kind of event -> the paper's type; a single choice is binary or multiple choice by its
+options."""
 CATEGORICAL = ("binary", "multiple choice")
 ROUNDED = 0.01
 """So far above 1 the rounded parts of a distribution may add up."""
@@ -27,34 +30,49 @@ LIMITS = {"log": (None, 0), "log_wide": (None, 0), "brier_full": (0, 2)}
 
 
 def name_type(kind, options=None):
-    """Return the paper's type of an event: binary, multiple choice, quantity or timeframe; None for other kinds.
+    """Return the paper's type of an event: binary, multiple choice, quantity or timeframe; None for
+    other kinds.
 
     >>> name_type("single", {"A": "Yes", "B": "No"}), name_type("single", {"A": "x", "B": "y"}), name_type("date")
     ('binary', 'multiple choice', 'timeframe')
     """
     if kind == "single":
-        return CATEGORICAL[0] if options and set(options.values()) == {"Yes", "No"} else CATEGORICAL[1]
+        return (
+            CATEGORICAL[0] if options and set(options.values()) == {"Yes", "No"} else CATEGORICAL[1]
+        )
     return TYPES.get(kind)
 
 
 def score_forecast(kind, value, answer, *, probability=None, distribution=None, options=None):
-    """Return the scores of one forecast: type, accuracy, brier, log, log_wide, brier_full, is_missing.
+    """Return the scores of one forecast: type, accuracy, brier, log, log_wide, brier_full,
+    is_missing.
 
-    `value` and `answer` are as in the kit's tables (of a single choice a letter of `options`), `probability` is P(value
-    is right); with a `distribution` by option the choice is its largest, the first of several, and `brier_full` the sum
-    over options. Blank where a score is not defined. Raises ValueError for a distribution that adds up to more than 1.
+    `value` and `answer` are as in the kit's tables (of a single choice a letter of `options`),
+    `probability` is P(value is right); with a `distribution` by option the choice is its largest,
+    the first of several, and `brier_full` the sum over options. Blank where a score is not defined.
+    Raises ValueError for a distribution that adds up to more than 1.
     """
     name = name_type(kind, options)
-    row = {"type": name, "is_missing": value is None} | dict.fromkeys(METRICS, math.nan) | {"accuracy": 0.0}
+    row = (
+        {"type": name, "is_missing": value is None}
+        | dict.fromkeys(METRICS, math.nan)
+        | {"accuracy": 0.0}
+    )
     if value is None:
         return row
     if name not in CATEGORICAL:
-        rule = {"interval": scores.score_interval, "date": scores.score_date}.get(kind, scores.score_quantity)
+        rule = {"interval": scores.score_interval, "date": scores.score_date}.get(
+            kind, scores.score_quantity
+        )
         return row | {"accuracy": rule(value, answer)}
     if distribution:
         if sum(distribution.values()) > 1 + ROUNDED:
-            raise ValueError(f"a distribution adds up to {sum(distribution.values()):g}; it must be 1 or less")
-        row["brier_full"] = scores.score_brier(distribution, answer, sorted(options or distribution))
+            raise ValueError(
+                f"a distribution adds up to {sum(distribution.values()):g}; it must be 1 or less"
+            )
+        row["brier_full"] = scores.score_brier(
+            distribution, answer, sorted(options or distribution)
+        )
         value = max(sorted(distribution), key=distribution.get)
         probability = distribution[value]
     if probability is None:
@@ -71,11 +89,14 @@ def score_forecast(kind, value, answer, *, probability=None, distribution=None, 
 
 
 def score_table(predictions, answers, events):
-    """Return the scores of predictions, a row each: run_id, event_id, sample, agent_id, and those of `score_forecast`.
+    """Return the scores of predictions, a row each: run_id, event_id, sample, agent_id, and those
+    of `score_forecast`.
 
     Events without an answer, or of a kind that has no type, are left out.
     """
-    known = events[["event_id", "kind", "options"]].merge(answers[["event_id", "value"]], on="event_id")
+    known = events[["event_id", "kind", "options"]].merge(
+        answers[["event_id", "value"]], on="event_id"
+    )
     known = known.rename(columns={"value": "answer"})
     joined = predictions.merge(known[known["answer"].notna()], on="event_id")
     rows = []
@@ -90,34 +111,44 @@ def score_table(predictions, answers, events):
 
 
 def take_clusters(table):
-    """Return each question's cluster by event_id: the table's column `cluster`, None where it has none."""
-    return table.drop_duplicates("event_id").set_index("event_id")["cluster"] if "cluster" in table else None
+    """Return each question's cluster by event_id: the table's column `cluster`, None where it has
+    none."""
+    return (
+        table.drop_duplicates("event_id").set_index("event_id")["cluster"]
+        if "cluster" in table
+        else None
+    )
 
 
 def summarize_outcomes(table, by="agent_id", metrics=METRICS):
-    """Return means of scored forecasts by group and metric, with 95% intervals: a row a group and metric.
+    """Return means of scored forecasts by group and metric, with 95% intervals: a row a group and
+    metric.
 
-    Columns: those of `by` (a name or several), metric, mean, low, high, n, n_clusters. Repeats of an event are averaged
-    first. Intervals are by the table's `cluster` and end where a score can be no further (`LIMITS`); below ten clusters
-    there is none. Metrics that nobody has are left out.
+    Columns: those of `by` (a name or several), metric, mean, low, high, n, n_clusters. Repeats of
+    an event are averaged first. Intervals are by the table's `cluster` and end where a score can be
+    no further (`LIMITS`); below ten clusters there is none. Metrics that nobody has are left out.
     """
     by = [by] if isinstance(by, str) else list(by)
     parts = []
     columns = [*by, "metric", "mean", "low", "high", "n", "n_clusters"]
     for metric in [name for name in metrics if name in table and table[name].notna().any()]:
-        wide = table.astype({metric: float}).pivot_table(metric, "event_id", by, aggfunc="mean", sort=False)
+        wide = table.astype({metric: float}).pivot_table(
+            metric, "event_id", by, aggfunc="mean", sort=False
+        )
         found = summarize_clustered(wide, take_clusters(table), ends=LIMITS.get(metric, (0, 1)))
         parts.append(found.rename_axis(by).reset_index().assign(metric=metric))
     return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
 
 
 def score_sources(evidence, references):
-    """Return source precision of each forecast by what it cited and by what it opened: a row a forecast (F.2).
+    """Return source precision of each forecast by what it cited and by what it opened: a row a
+    forecast (F.2).
 
-    It is the share of the chosen sources, each once, that hindsight uses too; 0 when none was chosen. `evidence` has
-    owner_id ("run|event|sample"), page_id, is_accessed and is_cited, `references` maps event_id to hindsight's sources;
-    other events are left out. The paper says cited in one place, cited or accessed in another, and its code takes what
-    was accessed: so there are both. Columns run_id, event_id, srcp_cited, srcp_accessed.
+    It is the share of the chosen sources, each once, that hindsight uses too; 0 when none was
+    chosen. `evidence` has owner_id ("run|event|sample"), page_id, is_accessed and is_cited,
+    `references` maps event_id to hindsight's sources; other events are left out. The paper says
+    cited in one place, cited or accessed in another, and its code takes what was accessed: so there
+    are both. Columns run_id, event_id, srcp_cited, srcp_accessed.
     """
     rows = []
     for owner, part in evidence.groupby(evidence["owner_id"].str.rsplit("|", n=1).str[0]):
@@ -126,16 +157,20 @@ def score_sources(evidence, references):
             row = {"run_id": run, "event_id": event}
             for name in ("cited", "accessed"):
                 chosen = set(part.loc[part[f"is_{name}"].astype(bool), "page_id"])
-                row[f"srcp_{name}"] = len(chosen & set(references[event])) / len(chosen) if chosen else 0.0
+                row[f"srcp_{name}"] = (
+                    len(chosen & set(references[event])) / len(chosen) if chosen else 0.0
+                )
             rows.append(row)
     return pd.DataFrame(rows, columns="run_id event_id srcp_cited srcp_accessed".split())
 
 
 def split_correct(table, columns=("recall", "srcp_cited")):
-    """Return means of right and of wrong forecasts, pooled over pairs (Tables 4, 10), a row a metric of `columns`.
+    """Return means of right and of wrong forecasts, pooled over pairs (Tables 4, 10), a row a
+    metric of `columns`.
 
-    Columns metric, right, wrong, gap, low, high, all, n, n_clusters, share (right). `table` has accuracy (0 or 1) and
-    cluster beside `columns`. The gap's interval is by cluster, blank where right or wrong ones have fewer than ten.
+    Columns metric, right, wrong, gap, low, high, all, n, n_clusters, share (right). `table` has
+    accuracy (0 or 1) and cluster beside `columns`. The gap's interval is by cluster, blank where
+    right or wrong ones have fewer than ten.
 
     >>> table = pd.DataFrame({"accuracy": [1, 1, 0], "recall": [0.2, 0.4, 0.0], "cluster": list("abc")})
     >>> split_correct(table, ["recall"])[["right", "wrong", "gap", "all"]].round(4).iloc[0].tolist()
@@ -145,13 +180,24 @@ def split_correct(table, columns=("recall", "srcp_cited")):
     for name in columns:
         known = table[table[name].notna()].reset_index(drop=True)
         right = known["accuracy"] == 1
-        row = {"metric": name, "right": known.loc[right, name].mean(), "wrong": known.loc[~right, name].mean()}
-        row |= {"gap": row["right"] - row["wrong"], "all": known[name].mean(), "n": len(known), "share": right.mean()}
+        row = {
+            "metric": name,
+            "right": known.loc[right, name].mean(),
+            "wrong": known.loc[~right, name].mean(),
+        }
+        row |= {
+            "gap": row["right"] - row["wrong"],
+            "all": known[name].mean(),
+            "n": len(known),
+            "share": right.mean(),
+        }
         strata = [(1, known.index[right]), (-1, known.index[~right])]
         found = summarize_clustered(known[[name]], known["cluster"], strata).iloc[0]
         row |= found[["low", "high", "n_clusters"]].to_dict()
         rows.append(row)
-    return pd.DataFrame(rows, columns="metric right wrong gap low high all n n_clusters share".split())
+    return pd.DataFrame(
+        rows, columns="metric right wrong gap low high all n n_clusters share".split()
+    )
 
 
 def mix_correct(share, right, wrong):

@@ -1,7 +1,9 @@
-"""What agents submit under the conditions: graphs read with reasons for what is left out, and scores by condition.
+"""What agents submit under the conditions: graphs read with reasons for what is left out, and
+scores by condition.
 
-WorldReasoner 5.1: correctness (F.1), source precision (F.2) and key-event recall (F.3) of runs on the long questions,
-and the conditions against each other on the questions that both were asked, clustered by source.
+WorldReasoner 5.1: correctness (F.1), source precision (F.2) and key-event recall (F.3) of runs on
+the long questions, and the conditions against each other on the questions that both were asked,
+clustered by source.
 """
 
 import re
@@ -30,13 +32,15 @@ from studies.worldreasoner.hindsight.matching import (
 from studies.worldreasoner.scores import score_sources, score_table, split_correct, take_clusters
 
 FIRST_YEAR = 1678
-"""First year of an event that may stand in a graph: nanoseconds reach back to it, and no forecast rests on earlier."""
+"""First year of an event that may stand in a graph: nanoseconds reach back to it, and no forecast
+rests on earlier."""
 DIGEST = r"\bzq[0-9a-f]{8}\b"
 """What stands for a word that is not kept (`hash_words`)."""
 METRICS = ("accuracy", "brier", "recall", "bound", "srcp_cited", "srcp_accessed")
 """Correctness (F.1), key-event recall one to one and by any match (F.3), source precision (F.2)."""
 READINGS = (*METRICS[:3], "recall_graphs", *METRICS[3:])
-"""The same with recall as the authors' code reads it: of the replies that hold a graph, not 0 where there is none."""
+"""The same with recall as the authors' code reads it: of the replies that hold a graph, not 0 where
+there is none."""
 
 PAIRS = (
     ("Causal Simulation", "Vanilla"),
@@ -50,13 +54,16 @@ PAIRS = (
 
 
 def read_graph(reply, event):
-    """Return (graph, left out) of a submission: a graph (`graphs.check_form`) or None, and rows of part, what, reason.
+    """Return (graph, left out) of a submission: a graph (`graphs.check_form`) or None, and rows of
+    part, what, reason.
 
-    The outcome is a node. Events must have a title that names a change and a day, not after the resolution, and none
-    stands twice; edges and impacts are held to what hindsight's are (`drafts`). An edge of an event that was left out
-    is left out too.
+    The outcome is a node. Events must have a title that names a change and a day, not after the
+    resolution, and none stands twice; edges and impacts are held to what hindsight's are
+    (`drafts`). An edge of an event that was left out is left out too.
     """
-    said, problem = read_submission(dump_json(parse_object(reply) | {"sources": []}))  # stored as page_ids
+    said, problem = read_submission(
+        dump_json(parse_object(reply) | {"sources": []})
+    )  # stored as page_ids
     if said is None:
         return None, [("submission", "", problem)]
     end = event["resolves_at"][:10]
@@ -71,7 +78,14 @@ def read_graph(reply, event):
             continue
         known.add(key)
         places[number] = len(draft.nodes)
-        draft.add_node({"node_id": f"e{number}", "title": item["title"], "occurred_at": item["date"], "source_ids": []})
+        draft.add_node(
+            {
+                "node_id": f"e{number}",
+                "title": item["title"],
+                "occurred_at": item["date"],
+                "source_ids": [],
+            }
+        )
         if reason := draft.take_impact(item | {"event": places[number]}):
             left.append(("impacts", item["title"], reason))
     for item in said["edges"]:
@@ -84,7 +98,8 @@ def read_graph(reply, event):
 def check_event(title, date, end):
     """Return why an event may not stand in a graph that ends on a day, "" when it may.
 
-    Its title must name more than a date, a value, yes or no, and its date be a day from FIRST_YEAR on.
+    Its title must name more than a date, a value, yes or no, and its date be a day from FIRST_YEAR
+    on.
 
     >>> [check_event(title, "2024-02-01", "2024-03-01") for title in ("rates cut", ">> 18 June 2023", "No, no")]
     ['', 'its title names no change', 'its title names no change']
@@ -101,7 +116,8 @@ def check_event(title, date, end):
 
 
 def read_submitted(replies, events):
-    """Return (graphs, left out) of the replies of agents that submit one: {(run_id, event_id): graph}, and a table.
+    """Return (graphs, left out) of the replies of agents that submit one: {(run_id, event_id):
+    graph}, and a table.
 
     Columns of the table: run_id, event_id, part, what, reason.
     """
@@ -109,24 +125,38 @@ def read_submitted(replies, events):
     graphs = {}
     left = []
     for run, event, reply in replies[["run_id", "event_id", "reply"]].itertuples(index=False):
-        graphs[run, event], problems = read_graph(reply if isinstance(reply, str) else None, known[event])
-        left += [(run, event, *problem) for problem in problems]  # an accident left no reply: no graph
+        graphs[run, event], problems = read_graph(
+            reply if isinstance(reply, str) else None, known[event]
+        )
+        left += [
+            (run, event, *problem) for problem in problems
+        ]  # an accident left no reply: no graph
     return graphs, pd.DataFrame(left, columns=["run_id", "event_id", "part", "what", "reason"])
 
 
 def recall_events(graphs, references, embed=None):
-    """Return key-event recall of submissions (`matching.score_recall`): a row a run and question with a key event.
+    """Return key-event recall of submissions (`matching.score_recall`): a row a run and question
+    with a key event.
 
-    Columns run_id, event_id, n_key, recall and bound (0 where no graph was submitted), recall_graphs (blank there).
-    `references` are hindsight graphs of some of the questions; with `embed` events match by meaning (`match_meanings`).
+    Columns run_id, event_id, n_key, recall and bound (0 where no graph was submitted),
+    recall_graphs (blank there). `references` are hindsight graphs of some of the questions; with
+    `embed` events match by meaning (`match_meanings`).
     """
     if not references or not graphs:
-        return pd.DataFrame(columns=["run_id", "event_id", "n_key", "recall", "bound", "recall_graphs"])
+        return pd.DataFrame(
+            columns=["run_id", "event_id", "n_key", "recall", "bound", "recall_graphs"]
+        )
     rows = pd.DataFrame(list(graphs), columns=["run_id", "question_id"])
     rows["has_graph"] = [graph is not None for graph in graphs.values()]
     hindsight = tabulate_nodes(references)
-    pairs = match_hashed(graphs, hindsight)[1] if embed is None else match_meanings(graphs, hindsight, embed)
-    table = score_recall(pick_key_events(hindsight), pairs, rows).rename(columns={"question_id": "event_id"})
+    pairs = (
+        match_hashed(graphs, hindsight)[1]
+        if embed is None
+        else match_meanings(graphs, hindsight, embed)
+    )
+    table = score_recall(pick_key_events(hindsight), pairs, rows).rename(
+        columns={"question_id": "event_id"}
+    )
     table["recall_graphs"] = table["recall"]
     return table.fillna({"recall": 0.0, "bound": 0.0}).drop(columns="has_graph")
 
@@ -139,45 +169,58 @@ def list_said(graphs: dict) -> pd.DataFrame:
 
 
 def match_meanings(graphs: dict, hindsight: pd.DataFrame, embed) -> pd.DataFrame:
-    """Return the pairs of submitted and hindsight events by meaning (Table 12): cosine of `embed`'s vectors, 7 days.
+    """Return the pairs of submitted and hindsight events by meaning (Table 12): cosine of `embed`'s
+    vectors, 7 days.
 
     Raises ValueError where the words of events are kept as digests.
     """
     said = list_said(graphs)
     if said["text"].str.contains(DIGEST).any():
-        raise ValueError("of public questions only digests of an event's words are kept, and these have no meaning")
+        raise ValueError(
+            "of public questions only digests of an event's words are kept, and these have no meaning"
+        )
     vectors = embed(list(hindsight["text"])), embed(list(said["text"]))
     return match_events(hindsight, said, Rules(threshold=SEMANTIC_THRESHOLD), vectors)
 
 
 def match_hashed(graphs, hindsight):
-    """Return (events of submitted graphs, their pairs with hindsight's as of `matching.match_events`).
+    """Return (events of submitted graphs, their pairs with hindsight's as of
+    `matching.match_events`).
 
     Words are compared as `hash_words` has them: of public questions nothing else is recorded.
     """
     said = list_said(graphs)
-    return said, match_events(*(nodes.assign(text=nodes["text"].map(hash_words)) for nodes in (hindsight, said)))
+    return said, match_events(
+        *(nodes.assign(text=nodes["text"].map(hash_words)) for nodes in (hindsight, said))
+    )
 
 
 def score_submissions(events, answers, predictions, replies, traces, cards=None, addresses=None):
-    """Return (scores, left out, hindsight) of what the long questions were answered with, a row a run and question.
+    """Return (scores, left out, hindsight) of what the long questions were answered with, a row a
+    run and question.
 
-    The tables are the store's, each with condition, has_graph (is a graph asked for?) and has_sources (is there a
-    gateway to search through?) beside its columns (`conditions.describe_runs`); each question is asked once in a run.
-    `scores` has the columns of `scores.score_table`, condition, cluster and READINGS, blank where a run has none, and
-    recall_valid: recall on the questions whose hindsight graph passes the published thresholds (B.3). `hindsight` are
-    the reference graphs of the questions to which a graph is asked for. With `cards` ({event_id: graph},
-    `cards.build_references`) these are the reference in place of graphs by rule, and sources count by address:
-    `addresses` are as in `cards.list_sources`. Source precision is blank where a question has no reference source, or
-    none of a kind that was shown (`cards.find_measured`).
+    The tables are the store's, each with condition, has_graph (is a graph asked for?) and
+    has_sources (is there a gateway to search through?) beside its columns
+    (`conditions.describe_runs`); each question is asked once in a run. `scores` has the columns of
+    `scores.score_table`, condition, cluster and READINGS, blank where a run has none, and
+    recall_valid: recall on the questions whose hindsight graph passes the published thresholds
+    (B.3). `hindsight` are the reference graphs of the questions to which a graph is asked for. With
+    `cards` ({event_id: graph}, `cards.build_references`) these are the reference in place of graphs
+    by rule, and sources count by address: `addresses` are as in `cards.list_sources`. Source
+    precision is blank where a question has no reference source, or none of a kind that was shown
+    (`cards.find_measured`).
     """
-    asked = predictions.drop_duplicates("run_id").set_index("run_id")[["condition", "has_graph", "has_sources"]]
+    asked = predictions.drop_duplicates("run_id").set_index("run_id")[
+        ["condition", "has_graph", "has_sources"]
+    ]
     scores = score_table(predictions, answers, events).join(asked, on="run_id")
     scores["cluster"] = scores["event_id"].map(find_clusters(events)[0])
     graphs, left = read_submitted(replies[replies["has_graph"].astype(bool)], events)
     evidence = list_evidence(traces, replies)
     if cards is None:
-        needed = {key[1] for key in graphs} | set(predictions.loc[predictions["has_sources"].astype(bool), "event_id"])
+        needed = {key[1] for key in graphs} | set(
+            predictions.loc[predictions["has_sources"].astype(bool), "event_id"]
+        )
         values = answers.set_index("event_id")["value"]
         built = {}
         for event in events[events["event_id"].isin(needed)].to_dict("records"):
@@ -196,7 +239,10 @@ def score_submissions(events, answers, predictions, replies, traces, cards=None,
     valid = {name for name, graph in cards.items() if check_graph(graph)["is_valid"]}
     scores["recall_valid"] = scores["recall"].where(scores["event_id"].isin(valid))
     can_choose = scores["has_sources"].astype(bool) & scores["event_id"].isin(measured)
-    for name in ("srcp_cited", "srcp_accessed"):  # nothing found and nothing cited is 0 where something could be right
+    for name in (
+        "srcp_cited",
+        "srcp_accessed",
+    ):  # nothing found and nothing cited is 0 where something could be right
         scores[name] = scores[name].astype(float).fillna(0.0).where(can_choose)
     # without a graph nobody is asked for sources: accessed counts
     scores["srcp_cited"] = scores["srcp_cited"].where(scores["has_graph"].astype(bool))
@@ -206,13 +252,15 @@ def score_submissions(events, answers, predictions, replies, traces, cards=None,
 def list_settling(events, built, predictions):
     """Return the pages by which source precision of each question is told: {event_id: page_ids}.
 
-    As they stood when the question was asked: the page that settles it, and those of the series that its hindsight
-    graph names (`built`: Hindsight by event_id).
+    As they stood when the question was asked: the page that settles it, and those of the series
+    that its hindsight graph names (`built`: Hindsight by event_id).
     """
     sources = load_series()
     references = {}
     own = events.set_index("event_id")["source_id"]
-    for event_id, as_of in predictions[["event_id", "as_of"]].drop_duplicates().itertuples(index=False):
+    for event_id, as_of in (
+        predictions[["event_id", "as_of"]].drop_duplicates().itertuples(index=False)
+    ):
         named = {own[event_id], *(built[event_id].source_ids if event_id in built else ())}
         names = named & set(sources)  # a set of one's own may name sources that have no page here
         pages = {open_series().fetch(sources[name].address, as_of).page_id for name in names}
@@ -221,18 +269,25 @@ def list_settling(events, built, predictions):
 
 
 def compare_conditions(scores):
-    """Return what a condition has over another on the questions asked under both, a row a pair of `PAIRS` and metric.
+    """Return what a condition has over another on the questions asked under both, a row a pair of
+    `PAIRS` and metric.
 
-    Columns metric, a, b, n (0 without a common question), n_clusters, difference (a - b), low, high, p (of a t test by
-    cluster), p_holm (over all rows), mde (minimum detectable effect), verdict (by p_holm; of Brier scores less is
-    better).
+    Columns metric, a, b, n (0 without a common question), n_clusters, difference (a - b), low,
+    high, p (of a t test by cluster), p_holm (over all rows), mde (minimum detectable effect),
+    verdict (by p_holm; of Brier scores less is better).
     """
     known = scores.astype(dict.fromkeys(METRICS, float))
     parts = []
     for metric in METRICS:
-        wide = known.pivot_table(metric, "event_id", "condition", aggfunc="mean")  # repeats averaged, blanks left out
+        wide = known.pivot_table(
+            metric, "event_id", "condition", aggfunc="mean"
+        )  # repeats averaged, blanks left out
         wide = wide.reindex(columns=sorted({name for pair in PAIRS for name in pair}))
-        parts.append(compare_pairs(wide, take_clusters(scores), [(a, [b]) for a, b in PAIRS]).assign(metric=metric))
+        parts.append(
+            compare_pairs(wide, take_clusters(scores), [(a, [b]) for a, b in PAIRS]).assign(
+                metric=metric
+            )
+        )
     table = pd.concat(parts, ignore_index=True).rename(columns={"agent_a": "a", "agent_b": "b"})
     lead = table["difference"].mask(table["metric"] == "brier", -table["difference"])
     table = judge_family(table.assign(lead=lead), "lead", *BETTER)
@@ -240,14 +295,28 @@ def compare_conditions(scores):
 
 
 def split_conditions(scores):
-    """Return what right and wrong forecasts of each condition rest on (`scores.split_correct`): Tables 4, 10.
+    """Return what right and wrong forecasts of each condition rest on (`scores.split_correct`):
+    Tables 4, 10.
 
-    A row a condition and metric that it has: condition, metric, right, wrong, gap, all, n, n_clusters, share.
+    A row a condition and metric that it has: condition, metric, right, wrong, gap, all, n,
+    n_clusters, share.
     """
     parts = []
     for name, rows in scores.groupby("condition", sort=False):
-        known = [metric for metric in ("recall", "srcp_cited", "srcp_accessed") if rows[metric].notna().any()]
+        known = [
+            metric
+            for metric in ("recall", "srcp_cited", "srcp_accessed")
+            if rows[metric].notna().any()
+        ]
         if known:
-            parts.append(split_correct(rows.astype(dict.fromkeys(known, float)), known).assign(condition=name))
+            parts.append(
+                split_correct(rows.astype(dict.fromkeys(known, float)), known).assign(
+                    condition=name
+                )
+            )
     columns = "condition metric right wrong gap low high all n n_clusters share"
-    return pd.concat(parts, ignore_index=True)[columns.split()] if parts else pd.DataFrame(columns=columns.split())
+    return (
+        pd.concat(parts, ignore_index=True)[columns.split()]
+        if parts
+        else pd.DataFrame(columns=columns.split())
+    )

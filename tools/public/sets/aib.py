@@ -1,7 +1,8 @@
-"""LLM forecasting benchmark: Metaculus' AI benchmark of 2024's third and fourth quarter, prompts and five repeats.
+"""LLM forecasting benchmark: Metaculus' AI benchmark of 2024's third and fourth quarter, prompts
+and five repeats.
 
-A run is a model under a prompt (`variant`); its repeats are `sample` 0 to 4. A value above 100 is no
-probability (`unparsable`), a blank one is missing.
+A run is a model under a prompt (`variant`); its repeats are `sample` 0 to 4. A value above 100 is
+no probability (`unparsable`), a blank one is missing.
 """
 
 import io
@@ -10,7 +11,14 @@ from pathlib import Path
 
 import pandas as pd
 
-from public.sets.rows import YES_NO, answer_yes_no, describe_run, locate_folder, name_model, read_bytes
+from public.sets.rows import (
+    YES_NO,
+    answer_yes_no,
+    describe_run,
+    locate_folder,
+    name_model,
+    read_bytes,
+)
 
 FOLDER = "agents/llm_forecasting_benchmark_aib"
 ADVICE = "its files are those of github.com/jannalulu/llm-forecasting-benchmark"
@@ -33,7 +41,9 @@ FILES = {
 def build() -> dict[str, dict[str, pd.DataFrame]]:
     """Return the tables of the set aib."""
     folder = locate_folder(FOLDER, ADVICE)
-    outcomes = pd.concat([read_outcomes(folder, quarter) for quarter in ("aibq3", "aibq4")], ignore_index=True)
+    outcomes = pd.concat(
+        [read_outcomes(folder, quarter) for quarter in ("aibq3", "aibq4")], ignore_index=True
+    )
     outcomes = outcomes.sort_values("event_id", ignore_index=True)
     events = outcomes[["event_id", "domain", "round"]].assign(
         cluster_id=outcomes["event_id"], source_id="metaculus", family="market", **YES_NO
@@ -42,17 +52,25 @@ def build() -> dict[str, dict[str, pd.DataFrame]]:
     parts = [read_runs(folder, name) for name in FILES]
     runs = pd.concat([part[0] for part in parts], ignore_index=True)
     predictions = pd.concat([part[1] for part in parts], ignore_index=True)
-    predictions = predictions[predictions["event_id"].isin(events["event_id"])].reset_index(drop=True)
+    predictions = predictions[predictions["event_id"].isin(events["event_id"])].reset_index(
+        drop=True
+    )
     return {"aib": {"events": events, "answers": answers, "runs": runs, "predictions": predictions}}
 
 
 def read_outcomes(folder: Path, quarter: str) -> pd.DataFrame:
     """Return a quarter's resolved questions: event_id, resolution, domain, round."""
     given = pd.read_csv(folder / f"{quarter}_resolutions.csv", dtype={"question_id": str})
-    tags = pd.read_csv(folder / f"scraping/metaculus_data_{quarter}_categories.csv", dtype={"question_id": str})
-    given = given.drop_duplicates("question_id").merge(tags.drop_duplicates("question_id"), "left", "question_id")
+    tags = pd.read_csv(
+        folder / f"scraping/metaculus_data_{quarter}_categories.csv", dtype={"question_id": str}
+    )
+    given = given.drop_duplicates("question_id").merge(
+        tags.drop_duplicates("question_id"), "left", "question_id"
+    )
     names = {"question_id": "event_id", "category": "domain"}
-    return given.rename(columns=names).assign(round=quarter)[["event_id", "resolution", "domain", "round"]]
+    return given.rename(columns=names).assign(round=quarter)[
+        ["event_id", "resolution", "domain", "round"]
+    ]
 
 
 def read_runs(folder: Path, name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -78,7 +96,9 @@ def read_runs(folder: Path, name: str) -> tuple[pd.DataFrame, pd.DataFrame]:
                     "run_id": run_id,
                     "event_id": table["question_id"],
                     "sample": int(found[2]),
-                    "status": is_valid.map({True: "ok", False: "unparsable"}).mask(p_yes.isna(), "missing"),
+                    "status": is_valid.map({True: "ok", False: "unparsable"}).mask(
+                        p_yes.isna(), "missing"
+                    ),
                     "p_yes": p_yes.where(is_valid),
                 }
             )

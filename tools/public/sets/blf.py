@@ -1,4 +1,5 @@
-"""BLF's forecasts on two rounds of ForecastBench and on Metaculus' AI benchmark of 2025's second quarter.
+"""BLF's forecasts on two rounds of ForecastBench and on Metaculus' AI benchmark of 2025's second
+quarter.
 
 A row of a forecast file is a question at a date of resolution, forecast by the mean of up to five
 trials. Its steps, tokens and seconds are all trials'; its searches, reasoning and `submitted` are
@@ -15,7 +16,15 @@ from typing import Any
 import pandas as pd
 
 from helpers.files import hash_text
-from public.sets.rows import YES_NO, answer_yes_no, describe_run, locate_folder, name_model, read_json, read_lines
+from public.sets.rows import (
+    YES_NO,
+    answer_yes_no,
+    describe_run,
+    locate_folder,
+    name_model,
+    read_json,
+    read_lines,
+)
 
 FOLDER = "agents/blf"
 ADVICE = "its files are experiments/forecasts_final, data/questions and data/tags_kevin of github.com/murphyk/BLF"
@@ -28,8 +37,9 @@ WHY = {"Agent timed out": "over_budget", "Batch agent failed": "error"}
 """How the reasoning of an unsubmitted row begins -> its status."""
 SEARCH = {"none": "none", "brave": "dated"}
 RULED = "dbnomics"
-"""With data tools the harness forecasts this source's questions (French temperatures) by a harmonic rule: no model is
-asked, no token is spent, and all runs say the same. Such a row is no agent's answer and does not stand in the set."""
+"""With data tools the harness forecasts this source's questions (French temperatures) by a harmonic
+rule: no model is asked, no token is spent, and all runs say the same. Such a row is no agent's
+answer and does not stand in the set."""
 TITLE_WORDS = 11
 """Of a question's text the first words stand in the table; its `origin_id` finds the rest."""
 LONGEST = 24
@@ -41,14 +51,18 @@ def build() -> dict[str, dict[str, pd.DataFrame]]:
     """Return the tables of the sets blf and blf_aibq2."""
     folder = locate_folder(FOLDER, ADVICE)
     questions = {row["id"]: row for row in read_lines(folder / "questions.jsonl")}
-    tags = {Path(row["_path"]).stem: row["category"] for row in read_lines(folder / "tags_kevin.jsonl")}
+    tags = {
+        Path(row["_path"]).stem: row["category"] for row in read_lines(folder / "tags_kevin.jsonl")
+    }
     exam = set(read_json(folder / "data_exams_aibq2-all_indices.json")["aibq2"])
     files = read_files(folder / "forecasts")
     rounds = [(day, given) for day, given in files if day in ROUNDS]
     quarter = [(day, given) for day, given in files if day not in ROUNDS]
     return {
         "blf": build_tables(rounds, questions, tags, "blf", find_common(rounds), True),
-        "blf_aibq2": build_tables(quarter, questions, tags, "blf_aibq2", find_exam(quarter, exam), False),
+        "blf_aibq2": build_tables(
+            quarter, questions, tags, "blf_aibq2", find_exam(quarter, exam), False
+        ),
     }
 
 
@@ -80,7 +94,10 @@ def find_common(files: list[tuple[str, dict[str, Any]]]) -> set[tuple[str, str]]
 def find_exam(files: list[tuple[str, dict[str, Any]]], exam: set[str]) -> set[tuple[str, str]]:
     """Return the (id, date) of an exam's questions."""
     return {
-        (row["id"], row["resolution_date"]) for _, given in files for row in given["forecasts"] if row["id"] in exam
+        (row["id"], row["resolution_date"])
+        for _, given in files
+        for row in given["forecasts"]
+        if row["id"] in exam
     }
 
 
@@ -92,7 +109,8 @@ def build_tables(
     kept: set[tuple[str, str]],
     shows_titles: bool,
 ) -> dict[str, pd.DataFrame]:
-    """Return a set's tables: the rows whose (id, date) is in `kept`; titles where they may be passed on."""
+    """Return a set's tables: the rows whose (id, date) is in `kept`; titles where they may be
+    passed on."""
     tables = {key: [] for key in ("events", "predictions", "trials", "replies", "prices")}
     runs, outcomes = {}, {}
     for _, given in files:
@@ -115,7 +133,9 @@ def build_tables(
             tables["predictions"].append(key | describe_forecast(row))
             tables["replies"].append(key | describe_usage(row))
             trials = row.get("raw_trials") or []
-            tables["trials"] += [key | {"sample": n, "p_yes": round(p, 4)} for n, p in enumerate(trials)]
+            tables["trials"] += [
+                key | {"sample": n, "p_yes": round(p, 4)} for n, p in enumerate(trials)
+            ]
     made = {key: pd.DataFrame(rows) for key, rows in tables.items() if rows}
     made |= {"runs": pd.DataFrame(runs.values()), "answers": answer_yes_no(outcomes)}
     return {key: sort_table(table) for key, table in made.items()}
@@ -191,7 +211,9 @@ def read_run(config: dict[str, Any], name: str) -> dict[str, Any]:
     )
 
 
-def describe_event(row: dict[str, Any], event_id: str, tag: str | None, title: str | None) -> dict[str, Any]:
+def describe_event(
+    row: dict[str, Any], event_id: str, tag: str | None, title: str | None
+) -> dict[str, Any]:
     """Return a question's row at one date."""
     return {
         "event_id": event_id,
@@ -203,22 +225,33 @@ def describe_event(row: dict[str, Any], event_id: str, tag: str | None, title: s
         "prompt": title,
         "as_of": f"{row['forecast_due_date']}T00:00:00+00:00",
         "resolves_at": f"{row['resolution_date']}T00:00:00+00:00",
-        "horizon_days": (pd.Timestamp(row["resolution_date"]) - pd.Timestamp(row["forecast_due_date"])).days,
+        "horizon_days": (
+            pd.Timestamp(row["resolution_date"]) - pd.Timestamp(row["forecast_due_date"])
+        ).days,
         "round": row["forecast_due_date"],
         **YES_NO,
     }
 
 
 def describe_price(row: dict[str, Any], event_id: str) -> list[dict[str, Any]]:
-    """Return a market's price of the day on which ForecastBench froze it, as a list of one or none."""
+    """Return a market's price of the day on which ForecastBench froze it, as a list of one or
+    none."""
     if row["source"] not in MARKETS or row["market_value"] in ("", None):
         return []
     at = f"{row['market_date']}T00:00:00+00:00"
-    return [{"event_id": event_id, "at": at, "price": float(row["market_value"]), "source": row["source"]}]
+    return [
+        {
+            "event_id": event_id,
+            "at": at,
+            "price": float(row["market_value"]),
+            "source": row["source"],
+        }
+    ]
 
 
 def describe_forecast(row: dict[str, Any]) -> dict[str, Any]:
-    """Return what a row forecast: p_yes with status ok, or p_filled with the reason why it is no forecast."""
+    """Return what a row forecast: p_yes with status ok, or p_filled with the reason why it is no
+    forecast."""
     given, status = row["forecast"], "ok"
     if given is None or not row["raw_trials"]:
         return {"status": "missing", "reason": "no trial gave a probability"}
@@ -227,7 +260,11 @@ def describe_forecast(row: dict[str, Any]) -> dict[str, Any]:
         status = next((word for start, word in WHY.items() if said.startswith(start)), "error")
     if status == "ok":
         return {"status": "ok", "p_yes": round(given, 4)}
-    return {"status": status, "reason": "the first trial submitted nothing", "p_filled": round(given, 4)}
+    return {
+        "status": status,
+        "reason": "the first trial submitted nothing",
+        "p_filled": round(given, 4),
+    }
 
 
 def describe_usage(row: dict[str, Any]) -> dict[str, Any]:

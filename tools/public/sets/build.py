@@ -1,4 +1,5 @@
-"""Build question sets from other projects' files: those that may be passed on in data/sets, others in .cache/sets."""
+"""Build question sets from other projects' files: those that may be passed on in data/sets, others
+in .cache/sets."""
 
 import importlib
 import sys
@@ -13,7 +14,9 @@ def list_builders() -> list[str]:
     """Return the modules of this folder that build sets, sorted."""
     folder = Path(__file__).parent
     texts = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
-    return sorted(name for name, text in texts.items() if "\ndef build(" in text and name != "build")
+    return sorted(
+        name for name, text in texts.items() if "\ndef build(" in text and name != "build"
+    )
 
 
 def build_sets(builder: str) -> list[str]:

@@ -1,4 +1,5 @@
-"""Deliberation among forecasters: three models on 202 questions, alone and after reading two others' forecasts.
+"""Deliberation among forecasters: three models on 202 questions, alone and after reading two
+others' forecasts.
 
 A run is a model with none, one or all of three pieces of information, alone or after deliberation
 in a group of three models or of one. `sample` 0 is the forecast that goes into the group of three
@@ -10,10 +11,20 @@ from typing import Any
 
 import pandas as pd
 
-from public.sets.rows import YES_NO, answer_yes_no, describe_run, locate_folder, name_model, read_bytes, read_json
+from public.sets.rows import (
+    YES_NO,
+    answer_yes_no,
+    describe_run,
+    locate_folder,
+    name_model,
+    read_bytes,
+    read_json,
+)
 
 FOLDER = "agents/delib_ai_wisdom"
-ADVICE = "its files are data/analysis and data/processed of github.com/priorb-source/delib-ai-wisdom"
+ADVICE = (
+    "its files are data/analysis and data/processed of github.com/priorb-source/delib-ai-wisdom"
+)
 GROUPS = {"diverse": "three models", "homo": "one model"}
 INFORMATION = {"none": "none", "full": "all", "info1": "one", "info2": "one", "info3": "one"}
 
@@ -21,7 +32,9 @@ INFORMATION = {"none": "none", "full": "all", "info1": "one", "info2": "one", "i
 def build() -> dict[str, dict[str, pd.DataFrame]]:
     """Return the tables of the set delib."""
     folder = locate_folder(FOLDER, ADVICE)
-    given = pd.read_csv(pd.io.common.BytesIO(read_bytes(folder / "forecasts.csv")), dtype=str, keep_default_na=False)
+    given = pd.read_csv(
+        pd.io.common.BytesIO(read_bytes(folder / "forecasts.csv")), dtype=str, keep_default_na=False
+    )
     days = {str(row["id"]): row["date"] for row in read_json(folder / "questions_processed.json")}
     questions = given.drop_duplicates("question_id").sort_values("question_id")
     answers = answer_yes_no(questions.set_index("question_id")["resolution"].astype(int).to_dict())
@@ -33,7 +46,9 @@ def build() -> dict[str, dict[str, pd.DataFrame]]:
         **YES_NO,
     )
     rows = [describe_row(row) for row in given.to_dict("records")]
-    predictions = pd.DataFrame(rows).drop(columns=["run"]).sort_values(["run_id", "event_id", "sample"])
+    predictions = (
+        pd.DataFrame(rows).drop(columns=["run"]).sort_values(["run_id", "event_id", "sample"])
+    )
     runs = pd.DataFrame({row["run_id"]: row["run"] for row in rows}.values()).sort_values("run_id")
     tables = {"events": events, "answers": answers, "runs": runs, "predictions": predictions}
     return {"delib": {name: table.reset_index(drop=True) for name, table in tables.items()}}

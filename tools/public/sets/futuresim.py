@@ -1,4 +1,5 @@
-"""FutureSim: 330 questions with free answers under a simulated clock of 95 days, 24 runs with all revisions.
+"""FutureSim: 330 questions with free answers under a simulated clock of 95 days, 24 runs with all
+revisions.
 
 A prediction is the last distribution that a run submitted by the day on which it saw the answer;
 `value` is its likeliest answer, `correct` asks for equal texts. `skill_source`
@@ -34,7 +35,11 @@ def build() -> dict[str, dict[str, pd.DataFrame]]:
     tables = {
         "events": describe_events(questions),
         "answers": pd.DataFrame(
-            {"event_id": questions["event_id"], "value": questions["truth"].map(dump_json), "status": "ok"}
+            {
+                "event_id": questions["event_id"],
+                "value": questions["truth"].map(dump_json),
+                "status": "ok",
+            }
         ),
         "runs": runs.sort_values("run_id", ignore_index=True),
         "predictions": predictions,
@@ -84,8 +89,12 @@ def describe_events(questions: pd.DataFrame) -> pd.DataFrame:
 
 def list_revisions(submissions: pd.DataFrame, questions: pd.DataFrame) -> pd.DataFrame:
     """Return a row a submitted distribution of a question of the set, in order."""
-    kept = submissions.merge(questions[["event_id", "resolved_seen_after"]], left_on="question_id", right_on="event_id")
-    kept = kept.sort_values(["agent", "run_id", "sim_date", "event_idx"], kind="stable", ignore_index=True)
+    kept = submissions.merge(
+        questions[["event_id", "resolved_seen_after"]], left_on="question_id", right_on="event_id"
+    )
+    kept = kept.sort_values(
+        ["agent", "run_id", "sim_date", "event_idx"], kind="stable", ignore_index=True
+    )
     outcomes = kept["outcomes"].map(json.loads)
     best = outcomes.map(lambda shares: max(shares, key=shares.get))
     made = pd.DataFrame(
@@ -94,7 +103,9 @@ def list_revisions(submissions: pd.DataFrame, questions: pd.DataFrame) -> pd.Dat
             "event_id": kept["event_id"],
             "at": kept["sim_date"] + "T00:00:00+00:00",
             "value": best.map(dump_json),
-            "probability": [min(shares[name], 1.0) for shares, name in zip(outcomes, best, strict=True)],
+            "probability": [
+                min(shares[name], 1.0) for shares, name in zip(outcomes, best, strict=True)
+            ],
             "distribution": outcomes.map(dump_json),
             "resolved_seen_after": kept["resolved_seen_after"],
         }
@@ -106,14 +117,23 @@ def list_revisions(submissions: pd.DataFrame, questions: pd.DataFrame) -> pd.Dat
 def list_predictions(
     revisions: pd.DataFrame, questions: pd.DataFrame, runs: pd.DataFrame, seen: pd.DataFrame
 ) -> pd.DataFrame:
-    """Return each run's last distribution of each question by the day it saw the answer; missing where none."""
+    """Return each run's last distribution of each question by the day it saw the answer; missing
+    where none."""
     seen = seen.assign(run_id=name_runs(seen))
-    seen = seen.drop_duplicates(["run_id", "title"], keep="last").merge(questions[["event_id", "title"]], on="title")
-    days = revisions.merge(seen[["run_id", "event_id", "sim_date"]], on=["run_id", "event_id"], how="left")
+    seen = seen.drop_duplicates(["run_id", "title"], keep="last").merge(
+        questions[["event_id", "title"]], on="title"
+    )
+    days = revisions.merge(
+        seen[["run_id", "event_id", "sim_date"]], on=["run_id", "event_id"], how="left"
+    )
     last_day = days["sim_date"].fillna(days["resolved_seen_after"])
     in_time = revisions[(days["at"].str[:10] <= last_day).to_numpy()]
     last = in_time.groupby(["run_id", "event_id"], as_index=False).last()
-    counts = in_time.groupby(["run_id", "event_id"])["at"].agg(n_revisions="size", first_at="first").reset_index()
+    counts = (
+        in_time.groupby(["run_id", "event_id"])["at"]
+        .agg(n_revisions="size", first_at="first")
+        .reset_index()
+    )
     every = runs[["run_id"]].merge(questions[["event_id"]], how="cross")
     skill = seen[["run_id", "event_id", "brier_skill"]]
     for part in (last, counts, skill):

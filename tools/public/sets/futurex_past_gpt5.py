@@ -1,7 +1,8 @@
-"""GPT-5 in MiroFlow on 846 of FutureX's past questions: level, prediction, and the harness's own score.
+"""GPT-5 in MiroFlow on 846 of FutureX's past questions: level, prediction, and the harness's own
+score.
 
-The file has neither the questions nor their answers, so the score is the harness's (`score_source`),
-whose rule for numbers is not FutureX's.
+The file has neither the questions nor their answers, so the score is the harness's
+(`score_source`), whose rule for numbers is not FutureX's.
 """
 
 import io
@@ -14,7 +15,8 @@ from public.sets.rows import describe_run, locate_folder, read_bytes
 FOLDER = "agents/futurex_past_gpt5_miroflow"
 ADVICE = "its file is logs/futurex_past_fast/futurex_past_fast_eval_.csv of github.com/Weichy9218/FutureX_Miro"
 KINDS = {1: "single", 2: "multi"}
-"""Level -> kind; at levels 3 and 4 the file does not say whether a number or a ranking is asked for."""
+"""Level -> kind; at levels 3 and 4 the file does not say whether a number or a ranking is asked
+for."""
 RUN = "futurex_past_gpt5-miroflow"
 
 
@@ -48,5 +50,10 @@ def build() -> dict[str, dict[str, pd.DataFrame]]:
     )
     about = {"agent_id": "GPT-5 in MiroFlow", "category": "open_deep_research"}
     run = describe_run(RUN, "miroflow:gpt-5", "MiroFlow", "dated", **about)
-    tables = {"events": events, "answers": answers, "runs": pd.DataFrame([run]), "predictions": predictions}
+    tables = {
+        "events": events,
+        "answers": answers,
+        "runs": pd.DataFrame([run]),
+        "predictions": predictions,
+    }
     return {"futurex_past_gpt5": tables}

@@ -1,4 +1,5 @@
-"""KalshiBench: twelve models on 255 markets, some asked more than once; outcomes derived from its aggregates.
+"""KalshiBench: twelve models on 255 markets, some asked more than once; outcomes derived from its
+aggregates.
 
 `p_yes` is what the files hold. Many answers "no" hold there the confidence of the answer in place
 of the probability of yes: `p_repaired` is 1 - p where the answer is no and p above 0.5. `sample`
@@ -60,7 +61,11 @@ def list_forecasts(given: dict[str, Any]) -> list[dict[str, Any]]:
     n_asked = Counter(row["question_id"] for row in given["predictions"])
     made, seen = [], Counter()
     for row in given["predictions"]:
-        key = {"run_id": name_run(given), "event_id": row["question_id"], "sample": seen[row["question_id"]]}
+        key = {
+            "run_id": name_run(given),
+            "event_id": row["question_id"],
+            "sample": seen[row["question_id"]],
+        }
         seen[row["question_id"]] += 1
         p_yes, answer = row["predicted_probability"], row["predicted_answer"]
         usage = {"n_asked": n_asked[row["question_id"]], "n_output_tokens": row["output_tokens"]}
@@ -70,5 +75,9 @@ def list_forecasts(given: dict[str, Any]) -> list[dict[str, Any]]:
             continue
         is_swapped = answer == "no" and p_yes > 0.5
         repaired = 1 - p_yes if is_swapped else p_yes
-        made.append(key | usage | {"status": "ok", "p_yes": p_yes, "stated": answer, "p_repaired": round(repaired, 6)})
+        made.append(
+            key
+            | usage
+            | {"status": "ok", "p_yes": p_yes, "stated": answer, "p_repaired": round(repaired, 6)}
+        )
     return made

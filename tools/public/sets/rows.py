@@ -1,4 +1,5 @@
-"""What the builders of question sets share: finding a project's files, reading them, names of models."""
+"""What the builders of question sets share: finding a project's files, reading them, names of
+models."""
 
 import gzip
 import json
@@ -18,7 +19,8 @@ YES_NO = {"kind": "single", "options": files.dump_json({"A": "Yes", "B": "No"}),
 
 
 def locate_folder(name: str, advice: str) -> Path:
-    """Return the folder of a project's files: in the mirror that KIT_DATA_MIRROR names, else in .cache/public.
+    """Return the folder of a project's files: in the mirror that KIT_DATA_MIRROR names, else in
+    .cache/public.
 
     Raises FileNotFoundError with `advice`, which says where its files are published.
     """
@@ -29,7 +31,9 @@ def locate_folder(name: str, advice: str) -> Path:
     for place in places:
         if place.is_dir():
             return place
-    raise FileNotFoundError(f"{name} is neither in the folder of {MIRROR} nor in .cache/public; {advice}")
+    raise FileNotFoundError(
+        f"{name} is neither in the folder of {MIRROR} nor in .cache/public; {advice}"
+    )
 
 
 def read_bytes(path: Path) -> bytes:
@@ -58,7 +62,8 @@ def load_models() -> dict[str, dict[str, Any]]:
 
 
 def name_model(spelling: str) -> dict[str, Any]:
-    """Return model, model_family and effort of a source's spelling. Raises KeyError that names the file."""
+    """Return model, model_family and effort of a source's spelling. Raises KeyError that names the
+    file."""
     known = load_models()
     if spelling not in known:
         raise KeyError(f"{spelling!r} is no spelling of {MODELS}; add a row")
@@ -66,11 +71,19 @@ def name_model(spelling: str) -> dict[str, Any]:
     return {"model": row["model"], "model_family": row["family"], "effort": row["effort"] or None}
 
 
-def describe_run(run_id: str, spelling: str, harness: str, search: str, **more: Any) -> dict[str, Any]:
-    """Return a row of the table runs; `spelling` is the model's, `more` are further columns (agent_id, category)."""
+def describe_run(
+    run_id: str, spelling: str, harness: str, search: str, **more: Any
+) -> dict[str, Any]:
+    """Return a row of the table runs; `spelling` is the model's, `more` are further columns
+    (agent_id, category)."""
     about = name_model(spelling)
     named = {"run_id": run_id, "agent_id": about["model"], "category": "think_search"} | about
-    return named | {"harness": harness, "search": search} | more | {"origin": "imported", "status": "complete"}
+    return (
+        named
+        | {"harness": harness, "search": search}
+        | more
+        | {"origin": "imported", "status": "complete"}
+    )
 
 
 def answer_yes_no(outcomes: dict[str, int]) -> pd.DataFrame:

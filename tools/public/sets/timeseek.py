@@ -11,7 +11,14 @@ from typing import Any
 
 import pandas as pd
 
-from public.sets.rows import YES_NO, answer_yes_no, describe_run, locate_folder, name_model, read_json
+from public.sets.rows import (
+    YES_NO,
+    answer_yes_no,
+    describe_run,
+    locate_folder,
+    name_model,
+    read_json,
+)
 
 FOLDER = "agents/timeseek_kalshi"
 ADVICE = "its files are results and dataset of github.com/Hamza-Mos/hadc-bench"
@@ -32,9 +39,18 @@ def build() -> dict[str, dict[str, pd.DataFrame]]:
             event_id = f"{row['market_ticker']}@{row['temporal_days']}"
             events[event_id] = describe_event(row, event_id, *series[row["market_ticker"]])
             outcomes[event_id] = int(row["actual_outcome"])
-            prices[event_id] = {"event_id": event_id, "at": events[event_id]["as_of"], "price": row["market_price"]}
+            prices[event_id] = {
+                "event_id": event_id,
+                "at": events[event_id]["as_of"],
+                "price": row["market_price"],
+            }
             predictions.append(describe_forecast(row, run_id, event_id))
-    tables = {"events": events.values(), "prices": prices.values(), "predictions": predictions, "runs": runs}
+    tables = {
+        "events": events.values(),
+        "prices": prices.values(),
+        "predictions": predictions,
+        "runs": runs,
+    }
     made = {name: pd.DataFrame(list(rows)) for name, rows in tables.items()}
     return {"timeseek": made | {"answers": answer_yes_no(outcomes)}}
 
@@ -42,11 +58,17 @@ def build() -> dict[str, dict[str, pd.DataFrame]]:
 def read_run(row: dict[str, Any], run_id: str) -> dict[str, Any]:
     """Return a run's row. The runs whose rows are published have no tools."""
     spelling = f"timeseek:{row['model_id']}"
-    about = {"agent_id": f"{name_model(spelling)['model']}, no tools", "category": "base_model", "sees_price": True}
+    about = {
+        "agent_id": f"{name_model(spelling)['model']}, no tools",
+        "category": "base_model",
+        "sees_price": True,
+    }
     return describe_run(run_id, spelling, "TimeSeek", "none", **about)
 
 
-def describe_event(row: dict[str, Any], event_id: str, series: str, category: str) -> dict[str, Any]:
+def describe_event(
+    row: dict[str, Any], event_id: str, series: str, category: str
+) -> dict[str, Any]:
     """Return a market at a moment."""
     return {
         "event_id": event_id,

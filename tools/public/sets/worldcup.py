@@ -18,7 +18,9 @@ ADVICE = "its files are wc_runs/archive and matches.json of github.com/llm-world
 HOME, DRAW, AWAY = "home", "draw", "away"
 SIDES = {"主": HOME, "平": DRAW, "客": AWAY}
 RESULTS = {"主胜": HOME, "平": DRAW, "客胜": AWAY}
-HALVES = {f"{a}-{b}": f"{SIDES[a]} at half-time, {SIDES[b]} at the end" for a in SIDES for b in SIDES}
+HALVES = {
+    f"{a}-{b}": f"{SIDES[a]} at half-time, {SIDES[b]} at the end" for a in SIDES for b in SIDES
+}
 MARKETS = {
     "胜平负": ("result", RESULTS),
     "让球": ("handicap", {"主胜盘": "home side", "客胜盘": "away side", "走盘": "neither"}),
@@ -28,7 +30,8 @@ MARKETS = {
     "半全场": ("half_and_full", HALVES),
     "正确比分": ("score", {}),
 }
-"""How the files name a kind of question -> our name, and its options in the order of their letters."""
+"""How the files name a kind of question -> our name, and its options in the order of their
+letters."""
 
 PROMPTS = {
     "result": "Which side wins after 90 minutes, or is it a draw?",
@@ -48,25 +51,38 @@ def build() -> dict[str, dict[str, pd.DataFrame]]:
     picks = read_json(folder / "predictions.json")["models"]
     results = read_json(folder / "results.json")["matches"]
     reviews = read_json(folder / "reviews.json")
-    matches = {f"{row['team_a']}_vs_{row['team_b']}": row for row in read_json(folder / "matches.json")}
+    matches = {
+        f"{row['team_a']}_vs_{row['team_b']}": row for row in read_json(folder / "matches.json")
+    }
     events, answers, predictions = [], [], []
     for match, about in matches.items():
         for word, (market, options) in MARKETS.items():
             event_id = f"{about['match_id']}-{market}"
-            given = {model: (rows["matches"].get(match) or {}).get(word) for model, rows in picks.items()}
-            marks = reviews.get(match, {}).get("per_market", {}).get(word, {"right": [], "wrong": []})
+            given = {
+                model: (rows["matches"].get(match) or {}).get(word) for model, rows in picks.items()
+            }
+            marks = (
+                reviews.get(match, {}).get("per_market", {}).get(word, {"right": [], "wrong": []})
+            )
             events.append(describe_event(event_id, match, about, market, options))
             answer = find_answer(market, results.get(match), given, marks)
             answers.append(describe_answer(event_id, answer, options, match in results))
-            predictions += [describe_pick(event_id, model, pick, options, marks) for model, pick in given.items()]
+            predictions += [
+                describe_pick(event_id, model, pick, options, marks)
+                for model, pick in given.items()
+            ]
     runs = pd.DataFrame(
         [
-            describe_run(name_run(model), f"worldcup:{model}", "World Cup Arena", "provider", sees_price=None)
+            describe_run(
+                name_run(model), f"worldcup:{model}", "World Cup Arena", "provider", sees_price=None
+            )
             for model in picks
         ]
     )
     tables = {"events": events, "answers": answers, "predictions": predictions}
-    return {"worldcup": {"runs": runs} | {name: pd.DataFrame(rows) for name, rows in tables.items()}}
+    return {
+        "worldcup": {"runs": runs} | {name: pd.DataFrame(rows) for name, rows in tables.items()}
+    }
 
 
 def name_run(model: str) -> str:
@@ -93,7 +109,9 @@ def describe_event(
         "domain": "Sports",
         "prompt": f"{home} against {away}, {about['date']}. {PROMPTS[market]}",
         "kind": "single" if options else "text",
-        "options": dump_json({letters[word]: text for word, text in options.items()}) if options else None,
+        "options": dump_json({letters[word]: text for word, text in options.items()})
+        if options
+        else None,
         "n_options": len(options) or None,
         "guess": round(1 / len(options), 6) if options else None,
         "kickoff_at": about["kickoff_ts"],
@@ -101,7 +119,9 @@ def describe_event(
     }
 
 
-def describe_answer(event_id: str, answer: str | None, options: dict[str, str], is_played: bool) -> dict[str, Any]:
+def describe_answer(
+    event_id: str, answer: str | None, options: dict[str, str], is_played: bool
+) -> dict[str, Any]:
     """Return a question's answer: its letter, or the score."""
     if answer is None:
         return {"event_id": event_id, "status": "none" if is_played else "not_published"}
@@ -110,7 +130,10 @@ def describe_answer(event_id: str, answer: str | None, options: dict[str, str], 
 
 
 def find_answer(
-    market: str, result: dict[str, Any] | None, given: dict[str, str | None], marks: dict[str, list[str]]
+    market: str,
+    result: dict[str, Any] | None,
+    given: dict[str, str | None],
+    marks: dict[str, list[str]],
 ) -> str | None:
     """Return the right pick as the files write it; None where it is not known."""
     if result is None:
@@ -146,7 +169,11 @@ def find_word(words: dict[str, str], side: str) -> str:
 
 
 def describe_pick(
-    event_id: str, model: str, pick: str | None, options: dict[str, str], marks: dict[str, list[str]]
+    event_id: str,
+    model: str,
+    pick: str | None,
+    options: dict[str, str],
+    marks: dict[str, list[str]],
 ) -> dict[str, Any]:
     """Return a model's prediction, with the project's own mark where it gave one."""
     row = {"run_id": name_run(model), "event_id": event_id, "sample": 0}

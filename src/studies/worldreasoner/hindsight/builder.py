@@ -1,9 +1,11 @@
-"""Graphs built by rule from dated values: events are changes of series, causal edges need a lagged test across series.
+"""Graphs built by rule from dated values: events are changes of series, causal edges need a lagged
+test across series.
 
-Stands in for the language model of WorldReasoner B.2. What may cause what is named before the values are looked at; the
-tests of all named pairs are one family (Holm). Where a test says nothing, two changes near each other only correlate.
-`build_hindsight` makes the graph of a long question (every other series of its domain with values of the same days may
-be a cause), in rounds, as B.3 asks.
+Stands in for the language model of WorldReasoner B.2. What may cause what is named before the
+values are looked at; the tests of all named pairs are one family (Holm). Where a test says nothing,
+two changes near each other only correlate. `build_hindsight` makes the graph of a long question
+(every other series of its domain with values of the same days may be a cause), in rounds, as B.3
+asks.
 """
 
 from operator import itemgetter
@@ -32,11 +34,13 @@ LEAST = 20
 
 
 def find_changes(values, thresholds=None):
-    """Return the dated changes of series, in order: dicts of row (of `values`), day, series, rule, size.
+    """Return the dated changes of series, in order: dicts of row (of `values`), day, series, rule,
+    size.
 
-    `values` has a column a series, a row a day (or week). A crossing passes one of a series' `thresholds`; a record
-    lies beyond the 60 rows before, the first of its run; a turning point is a local extreme that stands out by three
-    standard deviations of the changes (it shows only afterwards). `size` is the day's change in such deviations.
+    `values` has a column a series, a row a day (or week). A crossing passes one of a series'
+    `thresholds`; a record lies beyond the 60 rows before, the first of its run; a turning point is
+    a local extreme that stands out by three standard deviations of the changes (it shows only
+    afterwards). `size` is the day's change in such deviations.
     """
     changes = []
     for name in values:
@@ -46,7 +50,9 @@ def find_changes(values, thresholds=None):
         spread = np.std(steps[1:], ddof=1)
         before = series.shift().rolling(N_RECORD)
         is_record = (level > before.max().to_numpy()) | (level < before.min().to_numpy())
-        crossings = [np.diff(level >= cut).nonzero()[0] + 1 for cut in (thresholds or {}).get(name, ())]
+        crossings = [
+            np.diff(level >= cut).nonzero()[0] + 1 for cut in (thresholds or {}).get(name, ())
+        ]
         peaks = [signal.find_peaks(side, prominence=LARGE * spread)[0] for side in (level, -level)]
         begins = (np.diff(is_record) & is_record[1:]).nonzero()[0] + 1
         rows = values[name].notna().to_numpy().nonzero()[0]
@@ -58,23 +64,29 @@ def find_changes(values, thresholds=None):
 
 
 def judge_lags(values, pairs):
-    """Return whether a series' changes help to foretell another's: cause, effect, p, p_holm, strength, is_causal.
+    """Return whether a series' changes help to foretell another's: cause, effect, p, p_holm,
+    strength, is_causal.
 
-    For each of `pairs`, named beforehand: an F test that the cause's last N_LAGS daily changes add to the effect's
-    own (Granger 1969), on differences. `strength` is the root of the share of variance they explain of what is left,
-    with the sign of their sum; 0, with a p of 1, where the effect does not vary or there are too few days. Holm over
-    all pairs.
+    For each of `pairs`, named beforehand: an F test that the cause's last N_LAGS daily changes add
+    to the effect's own (Granger 1969), on differences. `strength` is the root of the share of
+    variance they explain of what is left, with the sign of their sum; 0, with a p of 1, where the
+    effect does not vary or there are too few days. Holm over all pairs.
     """
     steps = {name: np.diff(column.to_numpy(float)) for name, column in values.items()}
-    found = np.array([_judge_pair(steps[cause], steps[effect]) for cause, effect in pairs]).reshape(-1, 3)
+    found = np.array([_judge_pair(steps[cause], steps[effect]) for cause, effect in pairs]).reshape(
+        -1, 3
+    )
     p = pd.Series(stats.f.sf(found[:, 0], N_LAGS, found[:, 1]))
     p_holm = correct_holm(p)
     told = {"cause": [cause for cause, _ in pairs], "effect": [effect for _, effect in pairs]}
-    return pd.DataFrame(told | {"p": p, "p_holm": p_holm, "strength": found[:, 2], "is_causal": p_holm < ALPHA})
+    return pd.DataFrame(
+        told | {"p": p, "p_holm": p_holm, "strength": found[:, 2], "is_causal": p_holm < ALPHA}
+    )
 
 
 def _judge_pair(cause, effect):
-    """(F ratio, its free rows, strength) of the daily changes of a cause and an effect; a ratio of 0 has p 1."""
+    """(F ratio, its free rows, strength) of the daily changes of a cause and an effect; a ratio of
+    0 has p 1."""
     is_known = np.isfinite(cause) & np.isfinite(effect)
     n_free = is_known.sum() - N_LAGS - 1 - 2 * N_LAGS
     if n_free < 1 or not np.ptp(effect[is_known]) > 0:
@@ -95,14 +107,16 @@ def _judge_pair(cause, effect):
 
 
 def build_graph(question_id, values, tests, outcome, thresholds=None):
-    """Return a graph (`graphs.check_form`) of the changes of series, their edges, and their impacts on an outcome.
+    """Return a graph (`graphs.check_form`) of the changes of series, their edges, and their impacts
+    on an outcome.
 
-    `outcome` has series, title, day and opens_at, from which on changes count; `tests` as of `judge_lags`. An edge
-    joins a change to those of another series one to N_LAGS rows later, if their pair was tested: Causes (Inhibits,
-    where its strength is negative) if the test says so and the directions fit, else Correlates; strength is the test's,
-    confidence 1 - p. The outcome correlates with the last change of its own series. An impact is that of a change in
-    the outcome's series, or in one tested to cause it. A change is documented by its series' pages of the day and the
-    day before.
+    `outcome` has series, title, day and opens_at, from which on changes count; `tests` as of
+    `judge_lags`. An edge joins a change to those of another series one to N_LAGS rows later, if
+    their pair was tested: Causes (Inhibits, where its strength is negative) if the test says so and
+    the directions fit, else Correlates; strength is the test's, confidence 1 - p. The outcome
+    correlates with the last change of its own series. An impact is that of a change in the
+    outcome's series, or in one tested to cause it. A change is documented by its series' pages of
+    the day and the day before.
     """
     asked = outcome["series"]
     known = {(test["cause"], test["effect"]): test for test in tests.to_dict("records")}
@@ -121,15 +135,25 @@ def build_graph(question_id, values, tests, outcome, thresholds=None):
             impacts.append({"node_id": node["node_id"], "direction": side} | about)
         for later, other in zip(nodes, changes, strict=True):
             test = known.get((change["series"], other["series"]))
-            if 1 <= other["row"] - change["row"] <= N_LAGS and test and other["series"] != change["series"]:
+            if (
+                1 <= other["row"] - change["row"] <= N_LAGS
+                and test
+                and other["series"] != change["series"]
+            ):
                 relation = "Correlates"
                 if test["is_causal"] and change["size"] * other["size"] * test["strength"] > 0:
                     relation = "Causes" if test["strength"] > 0 else "Inhibits"
                 ends = {"cause": node["node_id"], "effect": later["node_id"], "relation": relation}
-                edges.append(ends | {"strength": test["strength"], "confidence": 1 - test["p_holm"]})
+                edges.append(
+                    ends | {"strength": test["strength"], "confidence": 1 - test["p_holm"]}
+                )
     end = {"node_id": f"{question_id}_outcome", "title": outcome["title"], "description": ""}
     end |= {"occurred_at": str(outcome["day"].date()), "source_ids": [], "type": "Outcome"}
-    last = [node["node_id"] for node, change in zip(nodes, changes, strict=True) if change["series"] == asked][-1:]
+    last = [
+        node["node_id"]
+        for node, change in zip(nodes, changes, strict=True)
+        if change["series"] == asked
+    ][-1:]
     about = {"effect": end["node_id"], "relation": "Correlates", "strength": 1.0, "confidence": 1.0}
     edges += [{"cause": node_id} | about for node_id in last]
     parts = {"nodes": [*nodes, end], "edges": edges, "impacts": impacts}
@@ -144,7 +168,11 @@ def _describe_change(node_id, change):
     text = f"On {day.date()} {name} {moved} by {abs(change['size']):.1f} standard deviations"
     sources = [f"{name} {(day - pd.Timedelta(days=back)).date()}" for back in (0, 1)]
     about = {"occurred_at": str(day.date()), "source_ids": sources, "type": "Indicator"}
-    return {"node_id": node_id, "title": f"{name} {moved}: {change['rule']}", "description": text} | about
+    return {
+        "node_id": node_id,
+        "title": f"{name} {moved}: {change['rule']}",
+        "description": text,
+    } | about
 
 
 def word_answer(event, cell):
@@ -161,7 +189,8 @@ def word_answer(event, cell):
 
 
 class Hindsight(NamedTuple):
-    """A graph by rule, what `check_graph` says of it, and the sources of the series that it names."""
+    """A graph by rule, what `check_graph` says of it, and the sources of the series that it
+    names."""
 
     graph: dict
     check: dict
@@ -169,11 +198,13 @@ class Hindsight(NamedTuple):
 
 
 def build_hindsight(event, answer):
-    """Return the Hindsight of an event; None where it asks about no number of a series, or the series is too short.
+    """Return the Hindsight of an event; None where it asks about no number of a series, or the
+    series is too short.
 
-    `event` is a row of the events table, `answer` the words of its outcome (`word_answer`). Where several entities
-    compete, the graph is of the one that these name. A round that misses a published threshold is followed by the next
-    (B.3, `list_rounds`). Where no round passes, the first stands, and its check says what it lacks.
+    `event` is a row of the events table, `answer` the words of its outcome (`word_answer`). Where
+    several entities compete, the graph is of the one that these name. A round that misses a
+    published threshold is followed by the next (B.3, `list_rounds`). Where no round passes, the
+    first stands, and its check says what it lacks.
     """
     asked = parse_json(event["variables"]) or {}
     if not asked.get("variable") or not asked.get("date"):
@@ -184,12 +215,18 @@ def build_hindsight(event, answer):
         return None
     outcome = {"series": name, "title": f"{event['prompt'].splitlines()[0]} {answer}", "day": end}
     bars = [*(asked.get("cuts") or []), asked.get("threshold"), asked.get("reference")]
-    bars = {name: [float(bar) for bar in bars if isinstance(bar, int | float)]}  # where the answer changes
+    bars = {
+        name: [float(bar) for bar in bars if isinstance(bar, int | float)]
+    }  # where the answer changes
     made = []
     for tests, opens_at in list_rounds(values, name, pd.Timestamp(event["opens_at"][:10])):
-        graph = build_graph(event["event_id"], values, tests, outcome | {"opens_at": opens_at}, bars)
+        graph = build_graph(
+            event["event_id"], values, tests, outcome | {"opens_at": opens_at}, bars
+        )
         named = {page.rpartition(" ")[0] for node in graph["nodes"] for page in node["source_ids"]}
-        made.append(Hindsight(graph, check_graph(graph), sorted({sources[series] for series in named})))
+        made.append(
+            Hindsight(graph, check_graph(graph), sorted({sources[series] for series in named}))
+        )
         if made[-1].check["is_valid"]:
             return made[-1]
     return made[0]
@@ -198,9 +235,9 @@ def build_hindsight(event, answer):
 def list_rounds(values, name, opens_at):
     """Yield the tests and the first day of each round of building a graph about a series (B.3).
 
-    First what may push the series itself, since the opening; then what may push that, a step farther away; then changes
-    before the opening, too. All pairs tested by then are one family. More tests make none of them surer, so without a
-    cause in the first round there is no second.
+    First what may push the series itself, since the opening; then what may push that, a step
+    farther away; then changes before the opening, too. All pairs tested by then are one family.
+    More tests make none of them surer, so without a cause in the first round there is no second.
     """
     tests = judge_lags(values, name_pairs(values, name))
     yield tests, opens_at
@@ -212,7 +249,8 @@ def list_rounds(values, name, opens_at):
 
 
 def name_pairs(values, name=None):
-    """Return the pairs (cause, effect) of series with enough common values: of all, or those with one as the effect.
+    """Return the pairs (cause, effect) of series with enough common values: of all, or those with
+    one as the effect.
 
     >>> values = pd.DataFrame(dict.fromkeys("abc", range(30)))
     >>> name_pairs(values, "a"), len(name_pairs(values))
@@ -225,7 +263,8 @@ def name_pairs(values, name=None):
 
 
 def find_causes(tests, name):
-    """Return the causes of a series by tests that are strong and sure enough for an edge to count (B.3).
+    """Return the causes of a series by tests that are strong and sure enough for an edge to count
+    (B.3).
 
     >>> tests = {"cause": ["a", "b"], "effect": ["b", "c"], "strength": [0.5, -0.4], "p_holm": [0.01, 0.3]}
     >>> find_causes(pd.DataFrame(tests), "b"), find_causes(pd.DataFrame(tests), "c")
@@ -236,12 +275,17 @@ def find_causes(tests, name):
 
 
 def gather_weeks(event, asked, end, answer):
-    """Return (name, values, sources by series) of the series of a long question and of others of its domain.
+    """Return (name, values, sources by series) of the series of a long question and of others of
+    its domain.
 
-    The others are those of the same days, by entity and label; `values` has a row a day until `end`, a column a series
-    with LEAST values or more.
+    The others are those of the same days, by entity and label; `values` has a row a day until
+    `end`, a column a series with LEAST values or more.
     """
-    sources = {name: source for name, source in horizons.load_series().items() if source.domain == event["domain"]}
+    sources = {
+        name: source
+        for name, source in horizons.load_series().items()
+        if source.domain == event["domain"]
+    }
     parts = {
         (source_id, variable, entity): series
         for source_id, source in sources.items()
@@ -256,5 +300,7 @@ def gather_weeks(event, asked, end, answer):
     kept = {key: series.reindex(days) for key, series in parts.items()}
     kept = {key: series for key, series in kept.items() if series.notna().sum() >= LEAST}
     names = {key: f"{key[2]} {sources[key[0]].variables[key[1]]['label']}" for key in parts}
-    values = pd.DataFrame({names[key]: series for key, series in kept.items()}, days).set_axis(pd.to_datetime(days))
+    values = pd.DataFrame({names[key]: series for key, series in kept.items()}, days).set_axis(
+        pd.to_datetime(days)
+    )
     return names[own], values.astype(float), {names[key]: key[0] for key in kept}

@@ -1,8 +1,10 @@
-"""Hindsight graphs drafted by a language model under a schema, with the published thresholds (WorldReasoner B.2, B.3).
+"""Hindsight graphs drafted by a language model under a schema, with the published thresholds
+(WorldReasoner B.2, B.3).
 
-The model is asked for a few events, then for edges, then for impacts, each reply held to a schema. What a reply says is
-checked by plain code: what fails is left out, with the reason. After each round the graph is held against the published
-thresholds; what it lacks is said in the next round, until it passes or the rounds are used up.
+The model is asked for a few events, then for edges, then for impacts, each reply held to a schema.
+What a reply says is checked by plain code: what fails is left out, with the reason. After each
+round the graph is held against the published thresholds; what it lacks is said in the next round,
+until it passes or the rounds are used up.
 """
 
 import math
@@ -48,18 +50,27 @@ LACKS = {
 
 
 class Draft:
-    """A graph in the making (`graph`, of `graphs.check_form`): what may stand is added, or the reason is said.
+    """A graph in the making (`graph`, of `graphs.check_form`): what may stand is added, or the
+    reason is said.
 
-    `nodes`[0] is the outcome. `draft_graph` adds check (`graphs.check_graph`), left_out (rows of round, part, what,
-    reason), n_rounds, n_requests and the model's seconds.
+    `nodes`[0] is the outcome. `draft_graph` adds check (`graphs.check_graph`), left_out (rows of
+    round, part, what, reason), n_rounds, n_requests and the model's seconds.
     """
 
     def __init__(self, question_id, title, day, **about):
-        self.graph = {"question_id": question_id, "outcome_id": OUTCOME, "nodes": [], "edges": [], "impacts": []}
+        self.graph = {
+            "question_id": question_id,
+            "outcome_id": OUTCOME,
+            "nodes": [],
+            "edges": [],
+            "impacts": [],
+        }
         self.nodes = self.graph["nodes"]
         self.joined = nx.DiGraph()
         self.pushed = set()
-        self.add_node({"node_id": OUTCOME, "title": title, "occurred_at": day, "source_ids": []} | about)
+        self.add_node(
+            {"node_id": OUTCOME, "title": title, "occurred_at": day, "source_ids": []} | about
+        )
 
     def add_node(self, node):
         """Add a node as it is."""
@@ -67,14 +78,17 @@ class Draft:
         self.joined.add_node(node["node_id"])
 
     def take_event(self, item, articles):
-        """Add an event, or return why not: not before the outcome, no article of its day, or there already."""
+        """Add an event, or return why not: not before the outcome, no article of its day, or there
+        already."""
         if item["day"] >= self.nodes[0]["occurred_at"]:
             return "it is not before the answer"
         named = [articles[int(at)] for at in item["articles"] if at < len(articles)]
         if item["day"] not in {article["day"] for article in named}:
             return "none of its articles is of its day"
         for node in self.nodes:
-            words, others = (set(split_words(title)) or title for title in (item["title"], node["title"]))
+            words, others = (
+                set(split_words(title)) or title for title in (item["title"], node["title"])
+            )
             if node["occurred_at"] == item["day"] and words == others:
                 return f"it is there already: {node['node_id']}"
         about = {name: item[name] for name in ("title", "description", "type")}
@@ -83,7 +97,8 @@ class Draft:
         return ""
 
     def take_edge(self, item):
-        """Add an edge, or return why not: unknown ends, order, circle, there already, too weak or unsure."""
+        """Add an edge, or return why not: unknown ends, order, circle, there already, too weak or
+        unsure."""
         ends = item["cause"], item["effect"]
         if any(end not in range(len(self.nodes)) for end in ends) or ends[0] == ends[1]:
             return "it does not join two events"
@@ -97,7 +112,9 @@ class Draft:
             return f"its strength is below {MIN_STRENGTH}"
         if not item["confidence"] >= MIN_CONFIDENCE:
             return f"its confidence is below {MIN_CONFIDENCE}"
-        if not first < last and nx.has_path(self.joined, effect, cause):  # no edge leads back to an earlier day
+        if not first < last and nx.has_path(
+            self.joined, effect, cause
+        ):  # no edge leads back to an earlier day
             return "it would close a circle"
         about = {name: item[name] for name in ("relation", "strength", "confidence")}
         self.graph["edges"].append({"cause": cause, "effect": effect} | about)
@@ -105,7 +122,8 @@ class Draft:
         return ""
 
     def take_impact(self, item):
-        """Add an impact, or return why not: of the answer itself, there already, too large for Neutral."""
+        """Add an impact, or return why not: of the answer itself, there already, too large for
+        Neutral."""
         if not 0 < item["event"] < len(self.nodes):
             return "it is of no event"
         node = self.nodes[int(item["event"])]["node_id"]
@@ -122,10 +140,11 @@ class Draft:
 
 
 def draft_graph(question, articles, consult, n_rounds=ROUNDS):
-    """Return the Draft of a question (question_id, question, answer, day) from articles (id, day, text) of hindsight.
+    """Return the Draft of a question (question_id, question, answer, day) from articles (id, day,
+    text) of hindsight.
 
-    Days are written 2016-10-10. `consult` asks the model (of `registry.open_consult`). A reply that is not recorded, or
-    failed, ends the work: the draft is what there is by then, and says so.
+    Days are written 2016-10-10. `consult` asks the model (of `registry.open_consult`). A reply that
+    is not recorded, or failed, ends the work: the draft is what there is by then, and says so.
     """
     title = f"{question['question']} {question['answer']}"
     draft = Draft(question["question_id"], title, question["day"], type="Outcome", description="")
@@ -144,11 +163,17 @@ def draft_graph(question, articles, consult, n_rounds=ROUNDS):
             draft.n_requests += 1
             draft.seconds += verdict.seconds
             if verdict.status != "ok":
-                left.append((draft.n_rounds, part, "the reply", f"{verdict.status}: {verdict.reason}"))
+                left.append(
+                    (draft.n_rounds, part, "the reply", f"{verdict.status}: {verdict.reason}")
+                )
                 break
             for item in verdict.value[part]:
                 if problem := take(item):
-                    name = f"{item['cause']} to {item['effect']}" if "cause" in item else item.get("title")
+                    name = (
+                        f"{item['cause']} to {item['effect']}"
+                        if "cause" in item
+                        else item.get("title")
+                    )
                     left.append((draft.n_rounds, part, str(name or item["event"]), problem))
         draft.check = check_graph(draft.graph)
         if draft.check["is_valid"] or verdict.status != "ok":
@@ -158,22 +183,33 @@ def draft_graph(question, articles, consult, n_rounds=ROUNDS):
 
 
 def draft_event(event, value, world, consult, n_rounds=ROUNDS):
-    """Return the Draft of an event (a row of the events table) with its answer, from what a search finds (B.2).
+    """Return the Draft of an event (a row of the events table) with its answer, from what a search
+    finds (B.2).
 
     `world` is searched for the event until its resolution.
     """
     hits = world.search(event["prompt"].splitlines()[0], event["resolves_at"], N_EVIDENCE)
-    articles = [{"id": hit.url, "day": hit.published_at[:10], "text": f"{hit.title}: {hit.text}"} for hit in hits]
-    about = {"question_id": event["event_id"], "question": event["prompt"], "day": event["resolves_at"][:10]}
+    articles = [
+        {"id": hit.url, "day": hit.published_at[:10], "text": f"{hit.title}: {hit.text}"}
+        for hit in hits
+    ]
+    about = {
+        "question_id": event["event_id"],
+        "question": event["prompt"],
+        "day": event["resolves_at"][:10],
+    }
     return draft_graph(about | {"answer": word_answer(event, value)}, articles, consult, n_rounds)
 
 
-# --- what is asked: a prompt and a schema ----------------------------------------------------------------------------
+# --- what is asked: a prompt and a schema -----------------------------------------------------------
 
 
 def fill(question, graph, check, prompt, **more):
-    """Return a prompt filled with what all three have: question, answer, day, the events by number, what is lacking."""
-    rows = [f"{at}. {node['occurred_at']}: {node['title']}" for at, node in enumerate(graph["nodes"])]
+    """Return a prompt filled with what all three have: question, answer, day, the events by number,
+    what is lacking."""
+    rows = [
+        f"{at}. {node['occurred_at']}: {node['title']}" for at, node in enumerate(graph["nodes"])
+    ]
     lacking = " ".join(LACKS[reason] for reason in check["reasons"].split() if reason in LACKS)
     about = {name: question[name] for name in ("question", "answer", "day")}
     return read_prompt(prompt).format(known="\n".join(rows), lacking=lacking, **about, **more)
@@ -192,19 +228,31 @@ def ask_events(question, graph, articles, check):
     shown = sorted(order[:N_ARTICLES])
     lines = "\n".join(f"{at}. {articles[at]['day']}: {articles[at]['text']}" for at in shown)
     text = {"type": "string", "minLength": 3, "maxLength": 90}
-    fields = {"title": text, "description": text | {"maxLength": 120}, "type": {"enum": list(TYPES[:1] + TYPES[2:])}}
+    fields = {
+        "title": text,
+        "description": text | {"maxLength": 120},
+        "type": {"enum": list(TYPES[:1] + TYPES[2:])},
+    }
     fields["day"] = {"enum": sorted({articles[at]["day"] for at in shown})}
     fields["articles"] = {"type": "array", "items": {"enum": shown}, "minItems": 1, "maxItems": 4}
-    return fill(question, graph, check, "graph_events", articles=lines), list_of("events", 1, N_EVENTS, **fields)
+    return fill(question, graph, check, "graph_events", articles=lines), list_of(
+        "events", 1, N_EVENTS, **fields
+    )
 
 
 def ask_edges(question, graph, articles, check):
     """Return the prompt and schema that ask for further edges."""
     place = {node["node_id"]: at for at, node in enumerate(graph["nodes"])}
-    joined = "\n".join(f"{place[edge['cause']]} to {place[edge['effect']]}" for edge in graph["edges"]) or "none"
+    joined = (
+        "\n".join(f"{place[edge['cause']]} to {place[edge['effect']]}" for edge in graph["edges"])
+        or "none"
+    )
     number = {"type": "integer", "minimum": 0, "maximum": len(place) - 1}
     fields = {"cause": number | {"minimum": min(1, len(place) - 1)}, "effect": number}
-    fields |= {"relation": {"enum": list(RELATIONS)}, "strength": {"type": "number", "minimum": -1, "maximum": 1}}
+    fields |= {
+        "relation": {"enum": list(RELATIONS)},
+        "strength": {"type": "number", "minimum": -1, "maximum": 1},
+    }
     schema = list_of("edges", 0, N_EDGES, **fields, confidence=SHARE)
     return fill(question, graph, check, "graph_edges", edges=joined), schema
 
@@ -212,7 +260,9 @@ def ask_edges(question, graph, articles, check):
 def ask_impacts(question, graph, articles, check):
     """Return the prompt and schema that ask for the impacts of events that have none."""
     known = {impact["node_id"] for impact in graph["impacts"]}
-    open_ones = [at for at, node in enumerate(graph["nodes"]) if at and node["node_id"] not in known]
+    open_ones = [
+        at for at, node in enumerate(graph["nodes"]) if at and node["node_id"] not in known
+    ]
     fields = {"event": {"enum": open_ones or [0]}, "direction": {"enum": list(DIRECTIONS)}}
     schema = list_of("impacts", 0, N_IMPACTS, **fields, magnitude=SHARE, confidence=SHARE)
     numbers = ", ".join(map(str, open_ones)) or "none"

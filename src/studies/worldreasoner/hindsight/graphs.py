@@ -1,6 +1,7 @@
 """Graphs of hindsight and of forecasts: their form, and when one is valid (B.1, B.3).
 
-A graph is a dictionary of JSON: question_id, outcome_id, nodes, edges, impacts, in the paper's fields.
+A graph is a dictionary of JSON: question_id, outcome_id, nodes, edges, impacts, in the paper's
+fields.
 """
 
 import math
@@ -78,8 +79,8 @@ class Graph(Setting):
 
 
 def check_form(graph):
-    """Return a graph unchanged. Raises ValueError, naming the place, for one that is not of the form, names a node
-    twice, or one that is not there, or dates one by what is no date.
+    """Return a graph unchanged. Raises ValueError, naming the place, for one that is not of the
+    form, names a node twice, or one that is not there, or dates one by what is no date.
     """
     check_object("a graph is not of the form", graph, Graph)
     ids = Counter(node["node_id"] for node in graph["nodes"])
@@ -87,7 +88,9 @@ def check_form(graph):
     if twice := [one for one, n in ids.items() if n > 1]:
         raise ValueError(f"{name}: node {twice[0]!r} is there twice")
     named = [("the outcome", graph["outcome_id"])] if graph["outcome_id"] is not None else []
-    named += [(f"an edge's {end}", edge[end]) for edge in graph["edges"] for end in ("cause", "effect")]
+    named += [
+        (f"an edge's {end}", edge[end]) for edge in graph["edges"] for end in ("cause", "effect")
+    ]
     named += [("an impact's node", impact["node_id"]) for impact in graph["impacts"]]
     if strange := [(what, node) for what, node in named if node not in ids]:
         what, node = strange[0]
@@ -97,24 +100,33 @@ def check_form(graph):
 
 
 def correct_edges(graph):
-    """Return a graph without the edges that are too weak or too unsure to count (B.3: |s| and c)."""
-    kept = [e for e in graph["edges"] if abs(e["strength"]) >= MIN_STRENGTH and e["confidence"] >= MIN_CONFIDENCE]
+    """Return a graph without the edges that are too weak or too unsure to count (B.3: |s| and
+    c)."""
+    kept = [
+        e
+        for e in graph["edges"]
+        if abs(e["strength"]) >= MIN_STRENGTH and e["confidence"] >= MIN_CONFIDENCE
+    ]
     return graph | {"edges": kept}
 
 
 def check_graph(graph):
-    """Return whether a graph may serve as a reference, and why not (B.3): a row of counts, reasons and is_valid.
+    """Return whether a graph may serve as a reference, and why not (B.3): a row of counts, reasons
+    and is_valid.
 
-    Edges that fail the edge test are taken out before anything is counted (`correct_edges`). `depth` is the number of
-    edges of the longest path that ends in the outcome. Reasons: circle (edges run back to where they start), order (a
-    cause is dated after its effect, or either is undated), depth, nodes, articles, edges (too few).
+    Edges that fail the edge test are taken out before anything is counted (`correct_edges`).
+    `depth` is the number of edges of the longest path that ends in the outcome. Reasons: circle
+    (edges run back to where they start), order (a cause is dated after its effect, or either is
+    undated), depth, nodes, articles, edges (too few).
     """
     graph = correct_edges(check_form(graph))
     days = date_nodes(graph)
     outcome = graph["outcome_id"]
     joined = nx.DiGraph([(edge["cause"], edge["effect"]) for edge in graph["edges"]])
     has_circle = not nx.is_directed_acyclic_graph(joined)
-    leads = nx.ancestors(joined, outcome) | {outcome} if outcome in joined and not has_circle else ()
+    leads = (
+        nx.ancestors(joined, outcome) | {outcome} if outcome in joined and not has_circle else ()
+    )
     row = {
         "question_id": graph["question_id"],
         "n_nodes": len(graph["nodes"]),
@@ -153,7 +165,8 @@ def date_nodes(graph):
 
 @lru_cache(maxsize=10_000)
 def count_days(text):
-    """Return a date or moment (UTC without an offset) as days since 1970, of any year; NaN of None and "".
+    """Return a date or moment (UTC without an offset) as days since 1970, of any year; NaN of None
+    and "".
 
     >>> count_days("1970-01-02T12:00:00Z"), count_days("1648-10-24"), count_days(None)
     (1.5, -117311.0, nan)
@@ -166,19 +179,25 @@ def count_days(text):
 def tabulate_nodes(graphs):
     """Return the nodes of graphs as a table, for matching and pressure: a row a node.
 
-    Columns question_id, node_id, text (title and description), day, is_outcome, sign, magnitude, confidence, impact
-    (magnitude times confidence; of several records the largest), blank without a record.
+    Columns question_id, node_id, text (title and description), day, is_outcome, sign, magnitude,
+    confidence, impact (magnitude times confidence; of several records the largest), blank without a
+    record.
     """
     rows = []
     for graph in graphs:
         days = date_nodes(graph)
         weighed = sorted(graph["impacts"], key=lambda one: one["magnitude"] * one["confidence"])
-        impacts = {one["node_id"]: (SIGNS[one["direction"]], one["magnitude"], one["confidence"]) for one in weighed}
+        impacts = {
+            one["node_id"]: (SIGNS[one["direction"]], one["magnitude"], one["confidence"])
+            for one in weighed
+        }
         for node in graph["nodes"]:
             name = node["node_id"]
             text = f"{node['title']}. {node.get('description', '')}"
             about = graph["question_id"], name, text, days[name], name == graph["outcome_id"]
             rows.append((*about, *impacts.get(name, (None,) * 3)))
     columns = "question_id node_id text day is_outcome sign magnitude confidence".split()
-    table = pd.DataFrame(rows, columns=columns).astype({"sign": float, "magnitude": float, "confidence": float})
+    table = pd.DataFrame(rows, columns=columns).astype(
+        {"sign": float, "magnitude": float, "confidence": float}
+    )
     return table.assign(impact=table["magnitude"] * table["confidence"])

@@ -1,11 +1,14 @@
-"""Which events of hindsight a forecast's graph names: text and date together, one to one (WorldReasoner F.3, B.4).
+"""Which events of hindsight a forecast's graph names: text and date together, one to one
+(WorldReasoner F.3, B.4).
 
-Similarity is 0.6 BM25, turned round and scaled to [0, 1], and 0.4 token F1. Where the paper is silent the authors' code
-decides (data/papers/worldreasoner.toml says on what), and what the paper allows as well is a switch of `Rules`.
-All forecast events of a question are set against all its hindsight events at once, as matrices.
+Similarity is 0.6 BM25, turned round and scaled to [0, 1], and 0.4 token F1. Where the paper is
+silent the authors' code decides (data/papers/worldreasoner.toml says on what), and what the paper
+allows as well is a switch of `Rules`. All forecast events of a question are set against all its
+hindsight events at once, as matrices.
 
-Scaled by its largest, BM25 is 1 for the best hindsight event of any forecast event that shares one word with one; 0.6
-of it passes the threshold, so that the dates decide (notebook 22 shows how often). Over the self score the text counts.
+Scaled by its largest, BM25 is 1 for the best hindsight event of any forecast event that shares one
+word with one; 0.6 of it passes the threshold, so that the dates decide (notebook 22 shows how
+often). Over the self score the text counts.
 """
 
 import re
@@ -38,8 +41,9 @@ EVEN = 1e-12
 class Rules:
     """How events are matched; the defaults are the printed rule as the authors' code reads it.
 
-    scale: "largest" (over the question's hindsight events) or "self" (BM25 of the hindsight event with itself).
-    is_multiset: token F1 counts repeated words. days: None for no date gate. n_candidates: None lets all pairs go on.
+    scale: "largest" (over the question's hindsight events) or "self" (BM25 of the hindsight event
+    with itself). is_multiset: token F1 counts repeated words. days: None for no date gate.
+    n_candidates: None lets all pairs go on.
     """
 
     scale: str = "largest"
@@ -61,7 +65,8 @@ MATCHERS = {
 
 
 def split_words(text):
-    """Return the words of a text that count: letters and digits in lower case, three or more, no stop words.
+    """Return the words of a text that count: letters and digits in lower case, three or more, no
+    stop words.
 
     >>> split_words("The Fed's cut, for 2025: 25 bps")
     ['fed', 'cut', '2025', 'bps']
@@ -71,7 +76,8 @@ def split_words(text):
 
 
 def count_words(texts):
-    """Return how often each text has each word (texts x words), as a sparse matrix; words as of `split_words`.
+    """Return how often each text has each word (texts x words), as a sparse matrix; words as of
+    `split_words`.
 
     >>> count_words(["rain, rain", "sun and rain"]).toarray().tolist()
     [[2.0, 0.0], [1.0, 1.0]]
@@ -83,14 +89,17 @@ def count_words(texts):
 
 
 def match_events(hindsight, forecasts, rules=PRINTED, features=None):
-    """Return the pairs of forecast and hindsight events that match in text and date, the best first.
+    """Return the pairs of forecast and hindsight events that match in text and date, the best
+    first.
 
-    `hindsight` has question_id, node_id, text, day (a number of days; NaN where undated) and is_outcome: the outcome
-    counts as a document, and matches nothing. `forecasts` has run_id, question_id, node_id, text, day. `features` is a
-    pair with a row a hindsight and a forecast event: their `count_words`, where these are known already, or arrays of
-    meaning (embeddings); similarity is then the cosine, all pairs go on, and the threshold should be
-    `SEMANTIC_THRESHOLD`. Columns run_id, question_id, hindsight_id, forecast_id, similarity, gap (days), is_kept:
-    chosen one to one, the most similar first, then by smaller gap and id. The others serve the existential bound.
+    `hindsight` has question_id, node_id, text, day (a number of days; NaN where undated) and
+    is_outcome: the outcome counts as a document, and matches nothing. `forecasts` has run_id,
+    question_id, node_id, text, day. `features` is a pair with a row a hindsight and a forecast
+    event: their `count_words`, where these are known already, or arrays of meaning (embeddings);
+    similarity is then the cosine, all pairs go on, and the threshold should be
+    `SEMANTIC_THRESHOLD`. Columns run_id, question_id, hindsight_id, forecast_id, similarity, gap
+    (days), is_kept: chosen one to one, the most similar first, then by smaller gap and id. The
+    others serve the existential bound.
     """
     forecasts, hindsight = (
         part.reset_index(drop=True).sort_values(keys, kind="stable")
@@ -123,17 +132,24 @@ def match_events(hindsight, forecasts, rules=PRINTED, features=None):
 
 
 def compare_texts(hindsight, forecasts, runs, rules):
-    """Return the similarity of each forecast event (rows) with each hindsight event of a question (columns).
+    """Return the similarity of each forecast event (rows) with each hindsight event of a question
+    (columns).
 
-    `hindsight` and `forecasts` are counts of words (`count_words`) or dense arrays, whose cosine it is then; `runs`
-    is the run of each forecast event as a code from 0; events of a run stand together. Pairs that do not go on have
-    minus infinity.
+    `hindsight` and `forecasts` are counts of words (`count_words`) or dense arrays, whose cosine it
+    is then; `runs` is the run of each forecast event as a code from 0; events of a run stand
+    together. Pairs that do not go on have minus infinity.
     """
     if not issparse(hindsight):
-        one, two = (part / np.linalg.norm(part, axis=1, keepdims=True) for part in (hindsight, forecasts))
+        one, two = (
+            part / np.linalg.norm(part, axis=1, keepdims=True) for part in (hindsight, forecasts)
+        )
         return two @ one.T
-    lengths = [np.diff(part.indptr).astype(float) for part in (hindsight, forecasts)]  # different words of each
-    known = np.unique(hindsight.indices)  # a word that hindsight does not use adds to nothing but a length
+    lengths = [
+        np.diff(part.indptr).astype(float) for part in (hindsight, forecasts)
+    ]  # different words of each
+    known = np.unique(
+        hindsight.indices
+    )  # a word that hindsight does not use adds to nothing but a length
     one, two = (part[:, known].toarray() for part in (hindsight, forecasts))
     shared = (two > 0).astype(float) @ (one > 0).T
     sizes = lengths
@@ -158,7 +174,9 @@ def compare_texts(hindsight, forecasts, runs, rules):
             bm25[rows] = np.clip(_divide(score, np.broadcast_to(own, score.shape)), 0, 1)
         if rules.n_candidates is not None and len(rows) > rules.n_candidates:
             score = np.round(_weigh_words(docs, n_words) @ one.T, 12)
-            ranks = np.argsort(np.argsort(-score, axis=0, kind="stable"), axis=0)  # of equal scores the first
+            ranks = np.argsort(
+                np.argsort(-score, axis=0, kind="stable"), axis=0
+            )  # of equal scores the first
             goes_on[rows] = ranks < rules.n_candidates
     return np.where(goes_on, WEIGHT_BM25 * bm25 + WEIGHT_F1 * f1, -np.inf)
 
@@ -169,7 +187,8 @@ def _divide(values, by):
 
 
 def _weigh_words(docs, lengths):
-    """BM25's weight of each word (columns) in each document that has it; a word counts once, `lengths` as given."""
+    """BM25's weight of each word (columns) in each document that has it; a word counts once,
+    `lengths` as given."""
     n_with = docs.sum(axis=0)
     mean = lengths.mean() or 1.0
     idf = np.log1p((len(docs) - n_with + 0.5) / (n_with + 0.5))
@@ -177,7 +196,8 @@ def _weigh_words(docs, lengths):
 
 
 def choose_pairs(pairs):
-    """Return pairs with is_kept: in each run and question one to one, by similarity, then smaller gap, then ids.
+    """Return pairs with is_kept: in each run and question one to one, by similarity, then smaller
+    gap, then ids.
 
     >>> pairs = pd.DataFrame({"run_id": 0, "question_id": 0, "hindsight_id": [1, 1, 2], "forecast_id": [5, 6, 5]})
     >>> choose_pairs(pairs.assign(similarity=[0.9, 0.6, 0.8], gap=0.0))["is_kept"].tolist()
@@ -193,26 +213,38 @@ def choose_pairs(pairs):
         both = {(run, question, "seen", seen), (run, question, "said", said)}
         kept.append(taken.isdisjoint(both))
         taken |= both if kept[-1] else set()
-    return table.assign(is_kept=np.array(kept, dtype=bool))[[*keys, *sides, "similarity", "gap", "is_kept"]]
+    return table.assign(is_kept=np.array(kept, dtype=bool))[
+        [*keys, *sides, "similarity", "gap", "is_kept"]
+    ]
 
 
 def pick_key_events(hindsight):
-    """Return the key events of each question: those of largest impact, at most N_KEYS (B.4); the outcome is none.
+    """Return the key events of each question: those of largest impact, at most N_KEYS (B.4); the
+    outcome is none.
 
-    `hindsight` has question_id, node_id, impact (magnitude times confidence, NaN without a record), day, is_outcome. Of
-    equal impacts the earlier counts, then the id.
+    `hindsight` has question_id, node_id, impact (magnitude times confidence, NaN without a record),
+    day, is_outcome. Of equal impacts the earlier counts, then the id.
     """
     known = hindsight[(hindsight["impact"] >= 0) & ~hindsight["is_outcome"].astype(bool)]
     known = known.assign(rank=-known["impact"].round(12))
-    order = known.sort_values(["question_id", "rank", "day", "node_id"], kind="stable", na_position="last")
-    return order.groupby("question_id", sort=False).head(N_KEYS).drop(columns="rank").reset_index(drop=True)
+    order = known.sort_values(
+        ["question_id", "rank", "day", "node_id"], kind="stable", na_position="last"
+    )
+    return (
+        order.groupby("question_id", sort=False)
+        .head(N_KEYS)
+        .drop(columns="rank")
+        .reset_index(drop=True)
+    )
 
 
 def score_recall(keys, pairs, submissions):
-    """Return key-event recall of each submission: n_key, recall (one to one), bound (any match), has_graph.
+    """Return key-event recall of each submission: n_key, recall (one to one), bound (any match),
+    has_graph.
 
-    `submissions` has run_id, question_id and has_graph. A question without key events is left out. Where no graph was
-    submitted, recall is blank: what that is worth, 0 or nothing, is for its reader to say.
+    `submissions` has run_id, question_id and has_graph. A question without key events is left out.
+    Where no graph was submitted, recall is blank: what that is worth, 0 or nothing, is for its
+    reader to say.
     """
     n_key = keys.groupby("question_id").size().rename("n_key")
     table = submissions.merge(n_key, left_on="question_id", right_index=True).reset_index(drop=True)

@@ -1,7 +1,9 @@
-"""People's review of event cards: approve, or reject with one of the paper's eight labels (WorldReasoner Appendix C).
+"""People's review of event cards: approve, or reject with one of the paper's eight labels
+(WorldReasoner Appendix C).
 
-A card is approved when it passes five checks; several may fail, and the first that does gives the label. Reviews are
-kept as they are given (`forms`): a second thought stands beside the first, and counts.
+A card is approved when it passes five checks; several may fail, and the first that does gives the
+label. Reviews are kept as they are given (`forms`): a second thought stands beside the first, and
+counts.
 """
 
 import html
@@ -28,23 +30,35 @@ COLUMNS = ["reviewer", "question_id", "node_id", "label", "reason"]
 
 
 def keep_review(path, reviewer, question_id, node_id, label, reason=""):
-    """Store one review: "Approved" or a label. Raises ValueError for another label, or a rejection without a reason."""
+    """Store one review: "Approved" or a label. Raises ValueError for another label, or a rejection
+    without a reason."""
     if label != APPROVED and label not in LABELS:
-        raise ValueError(f"a card is {APPROVED} or gets a label, {', '.join(LABELS)}; not {label!r}")
+        raise ValueError(
+            f"a card is {APPROVED} or gets a label, {', '.join(LABELS)}; not {label!r}"
+        )
     if label != APPROVED and not reason.strip():
         raise ValueError("Say in a few words why the card is rejected.")
     about = {"question_id": question_id, "node_id": node_id}
-    keep_answer(path, reviewer, f"{question_id}|{node_id}", about | {"label": label, "reason": reason.strip()})
+    keep_answer(
+        path,
+        reviewer,
+        f"{question_id}|{node_id}",
+        about | {"label": label, "reason": reason.strip()},
+    )
 
 
 def read_reviews(path):
-    """Return the reviews of a file, each reviewer's last of a card: reviewer, question_id, node_id, label, reason."""
+    """Return the reviews of a file, each reviewer's last of a card: reviewer, question_id, node_id,
+    label, reason."""
     table = read_answers(path, COLUMNS[1:]).rename(columns={"person": "reviewer"})
-    return table.drop_duplicates(COLUMNS[:3], keep="last")[COLUMNS].sort_values(COLUMNS[:3], ignore_index=True)
+    return table.drop_duplicates(COLUMNS[:3], keep="last")[COLUMNS].sort_values(
+        COLUMNS[:3], ignore_index=True
+    )
 
 
 def decide_cards(reviews):
-    """Return one verdict a card: question_id, node_id, label, n_reviews; approved only where every reviewer approves.
+    """Return one verdict a card: question_id, node_id, label, n_reviews; approved only where every
+    reviewer approves.
 
     Of several labels that of the first check stands; of one check the first label.
     """
@@ -55,16 +69,20 @@ def decide_cards(reviews):
 
 
 def summarize_reviews(reviews):
-    """Return the annotation summary (Table 6): of all cards approved, of each check passed, of each label given.
+    """Return the annotation summary (Table 6): of all cards approved, of each check passed, of each
+    label given.
 
-    A row each: what, hits, n, share, low, high (within 0 and 1); intervals by question, whose cards are of one making.
+    A row each: what, hits, n, share, low, high (within 0 and 1); intervals by question, whose cards
+    are of one making.
     """
     cards = decide_cards(reviews)
     failed = cards["label"].map(LABELS)
     flags = {"approved": failed.isna()} | {f"passes: {check}": failed != check for check in CHECKS}
     flags |= {f"label: {label}": cards["label"] == label for label in LABELS}
     wide = pd.DataFrame(flags).astype(float)
-    table = summarize_clustered(wide, cards["question_id"], ends=(0, 1)).rename(columns={"mean": "share"})
+    table = summarize_clustered(wide, cards["question_id"], ends=(0, 1)).rename(
+        columns={"mean": "share"}
+    )
     table = table.assign(hits=wide.sum().astype(int)).rename_axis("what").reset_index()
     return table[["what", "hits", "n", "share", "low", "high", "n_clusters"]]
 
@@ -72,7 +90,8 @@ def summarize_reviews(reviews):
 def read_reviewed(path):
     """Return the graphs of a JSON file to review, a list of them (`graphs.check_form`).
 
-    Raises ValueError, naming the file, where it is not there, cannot be read, holds another form, or no card.
+    Raises ValueError, naming the file, where it is not there, cannot be read, holds another form,
+    or no card.
     """
     try:
         graphs = [check_form(graph) for graph in json.loads(Path(path).read_text(encoding="utf-8"))]
@@ -86,8 +105,8 @@ def read_reviewed(path):
 def read_references(path):
     """Return {question_id: graph} of a file of graphs, without the cards that reviewers rejected.
 
-    The reviews are those of reviews.sqlite in the file's folder; a card that nobody has seen stays. With a card go its
-    edges and its impact. Raises ValueError as `read_reviewed`.
+    The reviews are those of reviews.sqlite in the file's folder; a card that nobody has seen stays.
+    With a card go its edges and its impact. Raises ValueError as `read_reviewed`.
     """
     beside = Path(path).with_name("reviews.sqlite")
     rejected = set()
@@ -97,39 +116,68 @@ def read_references(path):
     graphs = {graph["question_id"]: graph for graph in read_reviewed(path)}
     for name, graph in graphs.items():
         for part in ("nodes", "edges", "impacts"):
-            named = [{(name, one.get(end)) for end in ("node_id", "cause", "effect")} for one in graph[part]]
-            graph[part] = [one for one, own in zip(graph[part], named, strict=True) if not own & rejected]
+            named = [
+                {(name, one.get(end)) for end in ("node_id", "cause", "effect")}
+                for one in graph[part]
+            ]
+            graph[part] = [
+                one for one, own in zip(graph[part], named, strict=True) if not own & rejected
+            ]
     return graphs
 
 
 def list_cards(graphs):
-    """Return the cards of graphs as they are reviewed, by question, then date, each with `question`, its outcome."""
+    """Return the cards of graphs as they are reviewed, by question, then date, each with
+    `question`, its outcome."""
     cards = []
     for graph in graphs:
         titles = {node["node_id"]: node["title"] for node in graph["nodes"]}
         nodes = [node for node in graph["nodes"] if node["node_id"] != graph["outcome_id"]]
-        nodes.sort(key=lambda node: (node["occurred_at"] is None, node["occurred_at"] or "", node["node_id"]))
-        about = {"question_id": graph["question_id"], "question": titles.get(graph["outcome_id"], graph["question_id"])}
+        nodes.sort(
+            key=lambda node: (
+                node["occurred_at"] is None,
+                node["occurred_at"] or "",
+                node["node_id"],
+            )
+        )
+        about = {
+            "question_id": graph["question_id"],
+            "question": titles.get(graph["outcome_id"], graph["question_id"]),
+        }
         cards += [node | about for node in nodes]
     return cards
 
 
 def write_card(card):
     """Return a card as HTML, all its words escaped."""
-    rows = {"question": card["question"], "event": card["title"], "what": card.get("description", "")}
-    rows |= {"day": card["occurred_at"] or "undated", "sources": "; ".join(card["source_ids"]) or "none"}
-    return "".join(f"<p><b>{name}</b>: {html.escape(str(text))}</p>" for name, text in rows.items() if text)
+    rows = {
+        "question": card["question"],
+        "event": card["title"],
+        "what": card.get("description", ""),
+    }
+    rows |= {
+        "day": card["occurred_at"] or "undated",
+        "sources": "; ".join(card["source_ids"]) or "none",
+    }
+    return "".join(
+        f"<p><b>{name}</b>: {html.escape(str(text))}</p>" for name, text in rows.items() if text
+    )
 
 
 def open_review(graphs, reviewer, path):
-    """Return the form of one reviewer as a widget (`forms.open_form`): a card after the other, verdict and reason.
+    """Return the form of one reviewer as a widget (`forms.open_form`): a card after the other,
+    verdict and reason.
 
     It goes on with the first card that the reviewer has not seen.
     """
     cards = {(card["question_id"], card["node_id"]): card for card in list_cards(graphs)}
 
     def recall():
-        kept = read_reviews(path).rename(columns={"label": "verdict"}).set_index(["question_id", "node_id"])
+        kept = (
+            read_reviews(path)
+            .rename(columns={"label": "verdict"})
+            .set_index(["question_id", "node_id"])
+        )
         return kept.loc[kept["reviewer"] == str(reviewer), ["verdict", "reason"]].to_dict("index")
 
     def show(key):
@@ -140,7 +188,9 @@ def open_review(graphs, reviewer, path):
         return f"{len(recall())} of {len(cards)} cards reviewed", True
 
     titles = {key: f"{at}. {card['title'][:80]}" for at, (key, card) in enumerate(cards.items(), 1)}
-    form = open_form(titles, {"verdict": [APPROVED, *LABELS], "reason": None}, show, {"store and go on": store})
+    form = open_form(
+        titles, {"verdict": [APPROVED, *LABELS], "reason": None}, show, {"store and go on": store}
+    )
     seen = recall()
     form.children[0].value = next((key for key in cards if key not in seen), next(iter(cards)))
     return form

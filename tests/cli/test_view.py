@@ -104,6 +104,13 @@ def test_a_set_whose_tables_stand_beside_the_store_is_shown(live):
     assert "mine-C2-0123abcd" in set(read_known(agents=["mine"]).runs["run_id"])
 
 
+def test_a_set_that_is_gone_is_told_by_its_whole_name(live, capsys):
+    said = {"q1": {"as_of": "2016-10-10T00:00:00+08:00"}}
+    store_run(locate_output(STORE), "mine-my-questions-0123abcd", said, category="base_model")
+    read_known()
+    assert "left out: 1 questions of my-questions, a set that is not" in capsys.readouterr().err
+
+
 def test_no_word_of_a_model_becomes_markup_no_key_is_written_and_no_escape_printed(live, capsys):
     run_command(["view", "--agent", "strange", "--json"])
     out = capsys.readouterr()

@@ -26,7 +26,7 @@ from daybefore.formats.export import write_value
 from daybefore.formats.public_sets import build_priced
 from daybefore.models.secrets import hide_secrets, list_secrets
 from daybefore.questions.sets import read_window
-from daybefore.scoring.runs import list_recorded
+from daybefore.scoring.runs import find_window, list_recorded
 from daybefore.store import KEPT, read_runs
 from daybefore.web.pages import GatewayError, read_kept
 from daybefore.web.replay import open_world
@@ -89,17 +89,13 @@ def read_known(windows=None, agents=None):
         read_window("events", window).assign(window=find_set(window).window) for window in there
     ]
     events = pd.concat(events, ignore_index=True)
-    events["prompt"] = (
-        events["prompt"].astype(object).fillna(events["event_id"])
-    )  # a set may have no words
+    # A set may have no words.
+    events["prompt"] = events["prompt"].astype(object).fillna(events["event_id"])
     parts = list(read_parts(windows))
     tables = {name: join(parts, name) for name in (*KEPT, "pages")}
     runs, predictions = tables["runs"], tables["predictions"]
-    lost = (
-        predictions.loc[~predictions["event_id"].isin(events["event_id"]), "run_id"]
-        .str.rsplit("-", n=2)
-        .str[-2]
-    )
+    lost = predictions[~predictions["event_id"].isin(events["event_id"])]
+    lost = pd.Series([find_window(row) for row in lost.to_dict("records")], dtype=str)
     for window, n in lost.value_counts().sort_index().items():
         if windows is None or window in windows:
             tell(f"left out: {n} questions of {name_window(window)}")

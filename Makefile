@@ -85,7 +85,7 @@ faults: $(VENV)/.ready ## try to break it, 10 minutes: kills, lying servers, ful
 	@PYTHONPATH="$(CURDIR)/src:$(CURDIR)/tests" $(HOUSE) $(BIN)/python -m faults.table $(ARGS)
 
 bench: $(VENV)/.ready .venv-bench/.ready ## measure beside litellm, inspect-ai, statsmodels, pyfixest, bm25s, 15 minutes (ARGS=ask: some); data/bench.json, docs/bench.md
-	@$(HOUSE) $(BIN)/python tools/bench/table.py $(ARGS)
+	@$(HOUSE) $(BIN)/python tools/bench/bench.py $(ARGS)
 
 run: $(VENV)/.ready ## put an agent to events: make run AGENT=last_value LIMIT=20 (without: all baselines, all events; SET=long, CEILING=1 USD, SAMPLES=5, RETRY=1 timeouts)
 	@$(SHOW) daybefore run $(AGENT:%=--agent %) $(SET:%=--set %) $(LIMIT:%=--limit %) \

@@ -243,7 +243,8 @@ def ask(
         raise ValueError("--batch needs no workers: leave --executor out")
     models, doors = {}, {}
     how = (
-        {"doors": doors, "by_batch": terms.batch, "ceiling_usd": terms.ceiling_usd}
+        {"doors": doors, "at_once": terms.at_once, "by_batch": terms.batch}
+        | {"ceiling_usd": terms.ceiling_usd}
         | again
         | options
     )
@@ -312,7 +313,7 @@ def explain_stop(agent_id, stopped, entry, ceiling_usd):
 
 
 def ask_prompted(
-    agents, entries, asked, opener, *, doors, by_batch, ceiling_usd, hand=None, **options
+    agents, entries, asked, opener, *, doors, at_once, by_batch, ceiling_usd, hand=None, **options
 ):
     """Put agents to events, one after the other; returns ({agent_id: run_id}, sentences on those
     that were stopped).
@@ -323,7 +324,7 @@ def ask_prompted(
     """
     run_ids, stops, path = {}, [], asked.path
     for name, agent in agents.items():
-        workers = doors[name].pace if name in doors else LEAST
+        workers = doors[name].pace if name in doors else at_once or LEAST
         how = {"workers": workers, "max_accidents": MAX_ACCIDENTS} | options
         try:
             if hand:

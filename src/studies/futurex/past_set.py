@@ -38,8 +38,8 @@ def expect_guess(kind, n_options, n_right):
     """Return what the agent `random` earns on average: one option, or each by a coin and one where
     none came up (F1).
 
-    >>> expect_guess("single", 4, 1), expect_guess("multi", 2, 1)
-    (0.25, 0.5416666666666666)
+    >>> expect_guess("single", 4, 1), round(expect_guess("multi", 2, 1), 4)
+    (0.25, 0.5417)
     """
     if kind == "single":
         return 1 / n_options

@@ -107,9 +107,9 @@ def test_a_set_whose_tables_stand_beside_the_store_is_shown(live):
 def test_a_set_that_is_gone_is_told_by_its_whole_name(live, capsys):
     said = {"q1": {"as_of": "2016-10-10T00:00:00+08:00"}}
     about = {"agent_id": "mine", "category": "base_model"}
-    store_run(locate_output(STORE), "mine-my-questions-0123abcd", said, **about)
+    store_run(locate_output(STORE), "mine-a-set-of-before-0123abcd", said, **about)
     read_known()
-    assert "left out: 1 questions of my-questions, a set that is not" in capsys.readouterr().err
+    assert "left out: 1 questions of a-set-of-before, a set that is not" in capsys.readouterr().err
 
 
 def test_no_word_of_a_model_becomes_markup_no_key_is_written_and_no_escape_printed(live, capsys):

@@ -18,8 +18,15 @@ from datetime import UTC, datetime
 from daybefore.limits import call_within, count_left, end_after
 from daybefore.models.attachments import put_in
 from daybefore.models.costs import bound_cost, price_reply, read_count, reserve, settle
-from daybefore.models.failures import MAX_WAIT_S, LlmError, explain, is_passing, read_wait
-from daybefore.models.pace import Pace
+from daybefore.models.failures import (
+    MAX_WAIT_S,
+    LlmError,
+    explain,
+    find_code,
+    is_passing,
+    read_wait,
+)
+from daybefore.models.pace import OVERLOAD, Pace
 from daybefore.models.recordings import Recordings, hash_request
 from daybefore.models.searches import read_searches
 from daybefore.models.secrets import list_secrets, redact
@@ -267,8 +274,10 @@ def try_often(door, function, limit, row):
     before `limit`.
 
     `limit` is a moment of time.monotonic(). Tried again: status 429 (after what Retry-After says),
-    408, 5xx, a connection that fails. Counts the attempts in row["n_requests"]. Raises LlmError.
+    408, 5xx, a connection that fails. A refusal for load while fewer can be asked at once is no
+    attempt. Counts the requests in row["n_requests"]. Raises LlmError.
     """
+    n_spared = 0
     while True:
         row["n_requests"] += 1
         try:
@@ -276,8 +285,13 @@ def try_often(door, function, limit, row):
                 return call_within(function, limit - time.monotonic())
         except Exception as error:  # litellm passes on whatever a provider's client raises
             n = row["n_requests"]
+            n_spared += door.pace.can_fall() and find_code(error) in OVERLOAD
             wait = read_wait(error) or min(door.wait_s * 2 ** (n - 1), MAX_WAIT_S)
-            if not is_passing(error) or n >= door.n_requests or time.monotonic() + wait >= limit:
+            if (
+                not is_passing(error)
+                or n - n_spared >= door.n_requests
+                or time.monotonic() + wait >= limit
+            ):
                 raise explain(error, n, limit, door) from None
             time.sleep(wait)
 

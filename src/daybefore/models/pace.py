@@ -72,6 +72,10 @@ class Pace:
                     self.has_met_limit = True
                 self.room.notify_all()
 
+    def can_fall(self) -> bool:
+        """Tell whether fewer requests at once can be tried."""
+        return not self.is_fixed and self.limit > LEAST
+
     def count(self, seconds: float):
         """Count a reply that took so many seconds; after a round of them that was not slow the
         number grows."""

@@ -28,8 +28,8 @@ ROWS = [
         "inspect-ai 0.3.285 ": (PEERS, "inspect 1000 1", None),
     }),
     ("look-ups between turns of 0.1 s", {
-        "one question at a time": (OWN, "look_ups 80 1", None),
-        "eight at once": (OWN, "look_ups 80 8", "look_ups 800 8"),
+        "one question at a time": (OWN, "look_ups 200 1", None),
+        "eight at once": (OWN, "look_ups 800 8", "look_ups 8000 8"),
     }),
     ("Monte Carlo of missing predictions: 1,000 trials, then 10,000", {
         "Daybefore, eight agents": (OWN, "missing 1000", "missing 10000"),
@@ -85,7 +85,7 @@ def write_goals(rows):
         )
         seconds = f"inspect-ai takes {peer:.1f} s beyond the ideal, Daybefore {own:.1f} s"
         told.append(f"A model of {name} s: {seconds}: {peer / own:.1f} times (goal 5).")
-    one, eight = (rows[f"look_ups 80 {n}"]["waiting_s"] for n in (1, 8))
+    one, eight = (rows[name]["waiting_s"] for name in ("look_ups 200 1", "look_ups 800 8"))
     seconds = f"{1000 * eight:.1f} ms at eight at once, {1000 * one:.1f} ms alone"
     return [*told, f"A look-up takes {seconds}: {eight / one:.2f} times (goal 1.5)."]
 

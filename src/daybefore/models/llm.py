@@ -331,8 +331,10 @@ def complete(door, request, limit, row):
     def send():  # the seconds are whole: litellm makes a client for each timeout
         options = shape_stream(request["options"], door.streams)
         given = connect(door) | {"timeout": count_left(limit)} | options
+        litellm = load_litellm()
+        litellm._internal_context.is_internal_call.set(True)  # in this thread: no log of its own
         started_at = time.monotonic()
-        return load_litellm().completion(model, messages, **given), time.monotonic() - started_at
+        return litellm.completion(model, messages, **given), time.monotonic() - started_at
 
     try:
         found = try_often(door, send, limit, row)

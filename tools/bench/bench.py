@@ -7,13 +7,20 @@ measured anew.
 
 import json
 import os
+import re
+import resource
 import subprocess
 import sys
+import tempfile
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 REPEATS = 2
 """Times that a row is measured, where it is not the larger of two."""
+
+FIGURES = "make figures"
+"""The row of the whole kit."""
 
 OWN, PEERS = ".venv/bin/python tools/bench/rows.py", ".venv-bench/bin/python tools/bench/peers.py"
 ROWS = [
@@ -23,9 +30,9 @@ ROWS = [
         "inspect-ai 0.3.285": (PEERS, "inspect 1000 0.1", None),
     }),
     ("the same, a model of 1 s (ideal 20 s)", {
-        "Daybefore, all stored durably ": (OWN, "ask 1000 1", None),
-        "litellm and a semaphore, nothing stored ": (OWN, "litellm 1000 1", None),
-        "inspect-ai 0.3.285 ": (PEERS, "inspect 1000 1", None),
+        "Daybefore, all stored durably": (OWN, "ask 1000 1", None),
+        "litellm and a semaphore, nothing stored": (OWN, "litellm 1000 1", None),
+        "inspect-ai 0.3.285": (PEERS, "inspect 1000 1", None),
     }),
     ("look-ups between turns of 0.1 s", {
         "one question at a time": (OWN, "look_ups 200 1", None),
@@ -40,12 +47,12 @@ ROWS = [
         "pyfixest": (PEERS, "pyfixest 31800", "pyfixest 391000"),
     }),
     ("event matching: 0.45 million pairs, then 4.5", {"Daybefore": (OWN, "match 450000", "match 4500000")}),
-    ("scoring: 100,000 predictions, then a million", {"Daybefore ": (OWN, "score 100000", "score 1000000")}),
+    ("scoring: 100,000 predictions, then a million", {"Daybefore": (OWN, "score 100000", "score 1000000")}),
     ("index and 100 queries: 5,000 passages, then 50,000", {
-        "Daybefore  ": (OWN, "search 5000", "search 50000"),
+        "Daybefore": (OWN, "search 5000", "search 50000"),
         "bm25s": (PEERS, "bm25s 5000", "bm25s 50000"),
     }),
-    ("import: 100,000 forecasts, then a million", {"Daybefore   ": (OWN, "load 100000", "load 1000000")}),
+    ("import: 100,000 forecasts, then a million", {"Daybefore": (OWN, "load 100000", "load 1000000")}),
 ]  # fmt: skip
 
 
@@ -76,6 +83,33 @@ SET = os.environ | {
 }
 
 
+def make_figures():
+    """Return what `make figures` takes in a clone whose environment is set up: wall_s, cpu_s, and
+    the seconds of each notebook."""
+    ours = ("PYTHONPATH", "MAKEFLAGS")
+    bare = {name: value for name, value in os.environ.items() if name not in ours}
+    with tempfile.TemporaryDirectory() as folder:
+        subprocess.run(["git", "clone", "-q", ROOT, folder], check=True)
+        at, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
+        command = ["make", "figures", f"VENV={ROOT}/.venv"]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, env=bare)
+        wall_s, after = time.perf_counter() - at, resource.getrusage(resource.RUSAGE_CHILDREN)
+    if done.returncode:
+        raise RuntimeError(f"make figures: {done.stderr[-300:]}")
+    cpu_s = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    seconds = {name: float(took) for name, took in re.findall(r"] (\w+) ([\d.]+) s", done.stdout)}
+    return {"wall_s": round(wall_s, 1), "cpu_s": round(cpu_s, 1), "notebooks": seconds}
+
+
+def write_figures(row):
+    """Return the section on `make figures`: in all, then the notebooks, the longest first."""
+    told = f"{row['wall_s']:.0f} seconds, {row['cpu_s']:.0f} of a processor, environment set up."
+    told += " Three run at once, so a notebook's seconds hold waits."
+    lines = ["", f"## {FIGURES}", "", told, "", "| notebook | seconds |", "|---|---|"]
+    longest = sorted(row["notebooks"].items(), key=lambda one: -one[1])
+    return [*lines, *(f"| {name} | {seconds:.1f} |" for name, seconds in longest)]
+
+
 def write_goals(rows):
     """Return what the rows say of the goals, a sentence each."""
     told = []
@@ -90,18 +124,16 @@ def write_goals(rows):
     return [*told, f"A look-up takes {seconds}: {eight / one:.2f} times (goal 1.5)."]
 
 
+HEAD = """# Benchmarks
+
+Written by `make bench`: one run on one machine, so ratios count, not seconds.
+Inputs are synthetic, but for look-ups (the replay's pages); imports are not counted.
+"""
+
+
 def write_page(rows):
     """Return the page: goals, then a table a section."""
-    lines = [
-        "# Benchmarks",
-        "",
-        "Written by `make bench`: one run on one machine, so ratios count, not seconds.",
-    ]
-    lines += [
-        "Inputs are synthetic, but for look-ups (the replay's pages); imports are not counted.",
-        "",
-    ]
-    lines += [f"- {told}" for told in write_goals(rows)]
+    lines = [HEAD, *(f"- {told}" for told in write_goals(rows))]
     for title, members in ROWS:
         lines += ["", f"## {title[0].upper()}{title[1:]}", ""]
         lines += [
@@ -112,8 +144,8 @@ def write_page(rows):
             row, more = rows[small], rows.get(large)
             ends = f"{more['wall_s']:.2f} | {more['wall_s'] / row['wall_s']:.1f}" if more else "|"
             cells = f"{row['wall_s']:.2f} | {row['cpu_s']:.2f} | {row['peak_mb']:.0f} | {ends}"
-            lines.append(f"| {label.strip()} | {cells} | `{program} {small}` |")
-    return "\n".join(lines) + "\n"
+            lines.append(f"| {label} | {cells} | `{program} {small}` |")
+    return "\n".join([*lines, *write_figures(rows[FIGURES])]) + "\n"
 
 
 def main(names):
@@ -126,6 +158,8 @@ def main(names):
                 if arguments and (not names or arguments.split()[0] in names):
                     rows[arguments] = run(program, arguments, repeats)
                     print(f"{arguments}: {rows[arguments]}", flush=True)
+    if not names or "figures" in names:
+        rows[FIGURES] = make_figures()
     about = {"cores": os.cpu_count(), "python": sys.version.split()[0], "rows": rows}
     path.write_text(json.dumps(about, indent=1, sort_keys=True) + "\n")
     (ROOT / "docs/bench.md").write_text(write_page(rows))

@@ -1,6 +1,7 @@
 """A guest of the open web, on the simulated internet: robots, paces of threads, bounds, and what is
 never asked."""
 
+import gzip
 import threading
 import time
 
@@ -103,6 +104,19 @@ def test_capitals_become_https_and_a_long_robots_is_cut(web):
     assert len(guest._read_robots("www.example.org", time.monotonic() + 30)) == 500_000
     with pytest.raises(GatewayError, match="does not allow"):
         guest.get("https://www.example.org/private/x")
+
+
+@pytest.mark.parametrize("n_cut", [1, 4, 8, 400])
+def test_a_compressed_body_cut_short_is_no_page(web, n_cut):
+    whole = gzip.compress(b"".join(b"%d," % n for n in range(900)))
+    web.sites["www.example.org"] = lambda _: (200, {"content-encoding": "gzip"}, sent)
+    for sent in (whole, whole + whole):
+        page = Guest(web.now, pace_s=0).get("https://www.example.org/a", heeds_robots=False)
+        assert page[2].endswith(b"899,")
+        sent = sent[:-n_cut]
+        with pytest.raises(GatewayError, match="cut short") as found:
+            Guest(web.now, pace_s=0).get("https://www.example.org/a", heeds_robots=False)
+        assert found.value.status == "down"
 
 
 def test_a_page_and_its_robots_share_one_deadline(web):

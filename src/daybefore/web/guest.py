@@ -6,13 +6,16 @@ nowhere else, and an address inside the machine or its network is not asked. A h
 patience (429) gets it.
 """
 
+import gzip
 import ipaddress
 import math
 import socket
 import threading
 import time
+import zlib
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
+from types import SimpleNamespace
 from urllib.parse import urljoin
 
 import pandas as pd
@@ -103,7 +106,7 @@ class Guest:
         self.now, self.pace_s, self.deadline_s = pd.Timestamp(now), pace_s, deadline_s
         self.robots, self.last, self.busy, self.locks = {}, {}, {}, {}
         self.session = requests.Session()
-        self.session.headers["User-Agent"] = USER_AGENT
+        self.session.headers.update({"User-Agent": USER_AGENT, "Accept-Encoding": "gzip"})
         self.session.mount("https://", CheckedAdapter())
 
     def get(self, url, headers=(), *, heeds_robots=True):
@@ -197,6 +200,8 @@ class Guest:
                         }
                         return response.status_code, kept, read_bounded(response.raw, url, end, cut)
                     url = urljoin(url, response.headers["location"])
+            except (EOFError, gzip.BadGzipFile, zlib.error):
+                raise GatewayError("down", f"{url}: its compressed body is cut short") from None
             except (requests.RequestException, HTTPError) as error:
                 raise GatewayError("down", f"{url}: no answer ({type(error).__name__})") from None
             if not url.startswith("https://") or not is_same_host(url, host):
@@ -218,10 +223,15 @@ def read_bounded(raw, url, end, cut=None):
     """Return a body, decompressed in pieces, so that a slow drip or a bomb is stopped in time.
 
     With `cut` it is no more than that many bytes, and what follows is not read.
-    Raises GatewayError beyond `MAX_BYTES`, or the moment `end` of time.monotonic().
+    Raises GatewayError beyond `MAX_BYTES`, or the moment `end` of time.monotonic(); of a gzip body
+    that is cut short or broken what Python's gzip does (urllib3 takes it as whole).
     """
     body = bytearray()
-    while piece := raw.read1(65536, decode_content=True):
+    raw.decode_content = raw.headers.get("content-encoding", "").lower() != "gzip"
+    read = raw.read1
+    if not raw.decode_content:
+        read = gzip.GzipFile(fileobj=SimpleNamespace(read=raw.read1), mode="rb").read1
+    while piece := read(65536):
         body += piece
         if cut and len(body) >= cut:
             return bytes(body[:cut])

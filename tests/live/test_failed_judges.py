@@ -50,5 +50,5 @@ def test_a_blank_verdict_leaves_its_levels_mean_and_the_overall_one_blank():
 def test_an_accident_of_a_request_is_no_answer_of_a_task(status, kept, monkeypatch):
     monkeypatch.setattr("studies.liveagentbench.runs.extract_text", lambda paths: "text")
     event = {"prompt": "What?", "event_id": "t", "capabilities": '["text_file"]'}
-    assert ask_with_text(fail(status), event, [])[0] == kept
+    assert ask_with_text(fail(status), event, ["a.csv"])[0] == kept
     assert "failed" not in STATES.values()

@@ -28,8 +28,10 @@ from daybefore.web.pages import GatewayError, Page
 from daybefore.web.session import Web
 from helpers.figures import use_style
 from helpers.files import ROOT
+from helpers.matching import match_answer
 from studies.liveagentbench import runs as running
 from studies.liveagentbench import scores as study
+from studies.liveagentbench import workflow
 from studies.liveagentbench.asks import list_truths
 from studies.liveagentbench.program import answer_question, recite, solve_task
 from studies.liveagentbench.readers import Unread, extract_text, melt_grid, read_table
@@ -335,6 +337,41 @@ def test_a_model_is_given_the_whole_text_and_works_on_each_task_again_with_its_t
     assert repeats["status"].tolist() == ["ok", "ok", "missing"] and repeats["score"].tolist()[
         :2
     ] == [1, 0]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        '{"answer": "5"}',
+        "5",
+        "It rose to\n\nAnswer: 5 points",
+        'So:\n```json\n{"answer": "5"}\n```',
+    ],
+)
+def test_a_right_answer_counts_whatever_form_a_server_leaves_it_in(
+    knock, provider, tmp_path, content
+):
+    (tmp_path / "a.csv").write_text("Date,State,Lead\n2016-10-05,Ohio,5\n")
+    provider.answer = lambda asked: {"content": content}
+    consult = build_consult(knock(), "openai/mock-1", False)
+    event = make_events().iloc[0].to_dict()
+    made = running.ask_with_text(consult, event, [tmp_path / "a.csv"])
+    runs = make_runs([("model", "a", *made[:2])])
+    assert study.score_runs(runs, ANSWERS)["score"].tolist() == [1]
+    status, reply = workflow.ask_answer(consult, "spdg_alone", question="How many?")
+    assert match_answer(reply, "5")["is_match"] and status in workflow.ANSWERED
+
+
+def test_a_task_without_files_speaks_of_no_file():
+    asked = []
+
+    def consult(prompt, schema):
+        asked.append(prompt)
+        return Verdict("ok", {"answer": "5"})
+
+    event = {"prompt": "How many?", "capabilities": "[]"}
+    assert running.ask_with_text(consult, event, [])[:2] == ("ok", "5")
+    assert "How many?" in asked[0] and "file" not in asked[0].lower()
 
 
 def play(turns, prompts):

@@ -23,6 +23,9 @@ MAX_TOKENS, LONG, WARMTH = 400, 1500, 0.7
 """Longest reply, in tokens, and that of one who writes; the temperature of repeated judgements
 (repeat > 0); the first is drawn at 0."""
 
+FENCED = re.compile(r"```(?:json)?\s*(\{.*?\})\s*```", re.DOTALL)
+"""How a server that holds no reply to a form lets a model write an object."""
+
 
 class Verdict(NamedTuple):
     """A judge's reply: `value` is its JSON object, None unless `status` is "ok"; `reason` says why
@@ -30,13 +33,14 @@ class Verdict(NamedTuple):
 
     Other states: missing (not recorded), lacking (the model takes no such file), unparsable, and
     those of a failed request (error, timeout, refusal, ...). `seconds` are those of the one time
-    that it was asked.
+    that it was asked. `text` are the words of an unparsable reply.
     """
 
     status: str
     value: dict | None = None
     reason: str | None = None
     seconds: float = 0.0
+    text: str | None = None
 
 
 def build_consult(door, model, is_local, own=None, reduce=None) -> Callable[..., Verdict]:
@@ -100,14 +104,17 @@ def build_consult(door, model, is_local, own=None, reduce=None) -> Callable[...,
                 seconds=(error.recording or {}).get("duration_s") or 0.0,
             )
         seconds = row.get("duration_s") or 0.0
+        text = row["content"] or ""
+        fenced = FENCED.findall(text)
         try:
-            value = json.loads(row["content"] or "")
+            value = json.loads(fenced[-1] if fenced else text)
             if error := jsonschema.exceptions.best_match(
                 jsonschema.Draft202012Validator(schema).iter_errors(value)
             ):
                 raise error  # `jsonschema.validate` would check the schema each time, too
         except (ValueError, jsonschema.ValidationError) as error:
-            return Verdict("unparsable", reason=str(error).splitlines()[0][:200], seconds=seconds)
+            reason = str(error).splitlines()[0][:200]
+            return Verdict("unparsable", reason=reason, seconds=seconds, text=text)
         return Verdict("ok", value, seconds=seconds)
 
     return consult

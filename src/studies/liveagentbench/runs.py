@@ -110,17 +110,27 @@ def run_model(consult, events, places, fetch, shells, n_repeats=0):
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
+def take_answer(verdict):
+    """Return the answer of a verdict in FORM, else the words of a reply in another one: a server
+    may hold its model to no form.
+
+    What of the words is the answer says `matching.extract_answer`.
+    """
+    return verdict.value["answer"] if verdict.value else verdict.text
+
+
 def ask_with_text(consult, event, paths):
-    """Return (status, reply, reason) of a model on a task with the text of its files."""
+    """Return (status, reply, reason) of a model on a task with the text of its files, of one
+    without files on the question alone."""
     if set(parse_json(event["capabilities"])) - {"text_file"}:
         return "lacking", None, ""
     try:
         text = extract_text(paths)
     except Unread as error:
         return "failed", None, str(error)
-    verdict = consult(read_prompt("taskset_text").format(question=event["prompt"], text=text), FORM)
-    reply = verdict.value["answer"] if verdict.status == "ok" else None
-    return STATES.get(verdict.status, "missing"), reply, verdict.reason
+    prompt = read_prompt("taskset_text" if paths else "spdg_alone")
+    verdict = consult(prompt.format(question=event["prompt"], text=text), FORM)
+    return STATES.get(verdict.status, "missing"), take_answer(verdict), verdict.reason
 
 
 def work_by_turns(consult, event, places, fetch, shells, repeat=0):

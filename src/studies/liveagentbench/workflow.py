@@ -35,7 +35,7 @@ from studies.liveagentbench.cases import (
 )
 from studies.liveagentbench.program import solve_task
 from studies.liveagentbench.readers import Unread, extract_text
-from studies.liveagentbench.runs import FORM, work_by_turns
+from studies.liveagentbench.runs import FORM, take_answer, work_by_turns
 from studies.liveagentbench.tasks import AS_OF, Portal, open_files
 
 RUN_ID = "30_spdg"
@@ -64,7 +64,7 @@ def list_views(question_id, stage, model, labels=None):
 def ask_answer(consult, prompt, repeat=0, **blanks):
     """Return (status, answer or None) of a prompt for an answer alone."""
     verdict = consult(read_prompt(prompt).format(**blanks), FORM, repeat)
-    return verdict.status, verdict.value["answer"] if verdict.value else None
+    return verdict.status, take_answer(verdict)
 
 
 def find_passages(search, text, as_of):

@@ -4,7 +4,7 @@ is named."""
 import pytest
 from builders import read_cases
 
-from daybefore.formats.markets import list_markets, list_prices
+from daybefore.formats.markets import list_markets
 from helpers.faults import open_type
 
 MARKETS = {row["venue"]: row for row in read_cases(__file__, "market_rows")}
@@ -37,9 +37,7 @@ def test_the_price_is_of_the_first_option_and_none_where_the_market_shows_none(c
     assert read_event(case).price == (case["price"] and pytest.approx(case["price"]))
 
 
-@pytest.mark.parametrize(
-    "case", [case for case in REFUSED if "venue" in case], ids=lambda case: case["said"]
-)
+@pytest.mark.parametrize("case", REFUSED, ids=lambda case: case["said"])
 def test_one_row_that_cannot_be_read_leaves_the_others(case):
     found, ((_, said),) = list_markets(
         [MARKETS[case["venue"]]["row"], make_row(case)], case["venue"]
@@ -55,17 +53,3 @@ def test_of_thousands_of_questions_each_types_validator_is_built_once():
     assert len(found) == 50 and open_type.cache_info().misses == n_built, (
         "else 4,000 questions take minutes"
     )
-
-
-@pytest.mark.parametrize("venue", MARKETS)
-def test_prices_of_each_market_are_of_the_first_option_the_oldest_first(venue):
-    table = list_prices(MARKETS[venue]["history"], venue)
-    assert table.to_numpy().tolist() == [[20454.0, 0.3], [20455.0, 0.4]]
-
-
-@pytest.mark.parametrize(
-    "case", [case for case in REFUSED if "history" in case], ids=lambda case: case["said"]
-)
-def test_prices_of_another_form_are_named(case):
-    with pytest.raises(ValueError, match=case["said"]):
-        list_prices(case["history"], "polymarket")

@@ -151,6 +151,24 @@ def test_news_are_proposed_checked_confirmed_asked_and_settled_by_a_reader(call,
     )
 
 
+def test_a_reader_is_shown_the_articles_that_are_most_like_the_question(call):
+    call(FIRST)
+    confirm(confirmed="yes")
+    call(SECOND)
+    noise = [
+        ITEM.format(f"Ferry {n} sails", f"f{n}", "A long day at sea. " * 40, "") for n in range(40)
+    ]
+    call.items[:0] = [*noise[:20], VOTED, *noise[20:]]
+    assert call(LATER)["sets"][0]["answered"] == 1
+
+
+def test_a_day_that_a_spreadsheet_wrote_anew_is_told_by_row_and_column(call):
+    call(FIRST)
+    confirm(confirmed="yes", end="3/30/2026")
+    with pytest.raises(SystemExit, match="news.csv, row 2, end_time: '3/30/2026' is not a day"):
+        call(SECOND)
+
+
 def test_a_person_settles_what_no_reader_finds_and_is_told_of_an_answer_that_is_none(call, capsys):
     call(FIRST)
     confirm(confirmed="YES ", answer="maybe")

@@ -2,7 +2,6 @@
 second read agree."""
 
 import gzip
-import json
 from contextlib import closing
 from types import SimpleNamespace
 
@@ -49,45 +48,40 @@ def captures(tmp_path):
     return path
 
 
-FERRIES = SimpleNamespace(id="ferries", live={"address": "https://a.test/"})
+FERRIES = {"address": "https://a.test/"}
 
 
-def read(captures, *replies, now="2026-11-25T13:00:00+08:00"):
-    return read_missing(
-        answer(*replies), {"ferries": FERRIES}, pd.DataFrame([EVENT]), captures, now
-    )
+def read(captures, *replies, live=FERRIES):
+    source = SimpleNamespace(id="ferries", live=live)
+    now = pd.Timestamp("2026-11-25T13:00:00+08:00")
+    given = {"ferries": source}, pd.DataFrame([EVENT]), captures, now
+    return read_missing(answer(*replies), *given).get("e1")
 
 
 RIGHT = {"answer": "1204", "quote": "1,204 ferries sailed"}
 
 
 def test_two_reads_that_agree_and_quote_the_page_are_an_answer(captures):
-    (row,) = read(captures, RIGHT, RIGHT).to_dict("records")
-    assert json.loads(row["value"]) == 1204 and row["method"] == "read by a model"
+    assert read(captures, RIGHT, RIGHT) == (1204, "read by a model")
 
 
 @pytest.mark.parametrize(
     "replies",
     [
-        (
-            RIGHT,
-            {"answer": "1205", "quote": "1,204 ferries sailed"},
-        ),  # a number that its quote does not hold
+        (RIGHT, {"answer": "1205", "quote": "1,204 ferries sailed"}),  # not what its quote holds
         ({"answer": "7", "quote": "answer 7 of them"},) * 2,  # a quote that is not on the page
         (RIGHT, {"answer": "", "quote": ""}),
         ({"answer": "9", "quote": "9 ferries"},) * 2,  # of a page from before the end
     ],
 )
 def test_a_reading_that_does_not_stand_is_none(captures, replies):
-    assert read(captures, *replies).empty
+    assert read(captures, *replies) is None
 
 
 def test_a_page_of_another_entity_is_not_read(captures):
     live = {"address": "https://{code}.test/", "codes": {"Boston": "b", "Hull": "a"}}
-    given = {"ferries": SimpleNamespace(id="ferries", live=live)}, pd.DataFrame([EVENT]), captures
-    assert read_missing(answer(), *given, "2026-11-25T13:00:00+08:00").empty
-    live["codes"] = {"Boston": "a"}
-    assert len(read_missing(answer(RIGHT, RIGHT), *given, "2026-11-25T13:00:00+08:00")) == 1
+    assert read(captures, live=live) is None
+    assert read(captures, RIGHT, RIGHT, live=live | {"codes": {"Boston": "a"}})
 
 
 def test_a_panels_majority_drops_a_question():

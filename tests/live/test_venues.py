@@ -20,7 +20,6 @@ from daybefore.web.guest import Guest
 NOW = pd.Timestamp("2026-03-02T16:00:00+08:00")
 HOSTS = {"polymarket": "gamma-api.polymarket.com", "manifold": "api.manifold.markets"}
 HOSTS |= {"kalshi": "external-api.kalshi.com"}
-UNPRICED = dict.fromkeys(("yes_bid_dollars", "yes_ask_dollars", "last_price_dollars"), "0.0000")
 FILES = {
     "question_sets/latest-llm.json": "2026-03-01-llm.json",
     "question_sets/2026-03-01-llm.json": make_set(),
@@ -68,23 +67,7 @@ def test_a_venues_open_questions_become_rows_with_their_price_and_are_settled_th
         one.outcome = "no" if one.n == 2 else "yes"
     rows, told = venues.fetch_answers(events, NOW)
     assert [row["answer"] for row in rows] == ["A", "B", "A", "A"] and len(told) == 8
-    assert told[0][1] == "it is not resolved yet" and all("price" not in row for row in rows)
-
-
-@pytest.mark.parametrize("venue", VENUES)
-def test_a_question_listed_without_a_price_gets_that_of_its_history_from_before(web, venue):
-    empty = {"polymarket": "outcomePrices", "manifold": "probability"}.get(venue)
-    if venue == "kalshi":
-        web.exchange.changes["kalshi"] = lambda row: row | UNPRICED
-    else:
-        web.exchange.changes[venue] = lambda row: (
-            row | ({empty: None} if not (row.get("closed")) else {})
-        )
-    events = ask_events(venue, 1)
-    assert "price" not in json.loads(events["metadata"][0])
-    web.exchange.markets[0].outcome = "yes"
-    ((row,), _) = venues.fetch_answers(events, NOW)
-    assert row["price"] == pytest.approx(0.3)
+    assert told[0][1] == "it is not resolved yet"
 
 
 @pytest.mark.parametrize(
@@ -168,126 +151,3 @@ def say(share):
     return {
         "content": f"I weighed it.\nProbabilities: A = {share}; B = {round(1 - share, 2)}\n\\boxed{{A}}"
     }
-
-
-def test_a_markets_questions_are_asked_settled_and_stand_beside_the_price(ask):
-    ask.web.exchange.markets = [
-        Market(n, 0.2 + 0.05 * (n % 10), group=n // 2) for n in range(1, 31)
-    ]
-    ask.model.answer = lambda asked: say(
-        0.9 if "lock 3 " in asked["messages"][-1]["content"] else 0.6
-    )
-    week = (
-        "--agent",
-        "my_model",
-        "--from",
-        "polymarket",
-        "--limit",
-        "30",
-        "--out",
-        "poly",
-        "--ceiling",
-        "1",
-    )
-    told = ask(*week)
-    assert "my_model: 30 of 30 questions answered" in told and len(ask.model.asked) == 30
-    shown = json.dumps([asked["messages"] for asked in ask.model.asked])
-    assert "By the lock keeper's log." in shown and "0.25" not in shown
-    ask.web.exchange.markets[0].price = 0.99
-    again = ask(
-        *week, now=NOW + pd.Timedelta(hours=3)
-    )  # the day's file: the same questions, moment and price
-    assert (
-        "round 1" in again
-        and len(ask.model.asked) == 30
-        and ask.web.count(HOSTS["polymarket"]) == 1
-    )
-    with pytest.raises(
-        SystemExit, match="none of the 30 questions is settled; the first, polymarket-0x0001: it is"
-    ):
-        ask("--settle", "venue", "--out", "poly")
-    for one in ask.web.exchange.markets[:29]:
-        one.outcome = "yes" if one.n == 3 else "no"
-    told = ask("--settle", "venue", "--out", "poly", now=NOW + pd.Timedelta(days=30))
-    prices = {n: 0.2 + 0.05 * (n % 10) for n in range(1, 30)}
-    agent = (28 * 0.6**2 + 0.1**2) / 29
-    price = sum((one - (n == 3)) ** 2 for n, one in prices.items()) / 29
-    assert f"29 questions of 15 events: agent {agent:.3f},\nprice when asked {price:.3f}; " in told
-    assert f"price minus agent {price - agent:.3f} [" in told
-    assert "not settled yet: 1: polymarket-0x001e (it is not resolved yet)" in told
-    scores = pd.read_csv(ask.folder / "poly/scores.csv").set_index("event_id")["score_imputed"]
-    assert scores.sum() == 1 and scores["polymarket-0x0003"] == 1
-
-
-def test_forecastbench_in_submission_out_resolutions_in(ask):
-    ask.model.answer = lambda asked: (
-        say(0.7) if "ferry" in asked["messages"][-1]["content"] else {"content": "Hm."}
-    )
-    told = ask("--agent", "my_model", "--from", "forecastbench", "--out", "round")
-    assert "ForecastBench's submission: round/2026-03-01.daybefore.my_model.json" in told
-    made = json.loads((ask.folder / "round/2026-03-01.daybefore.my_model.json").read_text())
-    assert set(made) == {"organization", "model", "model_organization", "question_set", "forecasts"}
-    assert (made["model"], made["question_set"]) == ("my_model", "2026-03-01-llm.json")
-    rows = {
-        (one["source"], one["id"], one["resolution_date"]): one["forecast"]
-        for one in made["forecasts"]
-    }
-    markets = {("manifold", f"m{n}", None): 0.7 for n in range(3)}
-    dates = ("2026-03-08", "2026-03-31")
-    assert rows == markets | {("fred", f"s.{n}", date): 0.5 for n in range(2) for date in dates}
-    assert set(made["forecasts"][0]) == {"id", "source", "forecast", "resolution_date", "reasoning"}
-    told = ask("--settle", "venue", "--out", "round")
-    table = [
-        line.split() for line in told.partition("0.5 where none was forecast")[2].splitlines()[2:5]
-    ]
-    wanted = [
-        ("market", "1", "0", "0.090"),
-        ("dataset", "2", "2", "0.250"),
-        ("overall", "3", "2", "0.170"),
-    ]
-    assert list(map(tuple, table)) == wanted
-    (ask.folder / "2026-03-01_resolution_set.json").write_text(json.dumps(make_resolutions()))
-    assert "3        2  0.170" in ask(
-        "--settle", "2026-03-01_resolution_set.json", "--out", "round"
-    )
-
-
-def test_a_list_that_was_replaced_is_asked_where_the_newer_one_does_not_answer(web):
-    exchange = web.exchange
-    exchange.markets = [Market(n, 0.4) for n in range(1, 151)]
-    for retired in (("/markets",), ("/markets/keyset",)):
-        exchange.retired = retired
-        assert len(fetch_questions("polymarket", 150, NOW)[0]) == 150, "and the second page"
-    exchange.retired = ("/markets", "/markets/keyset")
-    with pytest.raises(
-        ValueError, match="markets/keyset answered 410; its older list: .*/markets answered 410"
-    ):
-        fetch_questions("polymarket", 5, NOW)
-
-
-def test_a_market_that_is_not_in_its_venues_archive_either_is_told_with_both_places(web):
-    events = ask_events("kalshi", 2)
-    web.exchange.archived = True
-    web.exchange.markets = []
-    _, told = venues.fetch_answers(events, NOW)
-    assert "its archive: kalshi" in told[0][1] and "/historical/markets/" in told[0][1]
-
-
-@pytest.mark.parametrize(("untraded", "price"), [(False, 0.3), (True, 0.31)])
-def test_an_old_kalshi_market_is_asked_settled_and_priced_from_the_archive(ask, untraded, price):
-    exchange = ask.web.exchange
-    exchange.changes["kalshi"] = lambda row: row | UNPRICED
-    exchange.untraded = untraded
-    ask.model.answer = lambda asked: say(0.6)
-    told = ask(
-        "--agent", "my_model", "--from", "kalshi", "--limit", "12", "--out", "old", "--ceiling", "1"
-    )
-    assert "my_model: 12 of 12 questions answered" in told
-    for one in exchange.markets:
-        one.outcome = "no"
-    exchange.archived = True
-    told = ask("--settle", "venue", "--out", "old", now=NOW + pd.Timedelta(days=200))
-    assert "not settled yet: none" in told
-    assert f"12 questions of 7 events: agent 0.360,\nprice when asked {price**2:.3f}; " in told
-    asked = [one.path for one in ask.web.asked if "/historical/markets/" in one.path]
-    assert len(asked) == 24 and sum(path.endswith("/candlesticks") for path in asked) == 12

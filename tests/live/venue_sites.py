@@ -55,11 +55,9 @@ class Exchange:
     it goes out."""
 
     def __init__(self, markets):
-        self.markets, self.changes, self.retired = markets, {}, ()
-        self.archived = self.untraded = False
+        self.markets, self.changes = markets, {}
         self.hosts = {
             "gamma-api.polymarket.com": self.answer_gamma,
-            "clob.polymarket.com": self.answer_clob,
             "api.manifold.markets": self.answer_manifold,
             "external-api.kalshi.com": self.answer_kalshi,
         }
@@ -90,46 +88,23 @@ class Exchange:
                     lambda m: (f"0x{m.n:04x}", m.outcome is not None) == (wanted, is_closed),
                 ),
             )
-        if asked.path in self.retired:
-            return 410, {}, {"error": "this list is no more"}
-        if not asked.path.endswith("/keyset"):
-            return 200, {}, self.list_open("polymarket", asked)[0]
         shown, after = self.list_open("polymarket", asked, "after_cursor")
         return 200, {}, {"markets": shown} | ({"next_cursor": after} if after else {})
-
-    def answer_clob(self, asked):
-        return 200, {}, {"history": [{"t": read_ms("2026-02-20") // 1000, "p": 0.3}]}
 
     def answer_manifold(self, asked):
         if asked.path == "/v0/search-markets":
             return 200, {}, self.list_open("manifold", asked)[0]
-        if asked.path == "/v0/bets":
-            bet = {
-                "contractId": asked.query["contractId"],
-                "createdTime": read_ms("2026-02-20"),
-                "probAfter": 0.3,
-            }
-            return 200, {}, [bet, bet | {"createdTime": read_ms("2026-03-10"), "probAfter": 0.9}]
         found = self.find("manifold", lambda one: asked.path == f"/v0/market/lock{one.n}")
         return (200, {}, found[0]) if found else (404, {}, {"message": "Contract not found"})
 
     def answer_kalshi(self, asked):
-        is_old = "/historical/" in asked.path
         if asked.path.endswith("/markets"):
             shown, after = self.list_open("kalshi", asked, "cursor")
             return 200, {}, {"markets": shown, "cursor": after}
-        if asked.path.endswith("/candlesticks") and (is_old or not self.archived):
-            name = "close" if is_old else "close_dollars"
-            sides = {
-                "yes_bid": "0.2000",
-                "yes_ask": "0.4200",
-                "price": None if self.untraded else "0.3000",
-            }
-            candle = {"end_period_ts": read_ms("2026-02-20") // 1000}
-            candle |= {side: {name: value} for side, value in sides.items()}
-            return 200, {}, {"ticker": asked.path.split("/")[-2], "candlesticks": [candle]}
+        is_archive = "/historical/" in asked.path  # what is settled has moved there
         found = self.find(
-            "kalshi", lambda one: asked.path.endswith(f"-{one.n}") and (is_old or not self.archived)
+            "kalshi",
+            lambda m: asked.path.endswith(f"-{m.n}") and (m.outcome is not None) == is_archive,
         )
         return (200, {}, {"market": found[0]}) if found else (404, {}, {"error": "not found"})
 

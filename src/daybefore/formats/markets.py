@@ -1,9 +1,8 @@
-"""Questions and prices of prediction markets, from JSON of their public APIs, as events, answers
-and price rows.
+"""Questions of prediction markets, from JSON of their public APIs, as events and answers.
 
-- Polymarket: questions of the Gamma API (/markets: a list, or one); prices of the CLOB API (/prices-history).
-- Manifold: /v0/search-markets or /v0/market (BINARY ones); /v0/bets.
-- Kalshi: the markets of /trade-api/v2/markets (binary ones); /candlesticks.
+- Polymarket: questions of the Gamma API (/markets: a list, or one).
+- Manifold: /v0/search-markets or /v0/market (BINARY ones).
+- Kalshi: the markets of /trade-api/v2/markets (binary ones).
 
 A question that lacks a field, or is of another kind, is left out and named with the reason. The
 start day is left to who asks: as_of is the opening. Prices are of the first option (Yes).
@@ -12,12 +11,10 @@ start day is left to who asks: as_of is the opening. Prices are of the first opt
 import json
 from typing import Annotated, NamedTuple
 
-import jmespath
 import pandas as pd
 from pydantic import AfterValidator, Json
 
 from daybefore.formats.futurex import name_letters, word_prompt
-from daybefore.questions.moments import number_days
 from helpers.calendar import open_moment, stamp_moment
 from helpers.faults import find_faults, name_field, open_type
 from helpers.files import dump_json
@@ -34,20 +31,6 @@ FIELDS = {
 }
 """Market of yes/no questions -> its fields of opening, planned end, rules (one or more), outcome,
 and when that was known."""
-HISTORIES = {
-    "polymarket": ("history", "t", "s", "p"),
-    "manifold": ("@", "createdTime", "ms", "probAfter"),
-    "kalshi": (
-        "candlesticks",
-        "end_period_ts",
-        "s",
-        "price.close_dollars || price.close || [yes_bid.close_dollars || yes_bid.close,"
-        " yes_ask.close_dollars || yes_ask.close]",
-    ),
-}
-"""Market -> where its answer has the list of prices, in each row the moment, that one's unit, and
-the price: of Kalshi where nothing was traded [bid, ask], whose middle it is; its archive leaves out
-`_dollars`."""
 
 
 class Unread(ValueError):
@@ -244,38 +227,3 @@ def build_market(
     value = dump_json(letters[names.index(won)]) if won else None
     answer = {"event_id": event["event_id"], "status": "ok", "method": venue, "value": value}
     return Market(event, answer if won else None, price, url)
-
-
-# --- prices -----------------------------------------------------------------------------------------
-
-
-def list_prices(given, venue):
-    """Return the prices of a question's first option in what its market answers, oldest first: day,
-    price.
-
-    `day` counts from 1970, with its fraction. Raises ValueError that names the venue and what is
-    wrong.
-    """
-    where, moment, unit, price = HISTORIES[venue]
-    rows = jmespath.search(where, given)
-    if not isinstance(rows, list):
-        raise ValueError(f"{venue}: its answer has no list of prices; its form has changed")
-    try:
-        at = pd.to_datetime(
-            [float(jmespath.search(moment, row)) for row in rows], unit=unit, utc=True
-        )
-        ends = [jmespath.search(price, row) for row in rows]
-        ends = pd.DataFrame(
-            [one if isinstance(one, list) else [one, one] for one in ends], dtype=object
-        )
-        prices = ends.apply(pd.to_numeric).mean(axis=1, skipna=False)
-    except (TypeError, ValueError, OverflowError) as problem:
-        raise ValueError(
-            f"{venue}: its prices cannot be read ({problem}); their form has changed"
-        ) from None
-    if not prices.dropna().between(0, 1).all():
-        raise ValueError(f"{venue}: a price is not a number from 0 to 1")
-    table = pd.DataFrame(
-        {"day": number_days(pd.Series(at)), "price": prices.astype(float)}
-    ).dropna()
-    return table.sort_values("day", kind="stable", ignore_index=True)

@@ -19,6 +19,7 @@ from daybefore.formats.forecastbench import list_resolutions, list_rows
 from daybefore.formats.futurex import name_labels, name_letters
 from daybefore.formats.markets import YEARS
 from daybefore.live.shapes import NOISE, Shape, read_shape, read_two
+from daybefore.questions.collect import CARRY_DAYS
 from daybefore.questions.levels import assign_level
 from helpers.calendar import ZONE, stamp_moment
 from helpers.faults import find_faults, name_field, parse_text, raise_all, read_lines, read_text
@@ -386,6 +387,18 @@ def build_events(batch, as_of):
         event["metadata"] = dump_json(about | {name: row[name] for name in TOLD if name in row})
         made.append(event)
     return check_table("events", pd.DataFrame(made))
+
+
+def build_posed(rows, name, now, window):
+    """Return rows of a day's own questions (markets', news) as its events, asked as of `now`; their
+    answers are looked for until `CARRY_DAYS` after their end. Raises Problems as `check_rows`."""
+    if not rows:
+        return check_table("events", pd.DataFrame(columns=["event_id"]))
+    batch = Batch(check_rows(rows, name), name, hash_text(dump_json(rows), 40))
+    events = build_events(batch, stamp_moment(now))
+    due = pd.to_datetime(events["resolves_at"]) + pd.Timedelta(days=CARRY_DAYS)
+    about = {"window": window, "variables": "{}", "opens_at": events["as_of"]}
+    return events.assign(**about, answer_due_at=due.map(stamp_moment))
 
 
 def name_window(batch):

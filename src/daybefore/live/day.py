@@ -18,7 +18,7 @@ import pandas as pd
 
 from daybefore.live.captures import CAPTURES, list_addresses, open_captures, read_looks
 from daybefore.live.day_markets import pose_markets, settle_markets
-from daybefore.live.day_news import NEWS, pose_news, settle_news
+from daybefore.live.day_news import NEWS, find_written, pose_news, read_news
 from daybefore.live.readings import READ, read_twice
 from daybefore.live.venues import VENUES
 from daybefore.questions.collect import collect_events, make_screening
@@ -33,15 +33,12 @@ from helpers.question_sets import find_set, name_day
 from helpers.tables import check_table
 from studies.futurex.collection import build_judge
 
-KEYS = {"events": ["event_id"], "screenings": ["event_id", "filter"]}
 LASTING = re.compile(r"-(?:market|news)-(.+)")
 """What an event_id says of a question that is the same on later days: a market's, or one of the
 news."""
 N_IN_A_ROW = 3
 """Failures in a row after which a report asks for a person."""
-
-
-FOUND = {"answers": ["event_id"], "acquisitions": ["event_id", "attempted_at"]}
+WEEK = pd.Timedelta(days=7)
 
 
 def list_days_posed():
@@ -64,53 +61,35 @@ def pose(now, panel=None, venues=(), distract=None, tell=print):
     answer is told, and left out. So do questions on news that a person confirmed (`day_news`).
     Raises ValueError where no source has values enough yet.
     """
-    day = pd.Timestamp(now).tz_convert(ZONE).normalize().tz_localize(None)
+    now = pd.Timestamp(now).tz_convert(ZONE)
+    day = now.normalize().tz_localize(None)
     one = find_set(name_day(day))
-    if one.name in (posed := list_days_posed()):
+    posed = list_days_posed()
+    if one.name in posed:
         return one.name, *(read_table(name, one.window) for name in ("events", "screenings"))
-    news = pose_news(pd.Timestamp(now).tz_convert(ZONE), one.window)
-    drawn = {
-        "seed": day.toordinal(),
-        "keep_binary": get_constant("futurex", "keep_binary"),
-        "days": [day],
-    }
+    tables, told = [pose_news(now, one.window)], []
     try:
-        with open_world(day=one.window) as opener:
-            crawler = opener()
-            if not crawler.sources:
-                raise ValueError("no live source could be read yet")
-            events, screenings = collect_events(crawler.sources, crawler, one.window, **drawn)
+        events, screenings = pose_sources(day, one.window)
     except ValueError as problem:
-        if not venues and news.empty:
+        if not venues and tables[0].empty:
             raise
         tell(f"the sources: {problem}")
-        events, screenings = (check_table(name, pd.DataFrame(columns=KEYS[name])) for name in KEYS)
+        events = screenings = pd.DataFrame(columns=["event_id", "filter"])
     for venue in venues:
         try:
-            more, told = pose_markets(
-                venue, pd.Timestamp(now).tz_convert(ZONE), one.window, distract
-            )
+            markets, dropped = pose_markets(venue, now, one.window, distract)
         except ValueError as problem:
             tell(f"{venue}: no questions today: {problem}")
             continue
-        events = check_table("events", pd.concat([events, more], ignore_index=True))
-        screenings = pd.concat([screenings, pd.DataFrame(told)], ignore_index=True)
-    if len(news):
-        events = check_table("events", pd.concat([events, news], ignore_index=True))
-        passed = [
-            make_screening(event_id, "none", "", is_dropped=False) for event_id in news["event_id"]
-        ]
-        screenings = pd.concat([screenings, pd.DataFrame(passed)], ignore_index=True)
-    last = [find_set(name).window for name in posed if name >= name_day(day - pd.Timedelta(days=7))]
-    asked = [read_table("events", window) for window in last]
-    before = {prompt for table in asked for prompt in table["prompt"]}
-    lasting = {name_lasting(event_id) for table in asked for event_id in table["event_id"]} - {""}
-    is_again = events["prompt"].isin(before) | events["event_id"].map(name_lasting).isin(lasting)
-    again = events.loc[is_again, "event_id"]
-    rows = [
-        make_screening(event_id, "asked before", "in the last seven days") for event_id in again
-    ]
-    events, screenings = drop_events(events, screenings, rows)
+        tables.append(markets)
+        told += dropped
+    for table in tables:
+        told += [make_screening(key, "none", "", is_dropped=False) for key in table["event_id"]]
+    tables = [table for table in (events, *tables) if len(table)] or tables
+    events = check_table("events", pd.concat(tables, ignore_index=True))
+    screenings = pd.concat([screenings, pd.DataFrame(told)], ignore_index=True)
+    asked_before = list_asked([name for name in posed if name >= name_day(day - WEEK)], events)
+    events, screenings = drop_events(events, screenings, asked_before)
     if events.empty:
         raise ValueError(
             f"{one.name}: every question was asked in the last seven days, or there is none"
@@ -120,6 +99,28 @@ def pose(now, panel=None, venues=(), distract=None, tell=print):
     write_table("screenings", screenings, one.window)
     write_table("events", events, one.window)
     return one.name, events, screenings
+
+
+def pose_sources(day, window):
+    """Return (events, screenings) of the live sources on a day. Raises ValueError where there are
+    none."""
+    with open_world(day=window) as opener:
+        crawler = opener()
+        if not crawler.sources:
+            raise ValueError("no live source could be read yet")
+        keep_binary = get_constant("futurex", "keep_binary")
+        drawn = {"seed": day.toordinal(), "keep_binary": keep_binary, "days": [day]}
+        return collect_events(crawler.sources, crawler, window, **drawn)
+
+
+def list_asked(names, events):
+    """Return screenings of the events that the sets of some names have asked already."""
+    tables = [read_table("events", find_set(name).window) for name in names]
+    prompts = {prompt for table in tables for prompt in table["prompt"]}
+    lasting = {name_lasting(key) for table in tables for key in table["event_id"]} - {""}
+    is_again = events["prompt"].isin(prompts) | events["event_id"].map(name_lasting).isin(lasting)
+    reason = "in the last seven days"
+    return [make_screening(key, "asked before", reason) for key in events.loc[is_again, "event_id"]]
 
 
 def name_lasting(event_id):
@@ -137,66 +138,61 @@ def settle(name, now, reader=None):
     """Look for the answers of a day's questions that are due; returns (answers, number that are
     still open).
 
-    An event is looked for at four crawls a day, carried for a week, then given up (3.2.4). What no
-    rule finds a `reader` (`read_missing`) may find on a captured page; what it found stays. Venues
-    settle markets, a person or the reader the news. Answers and acquisitions are written to the
-    set's tables.
+    An event is looked for at four crawls a day, carried for a week, then given up (3.2.4). Venues
+    settle markets; a person, else the `reader`, settles the news. What no rule finds on a source
+    the reader may find on a captured page (`read_missing`). What was found stays, but for a person's
+    word. Answers and acquisitions are written to the set's tables.
     """
     window, now = find_set(name).window, pd.Timestamp(now)
-    events, before = (
-        read_table("events", window),
-        check_table("answers", pd.DataFrame(columns=["event_id"])),
-    )
+    events = read_table("events", window)
+    before = check_table("answers", pd.DataFrame(columns=["event_id"]))
     with suppress(FileNotFoundError):  # before the first is found or given up
         before = read_table("answers", window)
     due = events[pd.to_datetime(events["resolves_at"], utc=True) <= now]
-    if due.empty or len(before) == len(
-        events
-    ):  # none is due; or each has its answer, or was given up
+    if due.empty or len(before) == len(events):  # each has its answer, or was given up
         return before, len(events) - len(before)
-    is_market, is_news = due["source_id"].isin(VENUES), due["source_id"] == NEWS
-    own, markets, news = due[~is_market & ~is_news], due[is_market], due[is_news]
-    answers, acquisitions = (
-        check_table(name, pd.DataFrame(columns=key)) for name, key in FOUND.items()
-    )
-    if len(own):
-        with open_world(day=window) as opener:
-            crawler = opener()
-            answers, acquisitions = acquire_answers(own, crawler)
-        answers = add_readings(answers, own, before, crawler.sources, now, reader)
-    if len(markets):
-        known = before[before["event_id"].isin(markets["event_id"]) & (before["status"] == "ok")]
-        found = settle_markets(markets[~markets["event_id"].isin(known["event_id"])], now)
-        answers = join_answers(answers, known, found)
-    if len(news):
-        answers = join_answers(answers, settle_news(news, before, now, reader))
-    ends = due.set_index("event_id")["answer_due_at"].map(pd.Timestamp)
-    is_open = (answers["status"] != "ok") & (answers["event_id"].map(ends) > now).to_numpy()
-    answers = answers[~is_open].reset_index(drop=True)
-    kept = acquisitions[pd.to_datetime(acquisitions["attempted_at"], utc=True) <= now]
-    write_table("acquisitions", kept.reset_index(drop=True), window)
+    source = due["source_id"].where(due["source_id"].isin([*VENUES, NEWS]), "source")
+    crawled, sources = crawl(due[source == "source"], window, now)
+    is_found = crawled["status"] == "ok"
+    written = list_found(find_written(due[source == NEWS]), now)
+    tables = [crawled[is_found], written, before[before["status"] == "ok"]]
+    is_left = ~due["event_id"].isin(pd.concat(tables)["event_id"])
+    found = settle_markets(due[is_left & source.isin(VENUES)], now)
+    if reader:
+        found |= read_news(reader, due[is_left & (source == NEWS)], now)
+        missing = due[is_left & (source == "source")]
+        found |= read_missing(reader, sources, missing, locate_output(CAPTURES), now)
+    is_open = due[["event_id"]].assign(status="not_published")
+    tables += [list_found(found, now), crawled[~is_found], is_open]
+    answers = pd.concat([table for table in tables if len(table)]).drop_duplicates("event_id")
+    due_at = answers["event_id"].map(due.set_index("event_id")["answer_due_at"]).map(pd.Timestamp)
+    answers = answers[(answers["status"] == "ok") | (due_at <= now)].reset_index(drop=True)
     if len(answers):
         write_table("answers", answers, window)
     return answers, len(events) - len(answers)
 
 
-def join_answers(*parts):
-    """Return several answers tables as one."""
-    rows = [part for part in parts if len(part)]
-    return check_table("answers", pd.concat(rows, ignore_index=True))
+def crawl(events, window, now):
+    """Return (answers, {source_id: source}) of a day's questions on sources, by their rules; what
+    was tried is written."""
+    if events.empty:
+        return check_table("answers", pd.DataFrame(columns=["event_id"])), {}
+    with open_world(day=window) as opener:
+        crawler = opener()
+        answers, acquisitions = acquire_answers(events, crawler)
+    kept = acquisitions[pd.to_datetime(acquisitions["attempted_at"], utc=True) <= now]
+    write_table("acquisitions", kept.reset_index(drop=True), window)
+    return answers, crawler.sources
 
 
-def add_readings(answers, due, before, sources, now, reader):
-    """Return answers with those that a model read, now or at an earlier call (`before`), where no
-    rule found one."""
-    by_rule, read = answers[answers["status"] == "ok"], [before[before["method"] == READ]]
-    known = {*by_rule["event_id"], *read[0]["event_id"]}
-    if reader and len(left := due[~due["event_id"].isin(known)]):
-        read.append(read_missing(reader, sources, left, locate_output(CAPTURES), now))
-    rows = pd.concat([by_rule, *read, answers[answers["status"] != "ok"]])
-    order = due["event_id"].tolist()
-    rows = rows.drop_duplicates("event_id").set_index("event_id").reindex(order).reset_index()
-    return check_table("answers", rows.astype({"value": object}))
+def list_found(found, now):
+    """Return answers, {event_id: (value, how it was found)}, as rows of their table."""
+    about = {"status": "ok", "acquired_at": stamp_moment(now)}
+    rows = [
+        {"event_id": key, "value": dump_json(value), "method": method} | about
+        for key, (value, method) in found.items()
+    ]
+    return pd.DataFrame(rows, columns=["event_id", "value", "status", "acquired_at", "method"])
 
 
 def list_trouble(looks):
@@ -238,44 +234,38 @@ def close_day(now, told=(), reader=None):
     now, looks = pd.Timestamp(now), read_looks(locate_output(CAPTURES))
     day = now.tz_convert(ZONE).strftime("%Y-%m-%d")
     today = looks[pd.to_datetime(looks["looked_at"], utc=True) > now - pd.Timedelta(hours=24)]
-    days = pd.date_range(sets[0][0].removeprefix("day-"), day).strftime("%Y-%m-%d") if sets else ()
-    missed = [one for one in days if f"day-{one}" not in [name for name, *_ in sets]]
-    lines = [
+    posed = [one[0].removeprefix("day-") for one in sets]
+    days = pd.date_range(posed[0], day).strftime("%Y-%m-%d") if posed else ()
+    missed = [one for one in days if one not in posed]
+    parts = [
         f"# {day}",
-        "",
         f"Written at {stamp_moment(now)}.",
-        "",
         "## Sources (last 24 hours)",
-        "",
-    ]
-    lines += [
-        "| look | n |",
-        "|---|---|",
-        *(f"| {kind} | {n} |" for kind, n in today["kind"].value_counts().items()),
-    ]
-    lines += [
-        "",
-        f"{today['n_new'].sum()} new values, {today['n_revised'].sum()} revised later (the first stands).",
-    ]
-    lines += [
-        "",
+        write_rows(("look", "n"), today["kind"].value_counts().items()),
+        f"{today['n_new'].sum()} new values, {today['n_revised'].sum()} revised later (the first "
+        "stands).",
         "## Needs a person",
-        "",
-        *(f"- {line}" for line in list_trouble(looks) or ["Nothing."]),
-        "",
-    ]
-    lines += [f"Days without questions: {', '.join(missed)}.", ""] if missed else []
-    lines += [
+        write_items(list_trouble(looks) or ["Nothing."]),
+        f"Days without questions: {', '.join(missed)}." if missed else "",
         "## Question sets",
-        "",
-        "| set | questions | answered | given up | open |",
-        "|---|---|---|---|---|",
+        write_rows(("set", "questions", "answered", "given up", "open"), sets),
+        "## Agents",
+        write_items(told or ["None asked."]),
     ]
-    lines += [f"| {' | '.join(map(str, one))} |" for one in sets]
-    lines += ["", "## Agents", "", *(f"- {line}" for line in told or ["None asked."]), ""]
     path = locate_output(f"data/days/{day}.md")
-    path.write_text("\n".join(lines), encoding="utf-8")
+    path.write_text("\n\n".join(filter(None, parts)) + "\n", encoding="utf-8")
     return path, sets
+
+
+def write_items(items):
+    """Return a list in markdown."""
+    return "\n".join(f"- {item}" for item in items)
+
+
+def write_rows(head, rows):
+    """Return a table in markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "\n".join(f"| {' | '.join(map(str, cells))} |" for cells in lines)
 
 
 # --- what models judge ------------------------------------------------------------------------------
@@ -315,21 +305,20 @@ def drop_events(events, screenings, rows):
 
 
 def read_missing(consult, sources, events, path, now):
-    """Return answers (rows of the answers table) that a model finds on captured pages, where two
-    reads agree.
+    """Return {event_id: (value, `READ`)} of what a model finds on captured pages, where two reads
+    agree.
 
     `events` are due and have no answer; `sources` are theirs, `path` is the file of captures. The
     page is the newest that the source has of the event's entity, fetched after the question ended.
     What was quoted must stand on it.
     """
-    rows, now = [], stamp_moment(pd.Timestamp(now))
+    found = {}
     with closing(open_captures(path)) as store:
         for event in events.to_dict("records"):
-            if found := find_page(store, sources[event["source_id"]], event, now):
-                value = read_twice(consult, event, *found)
-                if value is not None:
-                    rows.append((event["event_id"], dump_json(value), "ok", now, READ))
-    return pd.DataFrame(rows, columns=["event_id", "value", "status", "acquired_at", "method"])
+            page = find_page(store, sources[event["source_id"]], event, stamp_moment(now))
+            if page and (value := read_twice(consult, event, *page)) is not None:
+                found[event["event_id"]] = (value, READ)
+    return found
 
 
 def find_page(store, source, event, now):

@@ -7,6 +7,7 @@ each on one name, are one question with these names as options; to questions of 
 of two names, a model adds unrelated wrong ones.
 """
 
+from contextlib import suppress
 from typing import Any
 
 import pandas as pd
@@ -14,19 +15,18 @@ import pandas as pd
 from daybefore.agents.prompts import split_question
 from daybefore.formats.futurex import name_letters, word_prompt
 from daybefore.formats.markets import list_markets
-from daybefore.live.venues import fetch_one, fetch_page, first_place
+from daybefore.live.challenge import build_posed
+from daybefore.live.venues import fetch_one, read_pages
 from daybefore.models.grammars import make_schema
 from daybefore.prompts import read_prompt
-from daybefore.questions.collect import CARRY_DAYS, N_DISTRACTORS, make_screening
+from daybefore.questions.collect import N_DISTRACTORS, make_screening
 from daybefore.questions.filters import draw_kept
-from daybefore.questions.levels import assign_level
 from daybefore.questions.pose import HORIZON_DAYS, seed_by_name
 from daybefore.replies.options import make_key
 from daybefore.web.guest import Guest
 from helpers.calendar import stamp_moment
 from helpers.files import dump_json, parse_json
 from helpers.papers import get_constant
-from helpers.tables import check_table
 
 N_PAGES = 3
 """Pages of a venue's list that are read, of a hundred questions each."""
@@ -43,46 +43,34 @@ EXTRA = make_schema(
 def pose_markets(
     venue: str, now: pd.Timestamp, window: str, distract: Any = None
 ) -> tuple[pd.DataFrame, list]:
-    """Return (events, screenings) of a venue's questions that close within the week, asked as of
-    `now`.
+    """Return (events, screenings of what is left out) of a venue's questions that close within the
+    week, asked as of `now`.
 
     `distract` is a judge (`models.judges`) that invents further options; without it none are added.
     Raises ValueError that names the venue where it does not answer, or its form has changed.
     """
-    guest, rows, at = Guest(now), [], first_place(venue)
-    for _ in range(N_PAGES):
-        page, at = fetch_page(venue, at, guest)
-        rows += page if isinstance(page, list) else []
-        if at is None or not at:
-            break
-    asked = [
-        one
-        for one in [*gather_groups(rows), *gather_single(rows, venue)]
-        if is_due(one["end"], now)
-    ]
-    binary = sorted((one for one in asked if is_yes_no(one)), key=lambda one: one["key"])
+    pages = read_pages(venue, Guest(now), N_PAGES)
+    listed = [row for page in pages for row in page if isinstance(row, dict)]
+    last = now + pd.Timedelta(days=HORIZON_DAYS)
+    asked = [*gather_groups(listed), *gather_single(listed, venue)]
+    asked = sorted((one for one in asked if now < one["end"] <= last), key=lambda one: one["key"])
+    binary = [one for one in asked if is_yes_no(one)]
     rng = seed_by_name(now.toordinal(), venue)
     kept = draw_kept(len(binary), get_constant("futurex", "keep_binary"), rng)
-    screenings, chosen = [], [one for one in asked if not is_yes_no(one)]
-    for one, is_kept in zip(binary, kept, strict=True):
-        if is_kept:
-            chosen.append(one)
-        else:
-            screenings.append(
-                make_screening(
-                    name_question(window, now, venue, one), "binary", "yes/no, downsampled"
-                )
-            )
-    events = [
-        write_event(window, now, venue, one, distract)
-        for one in sorted(chosen, key=lambda one: one["key"])
+    dropped = [one["key"] for one, is_kept in zip(binary, kept, strict=True) if not is_kept]
+    prefix = f"{window}-{now:%m%d}-market-{venue}-"
+    rows, markets = [], []
+    for one in asked:
+        if one["key"] not in dropped:
+            rows.append(write_row(one, prefix + one["key"], venue, now, distract))
+            markets.append({"venue": venue, "ids": one["ids"], "names": one["names"]})
+    events = build_posed(rows, venue, now, window).assign(site_type="prediction_market")
+    about = [
+        dump_json(parse_json(cell) | told)
+        for cell, told in zip(events["metadata"], markets, strict=True)
     ]
-    screenings += [
-        make_screening(event["event_id"], "none", "", is_dropped=False) for event in events
-    ]
-    return check_table(
-        "events", pd.DataFrame(events, columns=None if events else ["event_id"])
-    ), screenings
+    told = [make_screening(prefix + key, "binary", "yes/no, downsampled") for key in dropped]
+    return events.assign(metadata=about), told
 
 
 def gather_groups(rows: list) -> list[dict]:
@@ -90,54 +78,52 @@ def gather_groups(rows: list) -> list[dict]:
     one event."""
     groups = {}
     for row in rows:
-        about = row.get("events") if isinstance(row, dict) else None
-        if row.get("negRisk") and row.get("groupItemTitle") and about and about[0].get("title"):
+        about = row.get("events")
+        if is_of_group(row) and about and about[0].get("title"):
             groups.setdefault(str(about[0].get("id")), []).append(row)
     found = []
     for key, members in groups.items():
         names = [" ".join(str(row["groupItemTitle"]).split()) for row in members]
-        if not 3 <= len({make_key(name) for name in names}) == len(names) <= MAX_OPTIONS:
-            continue
-        title = " ".join(str(members[0]["events"][0]["title"]).split())
-        ids = [str(row["conditionId"]) for row in members]
-        rules = str(members[0].get("description") or "")
-        facts = {
-            "key": f"event-{key}",
-            "question": title,
-            "names": names,
-            "ids": ids,
-            "rules": rules,
-        }
-        found.append(
-            facts | {"end": members[0].get("endDate"), "cluster": f"polymarket-event-{key}"}
-        )
+        if 3 <= len({make_key(name) for name in names}) == len(names) <= MAX_OPTIONS:
+            end = str(members[0].get("endDate"))
+            found.append(
+                {
+                    "key": f"event-{key}",
+                    "question": " ".join(str(members[0]["events"][0]["title"]).split()),
+                    "names": names,
+                    "ids": [str(row["conditionId"]) for row in members],
+                    "rules": str(members[0].get("description") or ""),
+                    "end": pd.to_datetime(end, utc=True, errors="coerce"),
+                    "cluster": f"polymarket-event-{key}",
+                }
+            )
     return found
 
 
+def is_of_group(row: dict) -> bool:
+    """Say whether a market is on one name of several."""
+    return bool(row.get("negRisk") and row.get("groupItemTitle"))
+
+
 def gather_single(rows: list, venue: str) -> list[dict]:
-    """Return the questions that are a market each; those of a group (`gather_groups`) are left to
-    it."""
-    alone = [
-        row
-        for row in rows
-        if not (isinstance(row, dict) and row.get("negRisk") and row.get("groupItemTitle"))
-    ]
+    """Return the open questions that are a market each; those of a group (`gather_groups`) are left
+    to it."""
     found = []
-    for one in list_markets(alone, venue)[0]:
-        if one.answer is None:
-            event = one.event
+    for market in list_markets([row for row in rows if not is_of_group(row)], venue)[0]:
+        if market.answer is None:
+            event = market.event
             key = event["event_id"].removeprefix(f"{venue}-")
-            facts = {
-                "key": key,
-                "question": split_question(event),
-                "names": list(parse_json(event["options"]).values()),
-            }
-            facts |= {
-                "ids": [key],
-                "rules": event["resolution_criteria"] or "",
-                "end": event["resolves_at"],
-            }
-            found.append(facts | {"cluster": event["cluster_id"]})
+            found.append(
+                {
+                    "key": key,
+                    "question": split_question(event),
+                    "names": list(parse_json(event["options"]).values()),
+                    "ids": [key],
+                    "rules": event["resolution_criteria"] or "",
+                    "end": pd.Timestamp(event["resolves_at"]),
+                    "cluster": event["cluster_id"],
+                }
+            )
     return found
 
 
@@ -146,54 +132,25 @@ def is_yes_no(one: dict) -> bool:
     return {name.casefold() for name in one["names"]} == {"yes", "no"}
 
 
-def is_due(end: Any, now: pd.Timestamp) -> bool:
-    """Say whether a question closes within the week from `now`."""
-    try:
-        end = pd.Timestamp(end)
-        end = end.tz_localize("UTC") if end.tzinfo is None else end
-        return now < end <= now + pd.Timedelta(days=HORIZON_DAYS)
-    except (ValueError, TypeError):
-        return False
-
-
-def name_question(window: str, now: pd.Timestamp, venue: str, one: dict) -> str:
-    """Return a question's event_id."""
-    return f"{window}-{now:%m%d}-market-{venue}-{one['key']}"
-
-
-def write_event(window: str, now: pd.Timestamp, venue: str, one: dict, distract: Any) -> dict:
-    """Return a question as a row of the events table; its metadata has the venue's ids and their
-    names."""
-    names, event_id = list(one["names"]), name_question(window, now, venue, one)
+def write_row(one: dict, key: str, venue: str, now: pd.Timestamp, distract: Any) -> dict:
+    """Return a question as a row of a file of questions (`live.challenge`), with options that a
+    model adds."""
+    names = list(one["names"])
     if distract and not is_yes_no(one):
         names += invent_options(distract, one)
-        names = [
-            names[at] for at in seed_by_name(now.toordinal(), event_id).permutation(len(names))
-        ]
+        order = seed_by_name(now.toordinal(), key).permutation(len(names))
+        names = [names[at] for at in order]
     options = dict(zip(name_letters(len(names)), names, strict=True))
-    end = pd.Timestamp(one["end"])
-    end = end.tz_localize("UTC") if end.tzinfo is None else end
-    about = {"venue": venue, "ids": one["ids"], "names": one["names"]}
-    return {
-        "event_id": event_id,
-        "paper": "futurex",
-        "window": window,
-        "cluster_id": one["cluster"],
-        "source_id": venue,
-        "site_type": "prediction_market",
+    row = {
+        "id": key,
         "prompt": word_prompt(one["question"], options),
         "kind": "single",
-        "options": dump_json(options),
-        "variables": "{}",
-        "as_of": stamp_moment(now),
-        "resolves_at": stamp_moment(end),
-        "answer_due_at": stamp_moment(end + pd.Timedelta(days=CARRY_DAYS)),
-        "level": assign_level("single", len(options), ""),
-        "resolution_criteria": one["rules"],
-        "provenance": venue,
-        "is_synthetic": False,
-        "metadata": dump_json(about),
+        "options": options,
+        "venue": venue,
+        "cluster": one["cluster"],
+        "end_time": stamp_moment(one["end"]),
     }
+    return row | ({"criteria": one["rules"]} if one["rules"] else {})
 
 
 def invent_options(distract: Any, one: dict) -> list[str]:
@@ -211,29 +168,26 @@ def invent_options(distract: Any, one: dict) -> list[str]:
     return made
 
 
-def settle_markets(events: pd.DataFrame, now: pd.Timestamp) -> pd.DataFrame:
-    """Return the answers (rows of the answers table) of a day's market questions, those still open
-    as not published.
+def settle_markets(events: pd.DataFrame, now: pd.Timestamp) -> dict[str, tuple]:
+    """Return {event_id: (answer, venue)} of a day's market questions that are settled.
 
     A question of a group is settled by the market that ended with yes, once there is one.
     """
-    guest, rows, stamp = Guest(now), [], stamp_moment(now)
+    guest, found = Guest(now), {}
     for event in events.to_dict("records"):
-        about, right = parse_json(event["metadata"]), None
+        about = parse_json(event["metadata"])
         letters = {text: letter for letter, text in parse_json(event["options"]).items()}
-        try:
+        right = None
+        with suppress(ValueError):  # the venue does not answer now; a later call asks again
             for key, name in zip(about["ids"], about["names"], strict=False):
-                market = fetch_one(about["venue"], key, guest)[1]
+                market = fetch_one(about["venue"], key, guest)
                 if market.answer is None:
                     continue
-                said = parse_json(market.event["options"])[parse_json(market.answer["value"])]
+                won = parse_json(market.event["options"])[parse_json(market.answer["value"])]
                 if len(about["ids"]) == 1:
-                    right = letters.get(said)
-                elif said.casefold() == "yes":
+                    right = letters.get(won)
+                elif won.casefold() == "yes":
                     right = letters.get(name)
-        except ValueError:  # the venue does not answer now; a later call asks again
-            right = None
-        status = "not_published" if right is None else "ok"
-        value = None if right is None else dump_json(right)
-        rows.append((event["event_id"], value, status, stamp, about["venue"]))
-    return pd.DataFrame(rows, columns=["event_id", "value", "status", "acquired_at", "method"])
+        if right is not None:
+            found[event["event_id"]] = (right, about["venue"])
+    return found

@@ -13,19 +13,19 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from lxml import etree
 
 from daybefore.formats.futurex import name_letters, word_prompt
 from daybefore.live.captures import CAPTURES, fetch_page, open_captures
-from daybefore.live.challenge import Batch, build_events, check_rows, read_end
+from daybefore.live.challenge import build_posed, read_end
 from daybefore.live.readings import MAX_SHOWN, READ, read_answer, read_twice
 from daybefore.live.settle import read_truth
 from daybefore.live.sites import TEXT, keep_table, read_table
 from daybefore.models.grammars import make_schema
 from daybefore.models.judges import LONG
 from daybefore.prompts import read_prompt
-from daybefore.questions.collect import CARRY_DAYS
 from daybefore.questions.pose import HORIZON_DAYS
 from daybefore.web.guest import Guest
 from daybefore.web.markup import STRING, check_size, parse_html
@@ -54,8 +54,8 @@ COLUMNS = (
 )
 COLUMNS += ("confirmed", "answer")
 N_ARTICLES, N_QUESTIONS, MAX_ARTICLE = 12, 3, 900
-"""Articles that a model is shown, the newest; questions it may propose; characters of an article
-that are kept."""
+"""Articles that a model is shown; questions it may propose; characters of an article that are
+kept."""
 PROPOSAL = make_schema(
     article={"type": "integer"},
     question=TEXT,
@@ -226,7 +226,7 @@ def find_fault(row: dict, article: dict | None, now: pd.Timestamp, reader: Any) 
     if not row["quote"].strip() or " ".join(row["quote"].split()) not in said:
         return "its quote does not stand in the article"
     try:
-        event = write_events([row], now).to_dict("records")[0]
+        event = write_events([row], now, "").to_dict("records")[0]
     except ValueError as problem:
         return str(problem)
     if (
@@ -240,29 +240,26 @@ def find_fault(row: dict, article: dict | None, now: pd.Timestamp, reader: Any) 
     return ""
 
 
-def write_events(rows: list[dict], now: pd.Timestamp) -> pd.DataFrame:
-    """Return proposals as rows of the events table, asked as of `now`. Raises Problems for one that
-    cannot be asked."""
+def write_events(rows: list[dict], now: pd.Timestamp, window: str) -> pd.DataFrame:
+    """Return proposals as a day's events, asked as of `now`. Raises Problems for one that cannot be
+    asked."""
     asked = []
     for row in rows:
         options = parse_json(row["options"])
         given = {
-            "id": row["id"],
+            "id": f"{window}-{now:%m%d}-{NEWS}-{row['id']}",
             "prompt": word_prompt(row["question"], options),
             "kind": row["kind"],
             "venue": NEWS,
-        }
-        given |= {
             "options": options,
             "unit": row["unit"],
             "end_time": row["end"],
             "criteria": row["criteria"],
+            "url": row["url"],
+            "cluster": f"{NEWS}-{hash_text(row['url'], 8)}",
         }
-        given |= {"url": row["url"], "cluster": f"{NEWS}-{hash_text(row['url'], 8)}"}
         asked.append({name: cell for name, cell in given.items() if cell})
-    batch = Batch(check_rows(asked, Path(TABLE).name), NEWS, hash_text(dump_json(asked), 40))
-    events = build_events(batch, stamp_moment(now))
-    return events.assign(variables="{}", site_type=NEWS, opens_at=events["as_of"])
+    return build_posed(asked, NEWS, now, window).assign(site_type=NEWS)
 
 
 def read_proposals() -> pd.DataFrame:
@@ -274,11 +271,10 @@ def read_proposals() -> pd.DataFrame:
         if not (is_confirmed(row) or row["answer"].strip()):
             continue
         try:
-            event = write_events([row], pd.Timestamp(row["proposed_at"])).to_dict("records")[0]
+            at = pd.Timestamp(row["proposed_at"])
+            event = write_events([row], at, "").to_dict("records")[0]
         except ValueError as problem:
-            problems.append(
-                describe_problem(path.name, n, "question", str(problem).partition(": ")[2])
-            )
+            problems.append(f"{path.name}, row {n + 2}, {str(problem).partition('row 1, ')[2]}")
             continue
         value, why = read_truth(row["answer"], event) if row["answer"].strip() else ("", "")
         if value is None:
@@ -309,59 +305,44 @@ def describe_proposals(table: pd.DataFrame) -> str:
 
 def pose_news(now: pd.Timestamp, window: str) -> pd.DataFrame:
     """Return the confirmed proposals that are still open as a day's events, asked as of `now`."""
-    rows = [
-        row
-        for row in read_proposals().to_dict("records")
-        if is_confirmed(row) and read_end(row["end"]) > now
-    ]
-    if not rows:
-        return pd.DataFrame(columns=["event_id"])
-    events = write_events(rows, now)
-    events["event_id"] = [f"{window}-{now:%m%d}-{NEWS}-{key}" for key in events["event_id"]]
-    ends = pd.to_datetime(events["resolves_at"]) + pd.Timedelta(days=CARRY_DAYS)
-    return events.assign(window=window, answer_due_at=ends.map(stamp_moment))
+    table = read_proposals().to_dict("records")
+    rows = [row for row in table if is_confirmed(row) and read_end(row["end"]) > now]
+    return write_events(rows, now, window)
 
 
-def settle_news(
-    events: pd.DataFrame, before: pd.DataFrame, now: pd.Timestamp, reader: Any = None
-) -> pd.DataFrame:
-    """Return the answers (rows of the answers table) of a day's news questions, those still open as
-    not published.
-
-    A person's stands above what a reader found, now or at an earlier call (`before`).
-    """
-    written = read_proposals().set_index("id")["answer"]
-    found = before[before["method"] == READ].set_index("event_id")["value"]
-    rows, stamp = [], stamp_moment(now)
+def find_written(events: pd.DataFrame) -> dict[str, tuple]:
+    """Return {event_id: (answer, "a person")} of the news questions whose answer a person wrote."""
+    answers, found = read_proposals().set_index("id")["answer"], {}
     for event in events.to_dict("records"):
         key = event["event_id"].rpartition(f"-{NEWS}-")[2]
-        answer, value, method = written.get(key, "").strip(), found.get(event["event_id"]), READ
-        if answer:
-            value, method = dump_json(read_truth(answer, event)[0]), "a person"
-        elif value is None and reader:
-            read = read_articles(reader, event, now)
-            value = None if read is None else dump_json(read)
-        rows.append(
-            (event["event_id"], value, "not_published" if value is None else "ok", stamp, method)
-        )
-    return pd.DataFrame(rows, columns=["event_id", "value", "status", "acquired_at", "method"])
+        if answer := answers.get(key, "").strip():
+            found[event["event_id"]] = (read_truth(answer, event)[0], "a person")
+    return found
 
 
-def read_articles(reader: Any, event: dict, now: pd.Timestamp) -> Any:
-    """Return what a reader finds, twice the same, in articles that were seen after a question was
-    asked; else None."""
-    rows = [
-        row
-        for path in sorted(locate_output(ARTICLES).glob("*.jsonl"))
-        for _, row in read_lines(path)
-    ]
-    rows = [
-        row for row in rows if pd.Timestamp(event["as_of"]) < pd.Timestamp(row["published"]) <= now
-    ]
-    if not rows:
-        return None
-    text = "\n".join(
-        f"{row['title']}: {row['text']}"
-        for row in sorted(rows, key=lambda row: row["published"])[::-1]
-    )
-    return read_twice(reader, event, text[:MAX_SHOWN], stamp_moment(now))
+def read_news(reader: Any, events: pd.DataFrame, now: pd.Timestamp) -> dict[str, tuple]:
+    """Return {event_id: (answer, `READ`)} of what a reader finds, twice the same, in articles that
+    were seen after a question was asked: those that are most like it."""
+    paths, found = sorted(locate_output(ARTICLES).glob("*.jsonl")), {}
+    rows = [row for path in paths for _, row in read_lines(path)]
+    rows = sorted(rows, key=lambda row: pd.Timestamp(row["published"]), reverse=True)
+    for event in events.to_dict("records"):
+        asked_at = pd.Timestamp(event["as_of"])
+        new = [row for row in rows if asked_at < pd.Timestamp(row["published"]) <= now]
+        if new:
+            texts = [f"{row['title']}: {row['text']}" for row in new]
+            text = "\n".join(rank_texts(event["prompt"], texts))[:MAX_SHOWN]
+            value = read_twice(reader, event, text, stamp_moment(now))
+            if value is not None:
+                found[event["event_id"]] = (value, READ)
+    return found
+
+
+def rank_texts(question: str, texts: list[str]) -> list[str]:
+    """Return texts, the one most like a question first (TF-IDF of three letters, for languages
+    without blanks); equal ones stay in order."""
+    from sklearn.feature_extraction.text import TfidfVectorizer  # here: half a second to import
+
+    vectors = TfidfVectorizer(analyzer="char", ngram_range=(3, 3)).fit_transform([question, *texts])
+    likeness = (vectors[1:] @ vectors[0].T).toarray().ravel()
+    return [texts[at] for at in np.argsort(-likeness, kind="stable")]

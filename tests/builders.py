@@ -10,8 +10,10 @@ import os
 import re
 import shutil
 import subprocess
+import time
 import tracemalloc
 from functools import cache
+from multiprocessing import get_context
 from pathlib import Path
 from urllib.parse import quote
 
@@ -55,6 +57,21 @@ def hold_memory(n_bytes):
     finally:
         tracemalloc.stop()
     assert most < n_bytes
+
+
+def fork(function):
+    """Call a function in a process of its own, which has all that is imported here; returns it."""
+    process = get_context("fork").Process(target=function)
+    process.start()
+    return process
+
+
+def wait_until(is_so, seconds=120):
+    """Wait until something is so, some seconds at most; returns whether it is."""
+    end_at = time.monotonic() + seconds
+    while not (found := is_so()) and time.monotonic() < end_at:
+        time.sleep(0.02)
+    return found
 
 
 def needs_sandbox(find=find_backend):

@@ -4,14 +4,12 @@ by."""
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import time
-from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
+from builders import fork, wait_until
 
 from daybefore import prompts
 from daybefore.agents import runs
@@ -86,73 +84,48 @@ def read_all(path, timings=False):
     }
 
 
-@pytest.mark.parametrize(
-    "category", ["scripted", "baseline"]
-)  # a baseline's answers come in batches
-def test_killed_at_three_moments_a_run_loses_and_repeats_nothing(tmp_path, category):
+@pytest.mark.parametrize("category", ["scripted", "baseline"])  # which is stored by batches
+def test_a_killed_run_loses_and_repeats_nothing(tmp_path, category):
     events, agents = make_events(60), {"a": answer_slowly, "b": answer}
-    run(agents, events, tmp_path / "whole.sqlite", workers=1, category=category)
+    ids = run(agents, events, tmp_path / "whole.sqlite", category=category)
     whole, path = read_all(tmp_path / "whole.sqlite"), tmp_path / "killed.sqlite"
-    call = f"make_events(60), {str(path)!r}, category={category!r}, workers=2"
-    code = f"from test_runs import *\nrun({{'a': answer_slowly, 'b': answer}}, {call})"
     before = pd.DataFrame()
-    for moment in sorted(np.random.default_rng(7).integers(5, 70, 3)):
-        child, end = (
-            subprocess.Popen([sys.executable, "-c", code], cwd=Path(__file__).parent),
-            time.monotonic() + 300,
-        )
-        while count_stored(path, whole["runs"].run_id) < moment:
-            assert time.monotonic() < end and child.poll() is None, "waited in vain"
-            time.sleep(0.02)
+    for moment in (7, 61):
+        child = fork(lambda: run(agents, events, path, category=category))
+        assert wait_until(lambda n=moment: count_stored(path, ids.values()) >= n)
         child.kill()
-        assert child.wait() == -signal.SIGKILL
+        child.join()
         kept = read_all(path, timings=True)
-        assert before.empty or kept["replies"].merge(before).shape == before.shape, (
-            "an answer was lost or asked again"
-        )
+        assert before.empty or len(kept["replies"].merge(before)) == len(before), "lost or repeated"
         before = kept["replies"]
-        assert moment <= len(before) < 120
-        assert (
-            len(kept["predictions"])
-            == len(before)
-            == kept["traces"].groupby(["run_id", "event_id"]).ngroups
-        )
+        assert moment <= len(before) == len(kept["predictions"]) < 120
+        assert kept["traces"].groupby(["run_id", "event_id"]).ngroups == len(before)
         assert set(kept["runs"].status) == {"partial"}
-    run(agents, events, path, workers=1, category=category)
+    run(agents, events, path, category=category)
     for table, rows in read_all(path).items():
         pd.testing.assert_frame_equal(rows, whole[table])
-    assert read_runs(path, "replies", timings=True).merge(before).shape == before.shape
+    assert len(read_runs(path, "replies", timings=True).merge(before)) == len(before)
 
 
 def test_what_goes_wrong_with_one_question_is_stored_without_a_key_and_the_rest_go_on(
     tmp_path, monkeypatch, capfd
 ):
     monkeypatch.setenv("MY_API_KEY", "sk-secret")
-    kinds = ["raise", "refuse", "exit", "misspell", "hang", "leak", "", ""]
-    started = time.monotonic()
-    run({"a": misbehave}, make_events(8, task=kinds), tmp_path / "l.sqlite", deadline_s=1)
-    assert time.monotonic() - started < 10  # a hang lasts 60
-    replies = read_runs(tmp_path / "l.sqlite", "replies").set_index("event_id")
-    assert list(replies.status) == [
-        "error",
-        "refusal",
-        "error",
-        "error",
-        "timeout",
-        "ok",
-        "ok",
-        "ok",
-    ]
-    assert list(replies.reason[:5]) == [
-        "ValueError: no <path> for key <secret> in e000",
-        "refused",
-        "SystemExit: 3",
-        "ValueError: the predictions table has no column 'valeu'",
-        "no answer within 1 s",
-    ]
-    predictions = read_runs(tmp_path / "l.sqlite", "predictions").set_index("event_id")
-    assert list(predictions.value.notna()) == [False] * 5 + [True] * 3
-    assert read_runs(tmp_path / "l.sqlite", "traces").event_id.nunique() == 8
+    wanted = {
+        "raise": ("error", "ValueError: no <path> for key <secret> in e000"),
+        "refuse": ("refusal", "refused"),
+        "exit": ("error", "SystemExit: 3"),
+        "misspell": ("error", "ValueError: the predictions table has no column 'valeu'"),
+        "hang": ("timeout", "no answer within 0.3 s"),
+        "leak": ("ok", ""),
+        "": ("ok", ""),
+    }
+    run({"a": misbehave}, make_events(7, task=[*wanted]), tmp_path / "l.sqlite", deadline_s=0.3)
+    tables = read_all(tmp_path / "l.sqlite")
+    replies = tables["replies"].fillna("")
+    assert list(zip(replies.status, replies.reason, strict=True)) == list(wanted.values())
+    assert list(tables["predictions"].value.notna()) == [False] * 5 + [True] * 2
+    assert tables["traces"].event_id.nunique() == 7
     assert not any(b"sk-secret" in path.read_bytes() for path in tmp_path.iterdir())
     assert "sk-secret" not in "".join(capfd.readouterr())
 
@@ -161,22 +134,13 @@ def open_badly():
     raise OSError("the replay web is down")
 
 
-def test_a_finished_run_asks_nothing_again_refusals_and_timeouts_neither(tmp_path):
-    events = make_events(4, task=["refuse", "hang", "", ""])
-    ids = run({"a": misbehave}, events, tmp_path / "l.sqlite", deadline_s=1)
-    before = read_all(tmp_path / "l.sqlite", timings=True)
-    assert run({"a": misbehave}, events, tmp_path / "l.sqlite", open_badly) == ids
-    for table, rows in read_all(tmp_path / "l.sqlite", timings=True).items():
-        pd.testing.assert_frame_equal(rows, before[table])
-
-
 LINE = {"is_down": True, "n_asked": 0}
 """What stands between an agent and its model in the tests of accidents."""
 
 
 def call(event, world):
     LINE["n_asked"] += 1
-    if LINE["is_down"] and event["task"] != "fine":
+    if LINE["is_down"] and event["task"] == "":
         raise ConnectionError("connection refused")
     if event["task"] == "dear":
         return {
@@ -184,22 +148,28 @@ def call(event, world):
             "reason": "not asked: the ceiling is 1",
             "prediction": {"value": None},
         }
-    return answer(event, world)
+    return misbehave(event, world)
 
 
 def test_what_met_an_accident_is_asked_again_and_nothing_else(tmp_path):
-    events, path = make_events(6, task=["fine", "", "", "fine", "", "fine"]), tmp_path / "l.sqlite"
+    """Not even a refusal, or what timed out."""
+    tasks, path = ["fine", "", "", "refuse", "", "hang"], tmp_path / "l.sqlite"
+    events = make_events(6, task=tasks)
     LINE.update(is_down=True, n_asked=0)
-    ids = run({"a": call}, events, path)
+    ids = run({"a": call}, events, path, deadline_s=0.3)
     first = read_all(path)
     assert (LINE["n_asked"], first["runs"]["status"].iloc[0]) == (6, "partial")
-    assert first["replies"]["status"].value_counts().to_dict() == {"ok": 3, "error": 3}
+    ends = ["ok", "error", "error", "refusal", "error", "timeout"]
+    assert list(first["replies"]["status"]) == ends
     LINE.update(is_down=False, n_asked=0)
     assert run({"a": call}, events, path) == ids
-    tables = read_all(path)
+    tables = read_all(path, timings=True)
     assert (LINE["n_asked"], tables["runs"]["status"].iloc[0]) == (3, "complete")
-    assert [len(tables[name]) for name in ("replies", "predictions", "traces")] == [6, 6, 12]
-    assert set(tables["replies"]["status"]) == {"ok"}
+    assert [len(tables[name]) for name in ("replies", "predictions")] == [6, 6]
+    assert list(tables["replies"]["status"]) == ["ok"] * 3 + ["refusal", "ok", "timeout"]
+    assert run({"a": call}, events, path, open_badly) == ids, "a finished run opens no world"
+    for table, rows in read_all(path, timings=True).items():
+        pd.testing.assert_frame_equal(rows, tables[table])
 
 
 @pytest.mark.parametrize(("tasks", "n_stored", "reason"), [
@@ -308,13 +278,11 @@ def test_the_run_id_follows_the_agent_the_events_and_the_code(monkeypatch):
 
 def test_a_sample_is_stable_shared_by_levels_and_part_of_a_larger_one():
     events = make_events(200)
-    small, large = sample_events(events, 20), sample_events(events, 40)
-    assert set(small.event_id) < set(large.event_id)
-    assert list(small.level.value_counts()) == [5, 5, 5, 5]
-    assert list(small.event_id) == list(
-        sample_events(events.sample(frac=1, random_state=1), 20).event_id.sort_values()
-    )
-    assert set(small.event_id) != set(sample_events(events, 20, seed=1).event_id)
+    small, large = (set(sample_events(events, n).event_id) for n in (20, 40))
+    assert small < large
+    assert list(sample_events(events, 20).level.value_counts()) == [5, 5, 5, 5]
+    assert small == set(sample_events(events.sample(frac=1, random_state=1), 20).event_id)
+    assert small != set(sample_events(events, 20, seed=1).event_id)
     assert len(sample_events(events, 1000)) == 200
     with pytest.raises(ValueError, match="must be positive"):
         sample_events(events, 0)
@@ -336,18 +304,16 @@ def name_all():
     return {name: row["run_id"] for name, row in named.items()}
 
 
-def test_a_change_of_a_methods_version_renames_that_methods_runs_alone(monkeypatch):
+def test_a_methods_version_and_a_prompt_rename_the_runs_that_use_them(tmp_path, monkeypatch):
+    def list_renamed():
+        prompts.read_prompt.cache_clear()
+        return {name for name, run_id in name_all().items() if run_id != before[name]}
+
     before = name_all()
     monkeypatch.setitem(runs.METHOD_VERSIONS, "react", 2)
-    assert {name for name, run_id in name_all().items() if run_id != before[name]} == {"react"}
-
-
-def test_a_prompt_renames_the_runs_that_use_it(tmp_path, monkeypatch):
-    before = name_all()
+    assert list_renamed() == {"react"}
     shutil.copytree(prompts.FOLDER, tmp_path / "prompts")
     monkeypatch.setattr(prompts, "FOLDER", tmp_path / "prompts")
-    with (tmp_path / "prompts/research_manager.md").open("a", encoding="utf-8") as out:
-        out.write("Think.\n")
-    prompts.read_prompt.cache_clear()
-    assert {name for name, run_id in name_all().items() if run_id != before[name]} == {"research"}
+    (tmp_path / "prompts/research_manager.md").write_text("Think.\n")
+    assert list_renamed() == {"react", "research"}
     prompts.read_prompt.cache_clear()

@@ -14,6 +14,9 @@ from daybefore.store import CHECKED, KEPT, open_store
 COPY = ".kept"
 """What the name of a store's copy ends with."""
 
+MOST_LOST = 100_000
+"""Numbers of rows in a row that cannot be read, after which a table is taken to end."""
+
 STORED = ("requests", "batches", *KEPT)
 """A store's tables."""
 
@@ -84,39 +87,25 @@ def take_rows(store, source):
 
 
 def read_rows(old, name):
-    """Yield the rows of a table that can be read, as dicts; what is damaged is stepped over.
-
-    A step doubles until a row is found behind the damage; from there it is read backwards, too.
-    """
+    """Yield the rows of a table that can be read, as dicts; what is damaged is stepped over, a row's
+    number at a time, MOST_LOST of them at most. None of a file whose head cannot be read."""
+    try:
+        old.execute("PRAGMA schema_version")
+    except sqlite3.DatabaseError:
+        return
+    sql = f"SELECT rowid AS at, * FROM {name} NOT INDEXED WHERE rowid > ? ORDER BY rowid LIMIT 1"
     last = 0
-    step = 1
-    good = 0
-    while step < 2**40:
+    n_lost = 0
+    while n_lost < MOST_LOST:
         try:
-            found = read_next(old, name, "rowid > ? ORDER BY rowid", last)
+            cursor = old.execute(sql, [last])
+            found = cursor.fetchone()
         except (sqlite3.Error, UnicodeDecodeError):
-            last = last + step
-            step = 2 * step
+            last += 1
+            n_lost += 1
             continue
-        if step > 1:
-            with suppress(sqlite3.Error, UnicodeDecodeError):
-                before = read_next(old, name, "rowid <= ? ORDER BY rowid DESC", last)
-                while before and before["at"] > good:
-                    yield before
-                    before = read_next(old, name, "rowid < ? ORDER BY rowid DESC", before["at"])
         if found is None:
             return
-        last = found["at"]
-        step = 1
-        good = found["at"]
-        yield found
-
-
-def read_next(old, name, where, at):
-    """Return a table's first row by a condition on its place, as a dict; None where there is
-    none."""
-    cursor = old.execute(
-        f"SELECT rowid AS at, * FROM {name} NOT INDEXED WHERE {where} LIMIT 1", [at]
-    )
-    row = cursor.fetchone()
-    return row and dict(zip([about[0] for about in cursor.description], row, strict=True))
+        last = found[0]
+        n_lost = 0
+        yield dict(zip([about[0] for about in cursor.description], found, strict=True))

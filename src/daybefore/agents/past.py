@@ -174,7 +174,7 @@ def name_likely(shares, kind, rng):
     That F1 is 2 x the sum of the named options' chances over (number named + sum of all chances).
     Ties are drawn.
 
-    >>> name_likely({"A": 0.9, "B": 0.6, "C": 0.1}, "multi", np.random.default_rng(0))["value"]
+    >>> name_likely({"A": 0.6, "B": 0.4, "C": 0.1}, "multi", np.random.default_rng(0))["value"]
     ['A', 'B']
     """
     order = sorted(shares, key=lambda letter: (-shares[letter], rng.random()))

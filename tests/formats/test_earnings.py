@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from builders import take_like
+from builders import make_entry, take_like, use_entries, write_lines
 
 from daybefore.commands.main import carry_out
 from daybefore.formats import public_sets
@@ -42,24 +42,15 @@ def test_a_row_that_cannot_be_asked_is_refused_by_its_place(changes, sentence, t
         read_earnings(write(tmp_path, **changes))
 
 
-def test_a_csv_of_ones_own_runs_beside_the_consensus(provider, tmp_path, monkeypatch, capsys):
-    head = "id,prompt,end_time,ground_truth,Std,additional values\n"
-    lines = [
+def test_a_csv_of_ones_own_runs_beside_the_consensus(provider, out, monkeypatch, capsys):
+    lines = ["id,prompt,end_time,ground_truth,Std,additional values"]
+    lines += [
         f"q{n},What will be Firm {n}'s revenue?,2025-08-{n + 1:02},100,10,{110 if n else 90}"
         for n in range(12)
     ]
-    (tmp_path / "mine.csv").write_text(head + "\n".join(lines) + "\n")
-    monkeypatch.setenv(public_sets.OWN_EARNINGS, str(tmp_path / "mine.csv"))
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
+    monkeypatch.setenv(public_sets.OWN_EARNINGS, str(write_lines(out / "mine.csv", *lines)))
     provider.answer = lambda asked: {"content": r"\boxed{102}"}
-    entry = {
-        "category": "base_model",
-        "framework": "prompt",
-        "method": "zero_shot",
-        "model": "openai/mock-1",
-    }
-    entry |= {"api_base": provider.address, "usd_per_million": {"input": 1, "output": 1}}
-    monkeypatch.setattr("daybefore.commands.service.load_entries", lambda **_: {"mine": entry})
+    use_entries(monkeypatch, {"mine": make_entry(provider)})
     found = carry_out(["run", "--set", "earnings", "--agent", "mine"])["agents"]["mine"]
     (beside,) = found["worldreasoner"]["consensus"]
     assert (beside["n"], beside["n_ties"], beside["win_rate"]) == (12, 0, 1.0)

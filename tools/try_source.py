@@ -9,8 +9,8 @@ from datetime import datetime
 import pandas as pd
 
 from daybefore.agents.registry import predict_events
-from daybefore.commands.report import write_table
 from daybefore.commands.terminal import show
+from daybefore.commands.texts import write_table
 from daybefore.questions.collect import collect_events, covers_window
 from daybefore.scoring.answers import acquire_answers
 from daybefore.web.extract import ExtractionError

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from daybefore.commands import figures, report
+from daybefore.commands import figures, leaderboard
 from daybefore.commands.main import carry_out
-from daybefore.commands.stated import draw_probabilities
+from daybefore.commands.probabilities import draw_probabilities
 from daybefore.formats.folder import read_folder
 from daybefore.scoring.calibration import list_chances
 from daybefore.scoring.runs import load_scores
@@ -250,7 +250,7 @@ HOSTILE = [
 
 def draw(scored, answers, folder):
     """Draw the probabilities of some scores into a folder."""
-    means = report.tabulate_scores(scored.scores, scored.events)
+    means = leaderboard.tabulate_scores(scored.scores, scored.events)
     clusters, by = find_clusters(scored.events)
     about = {"source": "mine", "window": "A", "status": "as given", "widths": f"95%, by {by}"}
     with write_under(folder):
@@ -274,7 +274,7 @@ def test_names_are_drawn_as_they_stand_and_no_spreadsheet_runs_them(out):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         draw(scored, load_set(folder).answers, out / "drawn")
-        report.write_board(out / "drawn", scored.scores, scored.events, [])
+        leaderboard.write_board(out / "drawn", scored.scores, scored.events, [])
     files = [*out.glob("drawn/**/*.csv")]
     assert {file.name for file in files} == {"probabilities.csv", "leaderboard.csv"}
     for file in files:

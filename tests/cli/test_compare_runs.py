@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from builders import store_run
 
-from daybefore.commands import compare, report
+from daybefore.commands import compare, leaderboard
 from daybefore.commands.main import carry_out
 from daybefore.scoring import runs as scored_runs
 from helpers.files import ROOT, STORE, write_table
@@ -116,7 +116,7 @@ def test_the_family_is_all_pairs_shown_and_of_many_agents_those_with_the_best(wo
     ordered = pairs.sort_values("p")
     holm = np.minimum(1, np.maximum.accumulate(ordered["p"] * np.arange(6, 0, -1)))
     assert ordered["p_holm"].tolist() == pytest.approx(holm.tolist()) and holm.nunique() > 3
-    monkeypatch.setattr(report, "MANY", 3)
+    monkeypatch.setattr(leaderboard, "MANY", 3)
     pairs = pd.DataFrame(carry_out(["compare"])["pairs"])
     assert set(pairs["agent_a"]) == {"good"} and sorted(pairs["agent_b"]) == [
         "lucky",

@@ -12,7 +12,7 @@ from web.test_open_web import KEYS, write_page
 
 from daybefore.agents.registry import check_agent
 from daybefore.commands.main import carry_out
-from daybefore.commands.protocols import main as report
+from daybefore.commands.report import main as report
 from daybefore.models.transport import load_litellm
 from daybefore.store import read_runs
 from helpers.files import STORE, read_table

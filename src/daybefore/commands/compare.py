@@ -9,9 +9,9 @@ clustered by source.
 import shlex
 
 from daybefore.agents.asked import fill_asked
-from daybefore.commands import report
-from daybefore.commands.graphs import compare_graphs
+from daybefore.commands import leaderboard, texts
 from daybefore.commands.terminal import show
+from daybefore.commands.worldreasoner import compare_graphs
 from daybefore.questions.sets import read_window
 from daybefore.scoring.runs import find_run, list_runs, name_window, read_predictions
 from daybefore.scoring.two_way import compare_adjusted, fit_two_way, tabulate_adjusted
@@ -113,8 +113,8 @@ def compare_runs(scores, events, runs):
     """
     matrix = build_matrix(select_headline(scores, events), [run.label for run in runs])
     best = list(matrix.fillna(0).mean().sort_values(ascending=False, kind="stable").index)
-    names = best if len(best) > report.MANY else list(matrix)
-    table = compare_pairs(matrix, find_clusters(events)[0], report.choose_pairs(names))
+    names = best if len(best) > leaderboard.MANY else list(matrix)
+    table = compare_pairs(matrix, find_clusters(events)[0], leaderboard.choose_pairs(names))
     conditions = {run.label: run.condition for run in runs}
     for name, told in (("condition", conditions), ("coverage", matrix.notna().mean())):
         table = table.assign(
@@ -147,15 +147,15 @@ def tabulate_pairs(pairs):
     no coverage."""
     shown = pairs[["agent_a", "agent_b"]].set_axis(["a", "b"], axis=1)
     shown["a - b (95% by source)"] = [
-        report.write_difference(row, 3) for row in pairs.to_dict("records")
+        texts.write_difference(row, 3) for row in pairs.to_dict("records")
     ]
     if "low_by_event" in pairs:
         by_event = pairs.assign(low=pairs["low_by_event"], high=pairs["high_by_event"])
-        shown["by event"] = [report.write_difference(row, 3) for row in by_event.to_dict("records")]
+        shown["by event"] = [texts.write_difference(row, 3) for row in by_event.to_dict("records")]
         shown["coverage"] = [
             f"{a:.0%}, {b:.0%}" for a, b in pairs[["coverage_a", "coverage_b"]].to_numpy()
         ]
-    shown["p (Holm)"] = pairs["p_holm"].map(report.write_p)
+    shown["p (Holm)"] = pairs["p_holm"].map(texts.write_p)
     shown["MDE"] = pairs["mde"].map("{:.3f}".format).where(pairs["mde"].notna(), "-")
     shown["n (sources)"] = [
         f"{n} ({n_clusters})" for n, n_clusters in pairs[["n", "n_clusters"]].to_numpy()
@@ -215,19 +215,19 @@ def main(names=(), window="A", out=None, adjust=False, explain=False):
     events = events[events["event_id"].isin(shared)]
     scores = score_predictions(predictions, answers, events)
     place = [*(names or [question_set.name]), *["adjusted"] * adjust]
-    folder = report.open_folder(out, FOLDER, place)
-    means, texts = report.write_board(
+    folder = texts.open_folder(out, FOLDER, place)
+    means, cells = leaderboard.write_board(
         folder, scores, events, [run.label for run in kept if run.category == "baseline"]
     )
-    texts = texts[texts["agent"].isin(shown)]
-    board = report.take_whole(means).loc[texts["agent"]].reset_index()
+    cells = cells[cells["agent"].isin(shown)]
+    board = leaderboard.take_whole(means).loc[cells["agent"]].reset_index()
     told, differing = describe_conditions(runs)
     if adjust:
         fit, adjusted = fit_adjusted(scores, events, labels)
-        chosen = report.choose_pairs([name for name in adjusted.index if name in shown])
+        chosen = leaderboard.choose_pairs([name for name in adjusted.index if name in shown])
         pairs = judge_pairs(compare_adjusted(fit, chosen))
-        adjusted = adjusted.apply(lambda row: report.write_interval(*row, digits=3), axis=1)
-        texts = adjusted.rename("adjusted").rename_axis("agent").reset_index().merge(texts)
+        adjusted = adjusted.apply(lambda row: texts.write_interval(*row, digits=3), axis=1)
+        cells = adjusted.rename("adjusted").rename_axis("agent").reset_index().merge(cells)
         told, differing = "not all asked of all", ADJUSTED
     else:
         pairs, told = (
@@ -235,26 +235,26 @@ def main(names=(), window="A", out=None, adjust=False, explain=False):
             ", ".join(filter(None, ["asked of all", told])),
         )
     n = select_headline(scores, events)["event_id"].nunique()
-    told = f"{len(events)} events of {question_set.name} {told}, {n} with a score; {report.describe_intervals(events)}"
+    told = f"{len(events)} events of {question_set.name} {told}, {n} with a score; {texts.describe_intervals(events)}"
     silent = board.loc[board["n"] == 0, "agent_id"]
     notes = list(
         filter(
             None, [told, *notes, differing, *(f"{name} answered none of them" for name in silent)]
         )
     )
-    legend = [FAMILY.format(int(pairs["p"].notna().sum()), ALPHA), report.LEGEND]
-    report.write_csv(pairs.round(6), folder / "pairs.csv")
+    legend = [FAMILY.format(int(pairs["p"].notna().sum()), ALPHA), leaderboard.LEGEND]
+    texts.write_csv(pairs.round(6), folder / "pairs.csv")
     files = ["leaderboard.md", "leaderboard.csv", "leaderboard.tex", "pairs.csv"]
     title = " and ".join(run.label for run in runs) if len(runs) < 4 else f"{len(runs)} runs"
-    sections = {"Leaderboard": (notes, texts), "Pairs": (legend, tabulate_pairs(pairs))}
+    sections = {"Leaderboard": (notes, cells), "Pairs": (legend, tabulate_pairs(pairs))}
     sections |= compare_graphs(runs, events, answers)
     written = {"files": files, "markdown": "leaderboard.md"}
-    page = report.write_page(folder, f"{title} on {question_set.name}", sections, **written)[1]
+    page = texts.write_page(folder, f"{title} on {question_set.name}", sections, **written)[1]
     printed = [
-        report.write_table(table.set_index(table.columns[0]), explain)
+        texts.write_table(table.set_index(table.columns[0]), explain)
         for _, table in sections.values()
     ]
-    words = [*notes, *(legend if explain else [legend[0].split("; MDE")[0], report.EXPLAIN])]
+    words = [*notes, *(legend if explain else [legend[0].split("; MDE")[0], texts.EXPLAIN])]
     words += [f"open in a browser: {page}"]
     if own := [run.agent_id for run in runs if run.category != "baseline"]:
         set_named = "" if question_set.name == DEFAULT else f" SET={question_set.name}"

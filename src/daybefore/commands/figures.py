@@ -23,13 +23,13 @@ import pandas as pd
 from tqdm import tqdm
 
 from daybefore.agents.asked import fill_asked
-from daybefore.commands import report
+from daybefore.commands import leaderboard, texts
 from daybefore.commands.compare import ADJUSTED, add_baselines, fit_adjusted
-from daybefore.commands.conditions import tell_prices
 from daybefore.commands.own_set import keep_runs
+from daybefore.commands.probabilities import draw_probabilities
 from daybefore.commands.questions import open_set
-from daybefore.commands.stated import draw_probabilities
 from daybefore.commands.terminal import show, tell
+from daybefore.commands.worldreasoner import tell_prices
 from daybefore.formats.public_sets import PRICED
 from daybefore.questions.sets import has_runs, read_window
 from daybefore.scoring.calibration import list_chances
@@ -82,7 +82,7 @@ def main(agents="", question_set=None, out=None):
     add_room(locate_output(f"{SETS[1]}/any").parent)
     chosen = question_set and open_set(str(question_set))
     if chosen and has_runs(chosen):
-        folder = report.open_folder(out, "results", names or [chosen.name]) / chosen.name
+        folder = texts.open_folder(out, "results", names or [chosen.name]) / chosen.name
         return {"agents": names, "sets": {chosen.name: draw_set(names, chosen, folder)}}
     if not names:
         raise ValueError(
@@ -97,7 +97,7 @@ def main(agents="", question_set=None, out=None):
     ]
     found, failed = {}, []
     for one in [chosen] if chosen else list_drawn(sorted({key for key, _ in known})):
-        folder = report.open_folder(out, "results", names) / one.name
+        folder = texts.open_folder(out, "results", names) / one.name
         own = [name for name in names if (one.window, name) in known]
         try:
             found[one.name] = draw_set(own, one, folder)
@@ -136,16 +136,16 @@ def draw_set(names, one, folder):
     shutil.rmtree(folder / "figures", ignore_errors=True)
     (folder / "figures").mkdir(parents=True)
     baselines = list(scored.runs.loc[scored.runs["category"] == "baseline", "agent_id"])
-    means, board = report.write_board(folder, scored.scores, scored.events, baselines)
+    means, board = leaderboard.write_board(folder, scored.scores, scored.events, baselines)
     adjusted = fit_adjusted(
         scored.scores, scored.events, sorted(scored.scores["agent_id"].unique())
     )[1]
     board["adjusted"] = board["agent"].map(
-        adjusted.apply(lambda row: report.write_interval(*row), axis=1)
+        adjusted.apply(lambda row: texts.write_interval(*row), axis=1)
     )
     notes = [
         *describe_shared(one, names, scored),
-        report.describe_intervals(scored.events),
+        texts.describe_intervals(scored.events),
         *["lead: over the best baseline, on the events that both answered"] * bool(baselines),
         ADJUSTED,
     ]
@@ -157,7 +157,7 @@ def draw_set(names, one, folder):
         if is_replay
     ]
     best = (
-        report.take_whole(means, "brier")
+        leaderboard.take_whole(means, "brier")
         .reindex(baselines)["mean"]
         .dropna()
         .sort_values()
@@ -200,7 +200,7 @@ def draw_set(names, one, folder):
         notes += [
             f"{name}: Proof of Time's accuracy by message limit is not drawn before {command}"
         ] * (not trials)
-    sections = {"Leaderboard": ([*notes, report.LEGEND], board)} | sections
+    sections = {"Leaderboard": ([*notes, leaderboard.LEGEND], board)} | sections
     sections |= {"Not drawn": (refused, None)} if refused else {}
     shown = (
         f"{len(names)} runs"
@@ -211,7 +211,7 @@ def draw_set(names, one, folder):
         f"{shown} on {one.name}",
         {"files": ["leaderboard.md", "leaderboard.csv", "leaderboard.tex"]},
     )
-    drawn, page, _ = report.write_page(folder, title, sections, markdown="leaderboard.md", **page)
+    drawn, page, _ = texts.write_page(folder, title, sections, markdown="leaderboard.md", **page)
     show(f"{title}: {len(drawn)} figure{'s' * (len(drawn) != 1)}; open in a browser:\n{page}")
     tell("\n".join(refused))
     return {"folder": str(folder), "figures": drawn, "refused": refused, "notes": notes}

@@ -375,7 +375,7 @@ def compare():
     leaderboard."""
 
 
-@command("qwen_react", module="protocols")
+@command("qwen_react")
 @click.argument("run", metavar="RUN")
 @question_set
 @out

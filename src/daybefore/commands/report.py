@@ -1,327 +1,316 @@
-"""Scores as tables, text and a page, the same for run, compare, score and figures.
+"""`daybefore report RUN` (make report RUN=...): what each of the four protocols says of one agent's
+run, on one page.
 
-Intervals are 95% and clustered by source; by event they stand beside it in the files. They need no
-draw, so that an agent's numbers are the same in any company.
+Every number is another room's: this module chooses what a run allows and says in a sentence what it
+does not.
 """
 
-import math
-import re
-from pathlib import Path
-
-import numpy as np
 import pandas as pd
-from jinja2 import ChainableUndefined, Environment, PackageLoader, select_autoescape
-from PIL import Image
 
-from helpers.faults import escape_cells
-from helpers.files import locate_output
-from helpers.means import MIN_CLUSTERS, find_clusters, tabulate_groups
-from helpers.paired import compare_pairs, list_pairs
-from helpers.scores import build_matrix, select_headline
-from studies.futurex.levels import bound_overall
-
-WIDTH, WIDEST = 80, 60
-"""Columns of a terminal that a printed table takes, and of one cell in it."""
-MANY = 12
-"""Above so many agents each is compared with the best one only: so many pairs tell nothing apart
-after Holm."""
-
-SCORE_COLUMNS = (
-    "metric group name mean low high low_by_event high_by_event n n_asked n_clusters coverage mean_imputed"
-).split()
-"""Columns of every table of means, after agent_id."""
-
-BRIER = (
-    "Brier: sum over options, 0 (best) to 2 for one choice, half of it is the usual one of yes/no"
+from daybefore.commands import leaderboard, texts
+from daybefore.commands.compare import add_baselines
+from daybefore.commands.results import average_kept, count_missing, describe_mean, find_leaks
+from daybefore.commands.terminal import show
+from daybefore.commands.worldreasoner import (
+    KINDS,
+    TABLES,
+    describe_facts,
+    refer_to_cards,
+    tell_graphs,
+    tell_prices,
 )
-"""Which Brier error is meant (`scores.score_brier`); the mean is over questions of one choice."""
-LEGEND = f"levels: mean (answered/asked); lead: on events both answered; {BRIER}"
-EXPLAIN = "what the columns mean, and more of them: --explain (of make: ARGS=--explain)"
-"""What stands in a table of scores' legend, and what is printed in its place."""
-DETAILS = ("level ", "best baseline", "s each", "model s", "by event", "coverage")
-"""How columns begin that are printed with the legend alone."""
+from daybefore.formats.public_sets import PRICED
+from daybefore.models.costs import write_usd
+from daybefore.questions.sets import read_window
+from daybefore.scoring.calibration import bin_chances, list_chances
+from daybefore.scoring.runs import (
+    find_run,
+    list_runs,
+    list_windows,
+    name_window,
+    read_predictions,
+    read_rows,
+)
+from helpers.means import MIN_CLUSTERS, find_clusters, measure_share, tabulate_groups
+from helpers.question_sets import find_set
+from helpers.scores import score_predictions, select_headline
+from studies.worldreasoner.own_runs import judge_runs
+
+INCONCLUSIVE = f"without an interval: inconclusive, of fewer than {MIN_CLUSTERS} clusters or where nothing varies"
+MANY_STEPS = 10
+"""Questions with so many steps or more stand in one row."""
+AXES = {
+    "brier": "No Brier or log score: the replies state no probability.",
+    "srcp": "No source precision: the agent has no gateway to search through, or no reference could be found.",
+    "recall": "No key-event recall: the agent is asked for no graph.",
+}
+"""An axis of WorldReasoner -> what is said where a run has none of it."""
 
 
-def tabulate_scores(scores, events):
-    """Return every mean of some scores by agent: FutureX's overall score, all events, each level,
-    kind and domain.
+def main(run, window=None, out=None, semantic=False):
+    """Write one run's page as markdown and HTML, print the first, and return what is on it.
 
-    Columns: agent_id, `SCORE_COLUMNS`, note (why no overall is due); metric is "score" (higher is
-    better) or "brier" (an error, `BRIER`: lower is better). Questions with several right answers,
-    each option of which adds up to 1, have a Brier row of their own (group kind, name multi).
-    Raises ValueError when no event can be scored.
+    `run` is a run_id or an agent's name; with `semantic` WorldReasoner's key events are matched by
+    meaning too. Raises ValueError for a name that is none, with the nearest.
     """
-    clusters = find_clusters(events)[0]
-    rows, overall = select_headline(scores, events), bound_overall(scores, events, clusters)
-    rows["domain"] = rows["event_id"].map(events.set_index("event_id").get("domain", {}))
-    tables = [part.assign(metric="score") for part in (overall, tabulate_groups(rows, clusters))]
-    brier = scores[
-        (scores["metric"] == "brier") & scores["is_scored"].astype(bool) & scores["score"].notna()
+    every = list_runs()
+    own, *others = find_run(every, run, window)
+    try:
+        set_name = find_set(own.window).name
+    except ValueError:
+        told = "questions of no set (moments, pages that lie, or asked from Python)"
+        raise ValueError(
+            f"{run} was asked {told}: the command that asked them says where its answers are"
+        ) from None
+    sections, events = report_run(own, every, semantic)
+    what = f"{len(events)} questions of {set_name}, {own.condition or 'asked as usual'}"
+    about = [f"{own.run_id}: {what}", texts.describe_intervals(events), INCONCLUSIVE]
+    about += [f"of {1 + len(others)} runs the newest: a run_id names another"] if others else []
+    if window is None and (
+        elsewhere := [one for one in list_windows(every, run) if one != own.window]
+    ):
+        about += [f"its runs on other sets, by SET=: {', '.join(map(name_window, elsewhere))}"]
+    folder, title = (
+        texts.open_folder(out, "results/report", [own.run_id]),
+        f"{own.agent_id} by four protocols",
+    )
+    _, page, text = texts.write_page(folder, title, sections, about=about, markdown="report.md")
+    show(f"{text}\nopen in a browser: {page}")
+    rows = [
+        {
+            "title": title,
+            "notes": notes,
+            "table": None if table is None else table.to_dict("records"),
+        }
+        for title, (notes, table) in sections.items()
     ]
-    kinds = brier["event_id"].map(events.set_index("event_id")["kind"])
-    for kind, group, name in (("single", "all", ""), ("multi", "kind", "multi")):
-        if (part := brier[kinds == kind]).empty:
-            continue
-        asked = rows[rows["kind"] == kind].groupby("agent_id")["event_id"].nunique()
-        table = tabulate_groups(part, clusters, groups=(), most=None).assign(
-            metric="brier", mean_imputed=math.nan
-        )
-        table = table.assign(group=group, name=name, n_asked=table["agent_id"].map(asked))
-        tables.append(table.assign(coverage=table["n"] / table["n_asked"]))
-    table = pd.concat(tables, ignore_index=True).fillna({"note": ""})
-    return table[["agent_id", *SCORE_COLUMNS, "note"]]
+    return {"run_id": own.run_id, "window": own.window, "about": about, "sections": rows}
 
 
-def tabulate_leads(scores, events, baselines):
-    """Return each agent's lead over the best of the other `baselines`: a row an agent, of
-    `paired.compare_pairs` with the column baseline.
-
-    The best is the one with the best mean on the events that the agent predicted; the lead is the
-    paired difference on the events that both predicted. Agents without such a baseline are left
-    out.
-    """
-    rows = select_headline(scores, events)
-    matrix, clusters = (
-        build_matrix(rows, sorted(rows["agent_id"].unique())),
-        find_clusters(events)[0],
-    )
-    pairs = []
-    for agent in matrix:
-        others = [name for name in baselines if name in matrix and name != agent]
-        means = matrix.loc[matrix[agent].notna(), others].mean().dropna()
-        pairs += [(agent, [means.idxmax()])] if len(means) else []
-    table = (
-        compare_pairs(matrix, clusters, pairs)
-        if pairs
-        else pd.DataFrame(columns=["agent_a", "agent_b"])
-    )
-    return table.set_index("agent_a").rename(columns={"agent_b": "baseline"})
-
-
-def write_board(folder, scores, events, baselines):
-    """Write a leaderboard's numbers as leaderboard.csv, a row an agent as leaderboard.tex; return
-    both tables."""
-    means = tabulate_scores(scores, events)
-    write_csv(means.drop(columns="note").round(6), folder / "leaderboard.csv")
-    board = summarize_agents(means, tabulate_leads(scores, events, baselines)).reset_index()
-    text = board.to_latex(index=False, escape=True, column_format="l" * len(board.columns))
-    (folder / "leaderboard.tex").write_text(text, encoding="utf-8")
-    return means, board
+def report_run(run, every, semantic=False):
+    """Return ({title: (sentences, table or None)}, events) of a run by four protocols, its leaks,
+    its costs."""
+    tables = {name: read_rows(name, run, True) for name in TABLES}
+    asked = set(tables["predictions"]["event_id"])
+    events, answers = (read_window(name, run.window) for name in ("events", "answers"))
+    events, answers = (table[table["event_id"].isin(asked)] for table in (events, answers))
+    others = add_baselines(every, [run], run.condition)
+    beside = [read_predictions(others).query("event_id in @asked")] if others else []
+    scores = score_predictions(pd.concat([tables["predictions"], *beside]), answers, events)
+    means = leaderboard.tabulate_scores(scores, events)
+    leads = leaderboard.tabulate_leads(scores, events, [one.label for one in others])
+    clusters, rows = find_clusters(events)[0], select_headline(scores, events)
+    rows = rows[rows["agent_id"] == run.label]
+    return {
+        "FutureX": tell_futurex(run, means, leads),
+        "WorldReasoner": tell_worldreasoner(run, events, answers, tables),
+        **tell_graphs(run, events, answers, tables, semantic),
+        "Proof of Time": tell_steps(rows, clusters, tables),
+        "LiveAgentBench": tell_success(rows, clusters),
+        "Probabilities": tell_chances(run, means, events, answers, tables["predictions"], clusters),
+        "Leaks and agreement": (
+            tell_leaks(events, answers, tables) + tell_samples(tables["predictions"]),
+            None,
+        ),
+        "Costs, seconds, and what is missing": tell_spent(tables),
+    }, events
 
 
-def choose_pairs(names):
-    """Return which agents to compare, [(name, [others])]: every two; of more than `MANY` the first
-    with each other."""
-    return list_pairs(names) if len(names) <= MANY else [(names[0], names[1:])]
-
-
-def take_whole(table, metric="score", group="all"):
-    """Return the rows of `tabulate_scores` of one metric and group, by agent_id."""
-    return table[
-        table["metric"].eq(metric) & table["group"].eq(group) & table["name"].eq("")
-    ].set_index("agent_id")
-
-
-def rank_agents(table):
-    """Return the agents of `tabulate_scores`, the best overall first, else by the mean of answered,
-    else by name."""
-    means = pd.DataFrame(
-        {group: take_whole(table, group=group)["mean"] for group in ("overall", "all")}
-    )
-    return list(
-        means.sort_index().sort_values(["overall", "all"], ascending=False, kind="stable").index
-    )
-
-
-def summarize_agents(table, leads=None):
-    """Return a row an agent, best first, as text: its mean, overall, Brier, lead over the best
-    baseline, levels.
-
-    From the tables of `tabulate_scores` and `tabulate_leads`; a level's cell counts the answered of
-    the asked.
-    """
-    whole, ends = take_whole(table), ["mean", "low", "high"]
-    means = whole[[*ends, "n", "n_asked"]]
-    cells = {
-        "mean of answered": {agent: write_interval(*row) for agent, *row in means.itertuples()}
-    }
-    if len(short := whole.loc[whole["n"] < whole["n_asked"], "mean_imputed"]):
-        cells["missing = 0"] = short.map("{:.2f}".format)
-    overall = take_whole(table, group="overall")[ends]
-    cells["overall"] = {agent: write_interval(*row) for agent, *row in overall.itertuples()}
-    cells["Brier"] = take_whole(table, "brier")["mean"].map("{:.3f}".format)
-    if leads is not None:
-        cells["lead"] = {
-            agent: write_difference(row) for agent, row in leads.to_dict("index").items()
-        }
-        cells["best baseline"] = leads["baseline"]
-    for level, part in table.query(
-        "metric == 'score' and group == 'level' and name != '0'"
-    ).groupby("name"):
-        rows = part.set_index("agent_id")[["mean", "n", "n_asked"]].itertuples()
-        cells[f"level {level}"] = {
-            agent: f"{write_interval(mean)} ({n}/{asked})" for agent, mean, n, asked in rows
-        }
+def list_means(table, label, *, is_imputed=False):
+    """Return rows of `means.tabulate_groups` as texts: mean with 95% interval, n, clusters;
+    coverage but of imputed."""
+    rows = table.to_dict("records")
+    shown = pd.DataFrame({label: [f"{row['group']} {row['name']}".strip() for row in rows]})
+    shown["mean (95%)"] = [texts.write_mean(row) for row in rows]
+    shown["n"] = [f"{row['n']} of {row['n_asked']}" for row in rows]
+    shown["clusters"] = [str(row["n_clusters"]) for row in rows]
     return (
-        pd.DataFrame(cells, index=pd.Index(rank_agents(table), name="agent"))
-        .astype(object)
-        .fillna("-")
+        shown if is_imputed else shown.assign(coverage=[f"{row['coverage']:.0%}" for row in rows])
     )
 
 
-# --- text -------------------------------------------------------------------------------------------
-
-
-def write_interval(value, low=math.nan, high=math.nan, n=None, n_asked=None, digits=2):
-    """Return a value with its interval, and the number of events where it is given, as text, "-"
-    for none.
-
-    Where more events were asked than the value is over, their number stands beside.
-
-    >>> write_interval(0.314, 0.25, 0.38), write_interval(0.314), write_interval(math.nan, 0, 0)
-    ('0.31 (0.25 to 0.38)', '0.31', '-')
-    >>> write_interval(0.314, 0.25, 0.38, 60), write_interval(0.314, n=6, n_asked=20)
-    ('0.31 (0.25 to 0.38, n = 60)', '0.31 (n = 6 of 20)')
-    """
-    of = f" of {n_asked:.0f}" if n is not None and n_asked is not None and n_asked > n else ""
-    told = [f"{low:z.{digits}f} to {high:z.{digits}f}"] if np.isfinite(low) else []
-    told += [] if n is None else [f"n = {n:.0f}{of}"]
-    return (
-        f"{value:z.{digits}f}" + f" ({', '.join(told)})" * bool(told) if np.isfinite(value) else "-"
-    )
-
-
-def write_difference(pair, digits=2):
-    """Return a row of `paired.compare_pairs` as text.
-
-    >>> write_difference({"difference": 0.1, "low": -0.02, "high": 0.22, "n": 40})
-    '+0.10 (-0.02 to +0.22)'
-    >>> write_difference({"difference": -0.1, "low": math.nan, "high": math.nan, "n": 20}, 3)
-    '-0.100 (inconclusive)'
-    """
+def write_pair(pair):
+    """Return a paired difference with its interval and n, or that there is none."""
     if not pair["n"]:
-        return "-"
-    value, low, high = (f"{pair[name]:+z.{digits}f}" for name in ("difference", "low", "high"))
-    return f"{value} ({f'{low} to {high}' if np.isfinite(pair['low']) else 'inconclusive'})"
+        return "none: no question that both answered"
+    return f"{texts.write_difference(pair, 3)}, n = {pair['n']}"
 
 
-def write_p(value: float) -> str:
-    """Return a p-value as text, "-" for none; one that would round to zero as below a thousandth.
+def tell_futurex(run, means, leads):
+    """Return (sentences, table) of FutureX's levels and overall, and the lead over the best
+    baseline in pairs."""
+    own = means.query(
+        "agent_id == @run.label and metric == 'score' and group in ['overall', 'all', 'level']"
+    )
+    notes = [f"Overall: {note}." for note in own["note"].unique() if note]
+    lead = "No lead: no run of a baseline on these questions under the same condition is kept."
+    if run.label in leads.index:
+        pair = leads.loc[run.label]
+        mean = leaderboard.take_whole(means).loc[pair["baseline"], "mean"]
+        beside = f"{pair['baseline']}, the best baseline here ({mean:.3f})"
+        lead = f"Lead over {beside}, over what both answered: {write_pair(pair)}."
+    return [*notes, lead], list_means(own, "score")
 
-    >>> write_p(0.0421), write_p(0.0002), write_p(math.nan)
-    ('0.042', '<0.001', '-')
-    """
-    if not np.isfinite(value):
-        return "-"
-    return f"{value:.3f}" if value >= 0.001 else "<0.001"
+
+def tell_worldreasoner(run, events, answers, tables):
+    """Return (sentences, table) of WorldReasoner's axes, of a run on the long questions or on the
+    authors' own."""
+    if run.window not in KINDS:
+        lacks = f"{find_set(run.window).name} has no questions with moments, reference sources and reference events"
+        return [f"Not computed: {lacks}; long and worldreasoner have."], None
+    cutoff = tables["runs"]["knowledge_cutoff_date"].iloc[0]
+    cutoffs = {run.label: cutoff if isinstance(cutoff, str) else None}
+    references = refer_to_cards(tables["traces"]) if run.window == "W" else {}
+    rows, facts = judge_runs(
+        events, answers, *(tables[name] for name in TABLES), cutoffs, **references
+    )
+    names = rows["metric"].str.removeprefix("worldreasoner_")
+    notes = describe_facts(run.label, facts[run.label], rows, KINDS[run.window])
+    notes += [lacks for axis, lacks in AXES.items() if not names.str.startswith(axis).any()]
+    axes = names.where(rows["group"] == "all", names + " " + rows["group"])
+    return notes, list_means(rows.assign(group=axes), "axis")
 
 
-def write_table(table, explain=True):
-    """Return a table whose index is printed as text, in parts of no more than `WIDTH` columns.
-
-    Without `explain` the columns of `DETAILS` are left out, and those that hold nothing.
-    """
-    if not explain:
-        table = table[
-            [name for name in table if not name.startswith(DETAILS) and table[name].ne("-").any()]
-        ]
-    formats = {name: "{:.3f}".format for name in table.select_dtypes("float")}
-    options = {
-        "line_width": WIDTH,
-        "max_colwidth": WIDEST,
-        "na_rep": "-",
-        "formatters": formats,
-        "index_names": False,
-    }
-    return re.sub(
-        r"(?m) +\\?$", "", table.rename_axis(columns=table.index.name).to_string(**options)
+def tell_steps(rows, clusters, tables):
+    """Return (sentences, table) of Proof of Time's accuracy (single choices), by steps, and the
+    cost of an answer."""
+    limit, costs = (
+        tables["runs"].iloc[0]["message_limit"],
+        pd.to_numeric(tables["replies"]["cost_usd"]),
+    )
+    told = (
+        "the run sets none, so no accuracy by limit"
+        if pd.isna(limit)
+        else f"{limit:.0f}, the only one of this run"
+    )
+    n = tables["predictions"]["status"].eq("ok").sum()
+    price = (
+        "not known, as no question is answered" if not n else "not known, as replies have no price"
+    )
+    if n and costs.notna().all():
+        price = f"{write_usd(costs.sum() / n)} USD (n = {n})"
+    notes = [f"Limit of messages: {told}.", f"Cost of an answered question: {price}."]
+    choices = rows[rows["kind"] == "single"]
+    if choices.empty:
+        return [*notes, "No accuracy: the run was asked no single choice that has an answer."], None
+    steps = (
+        tables["traces"]
+        .query("step_type == 'model'")
+        .groupby(["event_id", "sample"])
+        .size()
+        .clip(upper=MANY_STEPS)
+    )
+    choices = choices.join(steps.rename("steps"), on=["event_id", "sample"]).assign(
+        score=choices["score_imputed"]
+    )
+    groups = ("steps",) if choices["steps"].nunique() > 1 else ()
+    if not groups:
+        n_steps = choices["steps"].max()
+        one = (
+            "the traces keep no request to a model"
+            if pd.isna(n_steps)
+            else f"each took {n_steps:.0f}"
+        )
+        notes += [f"No accuracy by number of steps (requests to a model): {one}."]
+    notes += ["A missing prediction is wrong, so n is all that were asked."]
+    return notes, list_means(
+        tabulate_groups(choices, clusters, groups), "accuracy", is_imputed=True
     )
 
 
-def describe_intervals(events):
-    """Return a sentence on what the intervals of some events rest on.
-
-    >>> describe_intervals(pd.DataFrame({"event_id": ["a", "b"], "source_id": ["s", "s"]}))
-    'intervals: none, the 2 events are of 1 source(s), fewer than 10'
-    """
-    clusters, by = find_clusters(events)
-    n = clusters.nunique()
-    if n == len(events):
-        by = "event"
-    if n < MIN_CLUSTERS:
-        return f"intervals: none, the {len(events)} events are of {n} {by}(s), fewer than {MIN_CLUSTERS}"
-    alike = "as if no two were correlated" if by == "event" else "as events of one are correlated"
-    return f"intervals: 95%, by {by} ({n}), {alike}; none from fewer than {MIN_CLUSTERS}"
+def tell_success(rows, clusters):
+    """Return (sentences, table) of LiveAgentBench's success rate: exact answers, by kind; a missing
+    one is none."""
+    exact = rows.assign(score=rows["score_imputed"].eq(1).astype(float))
+    note = "An answer counts where it is exactly right (headline score 1), none in part. A missing one is wrong."
+    return [note], list_means(
+        tabulate_groups(exact, clusters, ("kind",)), "success rate", is_imputed=True
+    )
 
 
-# --- files ------------------------------------------------------------------------------------------
-
-
-def write_csv(table, path):
-    """Write a table as csv, its texts safe for a spreadsheet."""
-    escape_cells(table).to_csv(path, index=False, lineterminator="\n")
-
-
-def write_markdown(table):
-    """Return a table of texts as markdown.
-
-    >>> print(write_markdown(pd.DataFrame({"agent": ["a|b"], "score": ["0.5"]})))
-    | agent | score |
-    |---|---|
-    | a\\|b | 0.5 |
-    """
-    rows = [table.columns, *table.astype(str).to_numpy()]
-    lines = [
-        "| " + " | ".join(str(cell).replace("|", "\\|").replace("\n", " ") for cell in row) + " |"
-        for row in rows
+def tell_chances(run, means, events, answers, predictions, clusters):
+    """Return (sentences, table) of probabilities: reliability by bin, the Brier error, skill
+    against the price."""
+    notes = [
+        f"Brier error, {row['name'] or 'single choices'}: {texts.write_mean(row)}, n = {row['n']} of {row['n_asked']}. "
+        f"{leaderboard.BRIER}."
+        for row in means.query("agent_id == @run.label and metric == 'brier'").to_dict("records")
+    ] or ["No Brier error: the replies state no probability of a choice."]
+    if run.window in PRICED:
+        moment = run.asked.horizon
+        _, facts, text, _ = tell_prices(events, answers, predictions, run.window, moment)
+        skills = [fact["market"] for fact in facts.values()]
+        told = ", ".join(
+            f"{write_pair(one)} questions; skill {one['skill']:z.3f}" for one in skills
+        )
+        notes += [f"{text}: {told}." if told else f"No skill against the market's price: {text}."]
+    else:
+        lacks = f"{find_set(run.window).name} has no prices; markets and worldreasoner have"
+        notes += [f"No skill against a market: {lacks}."]
+    bins = bin_chances(list_chances(events, answers, predictions), clusters)
+    if bins.empty:
+        return [*notes, "No calibration: the replies give no probabilities by option."], None
+    shown = pd.DataFrame({"probability from": bins["bin"].map("{:.1f}".format)})
+    shown["said (mean)"], shown["n"] = bins["said"].map("{:.3f}".format), bins["n"].astype(str)
+    shown["came true (95%)"] = [
+        texts.write_mean(row) for row in bins.rename(columns={"share": "mean"}).to_dict("records")
     ]
-    return "\n".join([lines[0], "|" + "---|" * len(table.columns), *lines[1:]])
+    return [
+        *notes,
+        "No single number of calibration: the kit reports the bins, with their intervals.",
+    ], shown
 
 
-def open_folder(out, place, names):
-    """Return the folder `out`, or one below `place` that is named after some names; it is made."""
-    told = "+".join(re.sub(r"[^\w.-]", "_", name) for name in names)[:60]
-    folder = Path(out) if out else locate_output(f"{place}/{told}/index.html").parent
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
+def tell_leaks(events, answers, tables):
+    """Return sentences on the leak audit: rows that show a sign, the mean score with and without
+    them."""
+    predictions, replies, traces = (tables[name] for name in TABLES[1:])
+    kept, facts, said = find_leaks(events, answers, predictions, replies, traces)
+    notes = [f"Leaks: {said}; a sign is no proof, and a row without one is not proved clean."]
+    if facts["n_flagged"]:
+        whole, clean = (
+            describe_mean(average_kept(events, rows, answers, "")) for rows in (predictions, kept)
+        )
+        notes += [
+            f"Mean of what was answered: {whole} with the flagged rows, {clean} without them."
+        ]
+    return notes
 
 
-def open_templates():
-    """Return the templates of this room; on a page of HTML what a model or a page said is
-    escaped."""
-    loader, is_html = PackageLoader(__package__, "pages"), select_autoescape(["html"])
-    return Environment(
-        autoescape=is_html, undefined=ChainableUndefined, loader=loader, trim_blocks=True
-    )
+def tell_samples(predictions):
+    """Return sentences on agreement over samples."""
+    if predictions["sample"].nunique() < 2:
+        return [
+            "Agreement over samples: not computed, each question was asked once (SAMPLES=3 asks three times)."
+        ]
+    values = predictions.fillna({"value": "none"}).groupby("event_id")["value"]
+    share = measure_share(values.nunique()[values.size() > 1].eq(1))
+    told = texts.write_mean({"mean": share["share"], **share})
+    return [
+        f"Questions with one answer in all samples: {told}, n = {share['n']} (Wilson); no alpha in the kit."
+    ]
 
 
-def write_page(folder, title, sections, *, about=(), files=(), markdown=""):
-    """Write folder/index.html, which opens from disk: sentences, sections, links to `files`,
-    folder/figures.
-
-    `sections` maps headings to (sentences, a table of texts or None). The same without figures is
-    written as the file `markdown`, where it is named. Returns (the figures' names, the page's
-    address, the text in markdown).
-    """
-    figures = {}
-    for path in sorted((folder / "figures").glob("*.png")):
-        with Image.open(path) as picture:
-            figures[path.stem] = picture.text.get("Title", path.stem)
-    facts = {
-        "title": title,
-        "about": about,
-        "sections": sections,
-        "figures": figures,
-        "files": files,
-    }
-    (folder / "index.html").write_text(
-        open_templates().get_template("gallery.html").render(**facts), encoding="utf-8"
-    )
-    parts = [f"# {title}", *about]
-    for name, (notes, table) in sections.items():
-        parts += [f"## {name}", *([] if table is None else [write_markdown(table)])]
-        parts += ["\n".join(f"- {note}" for note in notes if note)]
-    text = "\n\n".join(filter(None, parts)) + "\n"
-    if markdown:
-        (folder / markdown).write_text(text, encoding="utf-8")
-    return list(figures), (folder / "index.html").resolve().as_uri(), text
+def tell_spent(tables):
+    """Return (sentences, table) of costs, seconds and tokens, and of what is missing and why."""
+    replies, notes = tables["replies"], []
+    for name, unit in (
+        ("cost_usd", "US dollars"),
+        ("duration_s", "Seconds"),
+        ("model_s", "Seconds of the model"),
+    ):
+        known = pd.to_numeric(replies[name]).dropna()
+        told = (
+            f"{known.sum():.4f} in all, {known.mean():.4f} each"
+            if len(known)
+            else "not known, the run keeps none"
+        )
+        notes += [f"{unit}: {told} (n = {len(known)} of {len(replies)} replies)."]
+    for kind in ("input", "output"):
+        notes += [f"Tokens, {kind}: {pd.to_numeric(replies[f'n_{kind}_tokens']).sum():.0f}."]
+    missing = pd.DataFrame(count_missing(tables["predictions"], replies))
+    if missing.empty:
+        return [*notes, "Nothing is missing: each question has an answer that could be read."], None
+    return notes, missing.fillna({"reason": "no reason given"})[
+        ["status", "reason", "n", "event_id"]
+    ]

@@ -15,7 +15,7 @@ from pathlib import Path
 import pandas as pd
 
 from daybefore.agents.recorded_runs import SEED
-from daybefore.commands import report
+from daybefore.commands import leaderboard, texts
 from daybefore.questions.sets import read_window
 from daybefore.scoring.calibration import bin_chances, list_chances
 from daybefore.scoring.leaks import GATE_DAYS, OPEN_SEARCH, flag_rows, list_released
@@ -51,7 +51,7 @@ def keep_results(asked, run_ids, baselines, beside, unanswered, explain=False):
     """
     events, names = asked.events, ("replies", "predictions", "traces")
     tables = {name: read_sampled(asked.path, name, run_ids, events, timings=True) for name in names}
-    blank = pd.DataFrame(columns=["agent_id", *report.SCORE_COLUMNS, "note"])
+    blank = pd.DataFrame(columns=["agent_id", *leaderboard.SCORE_COLUMNS, "note"])
     answers, problem, judged = None, "", (tables["predictions"], blank, pd.DataFrame(), blank)
     try:
         answers = read_window("answers", asked.window)
@@ -64,14 +64,14 @@ def keep_results(asked, run_ids, baselines, beside, unanswered, explain=False):
     shown = (
         pd.DataFrame(index=pd.Index(run_ids, name="agent"))
         if problem
-        else report.summarize_agents(table, leads)
+        else leaderboard.summarize_agents(table, leads)
     )
     table = pd.concat(
         [table, beside.rows.reindex(columns=table.columns)], ignore_index=True
     ).fillna({"note": ""})
     found, costs = {}, {}
     words = [
-        f"{len(events)} events of {find_set(asked.window).name}; {report.describe_intervals(events)}"
+        f"{len(events)} events of {find_set(asked.window).name}; {texts.describe_intervals(events)}"
     ]
     words += [f"no scores: {problem}"] if problem else []
     words += [f"overall: {note}" for note in table["note"].unique() if note]
@@ -91,10 +91,10 @@ def keep_results(asked, run_ids, baselines, beside, unanswered, explain=False):
         spent, at_most = pd.to_numeric(own[0]["cost_usd"]), unanswered.get(agent, 0)
         about = {
             "seed": SEED,
-            "n_scored": int(report.take_whole(scores)["n"].sum()),
+            "n_scored": int(leaderboard.take_whole(scores)["n"].sum()),
             "note": "; ".join(filter(None, [beside.note, problem]))
             or next(iter(scores["note"]), ""),
-            "scores": scores[report.SCORE_COLUMNS].to_dict("records"),
+            "scores": scores[leaderboard.SCORE_COLUMNS].to_dict("records"),
             "calibration": bins[bins["agent_id"] == agent]
             .drop(columns="agent_id")
             .to_dict("records"),
@@ -113,12 +113,12 @@ def keep_results(asked, run_ids, baselines, beside, unanswered, explain=False):
         words.append(
             told + (f": ...{row['reply']!r}" if row["reply"] and agent not in baselines else "")
         )
-    words += [FILES, report.LEGEND if explain else report.EXPLAIN]
+    words += [FILES, leaderboard.LEGEND if explain else texts.EXPLAIN]
     shown = shown.join(pd.DataFrame(costs).T)
     shown = shown.loc[
         sorted(shown.index, key=lambda agent: agent in baselines)
     ]  # the agents asked for come first
-    parts = [beside.note, report.write_table(shown, explain), beside.text, "\n".join(words)]
+    parts = [beside.note, texts.write_table(shown, explain), beside.text, "\n".join(words)]
     return found, "\n\n".join(filter(None, parts))
 
 
@@ -130,8 +130,8 @@ def judge_events(events, answers, predictions, baselines):
     """
     scores = score_predictions(predictions, answers, events)
     table, leads = (
-        report.tabulate_scores(scores, events),
-        report.tabulate_leads(scores, events, baselines),
+        leaderboard.tabulate_scores(scores, events),
+        leaderboard.tabulate_leads(scores, events, baselines),
     )
     rows = predictions.join(answers.set_index("event_id")["value"].rename("answer"), on="event_id")
     rows = rows.join(select_headline(scores, events).set_index(KEY)["score"], on=KEY)
@@ -242,10 +242,10 @@ def save_results(found, predictions):
     """
     path = locate_output(f"data/runs/{found['run_id']}/results.json")
     path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
-    rows = pd.DataFrame(found["scores"], columns=["run_id", "agent_id", *report.SCORE_COLUMNS])
+    rows = pd.DataFrame(found["scores"], columns=["run_id", "agent_id", *leaderboard.SCORE_COLUMNS])
     rows = rows.assign(run_id=found["run_id"], agent_id=found["agent_id"])
-    report.write_csv(rows, path.with_suffix(".csv"))
-    report.write_csv(
+    texts.write_csv(rows, path.with_suffix(".csv"))
+    texts.write_csv(
         predictions.reindex(columns=PREDICTION_COLUMNS), path.with_name("predictions.csv")
     )
 
@@ -325,7 +325,7 @@ def average_kept(events, predictions, answers, group):
     """Return the means over some predictions as rows of `tabulate_scores`, under a group of their
     own."""
     try:
-        table = report.tabulate_scores(score_predictions(predictions, answers, events), events)
+        table = leaderboard.tabulate_scores(score_predictions(predictions, answers, events), events)
     except ValueError:  # nothing is left that can be scored
         return pd.DataFrame(columns=["metric", "group", "name"])
     return table[table["group"].isin(["all", "overall"])].assign(
@@ -337,7 +337,7 @@ def describe_mean(table):
     """Return the mean of what was answered with its interval, "-" without any."""
     row = table[table["metric"].eq("score") & table["name"].eq("all")].head(1).to_dict("records")
     return (
-        report.write_interval(*(row[0][name] for name in ("mean", "low", "high", "n")))
+        texts.write_interval(*(row[0][name] for name in ("mean", "low", "high", "n")))
         if row
         else "-"
     )

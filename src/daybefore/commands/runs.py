@@ -5,8 +5,8 @@ from contextlib import closing
 
 import pandas as pd
 
-from daybefore.commands.report import write_table
 from daybefore.commands.terminal import show
+from daybefore.commands.texts import write_table
 from daybefore.scoring.runs import Run, list_local, name_window
 from daybefore.store import open_store
 from helpers.files import STORE, locate_output

@@ -36,10 +36,10 @@ from daybefore.agents.runs import (
 )
 from daybefore.agents.workers import Stopped, handle_stops, to_cell
 from daybefore.commands.baselines import choose_baselines, name_default
-from daybefore.commands.conditions import judge_run
 from daybefore.commands.preflight import announce_articles, list_left, locate_store, prepare_agent
 from daybefore.commands.results import keep_results
 from daybefore.commands.terminal import PartWay, tell
+from daybefore.commands.worldreasoner import judge_run
 from daybefore.live.machines import hand_out, take_in
 from daybefore.models.batches import ask_batches, collect
 from daybefore.models.costs import write_usd

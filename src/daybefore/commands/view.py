@@ -20,8 +20,8 @@ import pandas as pd
 
 from daybefore.agents.exports import list_evidence
 from daybefore.agents.registry import load_entries
-from daybefore.commands.report import open_templates, write_interval
 from daybefore.commands.terminal import show, tell
+from daybefore.commands.texts import open_templates, write_interval
 from daybefore.formats.export import write_value
 from daybefore.formats.public_sets import build_priced
 from daybefore.models.secrets import hide_secrets, list_secrets

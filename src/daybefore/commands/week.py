@@ -16,11 +16,11 @@ from daybefore.agents import registry
 from daybefore.agents.asked import describe_condition
 from daybefore.agents.prompted import make_consult
 from daybefore.agents.workers import handle_stops
-from daybefore.commands import report
+from daybefore.commands import texts
 from daybefore.commands.preflight import check_model, locate_store
-from daybefore.commands.report import write_csv
 from daybefore.commands.service import Asked, Terms, ask_one, end_part_way, find_entry
 from daybefore.commands.terminal import show, tell
+from daybefore.commands.texts import write_csv
 from daybefore.formats.export import TASK
 from daybefore.live import settle as settling
 from daybefore.live import submission, venues
@@ -380,7 +380,7 @@ def show_errors(state, events, answers, rows):
     scored = rows.set_index("event_id")["score_imputed"].dropna().to_frame("score")
     clusters, by = find_clusters(events)
     mean = summarize_clustered(scored, clusters, ends=(0, 1)).loc["score"]
-    ends = report.write_interval(*mean[["mean", "low", "high", "n"]], digits=3)
+    ends = texts.write_interval(*mean[["mean", "low", "high", "n"]], digits=3)
     show(
         f"score, a missing answer 0: {ends}; interval: 95%, by {by}, none from fewer than {MIN_CLUSTERS}"
     )
@@ -392,7 +392,7 @@ def show_errors(state, events, answers, rows):
         )
         return found
     told = f"agent {errors['agent']:.3f}, equal chances {errors['equal']:.3f}"
-    gap = report.write_difference(errors, 3)
+    gap = texts.write_difference(errors, 3)
     show(f"Brier error (sum over options, 0 to 2), {errors['n']} questions: {told};")
     show(f"equal chances minus agent {gap}: above 0 the agent is better")
     return found | {"brier": errors}

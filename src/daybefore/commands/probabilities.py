@@ -6,7 +6,7 @@ from collections import Counter
 import matplotlib.pyplot as plt
 import pandas as pd
 
-from daybefore.commands import report
+from daybefore.commands import leaderboard
 from daybefore.scoring.calibration import bin_chances
 from helpers.figures import save_figure
 from helpers.plots import COLOURS, draw_points, measure_reach
@@ -27,7 +27,7 @@ def draw_probabilities(means, chances, clusters, *, widths, **about):
     was said. Nothing where there is no such event.
     """
     brier = (
-        report.take_whole(means, "brier")
+        leaderboard.take_whole(means, "brier")
         .reset_index()
         .sort_values(["mean", "agent_id"], ignore_index=True)
     )

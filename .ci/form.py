@@ -13,10 +13,10 @@ KERNEL = {"display_name": "Python 3", "language": "python", "name": "python3"}
 
 
 def put_in_form(notebook):
-    """Strip a notebook in place, outputs and counts kept; cells are numbered, and every
-    environment's kernel is one."""
+    """Strip a notebook in place, outputs, counts and cells' ids kept; every environment's
+    kernel is one."""
     strip_output(
-        notebook, keep_output=True, keep_count=True, keep_id=False, extra_keys=VARYING_KEYS.split()
+        notebook, keep_output=True, keep_count=True, keep_id=True, extra_keys=VARYING_KEYS.split()
     )
     notebook.metadata["kernelspec"] = dict(KERNEL)
     for cell in notebook["cells"]:

@@ -39,39 +39,35 @@ def run_notebook(name, follows=None, work=Path(".make")):
     `follows` are the notebooks whose outputs it may read; None, by hand, asks nothing and tells
     make nothing.
     """
-    source, partial, staged = (
-        Path("notebooks", f"{name}.ipynb"),
-        work / f"{name}.partial.ipynb",
-        work / f"{name}.out",
-    )
+    source = Path("notebooks", f"{name}.ipynb")
+    partial = work / f"{name}.partial.ipynb"
+    staged = work / f"{name}.out"
+    notes = work / f"{name}.reads"
     check_notebook(source)
     shutil.rmtree(staged, ignore_errors=True)
     staged.mkdir(parents=True)
-    notes = work / f"{name}.reads"
     notes.write_text("", encoding="utf-8")
+    environment = {"DAYBEFORE_OUT": str(staged.resolve()), "DAYBEFORE_READS": str(notes.resolve())}
     try:
-        execute(
-            source,
-            partial,
-            DAYBEFORE_OUT=str(staged.resolve()),
-            DAYBEFORE_READS=str(notes.resolve()),
-        )
-    except PapermillExecutionError:
-        sys.exit(describe_failure(source, partial))
+        execute(source, partial, **environment)
+    except PapermillExecutionError as error:
+        sys.exit(describe_failure(error, source, partial))
     notebook = nbformat.read(partial, as_version=4)
     put_in_form(notebook)
     nbformat.write(notebook, partial)
-    written, reads = list_outputs(staged), list_reads(notes)
-    strangers = [] if follows is None else find_strangers(reads, name, follows, work)
-    if faults := [*find_faults(notebook), *strangers]:
+    written = list_outputs(staged)
+    reads = list_reads(notes)
+    faults = find_faults(notebook)
+    if follows is not None:
+        faults += find_strangers(reads, name, follows, work)
+    if faults:
         sys.exit("\n".join(f"{source}, {fault}" for fault in faults))
     for path in written:
         move(staged / path, path)
     move(partial, source)
     if follows is not None:
-        (work / f"{name}.d").write_text(
-            write_rules(name, follows, reads, written), encoding="utf-8"
-        )
+        rules = write_rules(name, follows, reads, written)
+        (work / f"{name}.d").write_text(rules, encoding="utf-8")
     notes.unlink()
     shutil.rmtree(staged)
 
@@ -93,41 +89,35 @@ def execute(source, partial, parameters=None, shows=False, **environment):
 
     With `shows` the cells' output is shown as it comes.
     """
-    os.environ.update(
-        environment,
-        PYTHONPATH=os.pathsep.join([str(WATCH.resolve()), os.environ.get("PYTHONPATH", "")]),
-    )
+    watched = os.pathsep.join([str(WATCH.resolve()), os.environ.get("PYTHONPATH", "")])
+    os.environ.update(environment, PYTHONPATH=watched)
     with tempfile.TemporaryDirectory() as sockets:
-        # A kernel of its own socket files: two kernels that start together can take each other's
-        # port.
+        # Each kernel has its socket files: two that start together can take each other's port.
         config = Config({"KernelManager": {"transport": "ipc", "ip": f"{sockets}/kernel"}})
-        options = {
-            "kernel_name": "python3",
-            "cwd": "notebooks",
-            "progress_bar": False,
-            "config": config,
-        }
-        options["coalesce_streams"] = (
-            True  # where a slow cell's text is cut differs from run to run
+        execute_notebook(
+            source,
+            partial,
+            parameters,
+            kernel_name="python3",
+            cwd="notebooks",
+            progress_bar=False,
+            log_output=shows,
+            coalesce_streams=True,  # where a slow cell's text is cut differs from run to run
+            config=config,
         )
-        execute_notebook(source, partial, parameters, log_output=shows, **options)
 
 
-def describe_failure(source, partial):
+def describe_failure(error, source, partial):
     """Return the failing cell of a run, its last traceback lines without colours, and where to
     look."""
-    outputs = [
-        (cell, one)
-        for cell in nbformat.read(partial, as_version=4)["cells"]
-        for one in cell.get("outputs", ())
-    ]
-    cell, error = next(pair for pair in outputs if pair[1].output_type == "error")
-    trace = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error.traceback)).splitlines()
-    code = "".join(f"    {line}\n" for line in cell.source.splitlines())
-    shown = "".join(f"  {line}\n" for line in trace[-12:])
-    return (
-        f"\n{source}: cell [{cell.execution_count}] failed with {error.ename}: {error.evalue}\n{code}{shown}"
-        f"Nothing committed was changed; the run as far as it came is {partial}"
+    trace = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error.traceback)).splitlines()[-12:]
+    return "\n".join(
+        [
+            f"\n{source}: cell [{error.exec_count}] failed with {error.ename}: {error.evalue}",
+            *(f"    {line}" for line in error.source.splitlines()),
+            *(f"  {line}" for line in trace),
+            f"Nothing committed was changed; the run as far as it came is {partial}",
+        ]
     )
 
 
@@ -136,21 +126,16 @@ def find_faults(notebook):
     machine."""
     faults = []
     for cell in notebook["cells"]:
+        where = f"cell [{cell.get('execution_count')}]"
         for output in cell.get("outputs", []):
-            text = json.dumps(
-                output.get("text", output.get("data", {}).get("text/plain", "")), ensure_ascii=False
-            )
-            where = f"cell [{cell['execution_count']}]"
+            shown = output.get("text") or output.get("data", {}).get("text/plain", "")
+            text = json.dumps(shown, ensure_ascii=False)
             if output.get("name") == "stderr":
-                faults.append(
-                    f"{where} writes to stderr (a warning or progress bar): {text[:300]}; mend its cause"
-                )
+                faults.append(f"{where} writes to stderr: {text[:300]}; mend its cause")
             if re.search(r" at 0x[0-9a-f]{6,}", text):
                 faults.append(f"{where} shows an object's address; give its last value a name")
             if str(Path.cwd()) in text or str(Path.home()) + "/" in text:
-                faults.append(
-                    f"{where} shows a path of this machine; show it relative to the repository"
-                )
+                faults.append(f"{where} shows a path of this machine; show it from the repository")
     return faults
 
 
@@ -184,19 +169,18 @@ def list_reads(notes):
 
 def find_strangers(reads, name, follows, work):
     """Return a sentence for each notebook that wrote what was read, but is not among those this one
-    follows."""
-    records = {path.stem: read_record(path) for path in sorted(work.glob("*.d"))}
-    todo, before = list(follows), set()
-    while todo:
-        if (other := todo.pop()) not in before and other in records:
-            before.add(other)
-            todo += records[other]["follows"]
+    follows, or they follow."""
+    records = {path.stem: read_record(path) for path in work.glob("*.d")}
+    before = [other for other in follows if other in records]
+    for other in before:  # it grows meanwhile
+        more = records[other]["follows"]
+        before += [one for one in more if one in records and one not in before]
     known = {path for other in before for path in records[other]["wrote"]}
+    wrote = {path: other for other, record in records.items() for path in record["wrote"]}
     strangers = {}
     for path in reads:
         if WRITTEN.match(path) and not path.endswith("/") and path not in known:
-            writers = [other for other, record in records.items() if path in record["wrote"]]
-            strangers.setdefault(writers[0] if writers else "a notebook", path)
+            strangers.setdefault(wrote.get(path, "a notebook"), path)
     return [
         f"which reads {path}, must follow {'itself' if other == name else other}, which writes it: "
         f"the Makefile should say .make/{name}: | .make/{other}"
@@ -207,11 +191,8 @@ def find_strangers(reads, name, follows, work):
 def read_record(path):
     """Return what the first two lines of a notebook's .d say: the notebooks it follows, the files
     it wrote."""
-    lines = path.read_text(encoding="utf-8").splitlines()
-    return {
-        key: line.removeprefix(f"# {key}:").split()
-        for key, line in zip(("follows", "wrote"), lines, strict=False)
-    }
+    lines = path.read_text(encoding="utf-8").splitlines()[:2]
+    return {key: names.split() for key, names in (line[2:].split(":") for line in lines)}
 
 
 def write_rules(name, follows, reads, written):
@@ -249,8 +230,7 @@ def move(path, target):
 
 
 def describe_progress(name, seconds, work=Path(".make")):
-    """Return a line on a notebook that has run: of how many that are due, and about how long the
-    others take.
+    """Return a line on a notebook that has run: how many have by now, of how many that were due.
 
     `make figures` writes their number to .make/due; here each adds itself to .make/done.
     """
@@ -261,20 +241,14 @@ def describe_progress(name, seconds, work=Path(".make")):
         notes.write(f"{name}\n")
         notes.seek(0)
         n_done = len(notes.readlines())
-    due = max(
-        n_done, int((work / "due").read_text(encoding="utf-8"))
-    )  # a changed table makes its readers run too
-    left = (time.time() - (work / "due").stat().st_mtime) * (due - n_done) / n_done
-    to_go = f", about {left:.0f} s to go" if n_done < due else ""
-    return f"[{n_done:2}/{due}] {line}{to_go}"
+    n_due = int((work / "due").read_text(encoding="utf-8"))
+    return f"[{n_done:2}/{max(n_done, n_due)}] {line}"  # a changed table makes its readers run too
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", help="file name in notebooks/ without .ipynb")
-    parser.add_argument(
-        "--follows", nargs="*", help="the notebooks whose outputs it may read (default: any)"
-    )
+    parser.add_argument("--follows", nargs="*", help="whose outputs it may read (default: any)")
     start = time.monotonic()
     given = parser.parse_args()
     run_notebook(given.name, given.follows)

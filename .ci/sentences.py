@@ -1,15 +1,14 @@
-"""List every sentence with a number in README, FINDINGS and the notebooks, and the cell of a table
-it comes from.
+"""Hold every number of README, FINDINGS and the notebooks against the cell of a table it comes from.
 
     python .ci/sentences.py            what is wrong, and how many numbers come from what
     python .ci/sentences.py list       every sentence, its numbers, their cells
-    python .ci/sentences.py write      the map anew: numbers as printed now; rows follow reworded sentences, moved cells
+    python .ci/sentences.py write      the map anew: numbers as printed now; rows follow reworded sentences
 
 The map is data/sentences.csv (its columns are in data/README.md). A number that has a row is read
-again from its cell; one of README or FINDINGS that has none is an error, one of a notebook is
-listed. What is no result needs no row: names, numbers of sections, figures and levels, dates, the
-95 of an interval (`NAMES`), and whatever stands in code. Numbers in words are looked at where they
-count out of something ("four of six"), and nowhere else.
+again from its cell; one of `PAGES` that has none is an error. What is no result needs no row:
+names, numbers of sections, figures and levels, dates, the 95 of an interval (`NAMES`), and whatever
+stands in code. Numbers in words are looked at where they count out of something ("four of six"),
+and nowhere else.
 """
 
 import collections
@@ -20,7 +19,6 @@ import json
 import re
 import sys
 import tokenize
-import tomllib
 from io import StringIO
 from pathlib import Path
 
@@ -29,7 +27,8 @@ import pandas as pd
 ROOT = Path(__file__).resolve().parents[1]
 MAP = "data/sentences.csv"
 PAGES = ("README.md", "FINDINGS.md", "notebooks/README.md", "data/findings.csv")
-COLUMNS = "file phrase nth number kind source key column take".split()
+PLACE = ["file", "phrase", "nth"]
+FOUND = ["kind", "source", "key", "column", "take"]
 WORDS = {
     word: value
     for value, word in enumerate(
@@ -37,37 +36,27 @@ WORDS = {
     )
 }
 WORD = "|".join(WORDS)
-NUMBER = r"""(?<![\w.]) -? \d+(?:,\d{3})* (?:\.\d+)? (?:e-?\d+)? (?![\w]) (?!\.\d) (?:\s?%)?"""
+NUMBER = r"(?<![\w.])-?\d+(?:,\d{3})*(?:\.\d+)?(?:e-?\d+)?(?!\w)(?!\.\d)(?:\s?%)?"
 OUT_OF = r"\s(?:of|in)\s(?:the\s|its\s|these\s|all\s)?"
 COUNTED = (rf"\b({WORD})(?={OUT_OF}(?:{WORD}|\d+)\b)", rf"\b(?:{WORD}|\d+){OUT_OF}({WORD})\b")
 """Words that count: the first and the second of "four of the six"."""
-LIST = r"\s?(?:(?:,|to|and|or|-|,\sand)\s?\d+(?!\.?\d|[\s]?%)\s?)*"
 NAMES = {
-    "code": r"`[^`]*`|\]\([^)]*\)|https?://\S+|\$[^$]*\$",
-    "figure, table, section": rf"(?i)\b(figures?|fig\.|tables?|sections?|findings?|notebooks?|appendix|statements?|"
-    rf"observations?|case study|scenario|python|round|crawl|event|agent) [A-F]?\.?\d[\d.]*{LIST}",
-    "section": r"Bench \d\.\d to \d\.\d|(?<!to )(?<=[(\s,])[1-6]\.\d{1,2}(?:\.\d)?(?=[,;:)]|\sto\s[1-6]\.\d|"
-    r"\sand\s[1-6]\.\d)|\b[1-6]\.\d\.\d\b",
-    "level": rf"(?i)\blevels? \d{LIST}|\b[1-4]-[1-4]\b",
-    "date": r"\b(1[89]|20)\d\d(-\d\d(-\d\d)?|-W\d)?\b|\b\d\d?:\d\d\b|UTC[+-]\d+|\b\d{1,2}(?= (January|February|March|"
-    r"April|May|June|July|August|September|October|November|December)\b)",
-    "name": r"\b(?!\d+e-\d)[\w.]*[A-Za-z][\w.]*-\d[\w.]*|\b\d[\w.]*-(?!\d|days?\b)[A-Za-z]\w*|"
-    r"\b1\.5(?=B| billion)|\b135(?= million)|(?<!\w)Grok-4|\b[A-Z]+[a-z]*\d[\w.]*|"
-    r"\b(?:Gemini|Sonnet|Opus|Grok|GLM|Qwen) \d+(?:\.\d+)?(?= |\.|,|'|:|;|$)|"
-    r"ddof ?= ?\d|\b0\.1B|MIT|CC BY-SA 4\.0|\bk = \d",
-    "zero": r"(?:(?<=from )|(?<=out )|(?<=holds )|(?<=above )|(?<=around )|(?<=down to )|(?<=near )|(?<=clear of )|"
-    r"(?<=it is )|(?<= as )|(?<=makes )|(?<=has )|(?<=score, ))0(?![.\d])",
-    "formula": r"\(1 - |^#+ \d\d\w?\b|^\| \d+ \||\| 0\d \||Pass@1",
-    "rule": r"\b9[05]%(?= )|\b5% and 95%|(?i:\bbelow (?:its )?(?:ten|0\.05)\b|p < 0\.\d+|above 0\.4\b|"
-    r"\bp below 0\.\d+)|\[0, 1\]|between 0 and 1\b|between 0 and 100\b|\b0\.1, 0\.2, 0\.3 and 0\.4\b",
+    "code": r"`[^`]*`|\]\([^)]*\)|https?://\S+",
+    "figure, table, section": r"(?i)\b(figures?|tables?|sections?|findings?|notebooks?|levels?|observations?|"
+    r"python|scenario|round|event|agent) [A-F]?\.?\d[\d.]*(\s?(,|to|and|or|-|, and)\s?\d+(?!\.?\d|\s?%))*",
+    "section": r"(?<!to )(?<=[(\s,])[1-6]\.\d{1,2}(\.\d)?(?=[,;:)]|\sto\s[1-6]\.\d|\sand\s[1-6]\.\d)",
+    "date": r"\b(1[89]|20)\d\d(-\d\d(-\d\d)?)?\b|\b\d{1,2}(?= [A-Z][a-z]+ber\b)",
+    "name": r"\b(?!\d+e-\d)[\w.]*[A-Za-z][\w.]*-\d[\w.]*|\b1\.5(?=B| billion)|"
+    r"\b(?:Gemini|Sonnet|Opus|Grok|GLM|Qwen) \d+(\.\d+)?",
+    "rule": r"\b95%(?= )|p < 0\.\d+|(?i:below 0\.05|p below 0\.\d+|above 0\.4)\b|\[0, 1\]",
 }
 """What looks like a number and is none that could be found: kind and pattern."""
 
 
-def read_texts(root=ROOT):
+def read_texts():
     """Return (file, text) of the prose of `PAGES`, and of every notebook's text cells, joined."""
-    texts = [(page, read_page(root / page)) for page in PAGES]
-    for path in sorted((root / "notebooks").glob("*.ipynb")):
+    texts = [(page, read_page(ROOT / page)) for page in PAGES]
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         parts = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "markdown"]
         texts.append((f"notebooks/{path.name}", "\n\n".join(parts)))
@@ -80,11 +69,9 @@ def read_page(path):
     text = path.read_text(encoding="utf-8")
     if path.suffix != ".csv":
         return re.sub(r"(?ms)^```.*?^```$", "", text)
-    rows = csv.reader(StringIO(text))
-    next(rows)
-    return "\n".join(
-        f"| {' | '.join(cells)} | [{name}](notebooks/{name}.ipynb) |" for _, *cells, name in rows
-    )
+    rows = list(csv.reader(StringIO(text)))[1:]
+    lines = (f"{' | '.join(cells)} | [{name}](notebooks/{name}.ipynb)" for _, *cells, name in rows)
+    return "\n".join(f"| {line} |" for line in lines)
 
 
 def split_sentences(text):
@@ -96,18 +83,8 @@ def split_sentences(text):
     """
     blocks = re.split(r"\n\s*\n|\n(?=\s*(?:[-*|#]|\d+\.\s))|(?<=\|)\n|(?m:(?<=^)(#.*)\n)", text)
     joined = (" ".join(block.split()) for block in blocks if block and block.strip())
-    return [
-        part
-        for block in joined
-        for part in re.split(r"(?<=[.?!])(?<!e\.g\.)(?<!vs\.)\s+(?=[A-Z`*(\"0-9])", block)
-    ]
-
-
-def mask_names(sentence):
-    """Return the sentence with everything that is no result blanked out, of the same length."""
-    for pattern in NAMES.values():
-        sentence = re.sub(pattern, lambda found: "~" * len(found[0]), sentence)
-    return sentence
+    end = r"(?<=[.?!])(?<!e\.g\.)(?<!vs\.)\s+(?=[A-Z`*(\"0-9])"
+    return [part for block in joined for part in re.split(end, block)]
 
 
 def find_numbers(sentence):
@@ -116,26 +93,33 @@ def find_numbers(sentence):
     >>> find_numbers("On levels 1-2 four of six rules of Figure 8 lose 0.15 (p = 7e-18), 12% of 1,026.")
     [(14, 'four'), (22, 'six'), (49, '0.15'), (59, '7e-18'), (67, '12%'), (74, '1,026')]
     """
-    plain = mask_names(sentence)
-    found = [(m.start(), m[0].strip()) for m in re.finditer(NUMBER, plain, re.VERBOSE)]
-    found += [
-        (m.start(1), m[1]) for rule in COUNTED for m in re.finditer(rule, plain) if m[1] in WORDS
-    ]
-    return sorted(set(found))
+    for pattern in NAMES.values():
+        sentence = re.sub(pattern, lambda found: "~" * len(found[0]), sentence)
+    found = {(match.start(), match[0].strip()) for match in re.finditer(NUMBER, sentence)}
+    for pattern in COUNTED:
+        words = (match for match in re.finditer(pattern, sentence) if match[1] in WORDS)
+        found |= {(match.start(1), match[1]) for match in words}
+    return sorted(found)
 
 
 def read_number(text):
-    """Return a printed number's value and half of its last place.
+    """Return the number that a text, or a cell, prints.
 
-    >>> read_number("1,026"), read_number("0.15"), read_number("four"), read_number("12%")
-    ((1026.0, 0.5), (0.15, 0.005), (4.0, 0.5), (12.0, 0.5))
+    >>> read_number("1,026"), read_number("four"), read_number("12%"), read_number(0.15)
+    (1026.0, 4.0, 12.0, 0.15)
     """
-    if text in WORDS:
-        return float(WORDS[text]), 0.5
-    digits = text.replace(",", "").removesuffix("%").strip()
-    mantissa, _, power = digits.partition("e")
-    places = len(mantissa.partition(".")[2])
-    return float(digits), 0.5 * 10.0 ** (int(power or 0) - places)
+    return float(WORDS.get(text, str(text).replace(",", "").removesuffix("%")))
+
+
+def halve_place(text):
+    """Return half of a printed number's last place.
+
+    >>> halve_place("1,026"), halve_place("0.15"), halve_place("four"), halve_place("12%")
+    (0.5, 0.005, 0.5, 0.5)
+    """
+    mantissa, _, power = text.partition("e") if text not in WORDS else (text, "", "")
+    places = len(re.sub(r"\D", "", mantissa.partition(".")[2]))
+    return 0.5 * 10.0 ** (int(power or 0) - places)
 
 
 def mask_phrase(sentence, start, text):
@@ -145,12 +129,12 @@ def mask_phrase(sentence, start, text):
     >>> mask_phrase("Guessing is told apart from 4 of 6 rules, and nothing else.", 28, "4")
     'Guessing is told apart from # of 0 rules,'
     """
-    before, after = sentence[:start].split()[-6:], sentence[start + len(text) :].split()[:3]
-    glue = "" if start and not sentence[start - 1].isspace() else " "
-    tail = sentence[start + len(text) :]
-    gap = "" if tail[:1] and not tail[0].isspace() else " "
+    before, after = sentence[:start], sentence[start + len(text) :]
+    glue = "" if start and not before[-1].isspace() else " "
+    gap = "" if after[:1] and not after[0].isspace() else " "
     hide = functools.partial(re.sub, rf"\d[\d,.]*\d|\d|\b(?:{WORD})\b", "0")
-    return (hide(" ".join(before)) + glue + "#" + gap + hide(" ".join(after))).strip()
+    words = hide(" ".join(before.split()[-6:])), hide(" ".join(after.split()[:3]))
+    return f"{words[0]}{glue}#{gap}{words[1]}".strip()
 
 
 def list_numbers(texts):
@@ -167,17 +151,17 @@ def list_numbers(texts):
 
 
 @functools.cache
-def read_source(source, root=ROOT):
-    """Return what a source holds: a table (a csv, or one a notebook prints: `notebooks/x.ipynb#cell
-    id`, `#cell id/2` for the second of a cell), a cell's printed text (`#cell id/text`), or a tree
-    (toml)."""
+def read_source(source):
+    """Return what a source holds: a table (a csv, or one that a notebook prints: `notebooks/x.ipynb
+    #cell id`, `#cell id/2` for the second of a cell), a cell's printed text (`#cell id/text`), or
+    any other file's text."""
     path, _, cell = source.partition("#")
-    if path.endswith(".toml"):
-        return tomllib.loads((root / path).read_text(encoding="utf-8"))
+    if path.endswith((".csv", ".csv.gz")):
+        return pd.read_csv(ROOT / path)
     if not cell:
-        return pd.read_csv(root / path)
+        return (ROOT / path).read_text(encoding="utf-8")
     cell_id, _, place = cell.partition("/")
-    tables, text = read_outputs(root / path)[cell_id]
+    tables, text = read_outputs(path)[cell_id]
     return text if place == "text" or not tables else tables[int(place or 1) - 1]
 
 
@@ -185,55 +169,44 @@ def read_source(source, root=ROOT):
 def read_outputs(path):
     """Return by cell id what a notebook's cells print: (tables, text)."""
     printed = {}
-    for cell in json.loads(path.read_text(encoding="utf-8"))["cells"]:
-        shown = [
-            output.get("data") or {"text/plain": output["text"]}
-            for output in cell.get("outputs", [])
-        ]
-        html = [StringIO("".join(data["text/html"])) for data in shown if "text/html" in data]
-        plain = [
-            "".join(data["text/plain"])
-            for data in shown
-            if "text/html" not in data and "text/plain" in data
-        ]
-        printed[cell["id"]] = (
-            [name_columns(pd.read_html(part, flavor="lxml")[0]) for part in html],
-            "\n".join(plain),
-        )
+    for cell in json.loads((ROOT / path).read_text(encoding="utf-8"))["cells"]:
+        tables, texts = [], []
+        for output in cell.get("outputs", []):
+            shown = output.get("data") or {"text/plain": output["text"]}
+            if "text/html" in shown:
+                html = StringIO("".join(shown["text/html"]))
+                tables.append(name_columns(pd.read_html(html, flavor="lxml")[0]))
+            else:
+                texts.append("".join(shown.get("text/plain", "")))
+        printed[cell["id"]] = tables, "\n".join(texts)
     return printed
 
 
 def name_columns(table):
     """Return a printed table with columns of one line of text each."""
-    parts = [
-        [str(part) for part in (column if isinstance(column, tuple) else [column])]
-        for column in table.columns
-    ]
-    return table.set_axis(
-        [" ".join(p for p in part if "Unnamed" not in p) or "index" for part in parts], axis=1
-    )
-
-
-def take_value(rows, column, how):
-    """Return what is taken of a source's rows: their number, the one value that all have ("cell"),
-    or a sum, max ..."""
-    if how == "rows":
-        return len(rows)
-    values = rows.eval(column)
-    return only(values) if how == "cell" else getattr(values, how)()
+    names = []
+    for column in table.columns:
+        parts = map(str, column if isinstance(column, tuple) else [column])
+        names.append(" ".join(part for part in parts if "Unnamed" not in part) or "index")
+    return table.set_axis(names, axis=1)
 
 
 TAKES = ("rows", "cell", "sum", "min", "max", "nunique")
+"""What is taken of a table's rows: their number, the one value that all have, or a sum, max ..."""
 TURNS = {"percent": lambda x: 100 * x, "tenths": lambda x: 10 * x, "abs": abs}
 """What is done to it then."""
 
 
-def only(values):
-    """Return the one value that all rows have; raise ValueError otherwise."""
+def take_value(rows, column, how):
+    """Return what is taken of a table's rows; raise ValueError for several values where one is
+    wanted."""
+    if how == "rows":
+        return len(rows)
+    values = rows.eval(column)
+    if how != "cell":
+        return getattr(values, how)()
     if values.nunique(dropna=False) != 1:
-        raise ValueError(
-            f"{len(values)} rows with {values.nunique(dropna=False)} values, where one is wanted"
-        )
+        raise ValueError(f"{len(values)} rows with several values, where one is wanted")
     return values.iloc[0]
 
 
@@ -241,88 +214,46 @@ def only(values):
 def read_cell(source, key, column, take):
     """Return the number that a row of the map points to; raise LookupError or ValueError where
     there is none."""
-    found = read_source(source)
-    turns = take.split()
-    if isinstance(found, pd.DataFrame):
-        rows = found.query(key) if key else found
-        if rows.empty and "rows" not in turns:
-            raise LookupError(f"no row of it has {key}")
-        found = take_value(rows, column, turns.pop(0) if turns and turns[0] in TAKES else "cell")
-    elif isinstance(found, str):
-        found = re.search(key, found)[1]
+    found, turns = read_source(source), take.split()
+    if isinstance(found, str):
+        value = re.search(key, found)[1]
     else:
-        for part in filter(None, key.split(".")):
-            found = found[int(part) if isinstance(found, list | tuple) else part]
+        rows = found.query(key) if key else found
+        how = turns.pop(0) if turns and turns[0] in TAKES else "cell"
+        if rows.empty and how != "rows":
+            raise LookupError(f"no row of it has {key}")
+        value = take_value(rows, column, how)
+    value = read_number(value)
     for turn in turns:
-        found = TURNS[turn](as_number(found))
-    return as_number(found)
-
-
-def as_number(value):
-    """Return a cell as a number, also one that is printed as 1,026 or 12%."""
-    return float(str(value).replace(",", "").removesuffix("%"))
-
-
-@functools.cache
-def is_stated(value, source, root=ROOT):
-    """Say whether a file, a notebook's code or a room holds a number, in digits, as a share or in
-    words."""
-    files = sorted((root / source).rglob("*.py")) or [root / source]
-    text = "\n".join(path.read_text(encoding="utf-8") for path in files)
-    if source.endswith(".ipynb"):
-        text = "\n".join(
-            "".join(cell["source"])
-            for cell in json.loads(text)["cells"]
-            if cell["cell_type"] == "code"
-        )
-    value = abs(value)
-    words = {word for word, count in WORDS.items() if count == value}
-    forms = {f"{value:g}", f"{value:,.0f}", f"{value:_.0f}", f"{value / 100:g}"} | words
-    return any(re.search(rf"(?i)(?<![\w.]){re.escape(form)}(?!\w|\.\d)", text) for form in forms)
-
-
-def check_row(row):
-    """Return what is wrong with a row of the map, joined to the text's numbers, or an empty
-    text."""
-    value, half = read_number(row.number)
-    if row.kind == "measured":
-        return "" if row.source else "no command that measures it"
-    if row.kind == "stated":
-        return "" if is_stated(value, row.source) else f"{row.source} does not hold it"
-    try:
-        cell = read_cell(row.source, row.key, row.column, row.take)
-    except UNREAD as error:
-        return f"{row.source} [{row.key}] {row.column}: {error}"
-    return (
-        ""
-        if abs(cell - value) <= half + 1e-9
-        else f"{row.source} [{row.key}] {row.column} {row.take}has {cell:.6g}"
-    )
+        value = TURNS[turn](value)
+    return value
 
 
 UNREAD = (LookupError, ValueError, TypeError, OSError, AttributeError, NameError, SyntaxError)
 UNREAD += (tokenize.TokenError,)  # a pattern for a text, put to a table
 """What a source that has moved may raise when it is read."""
 
-KINDS = {
-    "result": "a cell of a committed table",
-    "printed": "a table or line that the notebook prints (re-run by make test)",
-    "paper": "a value a paper prints (data/papers)",
-    "stated": "a setting that a file states",
-    "measured": "measured by a command",
-}
-"""What a number may come from: the first three are read again, a setting must stand in its file, a
-measure is named."""
+
+def check_row(row):
+    """Return what is wrong with a row of the map, joined to the text's numbers, or an empty
+    text."""
+    if row.kind == "measured":  # by the command that is its source
+        return "" if row.source else "no command that measures it"
+    place = f"{row.source} [{row.key}] {row.column}"
+    try:
+        cell = read_cell(row.source, row.key, row.column, row.take)
+    except UNREAD as error:
+        return f"{place}: {error}"
+    is_it = abs(cell - read_number(row.number)) <= halve_place(row.number) + 1e-9
+    return "" if is_it else f"{place} {row.take}has {cell:.6g}"
 
 
-def join_map(numbers, root=ROOT):
+def join_map(numbers):
     """Return the texts' numbers with their rows of the map (kind blank without one), and rows that
     fit no number."""
-    kept = pd.read_csv(root / MAP, dtype=str, keep_default_na=False).astype({"nth": int})
-    joined = numbers.merge(
-        kept.drop(columns="number"), how="left", on=["file", "phrase", "nth"]
-    ).fillna("")
-    lost = kept.merge(numbers[["file", "phrase", "nth"]], how="left", indicator=True)
+    kept = pd.read_csv(ROOT / MAP, dtype=str, keep_default_na=False).astype({"nth": int})
+    joined = numbers.merge(kept.drop(columns="number"), how="left", on=PLACE).fillna("")
+    lost = kept.merge(numbers[PLACE], how="left", indicator=True)
     return joined, lost[lost["_merge"] == "left_only"]
 
 
@@ -331,78 +262,40 @@ def find_faults(joined, lost):
     phrase, and a number of `PAGES` that has no row."""
     faults = [f"{row.file}: no such phrase (any more): {row.phrase}" for row in lost.itertuples()]
     for row in joined.itertuples():
-        wrong = (
-            check_row(row) if row.kind else "has no row in data/sentences.csv" * (row.file in PAGES)
-        )
-        faults += [f"{row.file}: {row.number} in {row.phrase!r}: {wrong}"] if wrong else []
+        wrong = "has no row in data/sentences.csv" if row.file in PAGES else ""
+        if row.kind:
+            wrong = check_row(row)
+        if wrong:
+            faults.append(f"{row.file}: {row.number} in {row.phrase!r}: {wrong}")
     return faults
 
 
 def follow_rows(joined, lost):
     """Return the numbers with rows whose sentence was reworded: each lost row goes to the same
     number of its file that has none and whose phrase is most like its own."""
-    joined = joined.set_index(
-        joined["file"] + "#" + joined["phrase"] + "#" + joined["nth"].astype(str)
-    )
-    for row in lost.itertuples():
-        is_free = (
-            (joined["kind"] == "") & (joined["file"] == row.file) & (joined["number"] == row.number)
-        )
-        free = joined.index[is_free]
-        for key in difflib.get_close_matches(f"{row.file}#{row.phrase}#{row.nth}", free, 1, 0.75):
-            joined.loc[key, list(COLUMNS[4:])] = [getattr(row, name) for name in COLUMNS[4:]]
-    return joined.reset_index(drop=True)
-
-
-def follow_cells(joined):
-    """Return the numbers with rows whose notebook cell has another id now: that of the nearest that
-    prints the same."""
     joined = joined.copy()
-    for row in joined[joined["source"].str.contains("#")].itertuples():
-        path, _, cell = row.source.partition("#")
-        if not row.kind or not check_row(row):
-            continue
-        cell_id, slash, place = cell.partition("/")
-        near = sorted(read_outputs(ROOT / path), key=lambda other: abs(int(other) - int(cell_id)))
-        tried = (row._replace(source=f"{path}#{other}{slash}{place}") for other in near)
-        joined.loc[row.Index, "source"] = next(
-            (new.source for new in tried if not check_row(new)), row.source
-        )
+    for row in lost.itertuples():
+        is_free = joined["kind"].eq("") & joined["number"].eq(row.number)
+        phrases = joined.loc[is_free & joined["file"].eq(row.file), "phrase"]
+        for phrase in difflib.get_close_matches(row.phrase, phrases, 1, 0.7):
+            at = phrases.index[phrases == phrase][0]
+            joined.loc[at, FOUND] = [getattr(row, name) for name in FOUND]
     return joined
-
-
-def count_kinds(joined):
-    """Return how many sentences and numbers there are by what they come from, `PAGES` and notebooks
-    apart."""
-    where = joined["file"].where(joined["file"].isin(PAGES), "notebooks")
-    kind = joined["kind"].map(KINDS).fillna("no row (not a result, or not traced)")
-    table = joined.groupby([kind, where]).size().unstack(fill_value=0)
-    table.loc["numbers"] = table.sum()
-    table.loc["sentences with one"] = joined.groupby(where)["sentence"].nunique()
-    return table.rename_axis(index=None, columns=None)
-
-
-def print_sentences(joined):
-    """Print every sentence with a number, and under it each number with its source."""
-    for (file, sentence), part in joined.groupby(["file", "sentence"], sort=False):
-        print(f"{file}: {sentence}")
-        for row in part.itertuples():
-            print(
-                f"    {row.number}:",
-                " | ".join(filter(None, [row.kind, row.source, row.key, row.column, row.take])),
-            )
 
 
 def main(command=""):
     """Print the sentences or write the map, then what is wrong; return 1 where something is."""
     joined, lost = join_map(list_numbers(read_texts()))
     if command == "list":
-        print_sentences(joined)
+        for (file, sentence), rows in joined.groupby(["file", "sentence"], sort=False):
+            print(f"{file}: {sentence}", rows[["number", *FOUND]].to_csv(index=False), sep="\n")
     if command == "write":
-        joined, lost = follow_cells(follow_rows(joined, lost)), lost.iloc[:0]
-        joined[joined["kind"] != ""][COLUMNS].to_csv(ROOT / MAP, index=False, lineterminator="\n")
+        joined, lost = follow_rows(joined, lost), lost.iloc[:0]
+        mapped = joined[joined["kind"] != ""]
+        mapped[[*PLACE, "number", *FOUND]].to_csv(ROOT / MAP, index=False, lineterminator="\n")
     faults = find_faults(joined, lost)
-    print(*faults, count_kinds(joined).to_string(), sep="\n")
+    n_mapped = int((joined["kind"] != "").sum())
+    print(*faults, f"{n_mapped} numbers have a cell, {len(faults)} are wrong", sep="\n")
     return int(bool(faults))
 
 

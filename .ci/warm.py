@@ -4,12 +4,17 @@ A notebook, its kernel and its check each spend seconds on importing the same li
 COMMAND` runs a command and serves while it runs: each `.ci/warm.py FILE|-m MODULE ARGUMENTS` below
 it becomes a fork of the server, in its caller's folder, environment and streams, where `LIBRARIES`
 are loaded. Without a server it is a plain `python`. The kit's own modules are never loaded here, so
-what runs is what stands in the files.
+what runs is what stands in the files. What a caller does not need is imported where it is used, so
+that it starts quickly.
 """
 
-import contextlib
+import json
 import os
+import select
+import signal
+import socket
 import sys
+from contextlib import suppress
 
 LIBRARIES = """
     papermill nbstripout ipykernel.ipkernel matplotlib_inline.backend_inline pytest
@@ -18,6 +23,7 @@ LIBRARIES = """
 """
 DOOR = "DAYBEFORE_WARM"
 """The environment variable that holds the address of the server's socket."""
+WATCH = os.path.join(os.path.dirname(os.path.abspath(__file__)), "watch", "sitecustomize.py")
 
 
 def wait_turn():
@@ -30,11 +36,8 @@ def wait_turn():
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
-        print(
-            "another make is at work in this folder; this one waits until it has ended",
-            file=sys.stderr,
-            flush=True,
-        )
+        told = "another make is at work in this folder; this one waits until it has ended"
+        print(told, file=sys.stderr, flush=True)
         fcntl.flock(lock, fcntl.LOCK_EX)
     return lock
 
@@ -42,10 +45,6 @@ def wait_turn():
 def ask(argv):
     """Have the server run a program in this process's folder, environment and streams; return its
     exit status."""
-    import json
-    import signal
-    import socket
-
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     request = json.dumps([argv, os.getcwd(), dict(os.environ)]).encode()
     with socket.socket(socket.AF_UNIX) as line:
@@ -59,38 +58,82 @@ def serve(command):
     """Run a command and fork for what asks meanwhile; exit with its status once it and all forks
     have ended.
 
-    In a fork that is to run a program return the program's arguments.
+    A fork whose caller is gone, or that outlives the command, is ended with all that it started.
     """
-    import select
     import shutil
-    import signal
-    import socket
     import subprocess
     import tempfile
-    import warnings
 
-    # From 3.12 on Python warns of forks beside threads; those of the libraries' pools wait, and
-    # hold no lock.
-    warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
     signal.signal(signal.SIGINT, lambda *_: None)  # the command decides what an interrupt ends
-    folder, door, minders = tempfile.mkdtemp(), socket.socket(socket.AF_UNIX), []
+    folder = tempfile.mkdtemp()  # by hand: a fork that ends must not clear it away
+    door = socket.socket(socket.AF_UNIX)
     door.bind(f"{folder}/door")
     door.listen(256)
-    running = subprocess.Popen(command, env=os.environ | {DOOR: f"{folder}/door"}, close_fds=False)
-    end = os.pidfd_open(running.pid)
-    while end not in select.select([door, end], [], [])[0]:
-        line = door.accept()[0]
-        load_libraries()
-        if not (minder := os.fork()):
-            door.close()
-            return mind(line, end)
-        line.close()
-        minders = [minder] + [pid for pid in minders if os.waitpid(pid, os.WNOHANG) == (0, 0)]
-    for pid in minders:
-        os.waitpid(pid, 0)
+    place = os.environ | {DOOR: f"{folder}/door"}
+    running = subprocess.Popen(command, env=place, close_fds=False)
+    over = os.pidfd_open(running.pid)
+    jobs = {}  # a caller's line: (its job's number, what tells that it has ended)
+    while True:
+        ends = (ended for _, ended in jobs.values())
+        ready = select.select([door, over, *jobs, *ends], [], [])[0]
+        if over in ready:
+            break
+        if door in ready:
+            line = door.accept()[0]
+            job = start_job(line, door)
+            jobs[line] = job, os.pidfd_open(job)
+        for line in [line for line in jobs if line in ready or jobs[line][1] in ready]:
+            end_job(line, *jobs.pop(line))
+    for line, job in jobs.items():
+        end_job(line, *job)
     shutil.rmtree(folder)
     status = running.wait()
     sys.exit(2 if status < 0 else status)
+
+
+def start_job(line, door):
+    """Fork for the program that a caller asks for, in its folder, environment and streams; return
+    the fork's number."""
+    import warnings
+
+    load_libraries()
+    size, streams, _, _ = socket.recv_fds(line, 8, 3)
+    request = line.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL)
+    # From 3.12 on Python warns of forks beside threads; those of the libraries' pools wait, and
+    # hold no lock.
+    warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)
+    if job := os.fork():
+        with suppress(OSError):  # it does so itself, later; but may have to be ended now
+            os.setpgid(job, job)
+        for stream in streams:
+            os.close(stream)
+        return job
+    try:
+        os.setpgid(0, 0)
+        door.close()
+        line.close()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        argv, folder, environment = json.loads(request)
+        for number, stream in enumerate(streams):
+            os.dup2(stream, number)
+            os.close(stream)
+        os.chdir(folder)
+        os.environ.clear()
+        os.environ.update(environment)
+        run(argv)
+    finally:
+        os._exit(1)  # what cannot become a program is no second server
+
+
+def end_job(line, job, ended):
+    """End a job, if it has not ended, with all that it started; tell its caller, if one is left,
+    how it ended."""
+    with suppress(ProcessLookupError):
+        os.killpg(job, signal.SIGKILL)
+    status = os.waitstatus_to_exitcode(os.waitpid(job, 0)[1])
+    with suppress(OSError), line:
+        line.sendall(str(status if status >= 0 else 128 - status).encode())
+    os.close(ended)
 
 
 def load_libraries():
@@ -99,6 +142,7 @@ def load_libraries():
     import gc
     import importlib
 
+    importlib.invalidate_caches()
     if "pandas" in sys.modules:
         return
     for name in LIBRARIES.split():
@@ -107,57 +151,6 @@ def load_libraries():
     # do, in a notebook.
     sys.modules["pandas"].set_option("display.max_columns", 20)
     gc.freeze()
-
-
-def mind(line, command_end):
-    """Fork for the program that a caller asks for, whose arguments return in that fork; tell the
-    caller how it ended.
-
-    A program whose caller is gone, or that outlives the command, is ended with all that it started.
-    """
-    import json
-    import select
-    import signal
-    import socket
-
-    size, streams, _, _ = socket.recv_fds(line, 8, 3)
-    request = json.loads(line.recv(int.from_bytes(size, "big"), socket.MSG_WAITALL))
-    if not (job := os.fork()):
-        line.close()
-        os.close(command_end)
-        return become(*request, streams)
-    with contextlib.suppress(
-        OSError
-    ):  # it does so itself, later; until then it could not be ended as a group
-        os.setpgid(job, job)
-    for stream in streams:
-        os.close(stream)
-    end = os.pidfd_open(job)
-    if end not in select.select([line, end, command_end], [], [])[0]:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(job, signal.SIGKILL)
-    status = os.waitstatus_to_exitcode(os.waitpid(job, 0)[1])
-    with contextlib.suppress(OSError):
-        line.sendall(str(status if status >= 0 else 128 - status).encode())
-    os._exit(0)
-
-
-def become(argv, folder, environment, streams):
-    """Take over a caller's folder, environment and streams; return the arguments of the program to
-    run."""
-    import importlib
-    import signal
-
-    os.setpgid(0, 0)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    for number, stream in enumerate(streams):
-        os.dup2(stream, number)
-        os.close(stream)
-    os.chdir(folder)
-    os.environ.clear()
-    os.environ.update(environment)
-    importlib.invalidate_caches()
-    return argv
 
 
 def run(argv):
@@ -175,11 +168,7 @@ def run(argv):
     status = 1
     try:
         if "DAYBEFORE_READS" in os.environ:
-            runpy.run_path(
-                os.path.join(
-                    os.path.dirname(os.path.abspath(__file__)), "watch", "sitecustomize.py"
-                )
-            )
+            runpy.run_path(WATCH)
         if argv[0] == "-m":
             sys.path[0], sys.argv = os.getcwd(), argv[1:]
             runpy.run_module(argv[1], run_name="__main__", alter_sys=True)
@@ -202,11 +191,11 @@ def run(argv):
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "with" and hasattr(os, "pidfd_open"):
-        wait_turn()
-        run(serve(sys.argv[2:]))
-    elif sys.argv[1] == "with":
-        os.set_inheritable(wait_turn(), True)
+    if sys.argv[1] == "with":
+        turn = wait_turn()
+        if hasattr(os, "pidfd_open"):
+            serve(sys.argv[2:])
+        os.set_inheritable(turn, True)
         os.execvp(sys.argv[2], sys.argv[2:])
     elif DOOR in os.environ:
         sys.exit(ask(sys.argv[1:]))

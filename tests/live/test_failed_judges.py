@@ -3,36 +3,37 @@ in."""
 
 import json
 
-import pandas as pd
 import pytest
 
-from daybefore.live.settle import judge, tabulate
+from daybefore.live.challenge import Batch, build_events, check_rows
+from daybefore.live.settle import read_answers, settle
+from daybefore.live.submission import ABOUT
 from daybefore.models.judges import Verdict
 from studies.liveagentbench.runs import STATES, ask_with_text
 
-EVENT = {"event_id": "cup", "prompt": "Who wins?", "kind": "text"}
-GIVEN, TRUTH = json.dumps("Eastport Rowers"), json.dumps("The Rowers of Eastport")
+NOW = "2026-03-04T10:00:00+08:00"
 
 
 def fail(status):
     return lambda prompt, schema, repeat=0: Verdict(status, reason="it broke")
 
 
-@pytest.mark.parametrize(
-    "status", ["error", "unparsable", "missing", "timeout", "refusal", "over_budget"]
-)
-def test_a_judge_that_fails_gives_no_score(status):
-    unjudged = []
-    score = judge(fail(status), EVENT, GIVEN, TRUTH, 0.0, unjudged=unjudged)
-    assert score != score and unjudged[0].reason == "it broke"
-
-
-def test_a_blank_verdict_leaves_its_levels_mean_and_the_overall_one_blank():
-    events = pd.DataFrame({"event_id": list("abc"), "level": [1, 3, 3]})
-    rows = events.assign(
-        score_imputed=[1.0, 0.0, 1.0], judged=[1.0, float("nan"), 1.0], is_missing=False
-    )
-    table = tabulate(rows, events).set_index("level")
+@pytest.mark.parametrize("status", ["error", "unparsable", "over_budget"])
+def test_where_a_judge_fails_no_score_stands_nor_a_mean_over_it(status):
+    rows = [{"id": key, "prompt": "Who?", "kind": "text", "level": 3} for key in ("a", "b")]
+    rows.append({"id": "c", "prompt": "Rain?", "options": ["Yes", "No"], "level": 1})
+    events = build_events(Batch(check_rows(rows, "mine"), "mine", "0" * 40), NOW)
+    given = {"a": "Eastport", "b": "Hull", "c": "A"}
+    about = dict.fromkeys(ABOUT) | {"status": "ok", "as_of": NOW}
+    standing = {key: about | {"value": json.dumps(value)} for key, value in given.items()}
+    state = {"agent": "mine", "source": "mine", "rounds": [{"as_of": NOW}], "standing": standing}
+    told = [("a", "The Rowers of Eastport"), ("b", "Hull"), ("c", "Yes")]
+    answers = read_answers("mine", events, [{"id": key, "answer": one} for key, one in told])
+    scores, table = settle(state, events, answers, fail(status))
+    judged = scores.set_index("event_id")["judged"]
+    assert judged.isna().to_dict() == {"a": True, "b": False, "c": False}
+    assert [verdict.reason for verdict in scores.attrs["unjudged"]] == ["it broke"]
+    table = table.set_index("level")
     assert table["judged"].isna().to_dict() == {"1": False, "3": True, "overall": True}
     assert not table["mean"].isna().any()
 

@@ -25,7 +25,7 @@ def test_a_list_that_python_cannot_read_is_a_sentence(cell):
 def test_a_deep_board_and_a_large_parquet_are_refused(tmp_path, monkeypatch):
     (tmp_path / "board.json").write_text("[" * 100_000)
     with pytest.raises(ValueError, match="is no board"):
-        read_board(tmp_path / "board.json")
+        read_board(tmp_path / "board.json", "2026-03-04")
     path = tmp_path / "rows.parquet"
     pd.DataFrame({"id": ["a"] * 4000, "prompt": ["x" * 10_000] * 4000}).to_parquet(path)
     assert len(read_rows(path, path.name)) == 4000 and path.stat().st_size < 100_000

@@ -1,156 +1,140 @@
-"""`daybefore week` by subprocess on the simulated internet: two weeks from fetch to score, and what
-is refused."""
+"""`daybefore week` on the simulated internet: two weeks from fetch to score, and what is refused."""
 
 import json
 import re
-import shutil
-import subprocess
-import sys
+from contextlib import contextmanager
 from pathlib import Path
 
 import httpx
+import huggingface_hub
 import pandas as pd
 import pytest
-from builders import make_checkout, write_lines
+from builders import scan, write_lines
 from internet import open_internet
-from mock_provider import Server
-from serving import run_server
 from sites import Hub, write_parquet
-from weeks import AGENT, make_model, make_week, write_agents
+from weeks import KINDS, make_model, make_week, write_agents
 
 from daybefore.commands.main import main
 from daybefore.live.challenge import ANSWERS, DATASET, fetch_rows
 from daybefore.scoring.runs import load_scores
-from daybefore.store import read_runs
-from helpers.files import STORE, locate_output
-from helpers.question_sets import find_set
 
 ROOT = Path(__file__).parents[2]
-WEEKS = [("a", "2026-03-04", "2026-03-08"), ("b", "2026-03-11", "2026-03-15")]
-"""A week's name, its Wednesday, the day on which its questions end."""
-
-
-@pytest.fixture
-def week(tmp_path):
-    """A hub with two weeks and their answers, a model, and a function that runs `daybefore week` as
-    a user would."""
-    hub, said, expected = Hub(), {}, {}
-    for name, wednesday, end in WEEKS:
-        rows, replies, own = make_week(name, end=end)
-        said, expected = said | replies, expected | {name: own}
-        first = pd.Timestamp(wednesday) - pd.Timedelta(days=1)
-        message = f"Events for {wednesday}-To-{end} are ready"
-        hub.publish(
-            DATASET,
-            {"data/train-00000-of-00001.parquet": write_parquet(rows)},
-            f"{first:%F}T02:00Z",
-            message,
-        )
-        truths = [
-            {"id": key, "ground_truth": answer, "prompt": "", "level": 1}
-            for key, (_, answer, _) in own.items()
-        ]
-        past = {"data/train-00000-of-00001.parquet": write_parquet(truths)}
-        hub.publish(ANSWERS, past, f"{pd.Timestamp(end) + pd.Timedelta(days=2):%F}T02:00Z")
-    with run_server(model := Server(answer=make_model(said))):
-        settings = make_checkout(tmp_path)
-        (tmp_path / "data/agents.local.toml").write_text(
-            AGENT.format(name="my_model", address=model.address)
-        )
-        with open_internet(tmp_path, {"huggingface.co": hub}) as web:
-
-            def call(*arguments, now, code=0):
-                web.now = pd.Timestamp(now).tz_convert("UTC")
-                env = web.environment(
-                    **settings, HF_HOME=str(tmp_path / "hub"), OPENAI_API_KEY="sk-secret-of-mine"
-                )
-                env |= {"HF_HUB_DISABLE_PROGRESS_BARS": "1"}
-                more = [] if "--settle" in arguments else ["--agent", "my_model", "--now", now]
-                command = [sys.executable, "-m", "daybefore", "week", *more, *arguments]
-                done = subprocess.run(
-                    command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=600
-                )
-                assert done.returncode == code, done.stdout + done.stderr
-                return done.stdout + done.stderr
-
-            call.web, call.model, call.expected, call.hub, call.folder = (
-                web,
-                model,
-                expected,
-                hub,
-                tmp_path,
-            )
-            yield call
+NOW = "2026-03-04T10:00:00+08:00"
 
 
 def read_submission(folder):
     [path] = folder.glob("org-daybefore-agent-*-model-*.json")
     rows = json.loads(path.read_text("utf-8"))
-    assert [
-        json.loads(line) for line in path.with_suffix(".jsonl").read_text("utf-8").splitlines()
-    ] == rows
-    assert all(
-        set(row) == {"id", "prediction"} and isinstance(row["prediction"], str) for row in rows
-    )
+    lines = path.with_suffix(".jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line) for line in lines] == rows
+    assert all(list(row) == ["id", "prediction"] for row in rows)
     return {row["id"]: row["prediction"] for row in rows}
 
 
-def test_two_weeks_from_fetch_to_score(week):
-    for n, (name, wednesday, _) in enumerate(WEEKS):
-        if n == 0:  # stopped by its ceiling, and gone on with
-            assert "ceiling" in week(
-                "--ceiling", "0.002", now=f"{wednesday}T08:00:00+08:00", code=3
-            )
-            assert 0 < len(week.model.asked) < 61
-        told = week("--ceiling", "5", now=f"{wednesday}T10:00:00+08:00")
-        commit = week.hub.commits[DATASET][n][0]
-        folder = week.folder / "data/weeks" / commit[:12]
-        expected = week.expected[name]
-        assert read_submission(folder) == {
-            key: prediction for key, (prediction, _, _) in expected.items()
-        }
+@pytest.fixture
+def call(model, tmp_path, monkeypatch, capsys):
+    """A function that calls `daybefore week` in a folder with the agent `my_model`; returns what it
+    printed."""
+
+    def run(*arguments):
+        try:
+            main(["week", *arguments])
+        finally:
+            run.told = "".join(capsys.readouterr())
+        return run.told
+
+    run.model, run.folder, run.weeks = model, tmp_path, tmp_path / "out/data/weeks"
+    return run
+
+
+@pytest.fixture
+def hub(tmp_path, monkeypatch):
+    """A function that opens an internet with a hub alone; its client is a new one."""
+
+    @contextmanager
+    def open_hub(site):
+        huggingface_hub.close_session()
+        monkeypatch.setattr("huggingface_hub.constants.HF_HUB_CACHE", str(tmp_path / "hub"))
+        monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+        with open_internet(tmp_path, {"huggingface.co": site}, patch=monkeypatch) as web:
+            yield web
+        huggingface_hub.close_session()
+
+    return open_hub
+
+
+@pytest.mark.parametrize(("name", "wednesday"), [("a", "2026-03-04"), ("b", "2026-03-11")])
+def test_a_week_from_fetch_to_score(call, hub, monkeypatch, name, wednesday):
+    day = pd.Timestamp(wednesday)
+    end = f"{day + pd.Timedelta(days=4):%F}"
+    rows, said, expected = make_week(name, n=len(KINDS), end=end)
+    call.model.answer = make_model(said)
+    truths = [{"id": key, "ground_truth": one[1], "prompt": ""} for key, one in expected.items()]
+    site, place = Hub(), "data/train-00000-of-00001.parquet"
+    message = f"Events for {wednesday}-To-{end} are ready"
+    site.publish(DATASET, {place: write_parquet(rows)}, f"{day:%F}T00:00Z", message)
+    site.publish(ANSWERS, {place: write_parquet(truths)}, f"{day + pd.Timedelta(days=6):%F}T02:00Z")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-mine")
+    with hub(site) as web:
+        web.now = pd.Timestamp(f"{wednesday}T02:00Z")
+        week = ("--agent", "my_model", "--now", f"{wednesday}T10:00:00+08:00", "--ceiling")
+        with pytest.raises(SystemExit) as ending:
+            call(*week, "0.002")
+        assert ending.value.code == 3 and 0 < len(call.model.asked) < len(rows)
+        told = call(*week[:3], f"{wednesday}T12:00:00+08:00", "--ceiling", "5")
+        assert len(call.model.asked) == len(rows), "nothing is asked, or paid, twice"
+        [folder] = call.weeks.iterdir()
+        commit = site.commits[DATASET][0][0]
+        assert folder.name == commit[:12] and f"commit {commit}" in told
+        assert read_submission(folder) == {key: one[0] for key, one in expected.items()}
         assert f"subject: FutureX Challenge Submission — [my_model][{wednesday}]" in told
-        assert f"commit {commit}" in told and "nothing was sent" in told
-        assert f"wanted by {pd.Timestamp(wednesday) + pd.Timedelta(days=1):%F} 00:00 UTC+8" in told
-        silent = [key for key, (prediction, _, _) in expected.items() if not prediction]
-        assert f"no answer: {len(silent)}: {silent[0]} (" in told
-        assert "doubtful, the prompt's words do not decide their kind: " in told
-        assert len(week.model.asked) == 61 * (n + 1)  # nothing is asked, or paid, twice
+        assert f"wanted by {day + pd.Timedelta(days=1):%F} 00:00 UTC+8" in told
+        silent = [key for key, one in expected.items() if not one[0]]
+        assert f"no answer: {len(silent)}: {silent[0]} (" in told and "nothing was sent" in told
         (turn,) = json.loads((folder / "week.json").read_text("utf-8"))["rounds"]
-        assert turn == {
-            "as_of": f"{wednesday}T{'10' if n else '08'}:00:00+08:00",
-            "is_complete": True,
-        }
-    name, _, end = WEEKS[-1]
-    moment = f"{pd.Timestamp(end) + pd.Timedelta(days=3):%F}T12:00Z"
-    told = week("--settle", "past", "--out", str(folder), now=moment)
-    rows = pd.read_csv(folder / "scores.csv").set_index("event_id")["score_imputed"]
-    for key, (_, _, score) in week.expected[name].items():
-        assert rows[key] == pytest.approx(score), (key, week.expected[name][key])
-    assert "rules: futurex_code\nnumbers scored: " in told and "not settled yet: none" in told
-    assert week.web.refused == {}
-    kept = [
-        path
-        for path in (week.folder / "data").rglob("*")
-        if path.is_file() and not path.is_symlink()
-    ]
-    assert all(b"sk-secret" not in path.read_bytes() for path in kept)
+        assert turn == {"as_of": f"{wednesday}T10:00:00+08:00", "is_complete": True}
+        web.now += pd.Timedelta(days=8)
+        told = call("--settle", "past")
+        scores = pd.read_csv(folder / "scores.csv").set_index("event_id")["score_imputed"]
+        assert scores.to_dict() == pytest.approx({key: one[2] for key, one in expected.items()})
+        assert "rules: futurex_code\n" in told and "not settled yet: none" in told
+        assert web.refused == {}
+    assert not scan(call.folder / "out", "sk-secret-of-mine")
+
+
+def test_each_agent_of_a_week_is_settled_beside_the_weeks_board(call):
+    write_agents(call.folder, call.model.address, "my_model", "other")
+    rows, said, expected = make_week("a", n=18)
+    write_lines(call.folder / "week.jsonl", *rows)
+    call.model.answer = make_model(said)
+    agents = ("--agent", "my_model", "--agent", "other")
+    call(*agents, "--questions", "week.jsonl", "--now", NOW)
+    truths = [{"id": key, "answer": one[1]} for key, one in expected.items()]
+    pd.DataFrame(truths).to_csv(call.folder / "answers.csv", index=False)
+    weeks = {"2026-03-W1": 99.5, "2026-02-W4": 12, "2026-04-W1": 34}
+    board = {week: [{"modelName": week, "overallScore": best}] for week, best in weeks.items()}
+    (call.folder / "board.json").write_text(json.dumps({"weekly": board}))
+    told = call("--settle", "answers.csv", "--board", "board.json")
+    assert re.findall(r"^(my_model|other)$", told, re.MULTILINE) == ["my_model", "other"]
+    assert told.count("of 2; best: 2026-03-W1 0.995") == 2
+    assert len(list(call.weeks.glob("*/*/scores.csv"))) == 2
+    [folder] = call.weeks.glob("*/other")
+    assert "my_model\n" not in call("--settle", "answers.csv", "--out", str(folder))
 
 
 # --- in this process, on files of one's own ---------------------------------------------------------
 
 
 @pytest.fixture
-def ask(model, tmp_path, capsys):
+def ask(call):
     """A function that asks the mock model a file of questions by `daybefore week`."""
 
-    def call(*arguments, now=None):
+    def run(*arguments, now=None):
         more = ["--agent", "my_model", "--questions", "week.jsonl", "--now", now] if now else []
-        main(["week", *more, *arguments])
-        return "".join(capsys.readouterr())
+        return call(*more, *arguments)
 
-    call.model, call.folder = model, tmp_path
-    return call
+    run.model, run.folder = call.model, call.folder
+    return run
 
 
 def test_a_later_day_asks_again_and_revises_only_on_a_material_change(ask):
@@ -171,91 +155,42 @@ def test_a_later_day_asks_again_and_revises_only_on_a_material_change(ask):
 
 
 def test_votes_of_five_samples_and_a_file_of_ones_own(ask):
-    rows = [
-        {"id": "-q1", "prompt": "Will the bridge open?", "options": ["Yes", "No"]},
-        {
-            "id": "q2",
-            "prompt": "Length of the queue",
-            "kind": "number",
-            "unit": "m",
-            "end_time": "2026-03-01",
-        },
-    ]
-    write_lines(ask.folder / "week.jsonl", *rows)
+    bridge = {"id": "-q1", "prompt": "Will the bridge open?", "options": ["Yes", "No"]}
+    queue = {"id": "q2", "prompt": "Length of the queue", "kind": "number", "unit": "m"}
+    write_lines(ask.folder / "week.jsonl", bridge, queue | {"end_time": "2026-03-01"})
     boxes = iter(["A", "B", "A", "A", "B"])
     ask.model.answer = lambda asked: {
         "content": f"\\boxed{{{next(boxes) if 'bridge' in str(asked) else 12.5}}}"
     }
-    told = ask("--samples", "5", "--out", "own", "--at-once", "1", now="2026-03-04T10:00:00+08:00")
+    told = ask("--samples", "5", "--out", "own", "--at-once", "1", now=NOW)
     assert read_submission(ask.folder / "own") == {"-q1": "A", "q2": "12.5 m"}
     assert "late, their window had ended: 1: q2" in told and "subject" not in told
-    assert (
-        json.loads((ask.folder / "own/week.json").read_text())["standing"]["-q1"]["probability"]
-        == 0.6
-    )
-    (ask.folder / "answers.csv").write_text("id,answer,spread\n-q1,Yes,\nq2,12,2\n")
-    board = {
-        "weekly": {"2026-02-W4": [], "2026-03-W1": [{"modelName": "rival", "overallScore": 99.5}]}
+    standing = json.loads((ask.folder / "own/week.json").read_text())["standing"]
+    assert standing["-q1"]["probability"] == 0.6
+
+
+@pytest.mark.parametrize(
+    ("answers", "rule", "scores", "told"),
+    [
+        ("q1,Yes,\nq2,12,2", "paper", [1, 1 - 0.25**2], "numbers scored: 1 of 1"),
+        ("q1,Yes,\nq2,12,2", "code", [1, 1 - (0.5 / 0.6) ** 2], "numbers scored: 1 of 1"),
+        ("q1,Yes,\nq2,12,", "paper", [1], "futurex_paper needs a number's spread"),
+    ],
+)
+def test_ones_own_questions_are_settled_by_either_rule(ask, answers, rule, scores, told):
+    bridge = {"id": "q1", "prompt": "Will the bridge open?", "options": ["Yes", "No"]}
+    queue = {"id": "q2", "prompt": "Length of the queue", "kind": "number", "unit": "m"}
+    write_lines(ask.folder / "week.jsonl", bridge, queue)
+    ask.model.answer = lambda asked: {
+        "content": f"\\boxed{{{'A' if 'bridge' in str(asked) else 12.5}}}"
     }
-    (ask.folder / "board.json").write_text(json.dumps(board))
-    told = ask("--settle", "answers.csv", "--out", "own", "--board", "board.json")
-    assert (
-        "public board, 2026-03-W1: 0.9" in told
-        and "would be place 2 of 2; best: rival 0.995" in told
-    )
-    scores = pd.read_csv(ask.folder / "own/scores.csv").set_index("event_id")
-    assert scores["score_imputed"].to_dict() == {"'-q1": 1.0, "q2": pytest.approx(1 - 0.25**2)}
-    for given, near in {
-        "answer.csv": "; did you mean answers.csv",
-        "passt": "; did you mean past",
-    }.items():
-        with pytest.raises(SystemExit, match=f"there is no file {given}{near}"):
-            ask("--settle", given, "--out", "own")
-    assert "rules: futurex_paper\nnumbers scored: 1 of 1" in told
-    told = ask("--settle", "answers.csv", "--out", "own", "--rule", "futurex_code")
-    scores = pd.read_csv(ask.folder / "own/scores.csv").set_index("event_id")
-    assert (
-        scores["score_imputed"]["q2"] == pytest.approx(1 - (0.5 / 0.6) ** 2)
-        and "rules: futurex_code" in told
-    )
-    (ask.folder / "answers.csv").write_text("id,answer\n-q1,Yes\nq2,12\n")
-    told = ask("--settle", "answers.csv", "--out", "own")
-    assert "numbers scored: 0 of 1\nfuturex_paper needs a number's spread" in told
-    assert "q2" not in set(pd.read_csv(ask.folder / "own/scores.csv")["event_id"]), (
-        "unscored, as in a run"
-    )
-
-
-def test_a_week_is_asked_again_a_week_after_its_end(ask):
-    rows = [
-        {
-            "id": "q1",
-            "prompt": "Will the bridge open?",
-            "options": ["Yes", "No"],
-            "end_time": "2026-03-05",
-        },
-        {
-            "id": "q2",
-            "prompt": "Will the ferry sail?",
-            "options": ["Yes", "No"],
-            "end_time": "2026-03-09",
-        },
-    ]
-    write_lines(ask.folder / "week.jsonl", *rows)
-    ask.model.answer = lambda asked: {"content": "\\boxed{A}"}
-    ask("--out", "own", now="2026-03-04T10:00:00+08:00")
-    with pytest.raises(
-        SystemExit, match="ended 7 days ago or earlier; the first is due at 2026-03-13 00:00 UTC"
-    ):
-        ask("--out", "own", "--days-after", "7", now="2026-03-10T10:00:00+08:00")
-    told = ask("--out", "own", "--days-after", "7", now="2026-03-13T10:00:00+08:00")
-    assert (
-        read_submission(ask.folder / "own-7-days-after") == {"q1": "A"}
-        and "1 of 1 questions answered" in told
-    )
-    assert set(read_submission(ask.folder / "own")) == {"q1", "q2"}
-    conditions = read_runs(locate_output(STORE), "runs")["condition"].tolist()
-    assert sorted(map(str, conditions)) == ["asked 7 days after the resolution", "nan"]
+    ask("--out", "own", now=NOW)
+    (ask.folder / "answers.csv").write_text(f"id,answer,spread\n{answers}\n")
+    rules = ("--rule", "futurex_code") if rule == "code" else ()
+    said = ask("--settle", "answers.csv", "--out", "own", *rules)
+    assert f"rules: futurex_{rule}\n" in said and told in said
+    found = pd.read_csv(ask.folder / "own/scores.csv")["score_imputed"]
+    assert found.tolist() == pytest.approx(scores)
 
 
 def test_questions_of_ones_own_are_asked_as_the_page_says(ask):
@@ -340,23 +275,21 @@ def test_a_function_and_an_agent_that_searches_articles_are_asked(ask, monkeypat
     assert "Ice grows" in shown and "Later harbour" not in shown
 
 
-def test_another_agents_folder_is_left_alone(ask):
+def test_another_agents_folder_and_a_mistyped_file_are_told(ask):
     write_lines(ask.folder / "week.jsonl", *make_week("a", n=3)[0])
     write_agents(ask.folder, ask.model.address, "my_model", "other")
-    now = "2026-03-04T10:00:00+08:00"
-    ask("--out", "week", now=now)
+    ask("--out", "week", now=NOW)
+    other = ("--questions", "week.jsonl", "--agent", "other", "--now", NOW)
     with pytest.raises(SystemExit, match="holds my_model's answers .*; name another folder"):
-        ask("--out", "week", "--questions", "week.jsonl", "--agent", "other", "--now", now)
-    ask("--out", "both", "--agent", "other", now=now)
-    assert (
-        len(read_submission(ask.folder / "both/my_model"))
-        == len(read_submission(ask.folder / "both/other"))
-        == 3
-    )
+        ask("--out", "week", *other)
+    (ask.folder / "answers.csv").touch()
+    for given, near in {"answer.csv": "answers.csv", "passt": "past"}.items():
+        with pytest.raises(SystemExit, match=f"no file {given}; did you mean {near}"):
+            ask("--settle", given, "--out", "week")
 
 
-def test_a_hub_that_has_no_week_or_cannot_be_reached_is_told(ask, tmp_path, monkeypatch):
-    with open_internet(tmp_path, {"huggingface.co": Hub()}, patch=monkeypatch) as web:
+def test_a_hub_that_has_no_week_or_cannot_be_reached_is_told(ask, hub, monkeypatch):
+    with hub(Hub()) as web:
         with pytest.raises(
             SystemExit, match="the hub did not give futurex-ai/Futurex-Online .*QUESTIONS=file"
         ):
@@ -378,33 +311,19 @@ def test_a_hub_that_has_no_week_or_cannot_be_reached_is_told(ask, tmp_path, monk
     assert not ask.model.asked
 
 
-def test_a_week_is_a_question_set_like_any_other(ask, tmp_path, capsys):
+def test_a_week_is_a_question_set_like_any_other(ask, capsys):
     rows, said, truths = make_week("a", n=18)
     write_lines(ask.folder / "week.jsonl", *rows)
     ask.model.answer = make_model(said)
-    told = ask("--out", "week", now="2026-03-03T20:00:00+08:00")
-    name = re.search(r"make view SET=(ask\w+)", told)[1]
-    main(["view"])
-    assert f"left out: 18 questions of {name}" in "".join(capsys.readouterr())
+    name = re.search(r"make view SET=(ask\w+)", ask("--out", "week", now=NOW))[1]
     main(["view", "--set", name])
     assert "18 questions on 18 events" in "".join(capsys.readouterr())
-    with pytest.raises(
-        SystemExit, match="daybefore report: no scored event is left: no answer is known yet"
-    ):
+    with pytest.raises(SystemExit, match="no scored event is left: no answer is known yet"):
         main(["report", "my_model", "--set", name])
-    assert load_scores(name).scores["score"].isna().all(), "nothing is settled yet"
-    write_lines(
-        ask.folder / "answers.jsonl",
-        *[{"id": row["id"], "answer": truths[row["id"]][1]} for row in rows],
-    )
-    main(["week", "--out", "week", "--settle", "answers.jsonl"])
+    answers = [{"id": row["id"], "answer": truths[row["id"]][1]} for row in rows]
+    write_lines(ask.folder / "answers.jsonl", *answers)
+    ask("--out", "week", "--settle", "answers.jsonl")
     scored = load_scores(name)
-    assert scored.scores["score"].notna().sum() > 10 and set(scored.runs["agent_id"]) == {
-        "my_model"
-    }
+    assert scored.scores["score"].notna().sum() > 10
+    assert set(scored.runs["agent_id"]) == {"my_model"}
     main(["report", "my_model", "--set", name])
-    shutil.rmtree(find_set(name).folder)
-    main(["view"])
-    assert f"left out: 18 questions of {name}, a set that is not here" in "".join(
-        capsys.readouterr()
-    )

@@ -7,8 +7,8 @@ import pandas as pd
 
 from daybefore.agents import registry
 from daybefore.commands import run
+from daybefore.commands.preflight import open_judge, read_now
 from daybefore.commands.terminal import show, tell
-from daybefore.commands.week import open_judge, read_now
 from daybefore.live.captures import look
 from daybefore.live.day import close_day, list_days_posed, pose
 from daybefore.live.day_news import describe_proposals, propose, read_proposals

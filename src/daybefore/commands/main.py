@@ -196,12 +196,6 @@ now = option(
     metavar="MOMENT",
     help="In place of the clock, such as 2026-03-04T10:00:00+08:00.",
 )
-days_after = option(
-    "--days-after",
-    type=COUNT,
-    metavar="DAYS",
-    help="Ask a second time, so long after the end (Figure 12: 7).",
-)
 explained = option(
     "--explain", is_flag=True, help="Print all columns of the scores, and what they mean."
 )
@@ -216,7 +210,12 @@ question_set = option("--set", "window", callback=find_windows, metavar="NAME", 
     type=click.Choice(HORIZONS),
     help="Of long or markets: when in a question's life (default Mid).",
 )
-@days_after
+@option(
+    "--days-after",
+    type=COUNT,
+    metavar="DAYS",
+    help="Ask a second time, so long after the end (Figure 12: 7).",
+)
 @option(
     "--condition",
     help="Of long or worldreasoner: one of WorldReasoner's six, such as Near-Resolution.",
@@ -279,7 +278,6 @@ def run():
 @option("--out", metavar="FOLDER", help="Where the answers stand (default data/weeks/COMMIT).")
 @asking
 @now
-@days_after
 @option(
     "--settle",
     metavar="ANSWERS",

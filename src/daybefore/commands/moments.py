@@ -15,11 +15,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from daybefore.commands.preflight import locate_store
+from daybefore.commands.preflight import locate_store, read_now
 from daybefore.commands.service import Asked, Terms, ask_one, end_part_way, find_entry
 from daybefore.commands.terminal import show, tell
 from daybefore.commands.texts import write_csv, write_table
-from daybefore.commands.week import read_now
 from daybefore.live.challenge import Batch, build_events, check_rows
 from daybefore.replies.options import make_key
 from daybefore.store import read_runs

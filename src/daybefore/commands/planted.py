@@ -15,11 +15,10 @@ import pandas as pd
 
 from daybefore.agents.registry import FUNCTION, SEARCHING, connect_agent
 from daybefore.agents.runs import sees_today
-from daybefore.commands.preflight import locate_store
+from daybefore.commands.preflight import locate_store, open_judge, read_now
 from daybefore.commands.service import Asked, Terms, ask_one, end_part_way, find_entry
 from daybefore.commands.terminal import show, tell
 from daybefore.commands.texts import write_csv, write_table
-from daybefore.commands.week import open_judge, read_now
 from daybefore.live.challenge import Batch, build_events, check_rows
 from daybefore.store import read_runs
 from daybefore.web.replay import Replay

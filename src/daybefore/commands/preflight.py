@@ -6,15 +6,22 @@ Each wrong setting that could be known by then ends the run in a sentence, and n
 
 import math
 import re
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager
 from tempfile import TemporaryFile
 from types import SimpleNamespace
 
 import pandas as pd
 
-from daybefore.agents.prompted import limit_reply
+from daybefore.agents.prompted import limit_reply, make_consult
 from daybefore.agents.recorded_runs import list_recorded, measure_tokens
-from daybefore.agents.registry import ONE_REQUEST, check_entry, connect_agent, read_prices
+from daybefore.agents.registry import (
+    ONE_REQUEST,
+    build_client,
+    check_entry,
+    connect_agent,
+    find_agent,
+    read_prices,
+)
 from daybefore.agents.runs import describe_run, sees_today
 from daybefore.commands.terminal import show, tell
 from daybefore.models.batches import SHARE, collect
@@ -25,6 +32,7 @@ from daybefore.models.pace import LEAST, find_pace
 from daybefore.store import ACCIDENTS, list_done, open_store
 from daybefore.web.news import describe_articles, read_feeds
 from daybefore.web.providers import price_search
+from helpers.calendar import ZONE
 from helpers.files import STORE, dump_json, locate_output
 
 MANY_PAID = 50
@@ -49,6 +57,11 @@ def locate_store():
     path = locate_output(STORE)
     TemporaryFile(dir=path.parent).close()
     return path
+
+
+def read_now(moment):
+    """Return the moment to ask as of, UTC+8: the one given (an aware datetime), or this one."""
+    return pd.Timestamp(moment or pd.Timestamp.now(ZONE)).tz_convert(ZONE).floor("s")
 
 
 def announce_articles(paths):
@@ -165,6 +178,25 @@ def check_model(name, entry, prices, ceiling_usd):
             f"{name}: no price is known for {unknown}; or leave the ceiling out; nothing was asked"
         )
     return {"ceiling_usd": ceiling_usd}
+
+
+@contextmanager
+def open_judge(name, ceiling_usd):
+    """Yield an agent's model as a judge (`models.judges`), its replies in the store; None where no
+    agent is named.
+
+    Raises ValueError where it cannot be asked.
+    """
+    if name is None:
+        yield None
+        return
+    entry = find_agent(name)
+    prices = read_prices(entry)
+    settings = {"live": True, "prices": prices} | check_model(name, entry, prices, ceiling_usd)
+    with ExitStack() as stack:
+        door = open_door(f"{name}-judge", connection=open_model(entry, stack), **settings)
+        stack.callback(door.recordings.close)
+        yield make_consult(build_client(entry, door))
 
 
 def check_batches(agent_id, entry, door, by_batch):

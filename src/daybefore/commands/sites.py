@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from daybefore.commands.preflight import open_judge, read_now
 from daybefore.commands.terminal import show, tell
-from daybefore.commands.week import open_judge, read_now
 from daybefore.live.sites import (
     SITE_COLUMNS,
     TEMPLATE_COLUMNS,

@@ -9,6 +9,7 @@ unscored, as in a run.
 
 import ast
 import json
+import math
 
 import pandas as pd
 
@@ -77,7 +78,6 @@ def read_answers(place, events, rows, is_own=True):
                 "event_id": key,
                 "value": dump_json(value),
                 "status": "ok",
-                "price": row.get("price"),
             }
             about["spread"] = float(row["spread"]) if is_number and is_given else None
             found[key] = about
@@ -139,26 +139,18 @@ def settle(state, events, answers, consult=None, scorer=None):
     """
     predictions, scorer = build_predictions(state), scorer or choose_scorer(state)
     rows = select_headline(score_predictions(predictions, answers, events, scorer), events)
-    rows["rule"] = scorer
-    rows["judged"] = rows["score_imputed"]
+    rows = rows.assign(rule=scorer, judged=rows["score_imputed"])
     if consult:
-        known = events.set_index("event_id", drop=False)
+        texts = events.set_index("event_id")["prompt"]
         given, truths = (table.set_index("event_id")["value"] for table in (predictions, answers))
+        wanted = rows["kind"].isin(JUDGED[scorer]) & ~rows["is_missing"].astype(bool)
         unjudged = []
-        rows["judged"] = [
-            judge(
-                consult,
-                event,
-                given[event["event_id"]],
-                truths[event["event_id"]],
-                score,
-                JUDGED[scorer],
-                unjudged,
-            )
-            for event, score in zip(
-                known.loc[rows["event_id"]].to_dict("records"), rows["score_imputed"], strict=True
-            )
-        ]
+        for at in rows.index[wanted & (rows["score_imputed"] < 1)]:
+            key, kind = rows.loc[at, ["event_id", "kind"]]
+            verdict = judge(consult, texts[key], kind, given[key], truths[key])
+            is_known = verdict.status == "ok"
+            rows.loc[at, "judged"] = float(verdict.value["same"]) if is_known else math.nan
+            unjudged += [] if is_known else [verdict]
         rows.attrs["unjudged"] = unjudged
     return rows, tabulate(rows, events)
 
@@ -167,40 +159,31 @@ SCHEMA = make_schema(same={"type": "boolean"})
 """What a judge of a text replies."""
 
 
-def judge(consult, event, given, truth, score, kinds=JUDGED[PAPER_SCORER], unjudged=None):
-    """Return a question's score, 1 where a judge finds that what was not matched (of `kinds`) says
-    the same.
-
-    NaN where the judge gives no verdict, which is added to the list `unjudged`.
-    """
-    if event["kind"] not in kinds or score == 1 or parse_json(given) is None:
-        return score
-    prompt = f"Question: {event['prompt']}\n\nThe answer: {truth}\nGiven was: {given}\n\nDo both say the same thing?"
-    if event["kind"] == "ranking":
+def judge(consult, question, kind, given, truth):
+    """Return a judge's verdict on whether what was given says the same as the answer."""
+    prompt = f"Question: {question}\n\nThe answer: {truth}\nGiven was: {given}\n\nDo both say the same thing?"
+    if kind == "ranking":
         prompt += " Only lists of the same length with the same item at every place do."
-    verdict = consult(prompt, SCHEMA)
-    if verdict.status == "ok":
-        return float(verdict.value["same"])
-    if unjudged is not None:
-        unjudged.append(verdict)
-    return float("nan")
+    return consult(prompt, SCHEMA)
 
 
-def read_board(path):
+def read_board(path, asked_at):
     """Return (the week's name, a row a model: name, overall, 0 to 1) of a public board, best first.
 
-    The file is FutureX's json, of which the newest week is read, or a csv with modelName and
-    overallScore (0 to 100). Raises ValueError that names the file.
+    The file is FutureX's json, of which the week of the moment `asked_at` is read (the newest where
+    it is not there), or a csv with modelName and overallScore (0 to 100). Raises ValueError that
+    names the file.
     """
+    week = path.stem
     try:
-        week, rows = (
-            path.stem,
-            pd.read_csv(path) if path.suffix == ".csv" else json.loads(path.read_text("utf-8")),
-        )
-        if isinstance(rows, dict):
-            week = max(rows["weekly"])
-            rows = rows["weekly"][week]
-        table = pd.DataFrame(rows).rename(columns={"modelName": "name", "overallScore": "overall"})
+        if path.suffix == ".csv":
+            table = pd.read_csv(path)
+        else:
+            weeks = json.loads(path.read_text("utf-8"))["weekly"]
+            week = name_board(asked_at)
+            week = week if week in weeks else max(weeks)
+            table = pd.DataFrame(weeks[week])
+        table = table.rename(columns={"modelName": "name", "overallScore": "overall"})
         table = table[["name", "overall"]].astype({"overall": float}).dropna()
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
         wanted = "a json or csv with modelName and overallScore"
@@ -209,31 +192,37 @@ def read_board(path):
     return week, table.sort_values("overall", ascending=False, ignore_index=True)
 
 
+def name_board(asked_at):
+    """Return what FutureX's board calls the week that was asked at a moment: the number of its
+    Wednesday in the month, 4 at most.
+
+    >>> name_board("2026-03-04T10:00:00+08:00"), name_board("2026-03-31T10:00:00+08:00")
+    ('2026-03-W1', '2026-04-W1')
+    """
+    day = pd.Timestamp(asked_at)
+    day += pd.Timedelta(days=(2 - day.weekday()) % 7)
+    return f"{day:%Y-%m}-W{min((day.day + 6) // 7, 4)}"
+
+
 def tabulate(rows, events):
     """Return a row a level and one for FutureX's overall score: asked, settled, predicted, mean,
     judged, weight.
 
     The overall score weighs the levels 0.1, 0.2, 0.3, 0.4 (4.1), over those that have a settled
-    question.
+    question. A mean of `judged` is blank where a verdict is: it would be of other questions.
     """
-    by, weights = (
-        rows.groupby("level"),
-        dict(zip(LEVELS, get_constant("futurex", "level_weights"), strict=True)),
-    )
-    table = pd.DataFrame({"asked": events.groupby("level").size(), "settled": by.size()})
-    table["predicted"] = table["settled"] - by["is_missing"].sum()
-    table = table.fillna(0).astype(int)
-    table[["mean", "judged"]], table["weight"] = (
-        by[["score_imputed", "judged"]].mean(),
-        table.index.map(weights),
-    )
-    shares, known = table["weight"].where(table["settled"] > 0), ["mean", "judged"]
+    by = rows.groupby("level")
+    weights = dict(zip(LEVELS, get_constant("futurex", "level_weights"), strict=True))
+    counts = {"asked": events.groupby("level").size(), "settled": by.size()}
+    counts["predicted"] = by.size() - by["is_missing"].sum()
+    table = pd.DataFrame(counts).fillna(0).astype(int)
+    for name, column in {"mean": "score_imputed", "judged": "judged"}.items():
+        table[name] = by[column].agg(lambda cells: cells.mean(skipna=False))
+    table["weight"] = table.index.map(weights)
+    settled = table[table["settled"] > 0]
     overall = table[["asked", "settled", "predicted"]].sum().to_dict() | {"level": "overall"}
-    overall |= (table[known].mul(shares, axis=0).sum() / shares.sum()).to_dict()
-    if rows["judged"].isna().any():  # a mean over the judged ones alone would be of other questions
-        is_blank = rows["judged"].isna().groupby(rows["level"]).any()
-        table["judged"] = table["judged"].mask(is_blank.reindex(table.index).eq(True))
-        overall["judged"] = float("nan")
-    return pd.concat(
-        [table.rename_axis("level").reset_index().astype({"level": str}), pd.DataFrame([overall])]
-    )
+    for name in ("mean", "judged"):
+        whole = (settled[name] * settled["weight"]).sum(skipna=False)
+        overall[name] = whole / settled["weight"].sum()
+    table = table.rename_axis("level").reset_index().astype({"level": str})
+    return pd.concat([table, pd.DataFrame([overall])])

@@ -78,29 +78,22 @@ ABOUT = ("as_of", "status", "reason", "value", "probability", "distribution")
 def collect_answers(path, run_ids, events):
     """Return {event_id: answer} of the first of some runs (a majority before its samples) that has
     a prediction."""
-    kinds = {row["event_id"]: row for row in events.to_dict("records")}
-    missing = dict.fromkeys(ABOUT) | {
-        "status": "missing",
-        "reason": "it was not asked",
-        "prediction": "",
-        "pages": [],
-    }
-    found = dict.fromkeys(kinds, missing)
+    about = {"status": "missing", "reason": "it was not asked", "prediction": "", "pages": []}
+    found = {key: dict.fromkeys(ABOUT) | about for key in events["event_id"]}
+    kinds = {event["event_id"]: event for event in events.to_dict("records")}
     for run_id in run_ids:
-        pages = {}
-        for row in read_runs(path, "traces", [run_id]).dropna(subset="page_ids").to_dict("records"):
-            pages.setdefault(row["event_id"], set()).update(parse_json(row["page_ids"]) or ())
+        traces = read_runs(path, "traces", [run_id]).dropna(subset="page_ids")
+        pages = traces["page_ids"].map(parse_json).groupby(traces["event_id"]).sum()
         table = read_runs(path, "predictions", [run_id]).astype(object)
         for row in table.where(table.notna(), None).to_dict("records"):
-            name, value = row["event_id"], parse_json(row["value"])
-            if (
-                name in kinds
-                and not found[name]["prediction"]
-                and (value is not None or found[name] is missing)
-            ):
-                seen = sorted({*pages.get(name, ()), *(parse_json(row["source_ids"]) or ())})
-                made = {"prediction": write_prediction(value, kinds[name]), "pages": seen}
-                found[name] = {column: row[column] for column in ABOUT} | made
+            key, value = row["event_id"], parse_json(row["value"])
+            standing = found.get(key)
+            if standing is None or standing["prediction"]:
+                continue
+            if value is not None or standing["reason"] == about["reason"]:
+                seen = sorted({*pages.get(key, ()), *(parse_json(row["source_ids"]) or ())})
+                made = {"prediction": write_prediction(value, kinds[key]), "pages": seen}
+                found[key] = {column: row[column] for column in ABOUT} | made
     return found
 
 
@@ -158,20 +151,23 @@ def revise_all(state, answers, as_of):
 # --- the week's folder ------------------------------------------------------------------------------
 
 
-def read_week(out=None):
-    """Return (folder, state, events) of the week in `out`, else of the newest. Raises ValueError
-    for none."""
+def list_weeks(out=None):
+    """Return the folders of the newest week in `out` or below it (default: data/weeks), one for
+    each agent that was asked it. Raises ValueError for none."""
     base = Path(out) if out else locate_output("data/weeks")
-    folders = [
-        path.parent for path in ([base / STATE] if out else base.rglob(STATE)) if path.exists()
-    ]
-    if not folders:
+    states = {path.parent: read_state(path.parent) for path in sorted(base.rglob(STATE))}
+    if not states:
         raise ValueError(
             f"{base} holds no week that was asked ({STATE}); `daybefore week --agent NAME` makes one"
         )
-    folder = max(sorted(folders), key=lambda one: read_state(one)["rounds"][-1]["as_of"])
+    newest = max(states.values(), key=lambda state: state["rounds"][-1]["as_of"])
+    return [folder for folder, state in states.items() if state["commit"] == newest["commit"]]
+
+
+def read_week(folder):
+    """Return (state, events) of a week's folder."""
     events = unescape_cells(pd.read_csv(folder / QUESTIONS, dtype={"event_id": str}))
-    return folder, read_state(folder), check_table("events", events)
+    return read_state(folder), check_table("events", events)
 
 
 def read_state(folder):
@@ -282,6 +278,16 @@ def find_deadline(batch):
         return None
     first = min(ends).normalize()
     return first - pd.Timedelta(days=(first.weekday() - 3) % 7)  # back to a Thursday 00:00
+
+
+def describe_batch(batch, now):
+    """Return a sentence on what is asked, and by when it is wanted."""
+    told = f"{len(batch.rows)} questions of {batch.source}, commit {batch.commit[:12]}"
+    told += f" ({batch.message})" * bool(batch.message)
+    if (deadline := find_deadline(batch)) is not None:
+        told += f"; wanted by {deadline:%Y-%m-%d %H:%M} UTC+8"
+        told += ", which has passed: the challenge does not count what comes now" * (now > deadline)
+    return told
 
 
 def list_late(batch, now):

@@ -22,30 +22,6 @@ def answer(event, world):
     return {"prediction": {"value": 1.0}, "trace": [step, step]}
 
 
-def test_runs_are_told_apart_by_condition_and_if_need_be_by_digest(tmp_path, monkeypatch):
-    def ask(code, **agents):
-        monkeypatch.setattr(runs, "hash_own", lambda *_: code)
-        return list(
-            run_agents(
-                agents, EVENTS, dict, tmp_path / "l.sqlite", window="T", progress=False
-            ).values()
-        )
-
-    plain, late = {"forecast": answer}, {"forecast": answer, "condition": "asked 7 days after"}
-    ids = [
-        *ask("one", model=plain | {"seed": 0}, plain=plain),
-        *ask("one", plain=late),
-        *ask("two", plain=plain),
-    ]
-    tables = export_runs(tmp_path / "l.sqlite", ids)
-    names = {"model-T", "plain-T-asked_7_days_after", ids[1], ids[3]}
-    owners = tables.pop("evidence")["owner_id"]
-    assert list(owners) == [f"{name}|{event}|0" for name in sorted(names) for event in ("e0", "e1")]
-    assert all(set(table["run_id"]) == names for table in tables.values())
-    for name, table in tables.items():
-        assert list(table["run_id"]) == sorted(table["run_id"]), name
-
-
 def test_a_table_that_holds_a_text_of_news_is_not_written(tmp_path):
     pages = pd.DataFrame({"page_id": ["n1", "p1"], "title": ["the storm reaches Oslo", "Rates"]})
     with write_under(tmp_path):
@@ -75,3 +51,18 @@ def test_a_page_has_its_closest_role_and_is_cited_where_it_is_named(case):
     assert (table["owner_type"] == "prediction").all() and (table["owner_id"] == "r-A|e1|0").all()
     found = table[["page_id", "role", "is_accessed", "is_cited"]].itertuples(index=False)
     assert {page_id: cells for page_id, *cells in found} == case["wanted"]
+
+
+def test_runs_are_told_apart_by_condition_and_if_need_be_by_digest(tmp_path, monkeypatch):
+    ids = []
+    for code, condition in (("one", None), ("one", "asked 7 days after"), ("two", None)):
+        monkeypatch.setattr(runs, "hash_own", lambda *_, code=code: code)
+        agents = {"plain": {"forecast": answer, "condition": condition}}
+        path = tmp_path / "l.sqlite"
+        ids += run_agents(agents, EVENTS, dict, path, window="T", progress=False).values()
+    tables = export_runs(path, ids)
+    names = sorted(["plain-T-asked_7_days_after", ids[0], ids[2]])
+    owners = [f"{name}|{event}|0" for name in names for event in ("e0", "e1")]
+    assert list(tables.pop("evidence")["owner_id"]) == owners
+    for table in tables.values():
+        assert sorted(set(table["run_id"])) == names and table["run_id"].is_monotonic_increasing

@@ -14,12 +14,12 @@ from serving import run_server
 
 from daybefore.agents.asked import SEES_TODAY
 from daybefore.agents.registry import check_agent, check_entry, connect_agent
-from daybefore.agents.runs import describe_run, sees_today
+from daybefore.agents.runs import describe_run
 from daybefore.models.llm import open_door
 from helpers.files import ROOT
 from helpers.tables import list_columns
-from studies.worldreasoner.asking import Plan, take_condition
 
+EVENTS = pd.DataFrame([make_event()])
 QUERIES = ["polls in Ohio", "rain in Oslo"]
 CITED = ["https://a.example/1 A", "https://b.example/2 B"]
 TOLD = json.loads(Path(__file__).with_name("families.json").read_text(encoding="utf-8"))
@@ -89,21 +89,6 @@ def test_no_providers_client_carries_the_key_to_another_server(put, provider, na
     assert other.asked == [] and provider.keys[0].endswith(KEY)
 
 
-@pytest.mark.parametrize("name", FAMILIES)
-def test_a_family_that_sees_the_web_of_today_says_so_in_its_run(name):
-    entry = check_agent("mine", FAMILIES[name]["entry"])
-    agent = connect_agent(entry, None)
-    assert (
-        describe_run("mine", agent, pd.DataFrame([make_event()]), window="A", deadline_s=1)[
-            "condition"
-        ]
-        == SEES_TODAY
-    )
-    assert check_entry(entry | {"api_base": "http://127.0.0.1:9"}, {}) is None
-    with pytest.raises(ValueError, match="as it is today, so no condition as of a moment holds"):
-        take_condition("mine", entry, Plan("Search-Enabled", "search_prompt", {}))
-
-
 def test_each_table_of_the_page_is_an_agent_that_could_be_asked():
     page = (
         (ROOT / "docs/own-model.md")
@@ -123,6 +108,7 @@ def test_each_table_of_the_page_is_an_agent_that_could_be_asked():
             )
             assert check_entry(entry, keys) is None, family
             categories.append(entry["category"])
+            run = describe_run("mine", connect_agent(entry, None), EVENTS, window="A", deadline_s=1)
             is_todays = "provider's search" in family or "closed" in family
-            assert sees_today(entry | {"params": entry}) == is_todays, family
+            assert run.get("condition") == (SEES_TODAY if is_todays else None), family
     assert len(rows) == 11 and len(set(categories)) == 4

@@ -6,58 +6,8 @@ from builders import make_event, reply_with
 from mock_provider import CONTENT
 
 from daybefore.agents.prompted import ask_directly, forecast, list_entities
-from daybefore.agents.prompts import describe_answer, fill_final_line, fill_prompt
+from daybefore.agents.prompts import fill_final_line, fill_prompt
 from daybefore.models.failures import TOO_FAST
-from helpers.tables import list_columns
-
-
-def test_a_question_alone_is_one_message_and_its_answer_is_read(reach, provider):
-    event = make_event(prompt="Will it rise?\nA. Yes\nB. No")
-    outcome = forecast(ask_directly, reach(), event, None)
-    text = fill_prompt(event)
-    assert [request["messages"] for request in provider.asked] == [
-        [{"role": "user", "content": text}]
-    ]
-    assert set(provider.asked[0]) == {"model", "messages"}, "no option that nobody asked for"
-    for part in (
-        event["as_of"],
-        event["resolution_criteria"],
-        "Question: Will it rise?",
-        "\nA. Yes\nB. No\n",
-    ):
-        assert text.count(part) == 1 == text.count("A. Yes") and describe_answer(event) in text
-    assert outcome["prediction"] == {"value": "B", "source_ids": [], "parser_version": "3"}
-    assert (outcome["reply"], outcome["finish_reason"]) == (CONTENT, "stop")
-    assert [outcome[f"n_{name}_tokens"] for name in ("input", "output", "cached")] == [50, 8, 3]
-    assert [step["step_type"] for step in outcome["trace"]] == ["prompt", "model", "answer"]
-    model = outcome["trace"][1]
-    assert (model["content"], model["n_context_tokens"], model["n_think_tokens"]) == (
-        CONTENT,
-        58,
-        2,
-    )
-    assert all(set(step) <= set(list_columns("traces")) for step in outcome["trace"])
-
-
-@pytest.mark.parametrize(("fault", "status", "reason", "n_tokens"), [
-    ("429", "error", f"RateLimitError 429: slow down; {TOO_FAST} (requests: 2)", None),
-    ("refusal", "refusal", "I will not bet.", 50),
-])  # fmt: skip
-def test_a_request_that_fails_is_a_missing_prediction_with_its_reason(
-    reach, provider, fault, status, reason, n_tokens
-):
-    provider.answer = lambda asked: fault
-    for live in (True, False):
-        outcome = forecast(ask_directly, reach(live=live), make_event(), None)
-        assert (outcome["status"], outcome["reason"], outcome["n_input_tokens"]) == (
-            status,
-            reason,
-            n_tokens,
-        )
-        assert (outcome["prediction"], outcome["reply"]) == ({"value": None}, None)
-        assert [(step["step_type"], step.get("error")) for step in outcome["trace"]][1:] == [
-            ("end", reason)
-        ]
 
 
 def test_requests_of_one_question_share_its_deadline(reach, provider):
@@ -72,24 +22,6 @@ def test_requests_of_one_question_share_its_deadline(reach, provider):
     assert outcome["n_input_tokens"] == 50 * sum(
         step["step_type"] == "model" for step in outcome["trace"]
     )
-
-
-@pytest.mark.parametrize(("content", "status", "reason"), [
-    ("I cannot predict this.", "refusal", "refusal"),
-    (r"\boxed{F}", "unparsable", "unknown option: F"),
-])  # fmt: skip
-def test_a_reply_that_cannot_be_read_is_missing_with_its_reason(
-    reach, provider, content, status, reason
-):
-    provider.answer = reply_with(content)
-    outcome = forecast(ask_directly, reach(), make_event(), None)
-    prediction = outcome["prediction"]
-    assert (prediction["value"], prediction["status"], prediction["reason"]) == (
-        None,
-        status,
-        reason,
-    )
-    assert outcome["reply"] == content and outcome["trace"][-1]["error"] == reason
 
 
 def test_a_question_that_fixes_its_own_form_is_asked_for_no_other(reach, provider):
@@ -125,3 +57,36 @@ def test_what_a_question_calls_listed_is_listed_as_of_its_day(world, collected, 
         assert outcome["prediction"]["value"] == (
             names[: int(event["k"])] if event["kind"] == "ranking" else names[0]
         )
+
+
+def test_a_question_alone_is_one_message_and_its_answer_is_read(reach, provider):
+    event = make_event(prompt="Will it rise?\nA. Yes\nB. No")
+    outcome = forecast(ask_directly, reach(), event, None)
+    text = fill_prompt(event)
+    asked = {"model": "mock-1", "messages": [{"role": "user", "content": text}]}
+    assert provider.asked == [asked], "no option that nobody asked for"
+    for part in (event["as_of"], event["resolution_criteria"], "\nA. Yes\nB. No\n"):
+        assert text.count(part) == 1
+    assert outcome["prediction"] == {"value": "B", "source_ids": [], "parser_version": "3"}
+    assert (outcome["reply"], outcome["finish_reason"]) == (CONTENT, "stop")
+    assert [outcome[f"n_{name}_tokens"] for name in ("input", "output", "cached")] == [50, 8, 3]
+    assert [step["step_type"] for step in outcome["trace"]] == ["prompt", "model", "answer"]
+    assert outcome["trace"][1]["n_context_tokens"] == 58
+
+
+@pytest.mark.parametrize(("reply", "status", "reason", "n_tokens"), [
+    ("429", "error", f"RateLimitError 429: slow down; {TOO_FAST} (requests: 2)", None),
+    ("refusal", "refusal", "I will not bet.", 50),
+    ({"content": "I cannot predict this."}, "refusal", "refusal", 50),
+    ({"content": r"\boxed{F}"}, "unparsable", "unknown option: F", 50),
+])  # fmt: skip
+def test_what_holds_no_answer_is_a_missing_prediction_with_its_reason(
+    reach, provider, reply, status, reason, n_tokens
+):
+    provider.answer = lambda asked: reply
+    for live in (True, False):
+        outcome = forecast(ask_directly, reach(live=live), make_event(), None)
+        told = outcome if "status" in outcome else outcome["prediction"]
+        assert (told["status"], told["reason"]) == (status, reason)
+        assert outcome["prediction"]["value"] is None and outcome["n_input_tokens"] == n_tokens
+        assert outcome["trace"][-1]["error"] == reason

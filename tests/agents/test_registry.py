@@ -17,6 +17,7 @@ from daybefore.agents.registry import (
     open_consult,
 )
 from daybefore.models import local
+from daybefore.models.grammars import make_schema
 from helpers.tables import list_columns
 
 
@@ -48,31 +49,6 @@ def test_a_wrong_entry_is_told_with_agent_and_reason_and_stops_no_other(tmp_path
         load_entries(path)
 
 
-def test_an_entry_becomes_an_agent_that_asks_through_the_door(reach, provider):
-    client = reach()
-    entry = ENTRY | {
-        "options": {"temperature": 0.3},
-        "model_family": "Mock",
-        "knowledge_cutoff_date": "2024-06-01",
-    }
-    agent = connect_agent(entry, client.door)
-    assert set(agent) - {"forecast"} <= set(list_columns("runs"))
-    assert (agent["model"], agent["model_digest"], agent["model_family"]) == (
-        "openai/mock-1",
-        None,
-        "Mock",
-    )
-    assert agent["params"] == {"method": "zero_shot", "options": {"temperature": 0.3}}
-    assert (agent["knowledge_cutoff_date"], agent["seed"]) == ("2024-06-01", None)
-    assert connect_agent(ENTRY | {"options": {"seed": 5}}, client.door)["seed"] == 5
-    assert agent["forecast"](make_event(), None)["prediction"]["value"] == "B"
-    assert (provider.asked[0]["model"], provider.asked[0]["temperature"]) == ("mock-1", 0.3)
-    assert (
-        agent["prompt_sha256"]
-        != connect_agent(entry | {"method": "react"}, client.door)["prompt_sha256"]
-    )
-
-
 def test_what_is_missing_to_ask_an_entrys_model_is_said_before_anything_is_sent(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     entry = ENTRY | {"api_key_env": "MINE"}
@@ -82,49 +58,6 @@ def test_what_is_missing_to_ask_an_entrys_model_is_said_before_anything_is_sent(
     assert check_entry(ENTRY | {"api_base": "http://127.0.0.1:9/v1"}, {}) is None, (
         "one's own server may want no key"
     )
-
-
-def test_an_agents_limits_bound_its_requests(reach, provider):
-    client, event = reach(), make_event()
-    agent = connect_agent(ENTRY | {"max_tokens": 50, "max_seconds": 5}, client.door)
-    agent["forecast"](event, None)
-    assert provider.asked[-1]["max_tokens"] == 50 and agent["params"]["max_seconds"] == 5
-    provider.answer = lambda asked: {"content": '{"thought": "", "action": "search", "input": "x"}'}
-    agent = connect_agent(ENTRY | {"method": "react", "max_lookups": 1}, client.door)
-    before, world = len(provider.asked), type("World", (), {"search": lambda *_: []})()
-    agent["forecast"](event, world)
-    assert len(provider.asked) - before == 2, "one look-up, then the answer"
-
-
-def test_a_study_takes_an_agent_by_its_name(reach, provider, tmp_path, monkeypatch):
-    reach()
-    settings = f'[mine]\nmodel = "openai/mock-1"\napi_base = "{provider.address}"\noptions = {{ temperature = 0.3 }}'
-    (tmp_path / "agents.toml").write_text(settings)
-    entries = load_entries(tmp_path / "agents.toml")
-    monkeypatch.setattr(registry, "load_entries", lambda **_: entries)
-    with open_agent("mine", "mock-study", live=True) as client:
-        assert (
-            connect_agent(entries["mine"], client.door)["forecast"](make_event(), None)[
-                "prediction"
-            ]["value"]
-            == "B"
-        )
-    provider.answer = lambda asked: {"content": '{"score": 7}'}
-    form = {"type": "object", "properties": {"score": {"type": "integer"}}, "required": ["score"]}
-    with open_consult("mine", "mock-study", live=True) as consult:
-        assert consult("How good?", form).value == {"score": 7}
-    assert provider.asked[-1]["temperature"] == 0.3, (
-        "the agent's own options hold for the judge, too"
-    )
-    with (
-        pytest.raises(ValueError, match="no agent is called 'minne'; did you mean mine"),
-        open_agent("minne", "x"),
-    ):
-        pass
-    monkeypatch.setattr(local, "FOLDER", tmp_path)
-    missing = pytest.raises(ValueError, match="no model file .*; `make model`|needs the package")
-    with missing, open_agent("local/qwen", "x", live=True):
-        pass
 
 
 def test_own_agents_stand_in_a_file_of_their_own_and_count_where_they_are_named(
@@ -143,3 +76,42 @@ def test_own_agents_stand_in_a_file_of_their_own_and_count_where_they_are_named(
     assert load_entries(wanted=["qwen_zero_shot"])["qwen_zero_shot"]["model"] == "local/qwen"
     with pytest.raises(ValueError, match="qwen_zero_shot: agents.toml has an agent of this name"):
         load_entries(own=True)
+
+
+def test_an_entry_becomes_an_agent_that_asks_through_the_door(reach, provider):
+    door = reach().door
+    entry = ENTRY | {"options": {"temperature": 0.3}, "max_tokens": 50, "max_seconds": 5}
+    agent = connect_agent(entry | {"knowledge_cutoff_date": "2024-06-01"}, door)
+    assert set(agent) - {"forecast"} <= set(list_columns("runs"))
+    params = {"method": "zero_shot", "options": {"temperature": 0.3}}
+    assert agent["params"] == params | {"max_tokens": 50, "max_seconds": 5}
+    assert (agent["model"], agent["model_digest"]) == ("openai/mock-1", None)
+    assert (agent["knowledge_cutoff_date"], agent["seed"]) == ("2024-06-01", None)
+    assert connect_agent(ENTRY | {"options": {"seed": 5}}, door)["seed"] == 5
+    other = connect_agent(entry | {"method": "react"}, door)
+    assert other["prompt_sha256"] != agent["prompt_sha256"]
+    assert agent["forecast"](make_event(), None)["prediction"]["value"] == "B"
+    asked = provider.asked[0]
+    assert (asked["model"], asked["temperature"], asked["max_tokens"]) == ("mock-1", 0.3, 50)
+
+
+def test_a_study_takes_an_agent_by_its_name(reach, provider, tmp_path, monkeypatch):
+    reach()
+    settings = f'[mine]\nmodel = "openai/mock-1"\napi_base = "{provider.address}"\noptions = {{ temperature = 0.3 }}'
+    (tmp_path / "agents.toml").write_text(settings)
+    entries = load_entries(tmp_path / "agents.toml")
+    monkeypatch.setattr(registry, "load_entries", lambda **_: entries)
+    with open_agent("mine", "mock-study", live=True) as client:
+        agent = connect_agent(entries["mine"], client.door)
+        assert agent["forecast"](make_event(), None)["prediction"]["value"] == "B"
+    provider.answer = lambda asked: {"content": '{"score": 7}'}
+    with open_consult("mine", "mock-study", live=True) as consult:
+        assert consult("How good?", make_schema(score={"type": "integer"})).value == {"score": 7}
+    assert provider.asked[-1]["temperature"] == 0.3, "the agent's options hold for the judge, too"
+    monkeypatch.setattr(local, "FOLDER", tmp_path)
+    for name, told, is_live in (
+        ("minne", "no agent is called 'minne'; did you mean mine", False),
+        ("local/qwen", "no model file .*; `make model`|needs the package", True),
+    ):
+        with pytest.raises(ValueError, match=told), open_agent(name, "x", live=is_live):
+            pass

@@ -12,15 +12,9 @@ def test_rules_on_the_board_have_their_mean_over_the_questions_that_qwen_was_ask
     board = pd.read_csv(ROOT / "figures/replay_board.csv").set_index("agent_id")
     made = pd.read_csv(ROOT / "data/tables/A/models/predictions.csv.gz")
     asked = made.loc[made["agent_id"] == "qwen_search_prompt", "event_id"]
-    scores = pd.read_csv(ROOT / "data/tables/A/scores.csv.gz")
-    scores = scores[
-        scores["event_id"].isin(asked) & scores["metric"].isin(HEADLINES) & scores["is_scored"]
-    ]
-    means = scores.groupby("agent_id")["score"].agg(["mean", "size"])
-    for rule in ("last_value", "arima", "mean_of_7", "base_rate"):
-        assert board.loc[rule, "mean"] == pytest.approx(means.loc[rule, "mean"], abs=1e-6)
-        assert board.loc[rule, "n"] == means.loc[rule, "size"] == 298
-    rules = board[board["who"] == "rule"]["mean"]
-    assert (rules > board.loc["qwen_search_prompt", "mean"]).sum() == 6
-    assert len(rules) == 7
-    assert board.loc["qwen_search_prompt", "mean"] == pytest.approx(0.316, abs=0.0005)
+    scores = pd.read_csv(ROOT / "data/tables/A/scores.csv.gz").query("is_scored")
+    scores = scores[scores["event_id"].isin(asked) & scores["metric"].isin(HEADLINES)]
+    means = scores.groupby("agent_id")["score"].mean()
+    rules = board[board["who"] == "rule"]
+    assert len(rules) == 7 and set(rules["n"]) == {298}
+    assert rules["mean"].to_dict() == pytest.approx(means[rules.index].to_dict(), abs=1e-6)

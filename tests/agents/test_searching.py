@@ -2,13 +2,12 @@
 three pages."""
 
 import json
-import re
 
 import pytest
 from builders import AS_OF, call_tools, make_event, reply_with
 
 from daybefore.agents.prompted import forecast
-from daybefore.agents.prompts import describe_answer, fill_prompt
+from daybefore.agents.prompts import fill_final_line, fill_prompt
 from daybefore.agents.searching import (
     N_HITS,
     SCHEMAS,
@@ -18,12 +17,9 @@ from daybefore.agents.searching import (
     ask_with_tools,
     describe_hit,
 )
-from daybefore.models.recordings import Recordings
 from daybefore.prompts import read_prompt
 from daybefore.web.pages import GatewayError
 from daybefore.web.search import Hit
-from helpers.files import dump_json
-from helpers.tables import list_columns
 
 OIL = Hit(
     "p1", "http://oil.replay/prices", "Oil", "2016-10-09T23:00:00+08:00", "The price of oil was 50."
@@ -60,71 +56,6 @@ def list_steps(outcome):
     return [step.get("tool") or step["step_type"] for step in outcome["trace"]]
 
 
-def test_what_a_search_finds_stands_before_the_question_as_data(reach, provider):
-    event, world = make_event(), World()
-    outcome = forecast(ask_with_pages, reach(), event, world)
-    assert world.asked == [("search", event["prompt"], AS_OF)]
-    (message,) = provider.asked[0]["messages"]
-    found = "\n\n".join(describe_hit(hit, AS_OF) for hit in (OIL, RAIN))
-    assert message["content"] == read_prompt("found_pages").format(
-        as_of=AS_OF, found=found
-    ) + fill_prompt(event)
-    assert "Say {as_of}." in message["content"], "what a page says is no blank"
-    assert list_steps(outcome) == ["search", "prompt", "model", "answer"]
-    assert (outcome["prediction"]["value"], outcome["prediction"]["source_ids"]) == (
-        "B",
-        ["p1", "p2"],
-    )
-    assert all(set(step) <= set(list_columns("traces")) for step in outcome["trace"])
-
-
-def test_of_a_public_question_neither_pages_nor_prompt_are_stored(reach):
-    outcome = forecast(ask_with_pages, reach(), make_event(window="P"), World())
-    assert (
-        outcome["prediction"]["source_ids"] == ["p1", "p2"]
-        and outcome["prediction"]["value"] == "B"
-    )
-    stored = dump_json([*Recordings("mock").rows.values()])
-    assert "parser_version" in stored and not re.search(
-        "rained|price of oil|Oslo|messages|looked", stored
-    )
-
-
-def test_a_model_searches_opens_and_answers_in_its_own_order(reach, provider):
-    provider.answer = reply_with(
-        take("search", "oil"), take("open", OIL.url), take("answer"), FINAL
-    )
-    event, world = make_event(), World()
-    outcome = forecast(ask_step_by_step, reach(), event, world)
-    assert world.asked == [("search", "oil", AS_OF), ("open", OIL.url, AS_OF, event["prompt"])]
-    assert list_steps(outcome) == [
-        "prompt",
-        "model",
-        "search",
-        "model",
-        "open",
-        "model",
-        "model",
-        "answer",
-    ]
-    assert (outcome["prediction"]["value"], outcome["reply"]) == ("A", FINAL)
-    assert outcome["n_input_tokens"] == 4 * 50 and outcome["n_output_tokens"] == 4 * 8
-    first, *_, last = provider.asked
-    assert first["response_format"]["json_schema"] == {
-        "name": "step",
-        "schema": STEP_SCHEMA,
-        "strict": True,
-    }
-    assert "response_format" not in last
-    assert [m["role"] for m in last["messages"]] == [*["user", "assistant"] * 3, "user"]
-    assert last["messages"][-1]["content"] == read_prompt("final_line").format(
-        answer_format=describe_answer(event)
-    )
-    assert last["messages"][2]["content"] == "\n\n".join(
-        describe_hit(hit, AS_OF) for hit in (OIL, RAIN)[:N_HITS]
-    )
-
-
 @pytest.mark.parametrize("address", ["http://later.replay/x", "http://[half", "", "  "])
 def test_a_page_that_cannot_be_opened_is_said_to_be_so_and_the_question_goes_on(
     reach, provider, world, address
@@ -154,23 +85,32 @@ def test_a_model_calls_tools_until_it_answers(reach, provider):
     assert outcome["trace"][1]["content"].startswith('search({"query": "oil"}); open(')
 
 
-class Killed(BaseException):
-    """What stands for a kill: it passes every handler."""
+def test_what_a_search_finds_stands_before_the_question_as_data(reach, provider):
+    event, world = make_event(), World()
+    outcome = forecast(ask_with_pages, reach(), event, world)
+    assert world.asked == [("search", event["prompt"], AS_OF)]
+    (message,) = provider.asked[0]["messages"]
+    found = "\n\n".join(describe_hit(hit, AS_OF) for hit in (OIL, RAIN))
+    before = read_prompt("found_pages").format(as_of=AS_OF, found=found)
+    assert message["content"] == before + fill_prompt(event)
+    assert "Say {as_of}." in message["content"], "what a page says is no blank"
+    assert list_steps(outcome) == ["search", "prompt", "model", "answer"]
+    assert outcome["prediction"]["source_ids"] == ["p1", "p2"]
 
 
-@pytest.mark.parametrize(("method", "replies"), [
-    (ask_step_by_step, [take("search", "oil"), take("open", OIL.url), take("answer"), FINAL]),
-    (ask_with_tools, [call_tools(search={"query": "oil"}), call_tools(open={"address": OIL.url, "about": "x"}), FINAL]),
-])  # fmt: skip
-def test_a_killed_agent_of_many_steps_goes_on_from_its_recorded_requests(
-    reach, provider, method, replies
-):
-    provider.answer, world = reply_with(*replies), World()
-    world.open = lambda *arguments: (_ for _ in ()).throw(Killed)
-    with pytest.raises(Killed):
-        forecast(method, reach(), make_event(), world)
-    assert len(provider.asked) == 2, "killed after two replies, which are recorded"
-    outcome = forecast(method, reach(), make_event(), World())
-    assert outcome["prediction"]["value"] == "A"
-    assert len(provider.asked) == len(replies), "only what had no reply was asked"
-    assert outcome["n_output_tokens"] == 8 * len(replies), "and the whole question is accounted for"
+def test_a_model_searches_opens_and_answers_in_its_own_order(reach, provider):
+    steps = take("search", "oil"), take("open", OIL.url), take("answer"), FINAL
+    provider.answer = reply_with(*steps)
+    event, world = make_event(), World()
+    outcome = forecast(ask_step_by_step, reach(), event, world)
+    assert world.asked == [("search", "oil", AS_OF), ("open", OIL.url, AS_OF, event["prompt"])]
+    tools = ["prompt", "model", "search", "model", "open", "model", "model", "answer"]
+    assert list_steps(outcome) == tools and outcome["reply"] == FINAL
+    assert (outcome["n_input_tokens"], outcome["n_output_tokens"]) == (4 * 50, 4 * 8)
+    first, *_, last = provider.asked
+    assert first["response_format"]["json_schema"]["schema"] == STEP_SCHEMA
+    assert "response_format" not in last
+    assert [m["role"] for m in last["messages"]] == [*["user", "assistant"] * 3, "user"]
+    assert last["messages"][-1]["content"] == fill_final_line(event)
+    shown = [describe_hit(hit, AS_OF) for hit in (OIL, RAIN)[:N_HITS]]
+    assert last["messages"][2]["content"] == "\n\n".join(shown)

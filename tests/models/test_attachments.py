@@ -25,66 +25,6 @@ def files(tmp_path):
     return paths
 
 
-def test_a_server_gets_the_files_and_a_recording_their_digests(files, knock, provider):
-    provider.answer = lambda asked: {"content": '{"answer": "grey"}'}
-    door = knock(takes=("image", "audio"))
-    consult = build_consult(door, "openai/mock-1", False)
-    assert consult("What is it?", SCHEMA, attachments=files).value == {"answer": "grey"}
-    words, png, jpg, *clip, sound = provider.asked[0]["messages"][0]["content"]
-    assert words == {"type": "text", "text": "What is it?"}
-    for part, path, kind in ((png, files[0], "png"), (jpg, files[1], "jpeg")):
-        head, data = part["image_url"]["url"].split(",")
-        assert head == f"data:image/{kind};base64" and base64.b64decode(data) == path.read_bytes()
-    pictures = [
-        Image.open(BytesIO(base64.b64decode(part["image_url"]["url"].split(",")[1])))
-        for part in clip
-    ]
-    assert [picture.getpixel((0, 0)) for picture in pictures] == [(0,) * 3, (128,) * 3, (255,) * 3]
-    assert sound["input_audio"]["format"] == "mp3"
-    assert base64.b64decode(sound["input_audio"]["data"]) == files[3].read_bytes()
-    (row,) = door.recordings.rows.values()
-    kept = row["request"]["messages"][0]["content"]
-    assert [part["type"] for part in kept] == ["text"] + ["attachment"] * 4 and kept[1][
-        "name"
-    ] == "chart.png"
-    assert (
-        consult("What is it?", SCHEMA, attachments=files).status == "ok"
-        and len(provider.asked) == 1
-    )
-    files[0].write_bytes(
-        files[1].read_bytes()
-    )  # another file under the same name is another request
-    assert (
-        consult("What is it?", SCHEMA, attachments=files).status == "ok"
-        and len(provider.asked) == 2
-    )
-
-
-def test_what_a_model_does_not_take_is_not_sent(files, knock, provider):
-    consult = build_consult(knock(takes=("image",)), "openai/mock-1", False)
-    verdict = consult("What is it?", SCHEMA, attachments=files)
-    assert (verdict.status, verdict.reason) == (
-        "lacking",
-        "the model takes no audio",
-    ) and not provider.asked
-
-
-def test_a_clip_that_is_none_is_told(files, knock, provider):
-    files[2].write_bytes(b"GIF89a")
-    verdict = build_consult(knock(takes=("image", "audio")), "openai/mock-1", False)(
-        "?", SCHEMA, attachments=files
-    )
-    assert (verdict.status, provider.asked) == ("lacking", []) and "clip.gif" in verdict.reason
-
-
-def test_the_bytes_of_files_count_in_the_bound(files, knock):
-    door = knock(takes=("image", "audio"), prices=(1.0, 0.0))
-    build_consult(door, "openai/mock-1", False)("What is it?", SCHEMA, attachments=files)
-    (row,) = door.recordings.rows.values()
-    n_bytes = sum(len(base64.b64encode(path.read_bytes())) for path in files)
-    assert bound_cost(door, row["request"]) > n_bytes
-
-
 @pytest.mark.parametrize(
     "entry, takes",
     [
@@ -97,3 +37,42 @@ def test_the_bytes_of_files_count_in_the_bound(files, knock):
 )
 def test_kinds_are_what_an_entry_says_or_litellm_knows(entry, takes):
     assert list_taken(entry) == takes
+
+
+def test_a_server_gets_the_files_and_a_recording_their_digests(files, knock, provider):
+    provider.answer = lambda asked: {"content": '{"answer": "grey"}'}
+    door = knock(takes=("image", "audio"), prices=(1.0, 0.0))
+
+    def judge():
+        consult = build_consult(door, "openai/mock-1", False)
+        assert consult("What is it?", SCHEMA, attachments=files).value == {"answer": "grey"}
+
+    judge()
+    words, *pictures, sound = provider.asked[0]["messages"][0]["content"]
+    assert words == {"type": "text", "text": "What is it?"}
+    parts = [part["image_url"]["url"].split(",") for part in pictures]
+    heads = [head.removeprefix("data:image/") for head, _ in parts]
+    assert heads == ["png;base64", "jpeg;base64", *["png;base64"] * 3]
+    sent = [base64.b64decode(data) for _, data in parts]
+    assert sent[:2] == [path.read_bytes() for path in files[:2]]
+    assert [Image.open(BytesIO(one)).getpixel((0, 0))[0] for one in sent[2:]] == [0, 128, 255]
+    assert sound["input_audio"]["format"] == "mp3"
+    assert base64.b64decode(sound["input_audio"]["data"]) == files[3].read_bytes()
+    (row,) = door.recordings.rows.values()
+    kept = row["request"]["messages"][0]["content"]
+    assert [part["type"] for part in kept] == ["text"] + ["attachment"] * 4
+    n_bytes = sum(len(base64.b64encode(path.read_bytes())) for path in files)
+    assert bound_cost(door, row["request"]) > n_bytes, "a file's bytes count in the bound"
+    judge()
+    assert len(provider.asked) == 1
+    files[0].write_bytes(files[1].read_bytes())  # under the same name: another request
+    judge()
+    assert len(provider.asked) == 2
+
+
+def test_what_a_model_does_not_take_or_cannot_be_read_is_not_sent(files, knock, provider):
+    files[2].write_bytes(b"GIF89a")
+    for takes, told in (("image",), "the model takes no audio"), (("image", "audio"), "clip.gif"):
+        consult = build_consult(knock(takes=takes), "openai/mock-1", False)
+        verdict = consult("What is it?", SCHEMA, attachments=files)
+        assert verdict.status == "lacking" and told in verdict.reason and not provider.asked

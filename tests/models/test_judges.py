@@ -1,31 +1,33 @@
 """Judges: asked for one JSON object, replayed by default, every failure a verdict of its own."""
 
-import pytest
+import json
+from functools import partial
 
+import pytest
+from mock_provider import send, write_body
+
+from daybefore.models.grammars import make_schema
 from daybefore.models.judges import build_consult
 
-FORM = {
-    "type": "object",
-    "properties": {"score": {"type": "integer", "minimum": 0, "maximum": 10}},
-    "required": ["score"],
-    "additionalProperties": False,
-}
+FORM = make_schema(score={"type": "integer", "minimum": 0, "maximum": 10})
+SEVEN = '{"score": 7}'
 
 
 @pytest.fixture
 def consult(knock):
     """A function that returns a judge of the mock provider."""
-    return lambda live=True, **settings: build_consult(
-        knock(live, **settings), "openai/mock-1", False
-    )
+
+    def build(live=True, model="openai/mock-1", **settings):
+        return build_consult(knock(live, **settings), model, False)
+
+    return build
 
 
 def test_a_judge_replies_with_an_object_and_replays_without_asking(consult, provider):
-    provider.answer = lambda asked: {"content": '{"score": 7}'}
+    provider.answer = lambda asked: {"content": SEVEN}
     assert (first := consult()("plan", FORM)).value == {"score": 7}
     assert consult(live=False)("plan", FORM) == first, "the seconds are the recording's"
-    assert len(provider.asked) == 1
-    asked = provider.asked[0]
+    (asked,) = provider.asked
     assert asked["response_format"]["json_schema"]["schema"] == FORM and asked["temperature"] == 0
 
 
@@ -40,3 +42,27 @@ def test_a_failed_request_and_a_missing_recording_are_verdicts(consult, provider
     assert consult()("401", FORM).status == "error"
     missing = consult(live=False, command="make study NOTEBOOK=x")("never asked", FORM)
     assert missing.status == "missing" and "make study NOTEBOOK=x" in missing.reason
+
+
+def refuse(name, handler):
+    """Refuse an option, and judge without."""
+    if name not in handler.server.asked[-1]:
+        return send(handler, 200, write_body(SEVEN))
+    error = {"message": f"Unsupported value: '{name}' with this model.", "param": name}
+    return send(handler, 400, json.dumps({"error": error}).encode())
+
+
+@pytest.mark.parametrize("name", ["temperature", "response_format", "max_tokens", "seed"])
+def test_an_option_that_a_judge_refuses_is_dropped_once_and_told(consult, provider, capsys, name):
+    provider.faults = provider.faults | dict.fromkeys(("q", "r"), partial(refuse, name))
+    for live in (True, False):
+        judge = consult(live)
+        assert [judge(text, FORM, repeat=1).value for text in "qr"] == [{"score": 7}] * 2
+    assert (provider.counts["q"], provider.counts["r"]) == (2, 1)
+    assert capsys.readouterr().err.count(f"refuses {name}") == 2, "once a judge"
+
+
+def test_a_judge_whose_client_refuses_temperature_0_is_asked_without(consult, provider):
+    provider.answer = lambda asked: {"content": SEVEN}
+    assert consult(model="openai/gpt-5-mini")("q", FORM).value == {"score": 7}
+    assert "temperature" not in provider.asked[-1]

@@ -77,36 +77,6 @@ def test_an_accident_that_leaves_no_time_to_try_again_stays_one_and_is_not_paid(
 # --- recordings -------------------------------------------------------------------------------------
 
 
-def test_a_reply_is_recorded_with_what_it_took_and_replayed_without_litellm(reach, provider):
-    with pytest.raises(
-        LookupError, match="data/runs/mock has no recording .* `make run AGENT=mock LIMIT=20`"
-    ):
-        ask(reach(live=False, command="make run AGENT=mock LIMIT=20"), PRICED, say("hello"))
-    row = ask(reach(), PRICED, say("hello"), logprobs=True)
-    assert (row["content"], row["finish_reason"], row["n_requests"]) == (CONTENT, "stop", 1)
-    assert [row[f"n_{name}_tokens"] for name in ("input", "output", "cached", "think")] == [
-        50,
-        8,
-        3,
-        2,
-    ]
-    # 47 fresh tokens at 0.15 USD a million, 3 cached at half, 8 written at 0.60
-    assert row["cost_usd"] == pytest.approx((47 * 0.15 + 3 * 0.075 + 8 * 0.60) / 1e6)
-    assert row["logprobs"] == [{"token": "B", "logprob": -0.1235, "top": []}]
-    assert ask(reach(live=False), PRICED, say("hello"), logprobs=True) == row
-    assert (
-        ask(reach(), PRICED, say("hello"), logprobs=True) == row and provider.counts["hello"] == 1
-    )
-    code = f"""
-import sys
-from daybefore.models.llm import ask, open_door
-row = ask(open_door("mock"), {PRICED!r}, {say("hello")}, logprobs=True)
-print(row["content"], {{"litellm", "httpx"}} & set(sys.modules))
-"""
-    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
-    assert ended.stdout == f"{CONTENT} set()\n", ended.stderr
-
-
 @pytest.mark.parametrize(
     "options",
     [{"extra_headers": {"x-own": KEY}}, {"tools": [{"type": "mcp", "headers": {"x-own": KEY}}]}],
@@ -127,26 +97,6 @@ def test_options_that_can_hold_a_key_are_refused_and_nothing_is_written(
 
 
 # --- costs ------------------------------------------------------------------------------------------
-
-
-def test_the_ceiling_stops_before_it_is_passed(reach, provider):
-    door, reasons = reach(ceiling_usd=0.0001), []
-    for i in range(40):
-        try:
-            ask(door, PRICED, say(f"q{i}"), max_tokens=100)
-        except LlmError as error:
-            reasons.append((error.status, error.recording))
-    n_asked = sum(provider.counts.values())
-    assert 0 < n_asked < 40
-    assert reasons == [("over_budget", None)] * (40 - n_asked)
-    assert door.spent_usd == pytest.approx(
-        n_asked * ask(door, PRICED, say("q0"), max_tokens=100)["cost_usd"]
-    )
-    assert door.spent_usd < 0.0001
-    again = reach(ceiling_usd=0.0001)
-    assert again.spent_usd == pytest.approx(door.spent_usd), (
-        "what the run has cost counts after a restart"
-    )
 
 
 def test_requests_under_way_at_once_wait_for_room_under_the_ceiling(reach, provider):
@@ -215,12 +165,6 @@ def test_a_server_on_loopback_gets_its_own_key_or_none(reach, provider, monkeypa
         ask(door, MODEL, say("401"))
 
 
-def test_a_reply_that_holds_the_key_is_stored_without_it(reach, tmp_path):
-    row = ask(reach(), MODEL, say("key"))
-    assert row["content"] == "your key is Bearer <secret>"
-    assert scan(tmp_path) == []
-
-
 def test_what_could_not_be_read_is_asked_again_where_that_is_said_and_not_by_itself(
     reach, provider
 ):
@@ -229,22 +173,6 @@ def test_what_could_not_be_read_is_asked_again_where_that_is_said_and_not_by_its
             with pytest.raises(LlmError, match=reason):
                 ask(reach(**more), MODEL, say(fault))
             assert provider.counts[fault] == n_asked
-
-
-def test_no_half_of_a_key_is_stored_of_a_long_body_that_is_no_reply(reach, tmp_path):
-    with pytest.raises(LlmError, match="no chat completion: .*Bearer <secret>"):
-        ask(reach(), MODEL, say("long error"))
-    assert not any(
-        KEY[:9].encode() in path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()
-    )
-
-
-@pytest.mark.parametrize("before", ["", "u:", "user:", "Bearer ", "xyz"])
-def test_the_key_is_found_in_base64_wherever_it_starts(before):
-    for encode in (base64.b64encode, base64.urlsafe_b64encode):
-        hidden = hide_secrets(encode((before + KEY + ":tail").encode()).decode(), [KEY])
-        assert "<secret>" in hidden
-        assert len(hidden) < len(before) + 40 - len(KEY)
 
 
 def test_the_key_is_found_in_urls_in_json_and_in_nested_values():
@@ -256,3 +184,54 @@ def test_the_key_is_found_in_urls_in_json_and_in_nested_values():
         assert redact(f"at http://a/?key={form}&b", [KEY]) == "at http://a/?key=<secret>&b"
     assert hide_secrets({"a": [json.dumps('x"y\\12345')]}, ['x"y\\12345']) == {"a": ['"<secret>"']}
     assert hide_secrets(["1", None, 2], []) == ["1", None, 2]
+
+
+def test_a_reply_is_recorded_with_what_it_took_and_replayed_without_litellm(reach, provider):
+    given = {"model": PRICED, "messages": say("hello"), "logprobs": True}
+    command = "make run AGENT=mock LIMIT=20"
+    with pytest.raises(LookupError, match=f"data/runs/mock has no recording .* `{command}`"):
+        ask(reach(live=False, command=command), **given)
+    row = ask(reach(), **given)
+    assert (row["content"], row["finish_reason"], row["n_requests"]) == (CONTENT, "stop", 1)
+    used = [row[f"n_{name}_tokens"] for name in ("input", "output", "cached", "think")]
+    assert used == [50, 8, 3, 2]
+    # 47 fresh tokens at 0.15 USD a million, 3 cached at half, 8 written at 0.60
+    assert row["cost_usd"] == pytest.approx((47 * 0.15 + 3 * 0.075 + 8 * 0.60) / 1e6)
+    assert row["logprobs"] == [{"token": "B", "logprob": -0.1235, "top": []}]
+    assert ask(reach(), **given) == row and provider.counts["hello"] == 1
+    code = f"""
+import sys
+from daybefore.models.llm import ask, open_door
+print(ask(open_door("mock"), **{given!r})["content"], {{"litellm", "httpx"}} & set(sys.modules))
+"""
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert ended.stdout == f"{CONTENT} set()\n", ended.stderr
+
+
+def test_the_ceiling_stops_before_it_is_passed(reach, provider):
+    door, reasons = reach(ceiling_usd=0.0001), []
+    for i in range(40):
+        try:
+            row = ask(door, PRICED, say(f"q{i}"), max_tokens=100)
+        except LlmError as error:
+            reasons.append((error.status, error.recording))
+    n_asked = len(provider.asked)
+    assert 0 < n_asked < 40 and reasons == [("over_budget", None)] * (40 - n_asked)
+    assert door.spent_usd == pytest.approx(n_asked * row["cost_usd"]) and door.spent_usd < 0.0001
+    again = reach(ceiling_usd=0.0001).spent_usd
+    assert again == pytest.approx(door.spent_usd), "what the run has cost counts after a restart"
+
+
+def test_no_reply_that_holds_the_key_is_stored_with_it_not_even_with_its_half(reach, tmp_path):
+    assert ask(reach(), MODEL, say("key"))["content"] == "your key is Bearer <secret>"
+    with pytest.raises(LlmError, match="no chat completion: .*Bearer <secret>"):
+        ask(reach(), MODEL, say("long error"))
+    stored = [path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()]
+    assert not any(KEY[:9].encode() in data for data in stored) and scan(tmp_path) == []
+
+
+@pytest.mark.parametrize("before", ["", "u:", "user:", "Bearer ", "xyz"])
+def test_the_key_is_found_in_base64_wherever_it_starts(before):
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        hidden = hide_secrets(encode((before + KEY + ":tail").encode()).decode(), [KEY])
+        assert "<secret>" in hidden and len(hidden) < len(before) + 40 - len(KEY)

@@ -3,16 +3,13 @@ read again."""
 
 import gzip
 import json
-import os
-import signal
 import sqlite3
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from multiprocessing import get_context
 
 import pytest
-from builders import say
+from builders import fork, say
 
 from daybefore.models.costs import describe_cut
 from daybefore.models.files import MODELS, name_model
@@ -100,91 +97,6 @@ def test_what_may_have_been_paid_counts_under_the_ceiling(reach, provider):
     assert not provider.asked
 
 
-def run_apart(function, end=0):
-    """Call a function in a process of its own, which has to end so."""
-    process = get_context("fork").Process(target=function)
-    process.start()
-    process.join(120)
-    assert process.exitcode == end
-
-
-def test_what_a_killed_process_had_recorded_is_there(reach, out):
-    def ask_and_die():
-        door = reach()
-        for i in range(3):
-            ask(door, MODEL, say(f"q{i}"))
-        os.kill(os.getpid(), signal.SIGKILL)
-
-    run_apart(ask_and_die, -signal.SIGKILL)
-    assert [is_recorded for _, _, is_recorded in read_requests(out)] == [1, 1, 1]
-    assert len(Recordings("mock").rows) == 3
-
-
-def test_the_store_may_be_closed_while_a_question_past_its_deadline_writes():
-    def write_and_close():
-        recordings = Recordings("mock")
-        with ThreadPoolExecutor(4) as pool:
-            added = [pool.submit(recordings.add, make(f"{n}")) for n in range(200)]
-            while not all(future.done() for future in added):
-                recordings.close()
-        recordings.close()
-
-    run_apart(write_and_close)
-    assert len(Recordings("mock").rows) == 200
-
-
-def test_a_store_that_takes_no_more_ends_in_one_sentence_and_loses_nothing(reach, provider, out):
-    door, said = reach(), []
-    ask(door, MODEL, say("first"))
-    n_pages = door.recordings.connection.execute("PRAGMA page_count").fetchone()[0]
-    door.recordings.connection.execute(f"PRAGMA max_page_count = {n_pages + 20}")
-    for i in range(40):
-        try:
-            ask(door, MODEL, say(f"{i} " + "x" * 4000))
-        except OSError as error:
-            said.append(str(error))
-    assert set(said) == {
-        "data/runs takes no more recordings (database or disk is full); make room and run again"
-    }
-    n_kept = len(Recordings("mock").rows)
-    assert 5 < n_kept < 40 and len(provider.asked) <= n_kept + 1, (
-        "what could not be kept is not asked"
-    )
-    door.recordings.close()
-    again = reach()
-    for i in range(40):
-        ask(again, MODEL, say(f"{i} " + "x" * 4000))
-    assert len(Recordings("mock").rows) == 41
-
-
-def test_packing_sorts_gives_the_same_bytes_whatever_the_order_and_leaves_what_stays(out):
-    rows, written = [make(key, n_output_tokens=8) for key in "abcde"], []
-    for run_id, order in (("one", rows), ("two", rows[::-1])):
-        recordings = Recordings(run_id)
-        for row in [*order, make("s", stays=True)]:
-            recordings.add(row)
-        recordings.close()
-        assert has_news(run_id)
-        for _ in range(2):
-            facts = pack_recordings(run_id, {"agent": "mock"})
-        assert sorted(path.name for path in (out / "data/runs" / run_id).iterdir()) == [
-            PACKED,
-            "run.json",
-        ]
-        assert json.loads((out / "data/runs" / run_id / "run.json").read_text()) == facts
-        written.append((out / "data/runs" / run_id / PACKED).read_bytes())
-        assert not has_news(run_id) and sorted(Recordings(run_id).rows) == list("abcdes")
-    assert written[0] == written[1] and [key for key, *_ in read_requests(out)] == ["s", "s"]
-    assert (facts["agent"], facts["n_recordings"], facts["n_ok"], facts["n_output_tokens"]) == (
-        "mock",
-        5,
-        5,
-        40,
-    )
-    Recordings("two").add(make("c", content="new"))
-    assert Recordings("two").rows["c"]["content"] == "new" and len(Recordings("two").rows) == 6
-
-
 def test_a_damaged_line_of_a_packed_run_is_told(out):
     folder = out / "data/runs/mock"
     folder.mkdir(parents=True)
@@ -227,3 +139,61 @@ def test_threads_that_write_at_once_share_transactions_and_lose_nothing(out):
     with ThreadPoolExecutor(30) as pool:
         list(pool.map(recordings.start, [f"k{at}" for at in range(90)]))
     assert set(Recordings("many").under_way) == {f"k{at}" for at in range(90)} and len(n_calls) < 45
+
+
+def test_the_store_may_be_closed_while_a_question_past_its_deadline_writes():
+    def write_and_close():
+        recordings = Recordings("mock")
+        with ThreadPoolExecutor(4) as pool:
+            added = [pool.submit(recordings.add, make(f"{n}")) for n in range(200)]
+            while not all(future.done() for future in added):
+                recordings.close()
+        recordings.close()
+
+    child = fork(write_and_close)  # as an error of SQLite's would end the process
+    child.join(120)
+    assert child.exitcode == 0 and len(Recordings("mock").rows) == 200
+
+
+def test_a_store_that_takes_no_more_ends_in_one_sentence_and_loses_nothing(reach, provider):
+    texts = [f"{i} " + "x" * 4000 for i in range(40)]
+    door, said = reach(), set()
+    ask(door, MODEL, say("first"))
+    n_pages = door.recordings.connection.execute("PRAGMA page_count").fetchone()[0]
+    door.recordings.connection.execute(f"PRAGMA max_page_count = {n_pages + 20}")
+    for text in texts:
+        try:
+            ask(door, MODEL, say(text))
+        except OSError as error:
+            said.add(str(error))
+    (told,) = said
+    assert "takes no more recordings (database or disk is full); make room and run again" in told
+    n_kept = len(Recordings("mock").rows)
+    assert 5 < n_kept < 40 and len(provider.asked) <= n_kept + 1, "what is not kept is not asked"
+    door.recordings.close()
+    again = reach()
+    for text in texts:
+        ask(again, MODEL, say(text))
+    assert len(Recordings("mock").rows) == 41
+
+
+def test_packing_sorts_gives_the_same_bytes_whatever_the_order_and_leaves_what_stays(out):
+    rows, written = [make(key, n_output_tokens=8) for key in "abcde"], []
+    for run_id, order in (("one", rows), ("two", rows[::-1])):
+        folder = out / "data/runs" / run_id
+        recordings = Recordings(run_id)
+        for row in [*order, make("s", stays=True)]:
+            recordings.add(row)
+        recordings.close()
+        assert has_news(run_id)
+        for _ in range(2):
+            facts = pack_recordings(run_id, {"agent": "mock"})
+        assert {path.name for path in folder.iterdir()} == {PACKED, "run.json"}
+        assert json.loads((folder / "run.json").read_text()) == facts
+        written.append((folder / PACKED).read_bytes())
+        assert not has_news(run_id) and sorted(Recordings(run_id).rows) == list("abcdes")
+    assert written[0] == written[1] and [key for key, *_ in read_requests(out)] == ["s", "s"]
+    found = [facts[name] for name in ("agent", "n_recordings", "n_ok", "n_output_tokens")]
+    assert found == ["mock", 5, 5, 40]
+    Recordings("two").add(make("c", content="new"))
+    assert Recordings("two").rows["c"]["content"] == "new", "the store's hold over packed ones"

@@ -146,15 +146,6 @@ def insert_row(connection, name, row):
     return connection.execute(sql, list(row.values())).rowcount == 1
 
 
-def fill_columns(connection, run):
-    """Fill the columns that the table runs has gained since a run was stored (`OPTIONAL`) from its
-    row of today."""
-    columns = [name for name in OPTIONAL["runs"] if name in run]
-    sets = ", ".join(f"{name} = coalesce({name}, ?)" for name in columns)
-    sql = f"UPDATE runs SET {sets} WHERE run_id = ? AND horizon IS NULL"
-    connection.execute(sql, [*(run[name] for name in columns), run["run_id"]])
-
-
 def save_questions(connection, batch, again=ACCIDENTS):
     """Store questions' rows, (reply, prediction, trace) each, in one transaction; returns how many
     are new.

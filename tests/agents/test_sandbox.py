@@ -34,7 +34,7 @@ from builders import fork, needs_backend, needs_sandbox, wait_until
 
 from daybefore.agents import box as boxes
 from daybefore.agents import bubblewrap as bubblewraps
-from daybefore.agents import docker, groups, sandbox
+from daybefore.agents import docker, sandbox
 from daybefore.agents.box import Limits, SandboxError
 from daybefore.agents.bubblewrap import find_bubblewrap
 from daybefore.agents.sandbox import find_backend, open_sandbox
@@ -374,20 +374,6 @@ def list_kept(name):
         for way in ways
     ]
     return " ".join(said).split()
-
-
-def test_children_that_end_between_two_looks_count_where_a_control_group_can_be_had():
-    needs_backend("bubblewrap")
-    with groups.open_cgroup() as cgroup:
-        if not cgroup:
-            pytest.skip("no control group can be made here")
-        base = cgroup[0].parents[1]
-    limits = SMALL._replace(cpu_s=2, seconds=20)
-    before = {*base.glob("daybefore-*")}
-    with open_sandbox(limits=limits, backend=find_bubblewrap()) as box:
-        assert box.exec(["python3", "-c", PROGRAMS["brief"]]).limit == "cpu"
-        assert box.exec(["python3", "-c", "print(1)"]) == (True, 0, "1\n", "", None)
-    assert {*base.glob("daybefore-*")} <= before
 
 
 if __name__ == "__main__":

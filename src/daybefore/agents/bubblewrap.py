@@ -1,10 +1,9 @@
 """The sandbox by bubblewrap: each call in namespaces of its own.
 
 Bounded: time, processor, processes, addresses and files, by the kernel for every process of a call,
-bubblewrap's own among them; memory, files and output of them all, looked at every TICK_S from
-outside. So is the processor time of them all, by a control group of the kernel where one can be
-made. Elsewhere what a process used that ended between two looks, and that nobody waited for, is
-seen by nobody: what surely bounds a call's processor time there is its time, times the machine's
+bubblewrap's own among them; memory, files, output and the processor time of them all, looked at
+every TICK_S from outside. What a process used that ended between two looks, and that nobody waited
+for, is seen by nobody: what surely bounds a call's processor time is its time, times the machine's
 cores. Refused: memory that no process owns up to, as in /dev/zero, shared anonymous memory, sockets
 (so asyncio), locks on parts of files (so SQLite), queues of file events. What else the kernel keeps
 for a call is bounded by the kernel's own limits for a user (pipes) and by the memory of the group
@@ -14,12 +13,13 @@ machine's kernel, load and memory, and which of its folders were shown.
 
 import os
 import platform
+import signal
 import subprocess
 import sys
 import sysconfig
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -33,7 +33,6 @@ from daybefore.agents.box import (
     list_rules,
     probe,
 )
-from daybefore.agents.groups import kill_group, measure_group, open_cgroup, read_usage
 
 APART = {"env": {}, "start_new_session": True} | dict.fromkeys(
     ("stdin", "stdout", "stderr"), subprocess.PIPE
@@ -72,9 +71,6 @@ BOUND = (
 over. A core of one byte: at 0 the kernel still starts a program that cores are piped to. Addresses
 may be twice the memory. Processes are counted in a user namespace of the call's own, as elsewhere
 all of a user's count."""
-
-JOIN = 'echo $$ > "$0"; exec "$@"'
-"""How a call enters a control group, before anything of it starts."""
 
 
 def find_bubblewrap():
@@ -151,15 +147,12 @@ def run_bubblewrap(sandbox, cmd, given, seconds, *, enter):
     command's."""
     for name in ("workdir", "tmp", "shm"):  # an earlier call may have shut them
         os.chmod(f"/proc/{sandbox.pid}/root/disk/{name}", 0o777)
-    with open_cgroup() as cgroup:
-        with tempfile.TemporaryFile() as rules:
-            rules.write(list_rules(platform.machine()))
-            rules.seek(0)
-            words = [*enter, "--seccomp", str(rules.fileno()), "--", *cmd]
-            if cgroup:
-                words = ["/bin/sh", "-c", JOIN, cgroup[0], *words]
-            process = subprocess.Popen(words, pass_fds=[rules.fileno()], **APART | {"stdin": given})
-        out, err, limit = attend(process, sandbox, time.monotonic() + seconds, cgroup)
+    with tempfile.TemporaryFile() as rules:
+        rules.write(list_rules(platform.machine()))
+        rules.seek(0)
+        words = [*enter, "--seccomp", str(rules.fileno()), "--", *cmd]
+        process = subprocess.Popen(words, pass_fds=[rules.fileno()], **APART | {"stdin": given})
+    out, err, limit = attend(process, sandbox, time.monotonic() + seconds)
     return process.returncode, out, err, limit
 
 
@@ -200,38 +193,28 @@ def show_programs(bwrap):
     )
 
 
-def attend(process, sandbox, end_at, cgroup):
+def attend(process, sandbox, end_at):
     """Read a call to its end, or to the limit that its group passes; returns (stdout, stderr,
     limit)."""
     limits = sandbox.limits
     limit = None
     used = {}
-    most = {
-        "time": end_at,
-        "output": limits.output_kb << 10,
-        "memory": limits.memory_mb << 20,
-        "cpu": limits.cpu_s,
-    }
     try:
-        most["files"] = max(
-            limits.n_files, count_files(sandbox)
-        )  # those of before may be tidied up
+        n_files = max(limits.n_files, count_files(sandbox))  # those of before may be tidied up
         while True:
             try:
                 return *process.communicate(timeout=TICK_S), limit
             except subprocess.TimeoutExpired as so_far:
-                n_bytes = len(so_far.output or b"") + len(so_far.stderr or b"")
                 memory, cpu_s = measure_group(process.pid, used)
-                uses = (
-                    time.monotonic(),
-                    n_bytes,
-                    memory,
-                    max(cpu_s, read_usage(cgroup)),
-                    count_files(sandbox),
-                )
-                limit = limit or next(
-                    (name for name, use in zip(most, uses, strict=True) if use > most[name]), None
-                )
+                passed = {
+                    "time": time.monotonic() > end_at,
+                    "output": len(so_far.output or b"") + len(so_far.stderr or b"")
+                    > limits.output_kb << 10,
+                    "memory": memory > limits.memory_mb << 20,
+                    "cpu": cpu_s > limits.cpu_s,
+                    "files": count_files(sandbox) > n_files,
+                }
+                limit = limit or next((name for name in passed if passed[name]), None)
                 if limit:
                     kill_group(process.pid)
     except BaseException:  # Ctrl-C, too, leaves nothing running
@@ -244,3 +227,42 @@ def count_files(sandbox):
     """Return how many files and folders a sandbox's disk holds."""
     disk = os.statvfs(f"/proc/{sandbox.pid}/root/disk")
     return disk.f_files - disk.f_ffree
+
+
+def list_group(pid):
+    """Return a process and all that descend from it: whose parent is gone, its namespace's first
+    process has taken."""
+    group = [pid]
+    for one in group:
+        with suppress(OSError):
+            for thread in os.listdir(f"/proc/{one}/task"):
+                group += map(int, Path(f"/proc/{one}/task/{thread}/children").read_text().split())
+    return group
+
+
+def measure_group(pid, used):
+    """Return a group's memory (bytes, files apart) and processor time (seconds, with that of
+    processes that ended).
+
+    `used` keeps what each process was seen to use: of one that nobody waited for the kernel tells
+    no more later.
+    """
+    memory = ticks = 0
+    for one in list_group(pid):
+        with suppress(OSError):
+            resident, shared = Path(f"/proc/{one}/statm").read_text().split()[1:3]
+            memory += (int(resident) - int(shared)) * os.sysconf("SC_PAGE_SIZE")
+            facts = Path(f"/proc/{one}/stat").read_text().rpartition(")")[2].split()
+            user, system, *waited_for = map(int, facts[11:15])
+            used[one, facts[19]] = user + system
+            ticks += user + system + sum(waited_for)
+    return memory, max(ticks, sum(used.values())) / os.sysconf("SC_CLK_TCK")
+
+
+def kill_group(pid):
+    """Kill a process and all that descend from it; they are stopped first, so that none is born
+    meanwhile."""
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for one in list_group(pid):
+            with suppress(ProcessLookupError):
+                os.kill(one, number)

@@ -26,7 +26,6 @@ from daybefore.models.llm import DEADLINE_S
 from daybefore.store import (
     ACCIDENTS,
     close_run,
-    fill_columns,
     insert_row,
     list_done,
     name_problem,
@@ -187,8 +186,7 @@ def run_agents(
     watch = Watch(max_accidents, tries_first)
     with name_problem(ledger_path), closing(open_store(ledger_path)) as ledger:
         for run in runs:
-            if not insert_row(ledger, "runs", run):
-                fill_columns(ledger, run)
+            insert_row(ledger, "runs", run)
         tasks = list_tasks(
             ids, events, {run_id: list_done(ledger, run_id, again) for run_id, _ in ids}, samples
         )

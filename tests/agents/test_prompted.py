@@ -6,8 +6,8 @@ from builders import make_event, reply_with
 from mock_provider import CONTENT
 
 from daybefore.agents.prompted import ask_directly, forecast, list_entities
-from daybefore.agents.prompts import fill_final_line, fill_prompt
 from daybefore.models.failures import TOO_FAST
+from daybefore.prompts import fill_final_line, fill_prompt
 
 
 def test_requests_of_one_question_share_its_deadline(reach, provider):

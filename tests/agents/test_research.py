@@ -9,10 +9,10 @@ import pytest
 from builders import make_event
 from test_searching import World
 
-from daybefore.agents.prompts import fill_prompt
 from daybefore.agents.registry import connect_agent
 from daybefore.agents.research import N_LOOK_UPS
 from daybefore.agents.workers import make_rows
+from daybefore.prompts import fill_prompt
 
 ENTRY = {"category": "open_deep_research", "framework": "x", "model": "openai/mock-1"}
 PLAN = {"facts_given": "a", "facts_to_look_up": "b", "facts_to_derive": "c", "plan": ["look"]}

@@ -7,7 +7,6 @@ import pytest
 from builders import AS_OF, call_tools, make_event, reply_with
 
 from daybefore.agents.prompted import forecast
-from daybefore.agents.prompts import fill_final_line, fill_prompt
 from daybefore.agents.searching import (
     N_HITS,
     SCHEMAS,
@@ -17,7 +16,7 @@ from daybefore.agents.searching import (
     ask_with_tools,
     describe_hit,
 )
-from daybefore.prompts import read_prompt
+from daybefore.prompts import fill_final_line, fill_prompt, read_prompt
 from daybefore.web.pages import GatewayError
 from daybefore.web.search import Hit
 

@@ -12,13 +12,13 @@ from functools import partial
 from typing import NamedTuple
 
 from daybefore.agents.forecasters import read_history
-from daybefore.agents.prompts import count_places, fill_prompt, find_stated
 from daybefore.models.costs import USAGE
 from daybefore.models.failures import LlmError, fail
 from daybefore.models.grammars import build_grammar, demand_json
 from daybefore.models.judges import build_consult
 from daybefore.models.llm import Door, ask, is_final
 from daybefore.models.local import SEED
+from daybefore.prompts import count_places, fill_prompt, find_stated
 from daybefore.replies import PARSER_VERSION
 from daybefore.replies.parse import parse_prediction
 from daybefore.replies.probabilities import read_stated, weigh_reply

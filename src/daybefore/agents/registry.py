@@ -12,7 +12,6 @@ import pandas as pd
 from daybefore.agents.forecasters import METHODS, forecast_event
 from daybefore.agents.functions import load_function, make_agent
 from daybefore.agents.prompted import LIMITS, Client, ask_directly, forecast, make_consult
-from daybefore.agents.prompts import STATED_PROMPTS
 from daybefore.agents.research import ask_with_orchestra, ask_with_research
 from daybefore.agents.searching import (
     ask_deep_research,
@@ -40,7 +39,7 @@ from daybefore.models.local import (
     open_model,
 )
 from daybefore.models.recordings import has_news, pack_recordings
-from daybefore.prompts import hash_prompts
+from daybefore.prompts import STATED_PROMPTS, hash_prompts
 from daybefore.web.open_web import TOLERANCE_S, OpenWeb
 from daybefore.web.providers import find_search_problem
 from helpers.faults import check_name, check_object, list_nearest
@@ -88,15 +87,8 @@ ONE_REQUEST = ("zero_shot", "search_prompt", "graph", "search_graph")
 GRAPH_METHODS = tuple(name for name in PROMPTED if "graph" in name)
 """Those that submit a causal graph beside the answer (WorldReasoner 5.1)."""
 
-SEARCHING = (
-    "search_prompt",
-    "search_graph",
-    "search_graph_turns",
-    "react",
-    "tool_search",
-    "research",
-    "orchestra",
-)
+LOOKING = ("think_search", "open_deep_research")
+SEARCHING = tuple(name for name, method in PROMPTED.items() if method.category in LOOKING)
 """Those that look things up in the world they are given."""
 
 FUNCTION = "function"
@@ -196,10 +188,8 @@ def load_agents(path=REGISTRY, wanted=()):
         about = {name: entry[name] for name in ("category", "framework")}
         method = entry["method"]
         if method in METHODS:
-            agents[agent_id] = about | {
-                "forecast": partial(forecast_event, method),
-                "params": {"method": method},
-            }
+            about["params"] = {"method": method}
+            agents[agent_id] = about | {"forecast": partial(forecast_event, method)}
         elif method == FUNCTION and agent_id in wanted:
             try:
                 agents[agent_id] = make_agent(load_function(entry["agent"]), **about)

@@ -9,10 +9,9 @@ day.
 from jsonschema import Draft202012Validator
 
 from daybefore.agents.prompted import constrain_answer, constrain_json
-from daybefore.agents.prompts import fill_final_line, fill_prompt
 from daybefore.agents.searching import call_tool, write_schema
 from daybefore.models.grammars import make_schema, quote_literal
-from daybefore.prompts import read_prompt
+from daybefore.prompts import fill_final_line, fill_prompt, read_prompt
 from helpers.files import dump_json, parse_object
 
 N_CALLS, N_TEAM_CALLS = 3, 6

@@ -9,11 +9,10 @@ forecast.
 import pandas as pd
 
 from daybefore.agents.prompted import ask_directly, constrain_answer, constrain_json
-from daybefore.agents.prompts import fill_final_line, fill_prompt
 from daybefore.models.failures import LlmError
 from daybefore.models.grammars import STEP_GRAMMAR, make_schema
 from daybefore.models.polling import ask_in_background, is_chat
-from daybefore.prompts import read_prompt
+from daybefore.prompts import fill_final_line, fill_prompt, read_prompt
 from daybefore.web.pages import GatewayError
 from helpers.files import parse_object
 

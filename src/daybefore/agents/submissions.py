@@ -11,7 +11,6 @@ import re
 from jsonschema import Draft202012Validator
 
 from daybefore.agents.prompted import constrain_json, forecast, keep_values
-from daybefore.agents.prompts import count_places, find_stated, list_blanks
 from daybefore.agents.searching import (
     LOOKS,
     MAX_STEP,
@@ -28,7 +27,7 @@ from daybefore.models.grammars import (
     quote_literal,
     write_stated,
 )
-from daybefore.prompts import read_prompt
+from daybefore.prompts import count_places, find_stated, list_blanks, read_prompt
 from daybefore.replies.probabilities import settle_stated
 from helpers.calendar import MONTHS
 from helpers.files import clean_value, dump_json, hash_text, parse_json, parse_object

@@ -2,7 +2,7 @@
 again."""
 
 from daybefore.commands.terminal import show
-from daybefore.salvage import recover_store
+from daybefore.store import recover_store
 from helpers.files import STORE, locate_output
 
 

@@ -7,9 +7,8 @@ from pathlib import Path
 import click
 
 from daybefore.commands.terminal import show
-from daybefore.salvage import COPY, keep_copy
 from daybefore.scoring.runs import list_local
-from daybefore.store import KEPT, open_store
+from daybefore.store import COPY, KEPT, keep_copy, open_store
 from helpers.faults import list_nearest
 from helpers.files import STORE, locate_output
 

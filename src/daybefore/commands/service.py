@@ -46,8 +46,7 @@ from daybefore.models.costs import write_usd
 from daybefore.models.failures import LlmError
 from daybefore.models.pace import LEAST
 from daybefore.questions.sets import list_articles, open_articles, open_window, read_window
-from daybefore.salvage import keep_copy
-from daybefore.store import ACCIDENTS, DOUBTFUL, count_stored, open_store, sum_costs
+from daybefore.store import ACCIDENTS, DOUBTFUL, count_stored, keep_copy, open_store, sum_costs
 from helpers.question_sets import find_set
 from helpers.tables import HORIZONS
 from studies.worldreasoner.asking import Plan, plan_run, take_condition

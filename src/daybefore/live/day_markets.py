@@ -12,13 +12,12 @@ from typing import Any
 
 import pandas as pd
 
-from daybefore.agents.prompts import split_question
 from daybefore.formats.futurex import name_letters, word_prompt
 from daybefore.formats.markets import list_markets
 from daybefore.live.challenge import build_posed
 from daybefore.live.venues import fetch_one, read_pages
 from daybefore.models.grammars import make_schema
-from daybefore.prompts import read_prompt
+from daybefore.prompts import read_prompt, split_question
 from daybefore.questions.collect import N_DISTRACTORS, make_screening
 from daybefore.questions.filters import draw_kept
 from daybefore.questions.pose import HORIZON_DAYS, seed_by_name

@@ -57,12 +57,8 @@ def write_parts(form, body):
     """Return the parts, in OpenAI's form, that a file is sent as: of a clip its frames, in order,
     as PNG."""
     if KINDS[form] == "audio":
-        return [
-            {
-                "type": "input_audio",
-                "input_audio": {"data": base64.b64encode(body).decode(), "format": form},
-            }
-        ]
+        sound = {"data": base64.b64encode(body).decode(), "format": form}
+        return [{"type": "input_audio", "input_audio": sound}]
     pictures = [body]
     if form == "gif":
         form, pictures = "png", []
@@ -81,16 +77,14 @@ def put_in(messages, files):
     """Return messages with files in place of the parts that stand for them; `files`: {digest:
     parts}."""
 
-    def fill(content):
-        if not isinstance(content, list):
-            return content
-        return [
-            new
-            for part in content
-            for new in (files[part["sha256"]] if part["type"] == "attachment" else [part])
-        ]
-
-    return [
-        message | {"content": fill(message["content"])} if "content" in message else message
-        for message in messages
-    ]
+    filled = []
+    for message in messages:
+        content = message.get("content")
+        if isinstance(content, list):
+            parts = [
+                files[part["sha256"]] if part["type"] == "attachment" else [part]
+                for part in content
+            ]
+            message = message | {"content": sum(parts, [])}
+        filled.append(message)
+    return filled

@@ -16,9 +16,8 @@ from urllib.parse import urlsplit
 import pandas as pd
 
 from daybefore.agents.prompted import constrain_answer, forecast, make_consult
-from daybefore.agents.prompts import describe_answer, split_question
 from daybefore.agents.searching import open_page, search_web
-from daybefore.prompts import read_prompt
+from daybefore.prompts import describe_answer, read_prompt, split_question
 from daybefore.web.pages import GatewayError
 from helpers import papers
 from helpers.calendar import blank_dates, stamp_moment

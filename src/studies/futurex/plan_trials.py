@@ -18,12 +18,11 @@ from daybefore.agents.prompted import (
     forecast,
     make_consult,
 )
-from daybefore.agents.prompts import fill_final_line, list_options, split_question
 from daybefore.agents.recorded_runs import select_events
 from daybefore.agents.registry import check_entry, find_agent, open_agent
 from daybefore.agents.searching import search_web
 from daybefore.models.grammars import make_schema
-from daybefore.prompts import read_prompt
+from daybefore.prompts import fill_final_line, list_options, read_prompt, split_question
 from helpers import papers
 from helpers.agreement import READINGS
 from helpers.files import dump_json, hash_text, parse_json, parse_object

@@ -14,9 +14,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from daybefore.agents.prompts import split_question
 from daybefore.models.grammars import make_schema
-from daybefore.prompts import read_prompt
+from daybefore.prompts import read_prompt, split_question
 from daybefore.replies.numbers import WORDS
 from helpers.calendar import blank_dates, find_dates
 from helpers.files import parse_json

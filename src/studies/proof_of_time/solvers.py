@@ -16,14 +16,13 @@ from typing import NamedTuple
 
 from daybefore.agents.box import Limits
 from daybefore.agents.prompted import ask_directly, constrain_json, forecast, keep_turn
-from daybefore.agents.prompts import fill_prompt
 from daybefore.agents.sandbox import open_sandbox
 from daybefore.agents.searching import ask_final_line
 from daybefore.agents.tools import MAX_SHOWN, SCHEMAS, call_tool
 from daybefore.models.failures import LlmError
 from daybefore.models.grammars import make_schema
 from daybefore.models.llm import recall
-from daybefore.prompts import read_prompt
+from daybefore.prompts import fill_prompt, read_prompt
 from helpers.files import parse_object
 from helpers.papers import get_constant
 

@@ -5,8 +5,7 @@ from contextlib import closing
 
 import pytest
 
-from daybefore.salvage import COPY, keep_copy, recover_store
-from daybefore.store import CHECKED, open_store, read_runs
+from daybefore.store import CHECKED, COPY, keep_copy, open_store, read_runs, recover_store
 
 N = 400
 TEXT = "x" * 900

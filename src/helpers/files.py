@@ -13,6 +13,7 @@ import os
 import sys
 import zlib
 from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -124,8 +125,16 @@ def read_table(name: str, window: str, room: str = "tables") -> pd.DataFrame:
     Raises FileNotFoundError when it is not there, ValueError naming the file when it is damaged.
     """
     path = f"data/{room}/{window}/{name}.csv.gz"
+    found = locate_input(path)
+    about = found.stat()
+    return read_checked(name, path, found, about.st_mtime_ns, about.st_size).copy()
+
+
+@lru_cache(maxsize=16)
+def read_checked(name: str, path: str, found: Path, *_: int) -> pd.DataFrame:
+    """Return the table of a file, read and checked once for each of its states (time and size)."""
     try:
-        table = pd.read_csv(locate_input(path), low_memory=False)
+        table = pd.read_csv(found, low_memory=False)
     except (EOFError, gzip.BadGzipFile, zlib.error, ValueError) as error:
         said = str(error).strip()
         raise ValueError(

@@ -6,8 +6,7 @@ import itertools
 import pytest
 
 from daybefore.agents.asked import describe_condition, fill_asked, tell_asked
-from studies.worldreasoner.asking import plan_run
-from studies.worldreasoner.conditions import NAMES
+from studies.worldreasoner.conditions import NAMES, plan_run
 
 ARMS = [
     {},

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from studies.futurex.effort import measure_revisions, relate_questions, relate_runs
-from studies.worldreasoner.markets import compare_prompts, measure_repeats, rank_repaired
+from studies.worldreasoner.other_projects import compare_prompts, measure_repeats, rank_repaired
 
 
 def test_effort_is_compared_within_models_only():

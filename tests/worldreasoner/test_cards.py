@@ -15,7 +15,7 @@ from helpers.files import dump_json, hash_text, parse_json
 from helpers.public_files import locate_public
 from helpers.question_sets import find_set
 from studies.worldreasoner import own_runs
-from studies.worldreasoner.asked import count_set
+from studies.worldreasoner.card_set import count_set
 from studies.worldreasoner.cards import build_references, name_source
 from studies.worldreasoner.hindsight.graphs import tabulate_nodes
 from studies.worldreasoner.hindsight.matching import pick_key_events

@@ -1,84 +1,55 @@
-"""False matches: cards that face each other, by hand, and a kept file that gives the same back."""
+"""False matches: cards that face each other, as the matcher itself has it, and pairs counted by
+hand."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from studies.worldreasoner.false_matches import (
-    count_matches,
-    match_others,
-    stack_events,
-    stack_faced,
+    OTHER,
+    OWN,
+    compare_words,
+    count_meanings,
+    count_pairs,
+    face_cards,
+    judge_matchers,
 )
 from studies.worldreasoner.hindsight.matching import Rules, match_events
 
-
-def make_cards(*rows):
-    """(question, text, day) of cards c0, c1, ..."""
-    table = pd.DataFrame(rows, columns=["question_id", "text", "day"])
-    return table.assign(node_id=[f"c{at}" for at in range(len(rows))], is_outcome=False)
-
-
-@pytest.fixture
-def cards():
-    rows = [
+CARDS = pd.DataFrame(
+    [
         ("p", "ferry strike Bergen", 1.0),
         ("p", "ferry strike ends", 3.0),
         ("q", "comet near Orion", 2.0),
-    ]
-    return make_cards(*rows, ("q", "ferry comet", 40.0), ("r", "wheat prices fall", 2.0))
+        ("q", "ferry comet", 40.0),
+        ("r", "wheat prices fall", np.nan),
+    ],
+    columns=["question_id", "text", "day"],
+)
+CARDS = CARDS.assign(node_id=[f"c{at}" for at in range(5)], is_outcome=False)
 
 
-def test_a_card_faces_each_other_question_alone_as_match_events_has_it(cards):
-    others = match_others(cards, Rules(days=None))
-    assert others.index.tolist() == list(range(5)) and list(others) == ["p", "q", "r"]
-    assert np.isnan(others.to_numpy()[[0, 2, 4], [0, 1, 2]]).all(), "not its own question"
-    for row, card in cards.iterrows():
-        for name, part in cards[cards["question_id"] != card["question_id"]].groupby("question_id"):
+@pytest.mark.parametrize("given", [{}, {"scale": "self"}, {"days": None}])
+def test_a_card_matches_what_match_events_matches_with_it_alone(given):
+    rules = Rules(**given)
+    matched = face_cards(CARDS, rules) & (compare_words(CARDS, rules) >= rules.threshold)
+    for at, card in CARDS.iterrows():
+        for name, part in CARDS.drop(at).groupby("question_id"):
             said = pd.DataFrame([card.to_dict() | {"run_id": "one", "question_id": name}])
-            found = match_events(part, said, Rules(days=None))["similarity"].max()
-            assert others.loc[row, name] == pytest.approx(found, nan_ok=True)
+            found = match_events(part, said, rules)["hindsight_id"]
+            assert set(CARDS["node_id"][matched[at]]) & set(part["node_id"]) == set(found)
 
 
-def test_shares_count_pairs_that_face_each_other():
-    names, owners = list("pqr"), pd.Series(list("pqr"))
-    faced = pd.DataFrame(
-        [[False, True, True], [True, False, True], [True, False, False]], columns=names
-    )
-    found = pd.DataFrame(np.nan, range(3), names)
-    found.loc[0, "q"], found.loc[1, "p"], found.loc[2, "q"] = (
-        0.9,
-        0.5,
-        0.9,
-    )  # the last one does not face it
-    flags = stack_faced(found, faced)
-    assert flags.sort_index().tolist() == [1, 0, 1, 0, 0]
-    counted = count_matches(flags, owners)
-    assert (counted["share"], counted["n"], counted["n_cards"], counted["n_questions"]) == (
-        0.4,
-        5,
-        3,
-        3,
-    )
-    assert np.isnan(counted["low_by_question"]), "three questions give no interval"
-
-
-def test_pairs_of_events_are_counted_each_and_not_only_whether_any_matches(cards):
-    """An event faces every event of another question; that one of them matches says nothing of the
-    others."""
-    rules = Rules(days=None)
-    n_faced = match_others(cards, Rules(days=None, threshold=-1.0), take="count")
-    n_matched = match_others(cards, rules, take="count")
-    flags = stack_events(n_matched, n_faced)
-    found = {}
-    for name, part in cards.groupby("question_id"):
-        others = cards[cards["question_id"] != name]
-        said = others.assign(run_id=others["node_id"], question_id=name)
-        found[name] = len(match_events(part, said, rules))
-    assert len(flags) == 2 * (2 * 2 + 2 * 1 + 2 * 1), (
-        "each pair of two questions' events, both ways"
-    )
-    assert flags.sum() == sum(found.values()) > 0
-    assert flags.groupby(level=1).sum().to_dict() == found
-    any_matches = stack_faced(match_others(cards, rules), n_faced.notna())
-    assert flags.mean() < any_matches.mean()
+def test_pairs_are_counted_each_within_a_question_and_with_others():
+    near = count_pairs(CARDS, face_cards(CARDS, Rules()))
+    assert near[OWN].tolist() == [1, 1, 0, 0, 0] and near[OTHER].tolist() == [1, 1, 2, 0, 0]
+    vectors = np.array([[1.0, 0], [0.8, 0.6], [1, 0], [1, 0], [0, 1]])
+    kept = count_meanings(CARDS, vectors)
+    assert kept.set_index(["node_id", "against"])["7 days"].to_dict() == {
+        ("c0", OWN): 1, ("c0", OTHER): 1, ("c1", OWN): 1, ("c1", OTHER): 1, ("c2", OTHER): 2,
+        ("c2", OWN): 0, ("c3", OWN): 0, ("c3", OTHER): 0, ("c4", OTHER): 0,
+    }  # fmt: skip
+    false, _ = judge_matchers(CARDS, kept)
+    row = false.set_index(["against", "gate", "matcher"]).loc[OTHER, "7 days", "semantic"]
+    assert row[["event_share", "n_event_matches", "n_event_pairs"]].tolist() == [1, 4, 4]
+    assert np.isnan(row["event_low"]), "three questions give no interval"

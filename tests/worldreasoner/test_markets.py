@@ -116,12 +116,11 @@ def test_skill_is_beside_the_price_in_pairs_and_by_stage():
     rng, n, start = np.random.default_rng(0), 30, 20454  # 2026-01-01
     truth = rng.uniform(0.1, 0.9, n)
     outcome = (rng.random(n) < truth).astype(float)
-    about = {"opens_at": "2026-01-01", "resolves_at": "2026-04-11", "outcome": outcome}
-    base = pd.DataFrame({"question_id": [f"q{at}" for at in range(n)]} | about)
+    base = pd.DataFrame({"question_id": [f"q{at}" for at in range(n)], "outcome": outcome})
     told = {"oracle": outcome, "half": 0.5, "copies": truth}
     rows = [
-        base.assign(agent_id=name, day=start + day, p=p)
-        for day in (20, 80)
+        base.assign(agent_id=name, stage=stage, day=start + day, p=p)
+        for stage, day in (("Early", 20), ("Late", 80))
         for name, p in told.items()
     ]
     prices = pd.concat(
@@ -152,15 +151,12 @@ def test_predictions_are_told_as_forecasts_of_yes():
     said = said.assign(
         value=['"A"', '"B"', None], distribution=['{"A": 0.7, "B": 0.3}', None, None]
     )
-    events = pd.DataFrame(
-        {"event_id": list("qpo"), "opens_at": "2026-01-01T00:00", "resolves_at": "2026-02-01T00:00"}
-    )
     answers = pd.DataFrame({"event_id": list("qpo"), "value": ['"A"', '"A"', '"B"']})
-    table = tell_markets(said, events, answers)
+    table = tell_markets(said, answers)
     assert table["p"].tolist() == pytest.approx([0.7, np.nan, np.nan], nan_ok=True)
     assert table["says_yes"].tolist() == pytest.approx([1, 0, np.nan], nan_ok=True)
     assert table["outcome"].tolist() == [1, 1, 0] and set(table["day"]) == {20464.0}, "00:00 UTC"
-    stated = tell_markets(said.assign(probability=[0.1, 0.8, 0.9]), events, answers)
+    stated = tell_markets(said.assign(probability=[0.1, 0.8, 0.9]), answers)
     assert stated["p"].tolist() == pytest.approx([0.7, 0.2, np.nan], nan_ok=True), (
         "of No, where nothing else is told"
     )

@@ -4,8 +4,7 @@ asked."""
 import pandas as pd
 import pytest
 
-from studies.worldreasoner.asking import Plan, plan_run
-from studies.worldreasoner.conditions import describe_runs
+from studies.worldreasoner.conditions import Plan, describe_runs, plan_run
 from studies.worldreasoner.own_runs import SHOWN, tabulate_outcomes
 
 

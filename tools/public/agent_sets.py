@@ -8,7 +8,7 @@ from helpers.sets import load_set
 from public.sets import build as sets
 from public.sets.timeseek import read_summaries
 from studies.futurex.effort import describe_runs, measure_revisions, relate_questions, relate_runs
-from studies.worldreasoner.markets import (
+from studies.worldreasoner.other_projects import (
     compare_prompts,
     compare_tools,
     measure_moments,

@@ -5,8 +5,6 @@ Of the files' words nothing is kept: dates, prices and outcomes enter, means by 
 leave.
 """
 
-import json
-
 import pandas as pd
 
 from daybefore.agents.past import load_past_agents
@@ -18,18 +16,17 @@ from daybefore.web.news import describe_articles
 from daybefore.web.replay import open_world
 from helpers.paired import ALPHA, correct_holm
 from helpers.public_files import locate_public
-from studies.worldreasoner.conditions import ask_horizons, load_asked
+from studies.worldreasoner.conditions import load_asked
+from studies.worldreasoner.horizons import ask_horizons
 from studies.worldreasoner.mixes import compare_mixes, mix_forecasts, plan_mixes, weigh_odds
-from studies.worldreasoner.price_paths import follow_authors, follow_prices
-from studies.worldreasoner.prices import measure_skill, tell_markets
+from studies.worldreasoner.prices import follow_prices, measure_skill, tell_markets
 
-CARDS, PRICES = "worldreasoner/questions_with_event_cards.json", "worldreasoner/market_prices.csv"
 SOURCES = {
     "market_rules": [MARKETS],
     "market_models": [MARKETS, *QUESTION_SETS, NEWS],
     "market_mixes": [MARKETS, *QUESTION_SETS, NEWS],
     "market_weights": [MARKETS, *QUESTION_SETS, NEWS],
-    "market_prices": [MARKETS, CARDS, PRICES],
+    "market_prices": [MARKETS],
 }
 
 
@@ -39,8 +36,6 @@ def build():
     events = place_moments(events)
     markets = events.set_index("event_id")["cluster_id"]
     rules = ask_rules(events, answers, prices)
-    cards = json.loads(locate_public(CARDS).read_text(encoding="utf-8"))
-    authors = follow_authors(cards, pd.read_csv(locate_public(PRICES)))
     skill = measure_skill(rules, prices, markets)
     skill["p_holm"] = correct_holm(
         skill["p"].where(skill["stage"] != "all")
@@ -48,9 +43,7 @@ def build():
     return {
         "market_rules": skill.sort_values(["agent_id", "stage"], ignore_index=True),
         **judge_models(rules, markets),
-        "market_prices": follow_prices(
-            pd.read_csv(locate_public(MARKETS), dtype={"id": str}), authors
-        ),
+        "market_prices": follow_prices(pd.read_csv(locate_public(MARKETS), dtype={"id": str})),
     }
 
 
@@ -59,7 +52,7 @@ def ask_rules(events, answers, prices):
     and one half."""
     first = prices.sort_values("day").groupby("question_id")["price"].first()
     told = ask_horizons(events, {"base_rate": load_past_agents(events, answers)["base_rate"]})
-    base = tell_markets(told, events, answers)
+    base = tell_markets(told, answers)
     known = {"first_price": base["question_id"].map(first), "half": 0.5}
     return pd.concat(
         [base, *(base.assign(agent_id=name, p=p) for name, p in known.items())], ignore_index=True
@@ -75,7 +68,7 @@ def judge_models(rules, markets):
         crawler = connect()
         look = {"window": "M", "opener": lambda: crawler, "about_world": describe_articles(news)}
         said = load_asked(asked, **look).predictions
-    models = tell_markets(said, asked, ends)
+    models = tell_markets(said, ends)
     models["asked_as"] = models["agent_id"] + " at " + models["stage"]
     parts = []
     for name, part in models.groupby("asked_as"):

@@ -18,17 +18,16 @@ from helpers.files import locate_input, locate_output
 from helpers.public_files import hash_file, locate_public
 from studies.audit.states import count_results, judge_sides, split_changed
 from studies.worldreasoner.cards import read_question
-from studies.worldreasoner.false_matches import GATES, MATCHERS, judge_matchers, list_cosines
+from studies.worldreasoner.false_matches import GATES, MATCHERS, count_meanings, judge_matchers
 from studies.worldreasoner.hindsight.graphs import check_graph, tabulate_nodes
-from studies.worldreasoner.hindsight.matching import SEMANTIC_THRESHOLD, Rules
-from studies.worldreasoner.market_checks import (
+from studies.worldreasoner.own_runs import count_kept
+from studies.worldreasoner.price_checks import (
     check_markets,
     count_turns,
-    judge_chance,
+    draw_days,
     list_pressure,
+    score_strangers,
 )
-from studies.worldreasoner.own_runs import count_kept
-from studies.worldreasoner.price_controls import draw_days, score_strangers
 from studies.worldreasoner.price_moves import compare_direction, measure_moves
 from studies.worldreasoner.prices import find_turning_points
 from studies.worldreasoner.quality import band_days, measure_spans
@@ -114,14 +113,11 @@ def stamp_cards():
 
 
 def write_cosines():
-    """Read the cards with the embedding model (minutes) and write the cosines from the threshold
-    on, and counts."""
+    """Read the cards with the embedding model (minutes) and write how many each takes for the
+    same."""
     questions = json.loads(locate_public(CARDS).read_text(encoding="utf-8"))
     nodes = tabulate_nodes([read_question(question) for question in questions])
-    rules = {gate: Rules(threshold=SEMANTIC_THRESHOLD, **limits) for gate, limits in GATES.items()}
-    found = list_cosines(
-        nodes, rules, SEMANTIC_THRESHOLD, embed_texts(nodes["text"], fetch_embedder())
-    )
+    found = count_meanings(nodes, embed_texts(nodes["text"], fetch_embedder()))
     found.assign(read=stamp_cards()).to_csv(locate_output(KEPT), index=False, lineterminator="\n")
 
 
@@ -138,7 +134,6 @@ def judge_markets(questions, nodes):
     }
     own = nodes[nodes["question_id"].isin(outcome)]
     moves, ends = measure_moves(own, prices), compare_direction(own, prices)
-    drawn, seen = draw_days(own, prices, np.random.default_rng(SEED), N_DRAWS)
     own_prices = prices[prices["question_id"].isin(outcome)].sort_values("day", kind="stable")
     paths = {
         name: part[["day", "price"]].to_numpy().T
@@ -148,14 +143,12 @@ def judge_markets(questions, nodes):
     cards = own[own["question_id"].isin(paths)]
     marked = pd.read_csv(locate_public(TURNS))
     marked["day"] = number_days(marked["time_utc"])
-    strangers, near = score_strangers(cards, moves, MATCHERS, GATES, turns)
-    strangers = strangers.assign(n_near=near["cards"].mean(), n_cards=len(cards))
     return {
         "worldreasoner_markets": check_markets(moves, ends, prices, outcome),
-        "worldreasoner_chance": judge_chance(drawn, seen),
+        "worldreasoner_chance": draw_days(own, prices, np.random.default_rng(SEED), N_DRAWS),
         "worldreasoner_pressure": list_pressure(questions, nodes, ends, prices),
         "worldreasoner_turning": count_turns(moves, paths, turns, marked),
-        "worldreasoner_strangers": strangers,
+        "worldreasoner_strangers": score_strangers(cards, moves, MATCHERS, GATES),
     }
 
 

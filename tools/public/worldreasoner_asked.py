@@ -14,7 +14,7 @@ from daybefore.questions.sets import NEWS, list_articles
 from daybefore.web.news import describe_articles
 from daybefore.web.replay import open_world
 from helpers.means import find_clusters
-from studies.worldreasoner.asked import (
+from studies.worldreasoner.card_set import (
     MODELS,
     compare_agents,
     compare_stages,
@@ -56,7 +56,7 @@ def build():
     scores["model"] = scores["run_id"].map(models)
     graphs, left = read_submitted(own[1][own[1]["has_graph"].astype(bool)], events)
     about = own[0].drop_duplicates("run_id").set_index("run_id")[["condition"]].assign(model=models)
-    rules = score_rules(events, answers, own[0], prices).assign(model="")
+    rules = score_rules(events, answers, prices).assign(model="")
     rules["cluster"] = rules["event_id"].map(clusters)
     rules["type"] = rules["event_id"].map(scores.groupby("event_id")["type"].first())
     whole = pd.concat([scores.rename(columns={"condition": "agent"}), rules], ignore_index=True)

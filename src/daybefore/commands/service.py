@@ -49,8 +49,7 @@ from daybefore.questions.sets import list_articles, open_articles, open_window, 
 from daybefore.store import ACCIDENTS, DOUBTFUL, count_stored, keep_copy, open_store, sum_costs
 from helpers.question_sets import find_set
 from helpers.tables import HORIZONS
-from studies.worldreasoner.asking import Plan, plan_run, take_condition
-from studies.worldreasoner.conditions import OPEN
+from studies.worldreasoner.conditions import OPEN, Plan, plan_run, take_condition
 from studies.worldreasoner.hindsight.reviews import read_references
 
 MAX_ACCIDENTS = 10

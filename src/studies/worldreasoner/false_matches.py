@@ -3,7 +3,8 @@ other questions.
 
 Each card in turn plays the forecast event (WorldReasoner F.3, Table 12); whatever it matches is a
 false match, or within a question a twin that review left in. `nodes` are those of
-`graphs.tabulate_nodes`; frames have a row a card, by its place in `nodes`, and a column a question.
+`graphs.tabulate_nodes`; pairs of cards are arrays, a row and a column a card, in the order of
+`nodes`.
 """
 
 import numpy as np
@@ -11,193 +12,125 @@ import pandas as pd
 
 from helpers.means import logit_interval, summarize_clustered
 from helpers.paired import compare_pairs, judge_family
-from studies.worldreasoner.hindsight.matching import Rules, count_words, match_events
+from studies.worldreasoner.hindsight.matching import (
+    EVEN,
+    SEMANTIC_THRESHOLD,
+    Rules,
+    compare_texts,
+    count_words,
+)
 
 OWN = "another card of its question"
 OTHER = "a card of another question"
-EVENT_COLUMNS = {"share": "share", "low": "low_by_question", "high": "high_by_question"}
 GATES = {"7 days": {}, "no gate": {"days": None}}
 MATCHERS = {"BM25 over the largest": {}, "BM25 over the self score": {"scale": "self"}}
 """How a matcher measures likeness, and how far apart two events may lie."""
 
 
-def match_own(
-    nodes: pd.DataFrame, rules: Rules, vectors: np.ndarray | None = None, take: str = "max"
-) -> pd.DataFrame:
-    """Return each card's largest similarity with another card of its question, blank where none
-    reaches the rules' bar.
+def face_cards(nodes: pd.DataFrame, rules: Rules) -> np.ndarray:
+    """Return which cards may match by their days: of two undated ones none where there is a
+    gate."""
+    days = nodes["day"].to_numpy(float)
+    gaps = np.abs(days[:, None] - days)
+    near = np.full(gaps.shape, True) if rules.days is None else gaps <= rules.days + EVEN
+    np.fill_diagonal(near, False)
+    return near
 
-    `vectors` (a row a card) are meanings, whose cosine it is then; without them the words count.
-    With `take` "count" it is the number of cards that reach the bar.
+
+def compare_words(nodes: pd.DataFrame, rules: Rules) -> np.ndarray:
+    """Return the similarity of each card with each other one, minus infinity with itself.
+
+    A card stands for a run of its own, as cards do not compete with each other. Of its question it
+    faces the other cards alone.
+
+    >>> nodes = pd.DataFrame({"question_id": list("pq"), "text": ["rain in Rome", "rain today"]})
+    >>> compare_words(nodes, Rules()).round(2).tolist()  # 0.6 + 0.4 * 2 / 4
+    [[-inf, 0.8], [0.8, -inf]]
     """
-    told = nodes.reset_index(drop=True).assign(row=np.arange(len(nodes)))
-    seen = (
-        told[["row", "question_id"]].rename(columns={"row": "facing"}).merge(told, on="question_id")
-    )
-    seen = seen[seen["facing"] != seen["row"]].assign(question_id=lambda table: table["facing"])
-    best = _match(seen, told.assign(question_id=told["row"]), rules, told, vectors, take)
-    best.index = pd.MultiIndex.from_arrays(
-        [rows := best.index.get_level_values(0), told["question_id"].loc[rows]]
-    )
-    return _spread(best, told)
+    words = count_words(nodes["text"])
+    like = np.full((len(nodes), len(nodes)), -np.inf)
+    for own in nodes.groupby("question_id").indices.values():
+        others = np.setdiff1d(np.arange(len(nodes)), own)
+        like[np.ix_(others, own)] = compare_texts(words[own], words[others], others, rules)
+        for card in own if len(own) > 1 else ():
+            rest = own[own != card]
+            like[card, rest] = compare_texts(words[rest], words[[card]], [card], rules)[0]
+    return like
 
 
-def match_others(
-    nodes: pd.DataFrame, rules: Rules, vectors: np.ndarray | None = None, take: str = "max"
-) -> pd.DataFrame:
-    """Return each card's largest similarity with each other question's cards, blank where none
-    reaches the rules' bar.
-
-    `take` is as in `match_own`.
-
-    >>> nodes = pd.DataFrame({"question_id": list("pq"), "node_id": list("ab"), "text": ["rain in Rome", "rain today"]})
-    >>> match_others(nodes.assign(day=1.0, is_outcome=False), Rules()).round(2).values.tolist()  # 0.6 + 0.4 * 2 / 4
-    [[nan, 0.8], [0.8, nan]]
-    """
-    told = nodes.reset_index(drop=True).assign(row=np.arange(len(nodes)))
-    questions = pd.DataFrame({"question_id": sorted(told["question_id"].unique())})
-    asked = told.drop(columns="question_id").merge(questions, how="cross")
-    asked = asked[asked["question_id"] != told["question_id"].to_numpy()[asked["row"]]]
-    return _spread(_match(told, asked, rules, told, vectors, take), told)
-
-
-def _match(seen, asked, rules, told, vectors, take):
-    """What is taken of each asked card and question; a run a card, since cards do not compete with
-    each other."""
-    features = count_words(told["text"]) if vectors is None else vectors
-    given = features[seen["row"].to_numpy()], features[asked["row"].to_numpy()]
-    asked = asked.assign(run_id=asked["row"], node_id=asked["row"])
-    pairs = match_events(seen.reset_index(drop=True), asked.reset_index(drop=True), rules, given)
-    return pairs.groupby(["run_id", "question_id"])["similarity"].agg(take)
-
-
-def _spread(best, told):
-    return best.unstack().reindex(index=told.index, columns=sorted(told["question_id"].unique()))
-
-
-def stack_faced(matches, faced):
-    """Return who matched (1) and who did not (0) of the pairs of card and question that face each
-    other: a Series."""
-    rows, columns = np.nonzero(faced.to_numpy())
-    index = pd.MultiIndex.from_arrays([faced.index[rows], faced.columns[columns]])
-    return pd.Series(matches.notna().to_numpy()[rows, columns].astype(float), index)
-
-
-def take_owners(flags, owners):
-    """Return the question of each pair's card, its cluster; `owners` has the question of each card
-    by place."""
-    return pd.Series(owners.reindex(flags.index.get_level_values(0)).to_numpy(), flags.index)
-
-
-def count_matches(flags, owners):
-    """Return the share of pairs that match with its interval by the card's question, kept on its
-    scale, and counts.
-
-    A dict: share, low_by_question, high_by_question, n (pairs), n_cards, n_questions.
-    """
-    row = logit_interval(
-        summarize_clustered(flags.to_frame(), take_owners(flags, owners)), 0, 1
-    ).iloc[0]
-    ends = {f"{end}_by_question": row[end] for end in ("low", "high")}
-    cards = flags.index.get_level_values(0).nunique()
-    return (
-        {"share": row["mean"]}
-        | ends
-        | {"n": int(row["n"]), "n_cards": cards, "n_questions": int(row["n_clusters"])}
+def count_pairs(nodes: pd.DataFrame, pairs: np.ndarray) -> pd.DataFrame:
+    """Return in how many of some pairs each card stands: a row a card, columns OWN and OTHER."""
+    questions = nodes["question_id"].to_numpy()
+    is_own = questions[:, None] == questions
+    return pd.DataFrame(
+        {OWN: (pairs & is_own).sum(axis=1), OTHER: (pairs & ~is_own).sum(axis=1)}, nodes["node_id"]
     )
 
 
-def stack_events(n_matched: pd.DataFrame, n_faced: pd.DataFrame) -> pd.Series:
-    """Return which pairs of events match (1) and which do not (0), by the first card's place and
-    the other's question.
+def count_meanings(nodes: pd.DataFrame, vectors: np.ndarray) -> pd.DataFrame:
+    """Return how many cards each takes for the same by meaning, the cosine of `vectors` (a row a
+    card).
 
-    `n_matched` and `n_faced` are counts of the other question's cards by card and question
-    (`match_own`, `match_others`); a pair stands once for each of its two cards, as a card in turn
-    plays the forecast event.
+    Columns node_id, against, and a gate each; cards that match none are left out.
+    """
+    unit = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    alike = unit @ unit.T >= SEMANTIC_THRESHOLD - EVEN
+    counts = {
+        gate: count_pairs(nodes, alike & face_cards(nodes, Rules(**limits)))
+        .rename_axis(columns="against")
+        .stack()
+        for gate, limits in GATES.items()
+    }
+    table = pd.DataFrame(counts)
+    return table[table.any(axis=1)].reset_index()
 
-    >>> names = list("pq")
-    >>> faced = pd.DataFrame([[np.nan, 3], [1, np.nan]], columns=names)
-    >>> stack_events(pd.DataFrame([[np.nan, 2], [np.nan, np.nan]], columns=names), faced).tolist()
+
+def list_flags(n_matched: pd.Series, n_faced: pd.Series) -> np.ndarray:
+    """Return which pairs match (1) and which do not (0), card by card, from counts by card.
+
+    >>> list_flags(pd.Series([2, 0]), pd.Series([3, 1])).tolist()
     [1.0, 1.0, 0.0, 0.0]
     """
-    faced = n_faced.stack().dropna().astype(int)
-    matched = n_matched.stack().reindex(faced.index).fillna(0).astype(int)
-    index = faced.index.repeat(faced)
-    place = np.concatenate([np.arange(n) for n in faced])
-    return pd.Series((place < np.repeat(matched, faced).to_numpy()).astype(float), index)
+    place = np.concatenate([np.arange(n) for n in n_faced])
+    return (place < np.repeat(n_matched.to_numpy(), n_faced)).astype(float)
 
 
-def list_cosines(nodes, gates, bar, vectors):
-    """Return cosines from `bar` on of each card with its own question's other cards and with each
-    other question's.
+def judge_matchers(nodes: pd.DataFrame, kept: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return (false, paired): the share of pairs of events that are not the same and match, and
+    matchers against the semantic.
 
-    `gates` are rules by name (their threshold is `bar`), two columns each: the largest cosine, and
-    the number of cards ("n ..."). A row a card and question: node_id, question (its place among the
-    sorted ids). Ids and numbers alone.
+    `kept` is what `count_meanings` gave of the same cards. A pair stands once for each of its two
+    cards, clustered by that card's question; intervals stay on the share's scale. Columns of
+    `false`: against, gate, matcher, event_share, event_low, event_high, n_event_matches,
+    n_event_pairs, n_questions.
     """
-    found = {}
-    for name, rules in gates.items():
-        for take, column in (("max", name), ("count", f"n {name}")):
-            best = match_own(nodes, rules, vectors, take).combine_first(
-                match_others(nodes, rules, vectors, take)
-            )
-            best = best if take == "count" else best.where(best >= bar)
-            found[column] = best.set_axis(range(best.shape[1]), axis=1).stack().dropna()
-    table = pd.DataFrame(found).round(4).rename_axis(["row", "question"]).reset_index()
-    table.insert(0, "node_id", nodes["node_id"].to_numpy()[table.pop("row")])
-    return table
-
-
-def read_cosines(table, nodes, column):
-    """Return one column of `list_cosines` by card and question, blank where there is none."""
-    questions = sorted(nodes["question_id"].unique())
-    wide = table.pivot(index="node_id", columns="question", values=column)
-    wide = wide.reindex(index=nodes["node_id"], columns=range(len(questions)))
-    return wide.set_axis(range(len(nodes))).set_axis(questions, axis=1)
-
-
-def judge_matchers(nodes, kept):
-    """Return (false, paired): the share of pairs that are not the same and match, and matchers
-    against the semantic.
-
-    Of pairs of two events: the columns event_share to n_event_pairs, and all of `paired`. Of pairs
-    of an event and a question, which match where any event of the question does: share and what
-    stands beside it. `kept` is what `list_cosines` gave of the same cards.
-    """
-    owners = nodes["question_id"].reset_index(drop=True)
-    flags = {}
-    faced = {}
-    n_faced = {}
-    events = {}
-    for against, match in {OWN: match_own, OTHER: match_others}.items():
-        for gate, limits in GATES.items():
-            n_faced[against, gate] = match(nodes, Rules(threshold=-1.0, **limits), take="count")
-            faced[against, gate] = n_faced[against, gate].notna()
-            for name, given in MATCHERS.items():
-                n_matched = match(nodes, Rules(**given, **limits), take="count")
-                flags[against, gate, name] = stack_faced(n_matched, faced[against, gate])
-                events[against, gate, name] = stack_events(n_matched, n_faced[against, gate])
-    for (against, gate), who in faced.items():
-        n_matched = read_cosines(kept, nodes, f"n {gate}")
-        flags[against, gate, "semantic"] = stack_faced(n_matched, who)
-        events[against, gate, "semantic"] = stack_events(n_matched, n_faced[against, gate])
+    like = {name: compare_words(nodes, Rules(**given)) for name, given in MATCHERS.items()}
+    semantic = kept.set_index(["node_id", "against"])
     false = []
-    for key, pairs in flags.items():
-        row = dict(zip(("against", "gate", "matcher"), key, strict=True)) | count_matches(
-            pairs, owners
-        )
-        by_event = count_matches(events[key], owners)
-        row |= {f"event_{end}": by_event[name] for end, name in EVENT_COLUMNS.items()}
-        false.append(
-            row | {"n_event_matches": int(events[key].sum()), "n_event_pairs": by_event["n"]}
-        )
-    against = [(name, ["semantic"]) for name in MATCHERS]
     parts = {}
-    for case in faced:
-        wide = pd.DataFrame({name: events[*case, name] for name in [*MATCHERS, "semantic"]})
-        parts[case] = compare_pairs(wide, take_owners(wide, owners), against)
+    for against in (OWN, OTHER):
+        for gate, limits in GATES.items():
+            rules = Rules(**limits)
+            near = face_cards(nodes, rules)
+            n_faced = count_pairs(nodes, near)[against]
+            matched = {
+                name: count_pairs(nodes, near & (one >= rules.threshold - EVEN))[against]
+                for name, one in like.items()
+            }
+            by_meaning = semantic[gate].xs(against, level="against")
+            matched["semantic"] = by_meaning.reindex(n_faced.index, fill_value=0)
+            wide = pd.DataFrame({name: list_flags(n, n_faced) for name, n in matched.items()})
+            owners = pd.Series(np.repeat(nodes["question_id"].to_numpy(), n_faced))
+            shares = logit_interval(summarize_clustered(wide, owners), 0, 1)
+            shares["n_event_matches"] = wide.sum().astype(int)
+            false.append(shares.assign(against=against, gate=gate).rename_axis("matcher"))
+            pairs = [(name, ["semantic"]) for name in MATCHERS]
+            parts[against, gate] = compare_pairs(wide, owners, pairs)
+    names = {"mean": "event_share", "low": "event_low", "high": "event_high", "n": "n_event_pairs"}
+    table = pd.concat(false).reset_index().rename(columns=names | {"n_clusters": "n_questions"})
+    columns = "against gate matcher event_share event_low event_high n_event_matches n_event_pairs"
     paired = pd.concat(parts, names=["against", "gate"]).reset_index(["against", "gate"])
     paired = judge_family(paired.reset_index(drop=True), "difference", "takes more", "takes fewer")
     paired = paired.rename(columns={"agent_a": "matcher"})
-    columns = "against gate matcher difference low high n n_clusters p p_holm mde verdict".split()
-    return pd.DataFrame(false), paired[columns]
+    told = "against gate matcher difference low high n n_clusters p p_holm mde verdict".split()
+    return table[[*columns.split(), "n_questions"]], paired[told]

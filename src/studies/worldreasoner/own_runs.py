@@ -262,9 +262,8 @@ def price_runs(events, answers, predictions, prices, moment):
     agent_id, brier, market, difference (above 0: better than the price), low, high (95% by market),
     n, n_clusters, skill. Agents without a probability are left out.
     """
-    told = tell_markets(
-        predictions[predictions["sample"] == 0].assign(horizon=moment), events, answers
-    )
+    first = predictions[predictions["sample"] == 0]
+    told = tell_markets(first.assign(horizon=moment), answers)
     told = told[told["question_id"].isin(answers.loc[answers["value"].notna(), "event_id"])]
     if told["p"].isna().all():
         return pd.DataFrame(

@@ -1,4 +1,4 @@
-"""Hindsight against a prediction market: causal pressure, price moves, lead changes, market recall
+"""Hindsight against a prediction market: causal pressure, price moves, market recall
 and precision.
 
 WorldReasoner Appendix D and G.3.1. Prices are a table of question_id, day (a number of days, with
@@ -16,7 +16,6 @@ from studies.worldreasoner.prices import SAME, order_prices
 
 MOVE_DAYS = get_constant("worldreasoner", "local_move_days")
 MIN_MOVE = get_constant("worldreasoner", "local_move_min")
-CUT = get_constant("worldreasoner", "binary_cut")
 
 
 def measure_pressure(nodes):
@@ -108,26 +107,6 @@ def compare_direction(nodes, prices):
         )
         rows.append(row)
     return pd.DataFrame(rows)
-
-
-def find_lead_changes(days, prices):
-    """Return the days at which the price crosses one half, and the side it is on then: (day, "Yes"
-    or "No").
-
-    Blank prices are left out.
-
-    >>> find_lead_changes([1.0, 2.0, 3.0], [0.4, 0.5, 0.45])
-    [(2.0, 'Yes'), (3.0, 'No')]
-    """
-    days = np.asarray(days, dtype=float)
-    values = np.asarray(prices, dtype=float)
-    days = days[~np.isnan(values)]
-    values = values[~np.isnan(values)]
-    above = values >= CUT
-    return [
-        (float(days[at]), "Yes" if above[at] else "No")
-        for at in np.flatnonzero(above[1:] != above[:-1]) + 1
-    ]
 
 
 def score_alignment(moves, pairs, said, submissions, turns=None):

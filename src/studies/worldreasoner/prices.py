@@ -1,5 +1,5 @@
-"""Prices of a prediction market: in order, where their level changes, and forecasts beside them
-(G.3.1, 5.3, D).
+"""Prices of a prediction market: in order, where their level changes, how well they forecast, and
+forecasts beside them (G.3.1, 5.3, D).
 
 Prices are a table of question_id, day (a number of days, with its fraction) and price (of Yes). The
 price of its moment is what a forecast of a yes/no question has to beat.
@@ -8,10 +8,11 @@ price of its moment is what a forecast of a yes/no question has to beat.
 import numpy as np
 import pandas as pd
 
-from daybefore.questions.moments import name_horizon, number_days
+from daybefore.questions.moments import name_horizon, number_days, place_forecast
 from helpers.files import dump_json, parse_json
-from helpers.means import summarize_clustered
+from helpers.means import logit_interval, summarize_clustered
 from helpers.papers import get_constant
+from helpers.tables import HORIZONS
 
 N_SEGMENT = get_constant("worldreasoner", "turning_point_points")
 GAP_HOURS = get_constant("worldreasoner", "turning_point_hours")
@@ -20,6 +21,8 @@ SAME = 1e-9
 """Prices this near are the same."""
 MAD_OF_ONE = 0.6745
 """Median distance from the median of a normal variable of standard deviation 1."""
+SETTLED = 0.05
+"""A market whose first price is so near 0 or 1 looked nearly certain."""
 
 
 def order_prices(prices):
@@ -74,77 +77,93 @@ def price_forecasts(forecasts, prices):
     return table.sort_values("row", ignore_index=True).drop(columns="row")
 
 
-def tell_markets(predictions, events, answers):
+def tell_markets(predictions, answers):
     """Return predictions of yes/no questions at horizons as forecasts that `measure_skill` takes.
 
     `predictions` has agent_id, event_id, as_of, horizon, value, probability and distribution (JSON
-    by letter, Yes is A). Columns agent_id, question_id, as_of, stage, day, p (of Yes, by the
+    by letter, Yes is A). Columns agent_id, question_id, stage (the horizon), day, p (of Yes, by the
     distribution, else by the probability stated of the value; blank without both), says_yes,
-    outcome, opens_at, resolves_at.
+    outcome.
     """
-    about = events.set_index("event_id")
-    values = answers.set_index("event_id")["value"]
-    table = predictions.rename(columns={"event_id": "question_id", "horizon": "stage"}).reset_index(
-        drop=True
-    )
+    table = predictions.rename(columns={"event_id": "question_id", "horizon": "stage"})
+    table = table.reset_index(drop=True)
     told = [(parse_json(cell) or {}).get("A") for cell in table["distribution"]]
     says = [np.nan if pd.isna(cell) else parse_json(cell) == "A" for cell in table["value"]]
-    table = table.assign(
-        p=pd.Series(told, table.index, dtype=float), says_yes=pd.Series(says, dtype=float)
-    )
-    stated = pd.to_numeric(table.get("probability", pd.Series(np.nan, table.index))).where(
-        table["says_yes"].notna()
-    )
-    table["p"] = table["p"].fillna(stated.where(table["says_yes"] == 1, 1 - stated))
+    table["says_yes"] = pd.Series(says, dtype=float)
+    stated = pd.to_numeric(table.get("probability", pd.Series(np.nan, table.index)))
+    of_yes = stated.where(table["says_yes"] == 1, 1 - stated).where(table["says_yes"].notna())
+    table["p"] = pd.Series(told, table.index, dtype=float).fillna(of_yes)
     table["day"] = number_days(table["as_of"])
-    table["outcome"] = table["question_id"].map(values).eq(dump_json("A")).astype(int)
-    for name in ("opens_at", "resolves_at"):
-        table[name] = table["question_id"].map(about[name].str[:10])
-    return table[
-        "agent_id question_id as_of stage day p says_yes outcome opens_at resolves_at".split()
-    ]
+    values = table["question_id"].map(answers.set_index("event_id")["value"])
+    table["outcome"] = values.eq(dump_json("A")).astype(int)
+    return table["agent_id question_id stage day p says_yes outcome".split()]
 
 
 def measure_skill(forecasts, prices, clusters=None):
     """Return each agent's Brier score beside the market's at the same moment, by stage of the
     question's life.
 
-    `forecasts` has agent_id, question_id, day, p (of Yes), outcome (0 or 1), opens_at, resolves_at.
-    The baseline that matters is the price: `difference` is the market's Brier score minus the
-    agent's, in pairs (above 0: the agent is better), with its 95% interval and p by cluster (a
-    question by default); `skill` 1 minus their quotient. Columns agent_id, stage (all first),
-    brier, market, difference, low, high, p, n, n_clusters, skill. Forecasts without an earlier
-    price are left out.
+    `forecasts` has agent_id, question_id, stage, day, p (of Yes), outcome (0 or 1). The baseline
+    that matters is the price: `difference` is the market's Brier score minus the agent's, in pairs
+    (above 0: the agent is better), with its 95% interval and p by cluster (a question by default);
+    `skill` 1 minus their quotient. Columns agent_id, stage (all first), brier, market, difference,
+    low, high, p, n, n_clusters, skill. Forecasts without an earlier price are left out.
     """
     table = price_forecasts(forecasts, prices).dropna(subset=["price", "p"])
-    ends = zip(
-        table["opens_at"], table["resolves_at"], pd.to_datetime(table["day"], unit="D"), strict=True
-    )
-    table = table.assign(
-        stage=[name_horizon(opens, closes, [day])[0] for opens, closes, day in ends]
-    )
-    table = table.assign(
-        brier=(table["p"] - table["outcome"]) ** 2, market=(table["price"] - table["outcome"]) ** 2
-    )
-    table = table.assign(difference=table["market"] - table["brier"])
-    parts = [("all", table), *((name, part) for name, part in table.groupby("stage", sort=True))]
+    table["brier"] = (table["p"] - table["outcome"]) ** 2
+    table["market"] = (table["price"] - table["outcome"]) ** 2
+    table["difference"] = table["market"] - table["brier"]
+    values = ["brier", "market", "difference"]
     rows = []
-    for stage, part in parts:
-        wide = part.pivot_table("difference", "question_id", "agent_id", aggfunc="mean")
-        found = summarize_clustered(wide, clusters)[["mean", "low", "high", "p", "n", "n_clusters"]]
-        means = (
-            part.groupby(["agent_id", "question_id"])[["brier", "market"]]
-            .mean()
-            .groupby(level=0)
-            .mean()
-        )
+    for stage, part in [("all", table), *table.groupby("stage")]:
+        each = part.groupby(["agent_id", "question_id"])[values].mean()
+        found = summarize_clustered(each["difference"].unstack("agent_id"), clusters)
         rows.append(
-            found.rename(columns={"mean": "difference"})
-            .join(means)
-            .rename_axis("agent_id")
-            .reset_index()
+            found.drop(columns=["mean", "se"])
+            .assign(stage=stage)
+            .join(each.groupby("agent_id").mean())
         )
-        rows[-1].insert(1, "stage", stage)
-    table = pd.concat(rows, ignore_index=True)
+    table = pd.concat(rows).rename_axis("agent_id").reset_index()
     table["skill"] = 1 - table["brier"] / table["market"].where(table["market"] > 0)
     return table["agent_id stage brier market difference low high p n n_clusters skill".split()]
+
+
+def follow_prices(paths):
+    """Return the price's own Brier score at four stages of markets' lives (5.3), of markets that
+    looked open at first and of those that looked nearly certain.
+
+    `paths` are ForecastBench's price paths, ids as text. All stages hold the same questions, those
+    with a price before each; intervals are by market, which may stand in several sets. Columns
+    first_price ("open" or "nearly certain"), stage, market, low, high (within 0 and 1), n,
+    n_clusters.
+    """
+    paths = paths.assign(
+        question_id=paths["question_set"] + " " + paths["id"],
+        day=number_days(paths["snapshot_date"]),
+        market=paths["source"] + " " + paths["id"],
+    )
+    live = paths[paths["resolved"] == 0].rename(columns={"value": "price"})
+    first = live.sort_values("day", kind="stable").groupby("question_id").first()
+    known = paths[(paths["resolved"] == 1) & paths["value"].isin([0, 1])]
+    known = known.groupby("question_id").last()
+    known = known.join(first[["snapshot_date", "price"]], how="inner", rsuffix="_first")
+    known = known[known["resolution_date"] > known["snapshot_date_first"]]
+    rows = []
+    for name, row in known.iterrows():
+        ends = row["snapshot_date_first"], row["resolution_date"]
+        days = [place_forecast(*ends, stage) for stage in HORIZONS]
+        days = [day for day in days if day is not None]
+        stages = zip(name_horizon(*ends, days), days, strict=True)
+        rows += [(name, stage, number_days(day), row["value"]) for stage, day in stages]
+    asked = pd.DataFrame(rows, columns=["question_id", "stage", "day", "outcome"])
+    asked = price_forecasts(asked, live)
+    asked["brier"] = (asked["price"] - asked["outcome"]) ** 2
+    wide = asked.pivot_table("brier", "question_id", "stage")[list(HORIZONS)].dropna()
+    is_open = known["price"].between(SETTLED, 1 - SETTLED)
+    looked = is_open.map({True: "open", False: "nearly certain"})
+    parts = []
+    for group, part in wide.groupby(looked, sort=False):
+        means = summarize_clustered(part, known["market"])
+        parts.append(logit_interval(means, 0, 1).assign(first_price=group))
+    table = pd.concat(parts).rename_axis("stage").reset_index().rename(columns={"mean": "market"})
+    return table["first_price stage market low high n n_clusters".split()]

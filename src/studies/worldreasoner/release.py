@@ -8,13 +8,13 @@ from it. This reader has run on invented rows only.
 """
 
 import json
+import re
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from statsmodels.stats.weightstats import CompareMeans
 
 from helpers.means import summarize_clustered
 from helpers.paired import compare_pairs, correct_holm
@@ -22,16 +22,14 @@ from helpers.papers import load_published
 from studies.worldreasoner.hindsight.matching import match_events, pick_key_events, score_recall
 
 TABLES = {
-    "questions": "id question_text question_type domain source resolution_date estimated_start_time ground_truth "
-    "options",
-    "events": "id title description occurred_date extracted_for_question_id is_outcome",
-    "event_outcome_impacts": "event_id outcome_event_id question_id impact_direction impact_magnitude confidence",
-    "forecasts": "id question_id model_name simulated_date prediction confidence is_correct brier_score log_score "
-    "evaluation_metadata created_at",
+    "questions": "id estimated_start_time",
+    "events": "id title description occurred_date is_outcome",
+    "event_outcome_impacts": "event_id question_id impact_magnitude confidence",
+    "forecasts": "id question_id model_name is_correct brier_score log_score evaluation_metadata "
+    "created_at",
     "forecast_events": "id forecast_id title description occurred_date",
 }
 """Table -> the columns that are read; the file may have others, and more tables."""
-DATES = {"resolution_date", "estimated_start_time", "occurred_date"}
 CONDITIONS = {
     "vanilla_llm": "Vanilla",
     "structured_scenario": "Causal Simulation",
@@ -51,15 +49,13 @@ MODELS = {
     "gpt-4o": "GPT-4o",
     "gpt-5.4": "GPT-5.4",
 }
-"""How a model's id begins, after its provider -> the paper's name."""
+"""How a model's id begins, after its provider and before its date -> the paper's name."""
 SLOTS = {"early": "Early", "mid": "Mid", "late": "Late"}
-LEAST = 10
-"""Questions that a group needs for an interval."""
 OUTCOMES = {"right": "Acc", "brier": "Brier", "log": "Log", "recall": "KER"}
 
 
 def read_release(path: Path) -> dict[str, pd.DataFrame]:
-    """Return the tables of a released database with the columns of `TABLES`, times as UTC.
+    """Return the tables of a released database with the columns of `TABLES`.
 
     Raises FileNotFoundError for no file, ValueError for one that is no database, or lacks a table
     or column.
@@ -71,18 +67,14 @@ def read_release(path: Path) -> dict[str, pd.DataFrame]:
     found = {}
     with closing(sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)) as database:
         for name, columns in TABLES.items():
+            query = f"SELECT {', '.join(columns.split())} FROM {name}"
             try:
-                found[name] = pd.read_sql(
-                    f"SELECT {', '.join(columns.split())} FROM {name}", database
-                )
+                found[name] = pd.read_sql(query, database)
             except pd.errors.DatabaseError as problem:
                 why = str(problem.__cause__ or problem)
                 raise ValueError(
                     f"{path.name}, table {name}: {why}; wanted is the authors' public export"
                 ) from None
-    for table in found.values():
-        for column in DATES.intersection(table):
-            table[column] = pd.to_datetime(table[column], utc=True, format="ISO8601")
     return found
 
 
@@ -92,47 +84,36 @@ def name_model(text: str | None) -> str | None:
     >>> name_model("openai/gpt-4o-2024-11-20"), name_model("openai/gpt-4o-mini"), name_model("xai/grok-4")
     ('GPT-4o', 'openai/gpt-4o-mini', 'xai/grok-4')
     """
-    if not isinstance(text, str):
-        return None
-    plain = text.rsplit("/", 1)[-1]
-    for start, name in MODELS.items():
-        rest = plain.removeprefix(start)
-        if rest != plain and (not rest or rest in ("-preview",) or rest[1:5].isdigit()):
-            return name
-    return text
+    plain = re.sub(r"-(preview|\d{4}.*)$", "", (text or "").rsplit("/", 1)[-1])
+    return MODELS.get(plain, text)
 
 
 def list_forecasts(tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """Return a row a forecast that was evaluated, the last of each question, model, condition and
     slot.
 
-    Columns: forecast_id, question_id, model, condition, slot, right, brier, log, type, source,
-    starts_at, resolves_at.
+    Columns: forecast_id, question_id, model, condition, slot, right, brier, log, starts_at (of the
+    question).
     """
-    rows = tables["forecasts"].copy()
-    about = [
-        json.loads(cell) if isinstance(cell, str) else {} for cell in rows["evaluation_metadata"]
-    ]
-    rows["condition"] = [CONDITIONS.get(given.get("benchmark_condition")) for given in about]
-    rows["slot"] = [SLOTS.get(given.get("slot", "mid")) for given in about]
-    named = [given.get("benchmark_model") for given in about]
-    rows["model"] = [
-        name_model(own or told) for own, told in zip(named, rows["model_name"], strict=True)
-    ]
-    rows = rows.dropna(subset=["condition", "slot", "model", "is_correct"])
+    rows = tables["forecasts"]
+    about = [json.loads(cell) if cell else {} for cell in rows["evaluation_metadata"]]
+    about = pd.DataFrame(about, rows.index).reindex(
+        columns=["benchmark_condition", "benchmark_model", "slot"]
+    )
+    rows = rows.assign(
+        condition=about["benchmark_condition"].map(CONDITIONS),
+        slot=about["slot"].fillna("mid").map(SLOTS),
+        model=about["benchmark_model"].fillna(rows["model_name"]).map(name_model),
+        right=rows["is_correct"].astype(float),
+    )
     key = ["question_id", "model", "condition", "slot"]
-    rows = rows.sort_values(["created_at", "id"], kind="stable").drop_duplicates(key, keep="last")
-    questions = tables["questions"].rename(columns={"id": "question_id", "question_type": "type"})
-    questions = questions.rename(
-        columns={"estimated_start_time": "starts_at", "resolution_date": "resolves_at"}
-    )
-    rows = rows.merge(
-        questions[["question_id", "type", "source", "starts_at", "resolves_at"]], on="question_id"
-    )
-    rows = rows.rename(columns={"id": "forecast_id", "brier_score": "brier", "log_score": "log"})
-    rows["right"] = rows["is_correct"].astype(float)
-    named = "forecast_id question_id model condition slot right brier log type source starts_at resolves_at"
-    return rows[named.split()].sort_values(key, ignore_index=True)
+    rows = rows.dropna(subset=[*key, "right"]).sort_values(["created_at", "id"], kind="stable")
+    names = {"id": "forecast_id", "brier_score": "brier", "log_score": "log"}
+    rows = rows.drop_duplicates(key, keep="last").rename(columns=names)
+    starts = tables["questions"].set_index("id")["estimated_start_time"]
+    starts = pd.to_datetime(starts, utc=True, format="ISO8601").rename("starts_at")
+    rows = rows.join(starts, on="question_id", how="inner").sort_values(key, ignore_index=True)
+    return rows[["forecast_id", *key, "right", "brier", "log", "starts_at"]]
 
 
 def mark_kept(rows: pd.DataFrame) -> pd.Series:
@@ -141,11 +122,9 @@ def mark_kept(rows: pd.DataFrame) -> pd.Series:
 
     A model without a printed cutoff is not filtered, nor a question without a start.
     """
-    printed = load_published("worldreasoner", "table7_caption_cutoffs").set_index("model")[
-        "cutoff_year_month"
-    ]
-    first = pd.to_datetime(rows["model"].map(printed) + "-01", utc=True)
-    return ~(rows["starts_at"] < first)
+    printed = load_published("worldreasoner", "table7_caption_cutoffs").set_index("model")
+    months = rows["model"].map(printed["cutoff_year_month"])
+    return ~(rows["starts_at"] < pd.to_datetime(months + "-01", utc=True))
 
 
 def add_recall(rows: pd.DataFrame, tables: dict[str, pd.DataFrame]) -> pd.DataFrame:
@@ -155,28 +134,17 @@ def add_recall(rows: pd.DataFrame, tables: dict[str, pd.DataFrame]) -> pd.DataFr
     Blank for a condition without a graph, a forecast without events, and a question without key
     events.
     """
-    impacts = tables["event_outcome_impacts"]
-    impacts = impacts.assign(impact=impacts["impact_magnitude"] * impacts["confidence"])
-    largest = (
-        impacts.groupby(["question_id", "event_id"])["impact"]
-        .max()
-        .rename_axis(["question_id", "node_id"])
-    )
-    told = describe_events(tables["events"])
-    hindsight = largest.reset_index().merge(told, on="node_id")
+    impacts = tables["event_outcome_impacts"].rename(columns={"event_id": "node_id"})
+    impacts["impact"] = impacts["impact_magnitude"] * impacts["confidence"]
+    largest = impacts.groupby(["question_id", "node_id"])["impact"].max().reset_index()
+    hindsight = largest.merge(describe_events(tables["events"]), on="node_id")
     hindsight["is_outcome"] = hindsight["is_outcome"].fillna(0).astype(bool)
-    graphs = rows[rows["condition"].isin(GRAPHS)]
-    own = graphs[["forecast_id", "question_id"]].rename(columns={"forecast_id": "run_id"})
-    given = (
-        describe_events(tables["forecast_events"])
-        .rename(columns={"forecast_id": "run_id"})
-        .merge(own)
-    )
-    given = given[given["question_id"].isin(hindsight["question_id"])]
-    own = own.assign(has_graph=own["run_id"].isin(given["run_id"]))
-    if given.empty:
-        return rows.assign(recall=np.nan)
-    pairs = match_events(hindsight, given.sort_values("run_id", ignore_index=True))
+    own = rows.loc[rows["condition"].isin(GRAPHS), ["forecast_id", "question_id"]]
+    own = own.rename(columns={"forecast_id": "run_id"})
+    given = describe_events(tables["forecast_events"]).rename(columns={"forecast_id": "run_id"})
+    given = given.merge(own).sort_values("run_id", ignore_index=True)
+    own["has_graph"] = own["run_id"].isin(given["run_id"])
+    pairs = match_events(hindsight, given)
     recall = score_recall(pick_key_events(hindsight), pairs, own).set_index("run_id")["recall"]
     return rows.assign(recall=rows["forecast_id"].map(recall))
 
@@ -185,7 +153,8 @@ def describe_events(events: pd.DataFrame) -> pd.DataFrame:
     """Return events with node_id, `text` (title and description) and `day` (a number of days; NaN
     where undated)."""
     text = events["title"].fillna("") + " " + events["description"].fillna("")
-    day = (events["occurred_date"] - pd.Timestamp("2000-01-01", tz="UTC")) / pd.Timedelta(days=1)
+    at = pd.to_datetime(events["occurred_date"], utc=True, format="ISO8601")
+    day = (at - pd.Timestamp("2000-01-01", tz="UTC")) / pd.Timedelta(days=1)
     return events.rename(columns={"id": "node_id"}).assign(text=text, day=np.floor(day))
 
 
@@ -200,46 +169,33 @@ def tabulate_release(rows: pd.DataFrame) -> dict[str, pd.DataFrame]:
     """
     kept = rows[mark_kept(rows)]
     mid = kept[kept["slot"] == "Mid"]
+    right = mid["right"].map({1.0: "correct", 0.0: "incorrect"})
+    split = mid.assign(subset=right).dropna(subset="recall")
+    whole = mid.assign(model="all")
+    graphs = kept[kept["condition"] == "Search-Enabled Graph"]
     return {
-        "conditions": tabulate_means(mid),
-        "split": tabulate_split(mid),
+        "conditions": tabulate_means(pd.concat([whole, mid]), ["condition", "model"]),
+        "split": tabulate_means(split, ["condition", "subset"]).query("metric == 'KER'"),
         "pairs": tabulate_pairs(mid),
         "cutoffs": tabulate_cutoffs(rows[rows["slot"] == "Mid"]),
-        "horizons": tabulate_means(kept[kept["condition"] == "Search-Enabled Graph"], "slot"),
+        "horizons": tabulate_means(
+            pd.concat([graphs.assign(model="all"), graphs]), ["slot", "model"]
+        ),
     }
 
 
-def average(rows: pd.DataFrame, column: str) -> dict[str, float]:
-    """Return mean, low, high (by question), n and n_questions of a column."""
-    found = summarize_clustered(rows[[column]], rows["question_id"]).iloc[0]
-    counts = {"n": len(rows), "n_questions": int(found["n_clusters"])}
-    return found[["mean", "low", "high"]].to_dict() | counts
-
-
-def tabulate_means(rows: pd.DataFrame, by: str = "condition") -> pd.DataFrame:
-    """Return means by a column and model: that column, model, metric, and those of `average`."""
-    made = []
-    for group, part in rows.groupby(by, sort=False):
-        for model, own in [("all", part), *part.groupby("model")]:
-            for column, metric in OUTCOMES.items():
-                known = own.dropna(subset=[column])
-                if len(known):
-                    made.append(
-                        {by: group, "model": model, "metric": metric} | average(known, column)
-                    )
-    return pd.DataFrame(made)
-
-
-def tabulate_split(rows: pd.DataFrame) -> pd.DataFrame:
-    """Return recall of right and of wrong forecasts by condition: condition, subset, and the
-    columns of `average`."""
-    made = []
-    for (condition, right), part in rows.dropna(subset="recall").groupby(["condition", "right"]):
-        made.append(
-            {"condition": condition, "subset": "correct" if right else "incorrect"}
-            | average(part, "recall")
-        )
-    return pd.DataFrame(made)
+def tabulate_means(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Return means of `OUTCOMES` by some columns: these, metric, mean, low, high (by question), n,
+    n_questions; metrics that nobody has are left out."""
+    parts = []
+    for key, part in rows.groupby(by, sort=False):
+        own = part.set_index("question_id")[list(OUTCOMES)].rename(columns=OUTCOMES)
+        found = summarize_clustered(own, own.index.to_series()).rename_axis("metric").reset_index()
+        parts.append(found.assign(**dict(zip(by, key, strict=True))))
+    if not parts:
+        return pd.DataFrame(columns=[*by, "metric"])
+    table = pd.concat(parts, ignore_index=True).rename(columns={"n_clusters": "n_questions"})
+    return table[[*by, *"metric mean low high n n_questions".split()]].query("n > 0")
 
 
 def tabulate_pairs(rows: pd.DataFrame) -> pd.DataFrame:
@@ -258,26 +214,21 @@ def tabulate_cutoffs(rows: pd.DataFrame) -> pd.DataFrame:
     and the difference.
 
     Columns: model, n, n_kept, all, kept, left_out, difference (left out minus kept), low, high, p
-    (questions drawn as independent, Welch), p_holm.
+    (by question; blank below ten on either side), p_holm.
     """
-    vanilla = rows[rows["condition"] == "Vanilla"]
-    vanilla = vanilla.assign(kept=mark_kept(vanilla))
+    vanilla = rows[rows["condition"] == "Vanilla"].set_index("question_id")
     made = []
     for model, part in vanilla.groupby("model"):
-        kept = part.loc[part["kept"], "right"]
-        out = part.loc[~part["kept"], "right"]
-        row = {"model": model, "n": len(part), "n_kept": len(kept), "all": part["right"].mean()}
-        row |= {"kept": kept.mean(), "left_out": out.mean(), "difference": out.mean() - kept.mean()}
-        made.append(row | compare_groups(out, kept))
-    table = pd.DataFrame(made)
+        is_kept = mark_kept(part)
+        sides = {
+            "all": part["right"],
+            "kept": part["right"][is_kept],
+            "left_out": part["right"][~is_kept],
+        }
+        row = {"model": model, "n": len(part), "n_kept": int(is_kept.sum())}
+        row |= {name: side.mean() for name, side in sides.items()}
+        strata = [(1, sides["left_out"].index), (-1, sides["kept"].index)]
+        found = summarize_clustered(part[["right"]], strata=strata).iloc[0]
+        made.append(row | found[["mean", "low", "high", "p"]].to_dict())
+    table = pd.DataFrame(made).rename(columns={"mean": "difference"})
     return table.assign(p_holm=correct_holm(table["p"])) if len(table) else table
-
-
-def compare_groups(first: pd.Series, second: pd.Series) -> dict[str, float]:
-    """Return low, high and p of the difference of two groups' means (Welch's t); blank below ten in
-    either."""
-    if min(len(first), len(second)) < LEAST or first.var() + second.var() == 0:
-        return {"low": np.nan, "high": np.nan, "p": np.nan}
-    both = CompareMeans.from_data(first, second)
-    low, high = both.tconfint_diff(usevar="unequal")
-    return {"low": low, "high": high, "p": both.ttest_ind(usevar="unequal")[1]}

@@ -13,8 +13,8 @@ import pandas as pd
 
 from daybefore.questions.moments import number_days, place_forecast
 from helpers.files import locate_output
-from studies.worldreasoner.hindsight.builder import N_LAGS, build_graph, judge_lags
 from studies.worldreasoner.hindsight.graphs import check_graph, correct_edges, tabulate_nodes
+from studies.worldreasoner.hindsight.graphs_by_rule import N_LAGS, build_graph, judge_lags
 
 CHAIN = ("rainfall", "river level", "ferry delays", "ticket refunds")
 """Each pushes the next, the day after; the last is what is asked about."""

@@ -17,7 +17,7 @@ from daybefore.scoring.runs import find_run, list_runs, load_twice
 from daybefore.store import read_runs
 from helpers.files import STORE, locate_output, read_table
 from studies.worldreasoner.conditions import NAMES
-from studies.worldreasoner.hindsight.reviews import keep_review
+from studies.worldreasoner.hindsight.card_reviews import keep_review
 
 RISE = {
     "title": "the index reaches its highest",

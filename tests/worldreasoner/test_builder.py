@@ -8,14 +8,14 @@ from planted_world import CHAIN, draw_question
 from statsmodels.tsa.stattools import grangercausalitytests
 
 from helpers import files
-from studies.worldreasoner.hindsight.builder import (
+from studies.worldreasoner.hindsight.graphs import check_form, check_graph
+from studies.worldreasoner.hindsight.graphs_by_rule import (
     build_graph,
     build_hindsight,
     find_changes,
     judge_lags,
     word_answer,
 )
-from studies.worldreasoner.hindsight.graphs import check_form, check_graph
 
 START = "2026-01-01"
 

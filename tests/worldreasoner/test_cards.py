@@ -16,9 +16,9 @@ from helpers.public_files import locate_public
 from helpers.question_sets import find_set
 from studies.worldreasoner import own_runs
 from studies.worldreasoner.card_set import count_set
-from studies.worldreasoner.cards import build_references, name_source
-from studies.worldreasoner.hindsight.graphs import tabulate_nodes
+from studies.worldreasoner.hindsight.graphs import build_references, tabulate_nodes
 from studies.worldreasoner.hindsight.matching import pick_key_events
+from studies.worldreasoner.source_precision import name_source
 from studies.worldreasoner.submissions import recall_events, score_submissions
 
 TITLES = (

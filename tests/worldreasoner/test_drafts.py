@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pandas as pd
 
 from daybefore.models.judges import Verdict, build_consult
-from studies.worldreasoner.hindsight.drafts import draft_event, draft_graph
 from studies.worldreasoner.hindsight.graphs import check_form
+from studies.worldreasoner.hindsight.graphs_by_model import draft_event, draft_graph
 
 QUESTION = {"question_id": "q", "question": "Will it flood?", "answer": "Yes", "day": "2026-03-01"}
 DAYS = [str(day.date()) for day in pd.date_range("2026-01-01", periods=30)]

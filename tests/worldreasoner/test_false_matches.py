@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from studies.worldreasoner.false_matches import (
+from studies.worldreasoner.hindsight.false_matches import (
     OTHER,
     OWN,
     compare_words,

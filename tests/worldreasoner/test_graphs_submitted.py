@@ -8,11 +8,11 @@ import pytest
 
 from daybefore.questions.series_pages import open_series
 from helpers.files import dump_json, read_table
-from studies.worldreasoner.hindsight.builder import Hindsight
+from studies.worldreasoner.hindsight.graphs_by_rule import Hindsight
+from studies.worldreasoner.source_precision import list_settling
 from studies.worldreasoner.submissions import (
     METRICS,
     compare_conditions,
-    list_settling,
     read_graph,
     score_submissions,
 )

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from scipy.special import expit
 
-from studies.worldreasoner.mixes import pool_odds, recalibrate, weigh_odds
+from studies.worldreasoner.price_mixes import pool_odds, recalibrate, weigh_odds
 
 
 def test_pooled_odds_lie_further_out_than_the_mean_and_bear_zero_and_one():

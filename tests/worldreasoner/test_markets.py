@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from studies.worldreasoner.hindsight.matching import match_events
-from studies.worldreasoner.mixes import compare_mixes, mix_forecasts, plan_mixes
+from studies.worldreasoner.price_mixes import compare_mixes, mix_forecasts, plan_mixes
 from studies.worldreasoner.price_moves import measure_moves, score_alignment
 from studies.worldreasoner.prices import (
     find_turning_points,

@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from studies.worldreasoner import quality
+from studies.worldreasoner.question_quality import rate_questions
 
 GOOD = {
     "event_id": "q1",
@@ -22,7 +22,7 @@ OPEN = {"value": "A", "distribution": {"A": 0.5, "B": 0.5}}
 def rate(*changes, said=OPEN, least=0):
     rows = [GOOD | {"event_id": f"q{n}"} | change for n, change in enumerate(changes)]
     names = [row["event_id"] for row in rows]
-    return quality.rate_questions(
+    return rate_questions(
         pd.DataFrame(rows), dict.fromkeys(names, said), dict.fromkeys(names, least)
     )
 

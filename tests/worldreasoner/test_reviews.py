@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from studies.worldreasoner.hindsight.reviews import (
+from studies.worldreasoner.hindsight.card_reviews import (
     APPROVED,
     keep_review,
     list_cards,

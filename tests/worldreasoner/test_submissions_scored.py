@@ -10,11 +10,11 @@ import pytest
 from studies.worldreasoner.scores import (
     mix_correct,
     score_forecast,
-    score_sources,
     score_table,
     split_correct,
     summarize_outcomes,
 )
+from studies.worldreasoner.source_precision import score_sources
 
 YES_NO, THREE = {"A": "Yes", "B": "No"}, {"A": "x", "B": "y", "C": "z"}
 

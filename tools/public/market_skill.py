@@ -18,7 +18,7 @@ from helpers.paired import ALPHA, correct_holm
 from helpers.public_files import locate_public
 from studies.worldreasoner.conditions import load_asked
 from studies.worldreasoner.horizons import ask_horizons
-from studies.worldreasoner.mixes import compare_mixes, mix_forecasts, plan_mixes, weigh_odds
+from studies.worldreasoner.price_mixes import compare_mixes, mix_forecasts, plan_mixes, weigh_odds
 from studies.worldreasoner.prices import follow_prices, measure_skill, tell_markets
 
 SOURCES = {

@@ -17,9 +17,13 @@ from helpers import papers
 from helpers.files import locate_input, locate_output
 from helpers.public_files import hash_file, locate_public
 from studies.audit.states import count_results, judge_sides, split_changed
-from studies.worldreasoner.cards import read_question
-from studies.worldreasoner.false_matches import GATES, MATCHERS, count_meanings, judge_matchers
-from studies.worldreasoner.hindsight.graphs import check_graph, tabulate_nodes
+from studies.worldreasoner.hindsight.false_matches import (
+    GATES,
+    MATCHERS,
+    count_meanings,
+    judge_matchers,
+)
+from studies.worldreasoner.hindsight.graphs import check_graph, read_question, tabulate_nodes
 from studies.worldreasoner.own_runs import count_kept
 from studies.worldreasoner.price_checks import (
     check_markets,
@@ -30,7 +34,7 @@ from studies.worldreasoner.price_checks import (
 )
 from studies.worldreasoner.price_moves import compare_direction, measure_moves
 from studies.worldreasoner.prices import find_turning_points
-from studies.worldreasoner.quality import band_days, measure_spans
+from studies.worldreasoner.question_quality import band_days, measure_spans
 
 CARDS, PRICES = "worldreasoner/questions_with_event_cards.json", "worldreasoner/market_prices.csv"
 TURNS, IDS = "worldreasoner/turning_points_authors.csv", "worldreasoner/include_ids.txt"

@@ -22,8 +22,8 @@ from studies.worldreasoner.card_set import (
     count_submitted,
     score_rules,
 )
-from studies.worldreasoner.cards import build_references
 from studies.worldreasoner.conditions import load_asked
+from studies.worldreasoner.hindsight.graphs import build_references
 from studies.worldreasoner.own_runs import align_graphs
 from studies.worldreasoner.scores import summarize_outcomes
 from studies.worldreasoner.submissions import read_submitted, score_submissions, split_conditions

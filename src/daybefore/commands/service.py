@@ -50,7 +50,7 @@ from daybefore.store import ACCIDENTS, DOUBTFUL, count_stored, keep_copy, open_s
 from helpers.question_sets import find_set
 from helpers.tables import HORIZONS
 from studies.worldreasoner.conditions import OPEN, Plan, plan_run, take_condition
-from studies.worldreasoner.hindsight.reviews import read_references
+from studies.worldreasoner.hindsight.card_reviews import read_references
 
 MAX_ACCIDENTS = 10
 """Accidents in a row after which an agent is not asked on: its server is gone, or its key."""

@@ -6,13 +6,13 @@ Days are numbers of days since 1970, with their fraction; places are those of a 
 
 import math
 
-from studies.worldreasoner.hindsight.builder import build_hindsight, word_answer
 from studies.worldreasoner.hindsight.graphs import (
     check_graph,
     correct_edges,
     date_nodes,
     tabulate_nodes,
 )
+from studies.worldreasoner.hindsight.graphs_by_rule import build_hindsight, word_answer
 from studies.worldreasoner.hindsight.matching import pick_key_events
 from studies.worldreasoner.submissions import match_hashed, read_graph
 

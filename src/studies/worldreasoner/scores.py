@@ -140,30 +140,6 @@ def summarize_outcomes(table, by="agent_id", metrics=METRICS):
     return pd.concat(parts, ignore_index=True)[columns] if parts else pd.DataFrame(columns=columns)
 
 
-def score_sources(evidence, references):
-    """Return source precision of each forecast by what it cited and by what it opened: a row a
-    forecast (F.2).
-
-    It is the share of the chosen sources, each once, that hindsight uses too; 0 when none was
-    chosen. `evidence` has owner_id ("run|event|sample"), page_id, is_accessed and is_cited,
-    `references` maps event_id to hindsight's sources; other events are left out. The paper says
-    cited in one place, cited or accessed in another, and its code takes what was accessed: so there
-    are both. Columns run_id, event_id, srcp_cited, srcp_accessed.
-    """
-    rows = []
-    for owner, part in evidence.groupby(evidence["owner_id"].str.rsplit("|", n=1).str[0]):
-        run, _, event = owner.rpartition("|")
-        if event in references:
-            row = {"run_id": run, "event_id": event}
-            for name in ("cited", "accessed"):
-                chosen = set(part.loc[part[f"is_{name}"].astype(bool), "page_id"])
-                row[f"srcp_{name}"] = (
-                    len(chosen & set(references[event])) / len(chosen) if chosen else 0.0
-                )
-            rows.append(row)
-    return pd.DataFrame(rows, columns="run_id event_id srcp_cited srcp_accessed".split())
-
-
 def split_correct(table, columns=("recall", "srcp_cited")):
     """Return means of right and of wrong forecasts, pooled over pairs (Tables 4, 10), a row a
     metric of `columns`.

@@ -12,16 +12,12 @@ import pandas as pd
 
 from daybefore.agents.exports import list_evidence
 from daybefore.agents.submissions import hash_words, read_submission
-from daybefore.questions.horizons import load_series
-from daybefore.questions.series_pages import open_series
 from helpers.calendar import MONTHS
 from helpers.files import dump_json, parse_object
 from helpers.means import find_clusters
 from helpers.paired import BETTER, compare_pairs, judge_family
-from studies.worldreasoner.cards import find_measured, list_sources, name_pages
-from studies.worldreasoner.hindsight.builder import build_hindsight, word_answer
-from studies.worldreasoner.hindsight.drafts import Draft
-from studies.worldreasoner.hindsight.graphs import check_form, check_graph, tabulate_nodes
+from studies.worldreasoner.hindsight.graphs import Draft, check_form, check_graph, tabulate_nodes
+from studies.worldreasoner.hindsight.graphs_by_rule import build_hindsight, word_answer
 from studies.worldreasoner.hindsight.matching import (
     SEMANTIC_THRESHOLD,
     Rules,
@@ -29,7 +25,14 @@ from studies.worldreasoner.hindsight.matching import (
     pick_key_events,
     score_recall,
 )
-from studies.worldreasoner.scores import score_sources, score_table, split_correct, take_clusters
+from studies.worldreasoner.scores import score_table, split_correct, take_clusters
+from studies.worldreasoner.source_precision import (
+    find_measured,
+    list_settling,
+    list_sources,
+    name_pages,
+    score_sources,
+)
 
 FIRST_YEAR = 1678
 """First year of an event that may stand in a graph: nanoseconds reach back to it, and no forecast
@@ -247,25 +250,6 @@ def score_submissions(events, answers, predictions, replies, traces, cards=None,
     # without a graph nobody is asked for sources: accessed counts
     scores["srcp_cited"] = scores["srcp_cited"].where(scores["has_graph"].astype(bool))
     return scores, left, references
-
-
-def list_settling(events, built, predictions):
-    """Return the pages by which source precision of each question is told: {event_id: page_ids}.
-
-    As they stood when the question was asked: the page that settles it, and those of the series
-    that its hindsight graph names (`built`: Hindsight by event_id).
-    """
-    sources = load_series()
-    references = {}
-    own = events.set_index("event_id")["source_id"]
-    for event_id, as_of in (
-        predictions[["event_id", "as_of"]].drop_duplicates().itertuples(index=False)
-    ):
-        named = {own[event_id], *(built[event_id].source_ids if event_id in built else ())}
-        names = named & set(sources)  # a set of one's own may name sources that have no page here
-        pages = {open_series().fetch(sources[name].address, as_of).page_id for name in names}
-        references[event_id] = references.get(event_id, set()) | pages
-    return references
 
 
 def compare_conditions(scores):

@@ -1,4 +1,5 @@
-"""Graphs of hindsight and of forecasts: their form, and when one is valid (B.1, B.3).
+"""Graphs of hindsight and of forecasts: their form, when one is valid, one in the making, and the
+authors' event cards as graphs (B.1, B.3, F.2, F.3).
 
 A graph is a dictionary of JSON: question_id, outcome_id, nodes, edges, impacts, in the paper's
 fields.
@@ -18,12 +19,15 @@ from helpers.calendar import open_moment
 from helpers.faults import check_object
 from helpers.papers import get_constant
 from helpers.tables import Setting, Share, allow, one_of
+from studies.worldreasoner.hindsight.matching import split_words
 
 MIN_DEPTH = get_constant("worldreasoner", "graph_min_depth")
 MIN_NODES = get_constant("worldreasoner", "graph_min_nodes")
 MIN_ARTICLES = get_constant("worldreasoner", "graph_min_articles")
 MIN_CONFIDENCE = get_constant("worldreasoner", "edge_min_confidence")
 MIN_STRENGTH = get_constant("worldreasoner", "edge_min_strength")
+NEUTRAL = get_constant("worldreasoner", "neutral_max_magnitude")
+OUTCOME = "outcome"
 
 EPOCH = pd.Timestamp(0, unit="s", tz="UTC")
 TYPES = ("Decision", "Outcome", "Indicator", "Milestone", "External Shock")
@@ -201,3 +205,141 @@ def tabulate_nodes(graphs):
         {"sign": float, "magnitude": float, "confidence": float}
     )
     return table.assign(impact=table["magnitude"] * table["confidence"])
+
+
+# --- a graph in the making ---------------------------------------------------------------------------
+
+
+class Draft:
+    """A graph in the making (`graph`, of `graphs.check_form`): what may stand is added, or the
+    reason is said.
+
+    `nodes`[0] is the outcome. `draft_graph` adds check (`graphs.check_graph`), left_out (rows of
+    round, part, what, reason), n_rounds, n_requests and the model's seconds.
+    """
+
+    def __init__(self, question_id, title, day, **about):
+        self.graph = {
+            "question_id": question_id,
+            "outcome_id": OUTCOME,
+            "nodes": [],
+            "edges": [],
+            "impacts": [],
+        }
+        self.nodes = self.graph["nodes"]
+        self.joined = nx.DiGraph()
+        self.pushed = set()
+        self.add_node(
+            {"node_id": OUTCOME, "title": title, "occurred_at": day, "source_ids": []} | about
+        )
+
+    def add_node(self, node):
+        """Add a node as it is."""
+        self.nodes.append(node)
+        self.joined.add_node(node["node_id"])
+
+    def take_event(self, item, articles):
+        """Add an event, or return why not: not before the outcome, no article of its day, or there
+        already."""
+        if item["day"] >= self.nodes[0]["occurred_at"]:
+            return "it is not before the answer"
+        named = [articles[int(at)] for at in item["articles"] if at < len(articles)]
+        if item["day"] not in {article["day"] for article in named}:
+            return "none of its articles is of its day"
+        for node in self.nodes:
+            words, others = (
+                set(split_words(title)) or title for title in (item["title"], node["title"])
+            )
+            if node["occurred_at"] == item["day"] and words == others:
+                return f"it is there already: {node['node_id']}"
+        about = {name: item[name] for name in ("title", "description", "type")}
+        about |= {"source_ids": sorted({article["id"] for article in named}), "review": "Pending"}
+        self.add_node(about | {"node_id": f"e{len(self.nodes)}", "occurred_at": item["day"]})
+        return ""
+
+    def take_edge(self, item):
+        """Add an edge, or return why not: unknown ends, order, circle, there already, too weak or
+        unsure."""
+        ends = item["cause"], item["effect"]
+        if any(end not in range(len(self.nodes)) for end in ends) or ends[0] == ends[1]:
+            return "it does not join two events"
+        cause, effect = (self.nodes[int(end)]["node_id"] for end in ends)
+        first, last = (count_days(self.nodes[int(end)]["occurred_at"]) for end in ends)
+        if cause == OUTCOME or first > last:
+            return "the cause is after its effect"
+        if self.joined.has_edge(cause, effect):
+            return "it is there already"
+        if not abs(item["strength"]) >= MIN_STRENGTH:
+            return f"its strength is below {MIN_STRENGTH}"
+        if not item["confidence"] >= MIN_CONFIDENCE:
+            return f"its confidence is below {MIN_CONFIDENCE}"
+        if not first < last and nx.has_path(
+            self.joined, effect, cause
+        ):  # no edge leads back to an earlier day
+            return "it would close a circle"
+        about = {name: item[name] for name in ("relation", "strength", "confidence")}
+        self.graph["edges"].append({"cause": cause, "effect": effect} | about)
+        self.joined.add_edge(cause, effect)
+        return ""
+
+    def take_impact(self, item):
+        """Add an impact, or return why not: of the answer itself, there already, too large for
+        Neutral."""
+        if not 0 < item["event"] < len(self.nodes):
+            return "it is of no event"
+        node = self.nodes[int(item["event"])]["node_id"]
+        if node in self.pushed:
+            return "the event has one already"
+        if math.isnan(item["magnitude"] + item["confidence"]):
+            return "its magnitude or its confidence is no number"
+        if item["direction"] == "Neutral" and item["magnitude"] > NEUTRAL:
+            return f"it is Neutral and above {NEUTRAL}"
+        about = {name: item[name] for name in ("direction", "magnitude", "confidence")}
+        self.graph["impacts"].append({"node_id": node} | about)
+        self.pushed.add(node)
+        return ""
+
+
+# --- the authors' event cards -----------------------------------------------------------------------
+
+
+def read_question(question):
+    """Return a question with event cards as a graph without edges and without an outcome node: the
+    reference of the set `worldreasoner` (B.1, B.4).
+
+    So it is never valid by B.3; it serves as key events and as sources. An impact on the answer No
+    is turned, so that all signs are towards Yes; on an option of several it stays, and is towards
+    that option.
+
+    >>> impact = {"direction": "positive", "magnitude": 0.5, "confidence": 0.5, "affects": "No - Will it rain?"}
+    >>> card = {"id": "e", "date": "", "title": "A dry front", "source_url": "u", "status": "pending", "impact": impact}
+    >>> read_question({"id": "q", "events": [card]})["impacts"][0]["direction"]
+    'Negative'
+    """
+    turned = {"Positive": "Negative", "Negative": "Positive"}
+    nodes = []
+    impacts = []
+    for card in question["events"]:
+        node = {
+            "node_id": card["id"],
+            "title": card["title"],
+            "occurred_at": card["date"] or None,
+            "source_ids": [card["source_url"]] if card.get("source_url") else [],
+            "description": card.get("description") or "",
+            "review": card["status"].capitalize(),
+        }
+        nodes.append(node)
+        if record := card["impact"]:
+            direction = record["direction"].capitalize()
+            if record["affects"].startswith("No - "):
+                direction = turned.get(direction, direction)
+            impact = {name: record[name] for name in ("magnitude", "confidence")}
+            impacts.append(impact | {"node_id": card["id"], "direction": direction})
+    parts = {"nodes": nodes, "edges": [], "impacts": impacts}
+    return check_form({"question_id": question["id"], "outcome_id": None} | parts)
+
+
+def build_references(questions):
+    """Return {event_id: graph} of window W's questions; `questions` maps event_id to the file's
+    row."""
+    return {name: read_question(row) | {"question_id": name} for name, row in questions.items()}

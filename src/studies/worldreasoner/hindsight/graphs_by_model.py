@@ -7,37 +7,29 @@ round the graph is held against the published thresholds; what it lacks is said 
 until it passes or the rounds are used up.
 """
 
-import math
-
-import networkx as nx
 import pandas as pd
 
 from daybefore.agents.submissions import DIRECTIONS, RELATIONS
 from daybefore.models.grammars import make_schema
 from daybefore.prompts import read_prompt
 from helpers.papers import get_constant
-from studies.worldreasoner.hindsight.builder import word_answer
 from studies.worldreasoner.hindsight.graphs import (
     MIN_ARTICLES,
-    MIN_CONFIDENCE,
     MIN_DEPTH,
     MIN_NODES,
-    MIN_STRENGTH,
     TYPES,
+    Draft,
     check_graph,
-    count_days,
 )
-from studies.worldreasoner.hindsight.matching import split_words
+from studies.worldreasoner.hindsight.graphs_by_rule import word_answer
 
 ROUNDS = get_constant("worldreasoner", "max_graph_rounds")
-NEUTRAL = get_constant("worldreasoner", "neutral_max_magnitude")
 N_ARTICLES = 12
 """Articles shown in one request: those that no event rests on yet come first."""
 N_EVENTS, N_EDGES, N_IMPACTS = 3, 4, 5
 """Things asked for in one request: a judge's reply has few tokens."""
 N_EVIDENCE = 40
 """Articles gathered for a graph, at most: twice those that it must rest on."""
-OUTCOME = "outcome"
 SHARE = {"type": "number", "minimum": 0, "maximum": 1}
 
 LACKS = {
@@ -47,96 +39,6 @@ LACKS = {
     "edges": "No pair is joined yet.",
 }
 """What a graph lacks (`graphs.check_graph`) -> what the model is told."""
-
-
-class Draft:
-    """A graph in the making (`graph`, of `graphs.check_form`): what may stand is added, or the
-    reason is said.
-
-    `nodes`[0] is the outcome. `draft_graph` adds check (`graphs.check_graph`), left_out (rows of
-    round, part, what, reason), n_rounds, n_requests and the model's seconds.
-    """
-
-    def __init__(self, question_id, title, day, **about):
-        self.graph = {
-            "question_id": question_id,
-            "outcome_id": OUTCOME,
-            "nodes": [],
-            "edges": [],
-            "impacts": [],
-        }
-        self.nodes = self.graph["nodes"]
-        self.joined = nx.DiGraph()
-        self.pushed = set()
-        self.add_node(
-            {"node_id": OUTCOME, "title": title, "occurred_at": day, "source_ids": []} | about
-        )
-
-    def add_node(self, node):
-        """Add a node as it is."""
-        self.nodes.append(node)
-        self.joined.add_node(node["node_id"])
-
-    def take_event(self, item, articles):
-        """Add an event, or return why not: not before the outcome, no article of its day, or there
-        already."""
-        if item["day"] >= self.nodes[0]["occurred_at"]:
-            return "it is not before the answer"
-        named = [articles[int(at)] for at in item["articles"] if at < len(articles)]
-        if item["day"] not in {article["day"] for article in named}:
-            return "none of its articles is of its day"
-        for node in self.nodes:
-            words, others = (
-                set(split_words(title)) or title for title in (item["title"], node["title"])
-            )
-            if node["occurred_at"] == item["day"] and words == others:
-                return f"it is there already: {node['node_id']}"
-        about = {name: item[name] for name in ("title", "description", "type")}
-        about |= {"source_ids": sorted({article["id"] for article in named}), "review": "Pending"}
-        self.add_node(about | {"node_id": f"e{len(self.nodes)}", "occurred_at": item["day"]})
-        return ""
-
-    def take_edge(self, item):
-        """Add an edge, or return why not: unknown ends, order, circle, there already, too weak or
-        unsure."""
-        ends = item["cause"], item["effect"]
-        if any(end not in range(len(self.nodes)) for end in ends) or ends[0] == ends[1]:
-            return "it does not join two events"
-        cause, effect = (self.nodes[int(end)]["node_id"] for end in ends)
-        first, last = (count_days(self.nodes[int(end)]["occurred_at"]) for end in ends)
-        if cause == OUTCOME or first > last:
-            return "the cause is after its effect"
-        if self.joined.has_edge(cause, effect):
-            return "it is there already"
-        if not abs(item["strength"]) >= MIN_STRENGTH:
-            return f"its strength is below {MIN_STRENGTH}"
-        if not item["confidence"] >= MIN_CONFIDENCE:
-            return f"its confidence is below {MIN_CONFIDENCE}"
-        if not first < last and nx.has_path(
-            self.joined, effect, cause
-        ):  # no edge leads back to an earlier day
-            return "it would close a circle"
-        about = {name: item[name] for name in ("relation", "strength", "confidence")}
-        self.graph["edges"].append({"cause": cause, "effect": effect} | about)
-        self.joined.add_edge(cause, effect)
-        return ""
-
-    def take_impact(self, item):
-        """Add an impact, or return why not: of the answer itself, there already, too large for
-        Neutral."""
-        if not 0 < item["event"] < len(self.nodes):
-            return "it is of no event"
-        node = self.nodes[int(item["event"])]["node_id"]
-        if node in self.pushed:
-            return "the event has one already"
-        if math.isnan(item["magnitude"] + item["confidence"]):
-            return "its magnitude or its confidence is no number"
-        if item["direction"] == "Neutral" and item["magnitude"] > NEUTRAL:
-            return f"it is Neutral and above {NEUTRAL}"
-        about = {name: item[name] for name in ("direction", "magnitude", "confidence")}
-        self.graph["impacts"].append({"node_id": node} | about)
-        self.pushed.add(node)
-        return ""
 
 
 def draft_graph(question, articles, consult, n_rounds=ROUNDS):

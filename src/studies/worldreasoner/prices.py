@@ -144,13 +144,13 @@ def follow_prices(paths):
     )
     live = paths[paths["resolved"] == 0].rename(columns={"value": "price"})
     first = live.sort_values("day", kind="stable").groupby("question_id").first()
+    first = first[["snapshot_date", "price"]].rename(columns={"snapshot_date": "opens_at"})
     known = paths[(paths["resolved"] == 1) & paths["value"].isin([0, 1])]
-    known = known.groupby("question_id").last()
-    known = known.join(first[["snapshot_date", "price"]], how="inner", rsuffix="_first")
-    known = known[known["resolution_date"] > known["snapshot_date_first"]]
+    known = known.groupby("question_id").last().join(first, how="inner")
+    known = known[known["resolution_date"] > known["opens_at"]]
     rows = []
     for name, row in known.iterrows():
-        ends = row["snapshot_date_first"], row["resolution_date"]
+        ends = row["opens_at"], row["resolution_date"]
         days = [place_forecast(*ends, stage) for stage in HORIZONS]
         days = [day for day in days if day is not None]
         stages = zip(name_horizon(*ends, days), days, strict=True)

@@ -49,32 +49,30 @@ def select_runs(every, names, window):
     the fewest runs. Raises ValueError for an unknown name, with the nearest or all, and for fewer
     than two runs.
     """
-    local = sorted(
-        {run.agent_id for run in every if not isinstance(run.place, str) and run.window == window}
-    )
-    found = {name: find_run(every, name, window) for name in dict.fromkeys(names or local)}
+    local = {
+        run.agent_id for run in every if not isinstance(run.place, str) and run.window == window
+    }
+    found = {name: find_run(every, name, window) for name in dict.fromkeys(names or sorted(local))}
     if len(found) < 2:
         told, name = "; ".join(found) or "none", find_set(window).name
         some = f"`make run SET={name} LIMIT=20` makes some"
         raise ValueError(
             f"a comparison needs two runs on {name}, and there is {told}: name another, or {some}"
         )
-    condition = min(found.values(), key=lambda own: (own[0].category == "baseline", len(own)))[
-        0
-    ].condition
-    chosen = {
-        name: next((run for run in own if suits(run, condition)), own[0])
-        for name, own in found.items()
-    }
-    notes = []
-    for name, own in found.items() if names else ():
-        if others := [
-            f"{run.run_id} ({run.condition or 'as usual'})" for run in own if run != chosen[name]
-        ]:
-            notes.append(
-                f"{name}: {chosen[name].run_id} of its runs; the others by their run_id: {', '.join(others)}"
-            )
-    return list(chosen.values()), notes, condition
+    fewest = min(found.values(), key=lambda own: (own[0].category == "baseline", len(own)))
+    condition = fewest[0].condition
+    runs, notes = [], []
+    for name, own in found.items():
+        chosen = next((run for run in own if suits(run, condition)), own[0])
+        runs.append(chosen)
+        others = [f"{run.run_id} ({run.condition or 'as usual'})" for run in own if run != chosen]
+        if names and others:
+            told = f"the others by their run_id: {', '.join(others)}"
+            notes.append(f"{name}: {chosen.run_id} of its runs; {told}")
+    if len({run.window for run in runs}) > 1:
+        told = ", ".join(f"{run.run_id} on {name_window(run.window)}" for run in runs)
+        raise ValueError(f"these runs are of different question sets: {told}; name runs of one")
+    return runs, notes, condition
 
 
 def add_baselines(every, runs, condition, *, recorded=False):
@@ -133,6 +131,18 @@ def fit_adjusted(scores, events, agents):
     return fit, tabulate_adjusted(fit).sort_values("mean", ascending=False)[["mean", "low", "high"]]
 
 
+def adjust_board(scores, events, labels, cells):
+    """Return (the differences of adjusted means, `cells` with these means), the best first.
+
+    All `labels` join the questions; those of `cells` (a row an agent) are shown.
+    """
+    fit, adjusted = fit_adjusted(scores, events, labels)
+    shown = [name for name in adjusted.index if name in set(cells["agent"])]
+    pairs = judge_pairs(compare_adjusted(fit, leaderboard.choose_pairs(shown)))
+    told = adjusted.apply(lambda row: texts.write_interval(*row, digits=3), axis=1)
+    return pairs, told.rename("adjusted").rename_axis("agent").reset_index().merge(cells)
+
+
 def judge_pairs(pairs):
     """Return differences with what each says: verdict, by p_holm."""
     said = [
@@ -163,6 +173,38 @@ def tabulate_pairs(pairs):
     return shown.assign(verdict=pairs["verdict"])
 
 
+def label_runs(runs):
+    """Return runs labelled by their agents, by their run_ids where an agent stands twice."""
+    is_twice = len({run.agent_id for run in runs}) < len(runs)
+    return [run._replace(label=run.run_id if is_twice else run.agent_id) for run in runs]
+
+
+def share_events(runs, beside, predictions, adjust):
+    """Return (the events to compare on, the baselines of `beside` that were asked them all, a note
+    or "").
+
+    The events are those that all `runs` were asked, with `adjust` all. The note names the run that
+    keeps them few. Raises ValueError where there is none.
+    """
+    if adjust:
+        return set(predictions["event_id"]), beside, ""
+    asked = predictions.groupby("agent_id")["event_id"].agg(set)
+    shared = set.intersection(*asked[[run.label for run in runs]])
+    if not shared:
+        told = ", ".join(
+            f"{run.label} ({len(asked[run.label])} of {find_set(run.window).name})" for run in runs
+        )
+        do = "run them on the same set and LIMIT, compare fewer, or add --adjust"
+        raise ValueError(f"no event was asked of all: {told}; {do}")
+    least, note = min(runs, key=lambda run: len(asked[run.label])), ""
+    if len(shared) < min(MIN_SHARED, asked[[run.label for run in runs]].map(len).max()):
+        note = (
+            f"{least.label} ({least.run_id}) was asked {len(asked[least.label])} events and keeps the comparison to "
+            f"{len(shared)}: name the others by RUNS=, or remove it by `daybefore rm {least.run_id}`"
+        )
+    return shared, [run for run in beside if shared <= asked.get(run.label, set())], note
+
+
 def main(names=(), window="A", out=None, adjust=False, explain=False):
     """Compare runs, write what was found under a folder of its own with an index page, print it and
     return it.
@@ -174,101 +216,77 @@ def main(names=(), window="A", out=None, adjust=False, explain=False):
     """
     every = list_runs()
     runs, notes, condition = select_runs(every, names, window)
-    if len({run.window for run in runs}) > 1:
-        told = ", ".join(f"{run.run_id} on {name_window(run.window)}" for run in runs)
-        raise ValueError(f"these runs are of different question sets: {told}; name runs of one")
-    n_runs, kept = len(runs), runs + add_baselines(every, runs, condition)
-    is_twice = len({run.agent_id for run in kept}) < len(
-        kept
-    )  # an agent that stands twice goes by its run_id
-    kept = [run._replace(label=run.run_id if is_twice else run.agent_id) for run in kept]
-    runs, question_set, predictions = (
-        kept[:n_runs],
-        find_set(kept[0].window),
-        read_predictions(kept),
-    )
-    asked, shared = (
-        predictions.groupby("agent_id")["event_id"].agg(set),
-        set(predictions["event_id"]),
-    )
-    if not adjust:
-        shared = set.intersection(*(asked[run.label] for run in runs))
-        kept = runs + [run for run in kept[n_runs:] if shared <= asked.get(run.label, set())]
-    if not names and len(shared) < min(MIN_SHARED, max(len(asked[run.label]) for run in runs)):
-        least = min(runs, key=lambda run: len(asked[run.label]))
-        notes.append(
-            f"{least.label} ({least.run_id}) was asked {len(asked[least.label])} events and keeps the comparison to "
-            f"{len(shared)}: name the others by RUNS=, or remove it by `daybefore rm {least.run_id}`"
-        )
-    if not shared:
-        told = ", ".join(
-            f"{run.label} ({len(asked[run.label])} of {find_set(run.window).name})" for run in runs
-        )
-        do = "run them on the same set and LIMIT, compare fewer, or add --adjust"
-        raise ValueError(f"no event was asked of all: {told}; {do}")
+    kept = label_runs(runs + add_baselines(every, runs, condition))
+    runs, beside = kept[: len(runs)], kept[len(runs) :]
+    predictions = read_predictions(kept)
+    shared, beside, short = share_events(runs, beside, predictions, adjust)
+    kept = runs + beside
     labels = [run.label for run in kept]
-    shown = [run.label for run in runs] if names else labels
     predictions = predictions[
         predictions["event_id"].isin(shared) & predictions["agent_id"].isin(labels)
     ]
+    question_set = find_set(runs[0].window)
     answers, events = (read_window(name, question_set.window) for name in ("answers", "events"))
     events = events[events["event_id"].isin(shared)]
     scores = score_predictions(predictions, answers, events)
-    place = [*(names or [question_set.name]), *["adjusted"] * adjust]
-    folder = texts.open_folder(out, FOLDER, place)
-    means, cells = leaderboard.write_board(
-        folder, scores, events, [run.label for run in kept if run.category == "baseline"]
+    folder = texts.open_folder(
+        out, FOLDER, [*(names or [question_set.name]), *["adjusted"] * adjust]
     )
-    cells = cells[cells["agent"].isin(shown)]
+    baselines = [run.label for run in kept if run.category == "baseline"]
+    means, cells = leaderboard.write_board(folder, scores, events, baselines)
+    cells = cells[cells["agent"].isin([run.label for run in runs] if names else labels)]
     board = leaderboard.take_whole(means).loc[cells["agent"]].reset_index()
-    told, differing = describe_conditions(runs)
     if adjust:
-        fit, adjusted = fit_adjusted(scores, events, labels)
-        chosen = leaderboard.choose_pairs([name for name in adjusted.index if name in shown])
-        pairs = judge_pairs(compare_adjusted(fit, chosen))
-        adjusted = adjusted.apply(lambda row: texts.write_interval(*row, digits=3), axis=1)
-        cells = adjusted.rename("adjusted").rename_axis("agent").reset_index().merge(cells)
+        pairs, cells = adjust_board(scores, events, labels, cells)
         told, differing = "not all asked of all", ADJUSTED
     else:
-        pairs, told = (
-            compare_runs(scores, events, runs),
-            ", ".join(filter(None, ["asked of all", told])),
-        )
-    n = select_headline(scores, events)["event_id"].nunique()
-    told = f"{len(events)} events of {question_set.name} {told}, {n} with a score; {texts.describe_intervals(events)}"
+        pairs = compare_runs(scores, events, runs)
+        told, differing = describe_conditions(runs)
+        told = ", ".join(filter(None, ["asked of all", told]))
+    n_scored = select_headline(scores, events)["event_id"].nunique()
+    told = f"{len(events)} events of {question_set.name} {told}, {n_scored} with a score"
     silent = board.loc[board["n"] == 0, "agent_id"]
-    notes = list(
-        filter(
-            None, [told, *notes, differing, *(f"{name} answered none of them" for name in silent)]
-        )
-    )
-    legend = [FAMILY.format(int(pairs["p"].notna().sum()), ALPHA), leaderboard.LEGEND]
+    notes = [f"{told}; {texts.describe_intervals(events)}", *notes, "" if names else short]
+    notes += [differing, *(f"{name} answered none of them" for name in silent)]
+    notes = list(filter(None, notes))
     texts.write_csv(pairs.round(6), folder / "pairs.csv")
-    files = ["leaderboard.md", "leaderboard.csv", "leaderboard.tex", "pairs.csv"]
-    title = " and ".join(run.label for run in runs) if len(runs) < 4 else f"{len(runs)} runs"
-    sections = {"Leaderboard": (notes, cells), "Pairs": (legend, tabulate_pairs(pairs))}
+    family = FAMILY.format(int(pairs["p"].notna().sum()), ALPHA)
+    sections = {
+        "Leaderboard": (notes, cells),
+        "Pairs": ([family, leaderboard.LEGEND], tabulate_pairs(pairs)),
+    }
     sections |= compare_graphs(runs, events, answers)
-    written = {"files": files, "markdown": "leaderboard.md"}
-    page = texts.write_page(folder, f"{title} on {question_set.name}", sections, **written)[1]
-    printed = [
-        texts.write_table(table.set_index(table.columns[0]), explain)
-        for _, table in sections.values()
-    ]
-    words = [*notes, *(legend if explain else [legend[0].split("; MDE")[0], texts.EXPLAIN])]
-    words += [f"open in a browser: {page}"]
-    if own := [run.agent_id for run in runs if run.category != "baseline"]:
-        set_named = "" if question_set.name == DEFAULT else f" SET={question_set.name}"
-        words += [
-            f'the papers\' figures with these: make figures AGENTS="{shlex.join(dict.fromkeys(own))}"{set_named}'
-        ]
-    show("\n\n".join([*printed, "\n".join(words)]))
-    files = [str(folder / name) for name in ("index.html", *files)]
-    found = {
+    files = write_files(folder, runs, question_set, sections, explain)
+    board = board.assign(run_id=board["agent_id"].map({run.label: run.run_id for run in kept}))
+    return {
         "window": question_set.window,
         "n_events": len(events),
-        "n_scored": n,
+        "n_scored": n_scored,
         "notes": notes,
         "files": files,
+        "pairs": pairs.to_dict("records"),
+        "leaderboard": board.to_dict("records"),
     }
-    board = board.assign(run_id=board["agent_id"].map({run.label: run.run_id for run in kept}))
-    return found | {"pairs": pairs.to_dict("records"), "leaderboard": board.to_dict("records")}
+
+
+def write_files(folder, runs, question_set, sections, explain):
+    """Write a comparison's page, print it, and return its files' paths.
+
+    The first two of `sections` are the leaderboard and the pairs, each (sentences, table).
+    """
+    files = ["leaderboard.md", "leaderboard.csv", "leaderboard.tex", "pairs.csv"]
+    title = " and ".join(run.label for run in runs) if len(runs) < 4 else f"{len(runs)} runs"
+    written = {"files": files, "markdown": "leaderboard.md"}
+    page = texts.write_page(folder, f"{title} on {question_set.name}", sections, **written)[1]
+    for _, table in sections.values():
+        show(texts.write_table(table.set_index(table.columns[0]), explain) + "\n")
+    (notes, _), (legend, _), *_ = sections.values()
+    short = [legend[0].split("; MDE")[0], texts.EXPLAIN]
+    words = [*notes, *(legend if explain else short), f"open in a browser: {page}"]
+    own = dict.fromkeys(run.agent_id for run in runs if run.category != "baseline")
+    if own:
+        set_named = "" if question_set.name == DEFAULT else f" SET={question_set.name}"
+        drawn = f'make figures AGENTS="{shlex.join(own)}"{set_named}'
+        words.append(f"the papers' figures with these: {drawn}")
+    show("\n".join(words))
+    return [str(folder / name) for name in ("index.html", *files)]

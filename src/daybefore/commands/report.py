@@ -264,12 +264,12 @@ def tell_chances(run, means, events, answers, predictions, clusters):
 def tell_leaks(events, answers, tables):
     """Return sentences on the leak audit: rows that show a sign, the mean score with and without
     them."""
-    predictions, replies, traces = (tables[name] for name in TABLES[1:])
-    kept, facts, said = find_leaks(events, answers, predictions, replies, traces)
+    kept, facts, said = find_leaks(events, answers, tables)
     notes = [f"Leaks: {said}; a sign is no proof, and a row without one is not proved clean."]
     if facts["n_flagged"]:
         whole, clean = (
-            describe_mean(average_kept(events, rows, answers, "")) for rows in (predictions, kept)
+            describe_mean(average_kept(events, rows, answers, ""))
+            for rows in (tables["predictions"], kept)
         )
         notes += [
             f"Mean of what was answered: {whole} with the flagged rows, {clean} without them."

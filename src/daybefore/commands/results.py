@@ -9,8 +9,9 @@ import importlib.metadata
 import json
 import platform
 import subprocess
+from collections import Counter
 from functools import cache
-from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -26,10 +27,26 @@ from helpers.question_sets import find_set, is_day
 from helpers.scores import score_predictions, select_headline
 
 KEY = ["run_id", "event_id", "sample"]
+TABLES = ("replies", "predictions", "traces")
 N_REASONS = 3
 """Reasons for missing predictions that are shown of an agent, the most frequent first."""
 PREDICTION_COLUMNS = "agent_id event_id sample as_of status reason value probability distribution answer score".split()
 FILES = "data/runs/<run_id> has results.json, results.csv (also by kind, domain, event) and predictions.csv"
+
+
+class Judged(NamedTuple):
+    """What predictions came to: answers (None without any) and why there are no scores, or "".
+
+    `rows` are the predictions with `answer` and headline `score`; means, leads and calibration as
+    of `tabulate_scores`, `tabulate_leads` and `bin_chances`.
+    """
+
+    answers: pd.DataFrame | None
+    problem: str
+    rows: pd.DataFrame
+    means: pd.DataFrame
+    leads: pd.DataFrame
+    bins: pd.DataFrame
 
 
 def read_sampled(path, table, run_ids, events, timings=False):
@@ -44,114 +61,98 @@ def keep_results(asked, run_ids, baselines, beside, unanswered, explain=False):
     results.json}, all as text).
 
     `asked` is the run's (`run.Asked`); `run_ids` maps agents to runs of its store; `beside` is what
-    WorldReasoner says of them (`conditions.Beside`); `unanswered` maps agents to what requests
+    WorldReasoner says of them (`worldreasoner.Beside`); `unanswered` maps agents to what requests
     without an answer can have cost (US dollars). The text has the scores where there are answers,
     the costs, and what is missing and why; with `explain` all columns of the scores, and what they
     mean.
     """
-    events, names = asked.events, ("replies", "predictions", "traces")
-    tables = {name: read_sampled(asked.path, name, run_ids, events, timings=True) for name in names}
+    events = asked.events
+    tables = {
+        name: read_sampled(asked.path, name, run_ids, events, timings=True) for name in TABLES
+    }
+    judged = judge_events(asked, tables["predictions"], baselines)
+    of_worldreasoner = beside.rows.reindex(columns=judged.means.columns)
+    means = pd.concat([judged.means, of_worldreasoner], ignore_index=True).fillna({"note": ""})
+    named = f"{len(events)} events of {find_set(asked.window).name}"
+    words = [f"{named}; {texts.describe_intervals(events)}"]
+    words += [f"no scores: {judged.problem}"] if judged.problem else []
+    words += [f"overall: {note}" for note in means["note"].unique() if note]
+    found = {}
+    for run in read_runs(asked.path, "runs", run_ids.values()).to_dict("records"):
+        agent = run["agent_id"]
+        own = {name: rows[rows["run_id"] == run["run_id"]] for name, rows in tables.items()}
+        apart, facts, said = tell_apart(events, judged.answers, run, own)
+        scores = pd.concat([means[means["agent_id"] == agent], *apart], ignore_index=True)
+        about = count_run(asked, run, own, unanswered.get(agent, 0))
+        about |= tell_scores(agent, scores.fillna({"note": ""}), judged, beside)
+        found[agent] = clean_value(about | facts)
+        words += [f"{agent}: {told}" for told in said]
+        save_results(found[agent], judged.rows[judged.rows["run_id"] == run["run_id"]])
+    words += list_reasons(found, baselines)
+    words += [FILES, leaderboard.LEGEND if explain else texts.EXPLAIN]
+    table = texts.write_table(tabulate_runs(found, judged, baselines), explain)
+    parts = [beside.note, table, beside.text, "\n".join(words)]
+    return found, "\n\n".join(filter(None, parts))
+
+
+def judge_events(asked, predictions, baselines):
+    """Return the `Judged` of the predictions of a run's events."""
+    events = asked.events
     blank = pd.DataFrame(columns=["agent_id", *leaderboard.SCORE_COLUMNS, "note"])
-    answers, problem, judged = None, "", (tables["predictions"], blank, pd.DataFrame(), blank)
+    answers = None
     try:
         answers = read_window("answers", asked.window)
-        judged = judge_events(events, answers, tables["predictions"], baselines)
+        scores = score_predictions(predictions, answers, events)
+        means = leaderboard.tabulate_scores(scores, events)
     except (FileNotFoundError, ValueError) as error:
         problem = str(error)
         if is_day(asked.window) and isinstance(error, FileNotFoundError):
             problem = "no question of the day has an answer yet; a later `make day` looks for them"
-    rows, table, leads, bins = judged
-    shown = (
-        pd.DataFrame(index=pd.Index(run_ids, name="agent"))
-        if problem
-        else leaderboard.summarize_agents(table, leads)
-    )
-    table = pd.concat(
-        [table, beside.rows.reindex(columns=table.columns)], ignore_index=True
-    ).fillna({"note": ""})
-    found, costs = {}, {}
-    words = [
-        f"{len(events)} events of {find_set(asked.window).name}; {texts.describe_intervals(events)}"
-    ]
-    words += [f"no scores: {problem}"] if problem else []
-    words += [f"overall: {note}" for note in table["note"].unique() if note]
-    for run in read_runs(asked.path, "runs", run_ids.values()).to_dict("records"):
-        agent, own = (
-            run["agent_id"],
-            [part[part["run_id"] == run["run_id"]] for part in tables.values()],
-        )
-        scores, facts = [table[table["agent_id"] == agent]], {}
-        for group, kept, more, said in (
-            tell_apart(events, answers, run, *own) if answers is not None else ()
-        ):
-            scores.append(average_kept(events, kept, answers, group))
-            facts |= more
-            words.append(f"{agent}: {said}; mean without the others {describe_mean(scores[-1])}")
-        scores = pd.concat(scores, ignore_index=True).fillna({"note": ""})
-        spent, at_most = pd.to_numeric(own[0]["cost_usd"]), unanswered.get(agent, 0)
-        about = {
-            "seed": SEED,
-            "n_scored": int(leaderboard.take_whole(scores)["n"].sum()),
-            "note": "; ".join(filter(None, [beside.note, problem]))
-            or next(iter(scores["note"]), ""),
-            "scores": scores[leaderboard.SCORE_COLUMNS].to_dict("records"),
-            "calibration": bins[bins["agent_id"] == agent]
-            .drop(columns="agent_id")
-            .to_dict("records"),
-            "lead_over_best_baseline": leads.loc[agent].to_dict() if agent in leads.index else None,
-            "worldreasoner": beside.facts.get(agent),
-            "cost_usd": spent.sum(min_count=not at_most) + at_most,
-            "cost_unanswered_usd": at_most,
-        }
-        found[agent] = one = clean_value(count_run(asked, run, *own[:2]) | about | facts)
-        costs[agent] = tell_costs(one)
-        save_results(one, rows[rows["run_id"] == run["run_id"]])
-    for agent, row in [
-        (agent, row) for agent, one in found.items() for row in one["missing"][:N_REASONS]
-    ]:
-        told = f"{agent}, {row['n']} {row['status']}: {row['reason'] or 'no reason given'}; {row['event_id']}"
-        words.append(
-            told + (f": ...{row['reply']!r}" if row["reply"] and agent not in baselines else "")
-        )
-    words += [FILES, leaderboard.LEGEND if explain else texts.EXPLAIN]
-    shown = shown.join(pd.DataFrame(costs).T)
-    shown = shown.loc[
-        sorted(shown.index, key=lambda agent: agent in baselines)
-    ]  # the agents asked for come first
-    parts = [beside.note, texts.write_table(shown, explain), beside.text, "\n".join(words)]
-    return found, "\n\n".join(filter(None, parts))
-
-
-def judge_events(events, answers, predictions, baselines):
-    """Return predictions with `answer` and headline `score`, their means, leads and calibration.
-
-    As of `tabulate_scores`, `tabulate_leads` and `bin_chances`. Raises ValueError where nothing can
-    be scored.
-    """
-    scores = score_predictions(predictions, answers, events)
-    table, leads = (
-        leaderboard.tabulate_scores(scores, events),
-        leaderboard.tabulate_leads(scores, events, baselines),
-    )
+        return Judged(answers, problem, predictions, blank, pd.DataFrame(), blank)
     rows = predictions.join(answers.set_index("event_id")["value"].rename("answer"), on="event_id")
     rows = rows.join(select_headline(scores, events).set_index(KEY)["score"], on=KEY)
-    return (
-        rows,
-        table,
-        leads,
-        bin_chances(list_chances(events, answers, rows), find_clusters(events)[0]),
-    )
+    leads = leaderboard.tabulate_leads(scores, events, baselines)
+    bins = bin_chances(list_chances(events, answers, rows), find_clusters(events)[0])
+    return Judged(answers, "", rows, means, leads, bins)
+
+
+def tabulate_runs(found, judged, baselines):
+    """Return a row an agent of what is printed: its scores, where there are any, its costs, what is
+    missing.
+
+    The agents asked for come first.
+    """
+    shown = pd.DataFrame(index=pd.Index(found, name="agent"))
+    if not judged.problem:
+        shown = leaderboard.summarize_agents(judged.means, judged.leads)
+    shown = shown.join(pd.DataFrame({agent: tell_costs(one) for agent, one in found.items()}).T)
+    return shown.loc[sorted(shown.index, key=lambda agent: agent in baselines)]
+
+
+def list_reasons(found, baselines):
+    """Return sentences on what is missing of some runs and why, with the end of a reply of those
+    asked for."""
+    words = []
+    for agent, one in found.items():
+        for row in one["missing"][:N_REASONS]:
+            reason = row["reason"] or "no reason given"
+            told = f"{agent}, {row['n']} {row['status']}: {reason}; {row['event_id']}"
+            if row["reply"] and agent not in baselines:
+                told += f": ...{row['reply']!r}"
+            words.append(told)
+    return words
 
 
 # --- the files --------------------------------------------------------------------------------------
 
 
-def count_run(asked, run, replies, predictions):
+def count_run(asked, run, own, unanswered):
     """Return what results.json holds of one run (a row of the table runs) beside its scores:
     counts, versions, costs.
 
-    What it holds in all: docs/results-schema.md.
+    `own` are the run's `TABLES`. What it holds in all: docs/results-schema.md.
     """
+    replies, predictions = own["replies"], own["predictions"]
     clusters, by = find_clusters(asked.events)
     n_window, n_asked = len(read_window("events", asked.window)), replies["event_id"].nunique()
     status = "all events of the set were asked; some ended in accidents, and the same command asks these again"
@@ -159,30 +160,50 @@ def count_run(asked, run, replies, predictions):
         status = "whole: all events of the set were asked"
     elif n_asked < n_window:
         status = f"a sample: {n_asked} of the {n_window} events of the set were asked"
-    versions = {"kit": importlib.metadata.version("daybefore"), "code_version": run["code_version"]}
-    versions |= {"commit": find_commit(), "python_version": platform.python_version()}
-    versions["parser_version"] = ", ".join(sorted(predictions["parser_version"].dropna().unique()))
-    return {
-        **{
-            name: run[name]
-            for name in "run_id agent_id category model model_digest condition".split()
+    about = {
+        name: run[name] for name in "run_id agent_id category model model_digest condition".split()
+    }
+    about |= {
+        "status": status,
+        "window": asked.window,
+        "n_window": n_window,
+        "n_events": len(asked.events),
+        "n_asked": len(replies),
+        "n_answered": int(predictions["status"].eq("ok").sum()),
+        "versions": {
+            "kit": importlib.metadata.version("daybefore"),
+            "code_version": run["code_version"],
+            "commit": find_commit(),
+            "python_version": platform.python_version(),
+            "parser_version": ", ".join(sorted(predictions["parser_version"].dropna().unique())),
+            "packages": parse_json(run["packages"]),
         },
-        **{
-            "status": status,
-            "window": asked.window,
-            "n_window": n_window,
-            "n_events": len(asked.events),
-        },
-        **{"n_asked": len(replies), "n_answered": int(predictions["status"].eq("ok").sum())},
-        "versions": versions | {"packages": parse_json(run["packages"])},
         "intervals": f"95%, by {by} ({clusters.nunique()}); blank below {MIN_CLUSTERS}; by event beside them",
         "missing": count_missing(predictions, replies),
-        **{
-            f"n_{kind}_tokens": int(replies[f"n_{kind}_tokens"].sum())
-            for kind in ("input", "output", "cached")
-        },
+    }
+    for kind in ("input", "output", "cached"):
+        about[f"n_{kind}_tokens"] = int(replies[f"n_{kind}_tokens"].sum())
+    spent = pd.to_numeric(replies["cost_usd"])
+    return about | {
         "duration_s": round(float(replies["duration_s"].sum()), 3),
         "model_s": round(pd.to_numeric(replies["model_s"]).sum(min_count=1), 3),
+        "seed": SEED,
+        "cost_usd": spent.sum(min_count=not unanswered) + unanswered,
+        "cost_unanswered_usd": unanswered,
+    }
+
+
+def tell_scores(agent, scores, judged, beside):
+    """Return what results.json holds of an agent's scores, rows of `tabulate_scores`."""
+    leads, bins = judged.leads, judged.bins
+    due = "; ".join(filter(None, [beside.note, judged.problem]))
+    return {
+        "n_scored": int(leaderboard.take_whole(scores)["n"].sum()),
+        "note": due or next(iter(scores["note"]), ""),
+        "scores": scores[leaderboard.SCORE_COLUMNS].to_dict("records"),
+        "calibration": bins[bins["agent_id"] == agent].drop(columns="agent_id").to_dict("records"),
+        "lead_over_best_baseline": leads.loc[agent].to_dict() if agent in leads.index else None,
+        "worldreasoner": beside.facts.get(agent),
     }
 
 
@@ -190,49 +211,34 @@ def count_run(asked, run, replies, predictions):
 def find_commit() -> str | None:
     """Return the checkout's git commit, with "+" where tracked files differ from it; None where
     there is no git."""
-    git = ["git", "--no-optional-locks", "-C", str(ROOT)]
+    if not (ROOT / ".git").exists():  # an unpacked archive, maybe below another project's checkout
+        return None
+    git = ["git", "--no-optional-locks", "-C", str(ROOT), "describe", "--always", "--exclude=*"]
     look = {"capture_output": True, "text": True, "check": True, "timeout": 20}
     try:
-        top = subprocess.run([*git, "rev-parse", "--show-toplevel"], **look).stdout.strip()
-        if (
-            Path(top).resolve() != ROOT.resolve()
-        ):  # an unpacked archive below another project's checkout
-            return None
-        commit = subprocess.run([*git, "rev-parse", "HEAD"], **look).stdout.strip()
-        changed = subprocess.run(
-            [*git, "status", "--porcelain", "--untracked-files=no"], **look
-        ).stdout
+        return subprocess.run([*git, "--abbrev=40", "--dirty=+"], **look).stdout.strip()
     except (OSError, subprocess.SubprocessError):
         return None
-    return f"{commit}+" if changed.strip() else commit
 
 
 def count_missing(predictions, replies):
     """Return what is missing of a run by status and reason, the most frequent first: n, one event,
     its reply's end."""
-    missing = predictions[predictions["status"] != "ok"].merge(
-        replies[[*KEY, "reply", "finish_reason"]], "left", KEY
-    )
-    cut = (
-        missing["finish_reason"]
-        .eq("length")
-        .map({True: "; cut at max_tokens, with more it is a new run", False: ""})
-    )
-    told = zip(missing["reason"], missing["event_id"], cut, strict=True)
-    missing["reason"] = [
-        r.replace(name, "<event>") + end if isinstance(r, str) else None for r, name, end in told
-    ]
-    missing["reply"] = [
-        " ".join(said.split())[-90:] if isinstance(said, str) else None for said in missing["reply"]
-    ]
-    groups = sorted(
-        missing.groupby(["status", "reason"], dropna=False),
-        key=lambda one: (-len(one[1]), str(one[0])),
-    )
-    rows = [part.iloc[0].to_dict() | {"n": len(part)} for _, part in groups]
-    return [
-        {name: row[name] for name in ("status", "reason", "n", "event_id", "reply")} for row in rows
-    ]
+    missing = predictions[predictions["status"] != "ok"]
+    missing = missing.merge(replies[[*KEY, "reply", "finish_reason"]], "left", KEY)
+    found = {}
+    for row in missing.to_dict("records"):
+        reason = reply = None
+        if isinstance(row["reason"], str):
+            reason = row["reason"].replace(row["event_id"], "<event>")
+            if row["finish_reason"] == "length":
+                reason += "; cut at max_tokens, with more it is a new run"
+        if isinstance(row["reply"], str):
+            reply = " ".join(row["reply"].split())[-90:]
+        first = {"status": row["status"], "reason": reason, "n": 0}
+        first |= {"event_id": row["event_id"], "reply": reply}
+        found.setdefault((row["status"], reason), first)["n"] += 1
+    return [found[key] for key in sorted(found, key=lambda key: (-found[key]["n"], str(key)))]
 
 
 def save_results(found, predictions):
@@ -257,68 +263,58 @@ def tell_costs(found):
     "unparsable"; events without any reply are "not asked", as a ceiling, a spent quota or a stop
     leaves them.
     """
-    counts = (
-        pd.DataFrame(found["missing"], columns=["status", "n"])
-        .groupby("status", sort=False)["n"]
-        .sum()
-        .to_dict()
-    )
-    counts |= {"not asked": max(found["n_events"] - found["n_asked"], 0)}
-    costs, n_asked = {"USD": found["cost_usd"]}, max(found["n_asked"], 1)
-    costs |= {
-        "s each": found["duration_s"] / n_asked,
-        "model s": found["model_s"] and found["model_s"] / n_asked,
-    }
+    n_asked, model_s = max(found["n_asked"], 1), found["model_s"]
+    costs = {"USD": found["cost_usd"], "s each": found["duration_s"] / n_asked}
+    costs["model s"] = model_s and model_s / n_asked
     told = {name: "-" if cost is None else f"{cost:.3f}" for name, cost in costs.items()}
+    counts = Counter()
+    for row in found["missing"]:
+        counts[row["status"]] += row["n"]
+    counts["not asked"] = max(found["n_events"] - found["n_asked"], 0)
     return told | {"missing": ", ".join(f"{n} {end}" for end, n in counts.items() if n) or "none"}
 
 
 # --- rows that are told apart -----------------------------------------------------------------------
 
 
-def tell_apart(events, answers, run, replies, predictions, traces):
-    """Yield (group, the predictions that are kept, facts of results.json, a sentence) of what is
-    told apart of a run.
+def tell_apart(events, answers, run, own):
+    """Return (tables of means over the rows that are kept, facts of results.json, sentences) of
+    what is told apart of a run.
 
-    Nothing for an agent that did not search the open web and whose entry names no
-    `model_released_date`.
+    Groups "unflagged" of an agent that searched the open web, "released" of one whose entry names a
+    `model_released_date`; nothing without answers.
     """
-    if OPEN_SEARCH.search(str(run["condition"])) and len(predictions):
-        kept, facts, said = find_leaks(events, answers, predictions, replies, traces)
-        yield "unflagged", kept, {"leaks": facts}, said
-    released = (parse_json(run["params"]) or {}).get("model_released_date")
-    if released and len(predictions):
+    means, facts, said, predictions = [], {}, [], own["predictions"]
+    if answers is None or predictions.empty:
+        return means, facts, said
+
+    def keep(kept, group, told):
+        means.append(average_kept(events, kept, answers, group))
+        said.append(f"{told}; mean without the others {describe_mean(means[-1])}")
+
+    if OPEN_SEARCH.search(str(run["condition"])):
+        kept, facts["leaks"], told = find_leaks(events, answers, own)
+        keep(kept, "unflagged", told)
+    if released := (parse_json(run["params"]) or {}).get("model_released_date"):
         kept = predictions[predictions["event_id"].isin(list_released(events, released))]
-        said = f"{len(kept)} of {len(predictions)} rows are resolved {GATE_DAYS} days or more after its model's release"
-        said += f" ({released}); the others it may have read"
-        yield (
-            "released",
-            kept,
-            {"release": {"date": released, "n": len(predictions), "n_kept": len(kept)}},
-            said,
-        )
+        facts["release"] = {"date": released, "n": len(predictions), "n_kept": len(kept)}
+        told = f"{len(kept)} of {len(predictions)} rows are resolved {GATE_DAYS} days or more after its model's release"
+        keep(kept, "released", f"{told} ({released}); the others it may have read")
+    return means, facts, said
 
 
-def find_leaks(events, answers, predictions, replies, traces):
+def find_leaks(events, answers, own):
     """Return (the predictions without a sign, facts of results.json, a sentence) of one run's leak
-    audit."""
-    flagged, key = flag_rows(events, answers, predictions, replies, traces), KEY[1:]
-    is_kept = ~pd.MultiIndex.from_frame(predictions[key]).isin(
-        pd.MultiIndex.from_frame(flagged[key])
-    )
-    signs, n_flagged = flagged.groupby("sign").size().to_dict(), int((~is_kept).sum())
-    facts = {
-        "n": len(predictions),
-        "n_flagged": n_flagged,
-        "signs": signs,
-        "rows": flagged.to_dict("records"),
-    }
-    said = ", ".join(f"{n} by {sign}" for sign, n in signs.items()) or "none"
-    return (
-        predictions[is_kept],
-        facts,
-        f"{n_flagged} of {len(predictions)} rows flagged as possible leaks ({said})",
-    )
+    audit; `own` are its `TABLES`."""
+    predictions, key = own["predictions"], KEY[1:]
+    flagged = flag_rows(events, answers, predictions, own["replies"], own["traces"])
+    is_flagged = predictions.set_index(key).index.isin(flagged.set_index(key).index)
+    signs, n = flagged.groupby("sign").size().to_dict(), len(predictions)
+    n_flagged = int(is_flagged.sum())
+    facts = {"n": n, "n_flagged": n_flagged, "signs": signs, "rows": flagged.to_dict("records")}
+    told = ", ".join(f"{n} by {sign}" for sign, n in signs.items()) or "none"
+    said = f"{n_flagged} of {n} rows flagged as possible leaks ({told})"
+    return predictions[~is_flagged], facts, said
 
 
 def average_kept(events, predictions, answers, group):
@@ -335,9 +331,5 @@ def average_kept(events, predictions, answers, group):
 
 def describe_mean(table):
     """Return the mean of what was answered with its interval, "-" without any."""
-    row = table[table["metric"].eq("score") & table["name"].eq("all")].head(1).to_dict("records")
-    return (
-        texts.write_interval(*(row[0][name] for name in ("mean", "low", "high", "n")))
-        if row
-        else "-"
-    )
+    rows = table[table["metric"].eq("score") & table["name"].eq("all")]
+    return texts.write_interval(*rows.iloc[0][["mean", "low", "high", "n"]]) if len(rows) else "-"

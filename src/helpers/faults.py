@@ -80,6 +80,15 @@ def list_nearest(word: object, known: Iterable, place: str) -> str:
     )
 
 
+def write_count(n: int, noun: str) -> str:
+    """Return a number with its noun.
+
+    >>> write_count(1, "figure"), write_count(1200, "source")
+    ('1 figure', '1,200 sources')
+    """
+    return f"{n:,} {noun}{'' if n == 1 else 's'}"
+
+
 def check_name(what: str, name: object) -> str:
     """Return a name that may become a file's. Raises ValueError, saying what it names, for any
     other.

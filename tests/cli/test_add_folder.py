@@ -202,7 +202,10 @@ def test_a_number_without_a_spread_says_which_column_to_fill(out, capsys):
         "event_id,agent_id,value\ne1,a,9\ne2,a,x\n",
     )
     add(write_folder(out / "some", events, "event_id,value\ne1,10\ne2,x\n", predictions))
-    assert "1 numbers have no spread in answers.csv and no score" in capsys.readouterr().out
+    assert (
+        "1 number without a spread in answers.csv, and so without a score"
+        in capsys.readouterr().out
+    )
 
 
 @pytest.mark.parametrize(("column", "n"), [(None, 50), ("source_id", 12), ("cluster_id", 20)])

@@ -28,12 +28,14 @@ def store(out):
     return out / STORE
 
 
-def test_runs_are_listed_with_what_they_hold(store, capsys):
+def test_runs_are_listed_with_what_they_hold_a_line_each(store, capsys):
+    long = "an-agent-with-a-name-that-is-longer-than-most-terminals-are-wide-A-01234567"
+    store_run(store, long, {"e1": {}}, agent_id="an-agent")
     found = [(row["run"], row["set"], row["asked"]) for row in runs.main()["runs"]]
-    assert sorted(found) == [
-        (f"{name}-A-01234567", "october-2016", 3) for name in ("mine", "other")
-    ]
-    assert "mine-A-01234567" in capsys.readouterr().out
+    expected = [(f"{name}-A-01234567", "october-2016", 3) for name in ("mine", "other")]
+    assert {run: n for run, _, n in found} == {run: n for run, _, n in expected} | {long: 1}
+    (line,) = [line for line in capsys.readouterr().out.splitlines() if long in line]
+    assert line.split() == ["-", "0", "1", "0.000", found[0][1], long]
     assert runs.main("L") == {"runs": []}
 
 

@@ -109,13 +109,13 @@ def test_a_set_that_is_gone_is_told_by_its_whole_name(live, capsys):
     about = {"agent_id": "mine", "category": "base_model"}
     store_run(locate_output(STORE), "mine-a-set-of-before-0123abcd", said, **about)
     read_known()
-    assert "left out: 1 questions of a-set-of-before, a set that is not" in capsys.readouterr().err
+    assert "left out: 1 question of a-set-of-before, a set that is not" in capsys.readouterr().err
 
 
 def test_no_word_of_a_model_becomes_markup_no_key_is_written_and_no_escape_printed(live, capsys):
     run_command(["view", "--agent", "strange", "--json"])
     out = capsys.readouterr()
-    assert SECRET not in out.out and "left out: 1 questions of october-2016" in out.err
+    assert SECRET not in out.out and "left out: 1 question of october-2016" in out.err
     [run] = json.loads(out.out)["runs"]
     assert run["counts"] == {
         "right": 0,

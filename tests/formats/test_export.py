@@ -1,13 +1,16 @@
 """A run in others' forms: each file is read back by its own reader, or held to what its schema
 requires."""
 
+import sys
+
 import pandas as pd
 import pytest
 from builders import store_run
 
+from daybefore.commands import export as export_command
 from daybefore.formats import export
 from daybefore.scoring.runs import find_run, list_local, list_recorded
-from helpers.files import STORE, read_table
+from helpers.files import ROOT, STORE, read_table
 
 
 def gather(every, name):
@@ -35,7 +38,7 @@ def test_words_that_are_not_ours_are_left_out(found, monkeypatch):
 
 
 def test_inspects_own_reader_takes_a_log(found, tmp_path):
-    extra = "inspect-ai is an extra: pip install daybefore[export]"
+    extra = "inspect-ai is an extra: pip install -e '.[export]'"
     log = pytest.importorskip("inspect_ai.log", reason=extra)
     read = log.read_eval_log(str(export.write_inspect(found, tmp_path)[0]))
     assert read.status == "success" and len(read.samples) == len(found.rows)
@@ -49,3 +52,15 @@ def test_a_run_of_ones_own_brings_its_tokens_and_moments(out):
     store_run(out / STORE, "mine-A-01", said.to_dict("index"), used)
     rows = gather(list_local(), "mine").rows
     assert rows[list(used)].to_dict("records") == [used, used]
+
+
+def test_a_package_that_is_missing_is_named_with_the_command_that_installs_it(out, monkeypatch):
+    def lack(found, folder):
+        raise ModuleNotFoundError("No module named 'inspect_ai'", name="inspect_ai")
+
+    monkeypatch.setitem(export.WRITERS, "inspect", lack)
+    with pytest.raises(ValueError) as told:
+        export_command.main("qwen_zero_shot", "inspect")
+    assert str(told.value) == (
+        f"inspect needs the package inspect_ai, which is missing: {sys.executable} -m pip install -e '{ROOT}[export]'"
+    )

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from daybefore.commands.terminal import show
 from daybefore.formats.forecasts import read_forecasts
-from helpers.faults import Problems, check_name
+from helpers.faults import Problems, check_name, write_count
 from helpers.files import dump_json, locate_output, write_whole
 from helpers.places import ABOUT, SETS, list_folders
 from helpers.sets import load_set, read_about, write_set
@@ -55,7 +55,7 @@ def main(
     coverage = loaded.coverage()
     show("\n".join(notes))
     if len(loaded.events) < LEAST:
-        show(f"{len(loaded.events)} questions: a mean of so few says little")
+        show(f"{write_count(len(loaded.events), 'question')}: a mean of so few says little")
     for row in coverage[coverage["coverage"] < 1].to_dict("records"):
         show(f"{row['agent_id']} answered {row['n_forecasts']:.0f} of {row['n_asked']:.0f}")
     where = (
@@ -81,10 +81,9 @@ def add_folder(path: Path) -> dict:
     """Look at a folder that is a set already, and say how it is used. Raises ValueError where a
     table is wrong."""
     loaded = load_set(path)
-    n_rows = len(loaded.rows())
-    show(
-        f"{path} is a question set: {len(loaded.events)} questions, {len(loaded.runs)} runs, {n_rows} predictions"
-    )
+    counts = {"question": loaded.events, "run": loaded.runs, "prediction": loaded.rows()}
+    told = ", ".join(write_count(len(rows), noun) for noun, rows in counts.items())
+    show(f"{path} is a question set: {told}")
     if not loaded.about.get("licence"):
         show(
             "its set.toml names no licence: it can be used here, and is refused where it would be committed"

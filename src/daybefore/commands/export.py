@@ -1,12 +1,15 @@
 """`daybefore export`: a run in the form that another tool reads."""
 
+import shlex
+import sys
 from pathlib import Path
 
 from daybefore.commands.terminal import show
 from daybefore.formats.export import WRITERS, gather_run
 from daybefore.questions.sets import read_window
 from daybefore.scoring.runs import find_run, list_runs
-from helpers.files import locate_output
+from helpers.faults import write_count
+from helpers.files import ROOT, locate_output
 
 
 def main(name, form, window=None, out=None):
@@ -22,9 +25,10 @@ def main(name, form, window=None, out=None):
     try:
         paths = WRITERS[form](found, folder)
     except ModuleNotFoundError as error:
+        way = shlex.join([sys.executable, "-m", "pip", "install", "-e", f"{ROOT}[export]"])
         raise ValueError(
-            f"{form} needs a package: pip install 'daybefore[export]' ({error.name} is missing)"
+            f"{form} needs the package {error.name}, which is missing: {way}"
         ) from None
-    show(f"{run.label} on {found.question_set.name}: {len(found.rows)} questions")
+    show(f"{run.label} on {found.question_set.name}: {write_count(len(found.rows), 'question')}")
     show("\n".join(map(str, paths)))
     return {"files": list(map(str, paths)), "n": len(found.rows)}

@@ -45,6 +45,7 @@ from daybefore.scoring.runs import (
     read_predictions,
     read_rows,
 )
+from helpers.faults import write_count
 from helpers.figures import use_style
 from helpers.files import ROOT, STORE, locate_output, write_under
 from helpers.means import find_clusters, summarize_clustered
@@ -124,97 +125,112 @@ def draw_set(names, one, folder):
     """Draw the figures of one question set into a folder, with leaderboard.csv (every mean with its
     interval), the same in short as markdown, and an index page; returns what was written.
     """
-    scored, is_replay = load_runs(one, names), one.name in REPLAY
-    if (
-        has_runs(one) and load_set(one.folder).runs.empty
-    ):  # questions of one's own, whose runs are this machine's
-        one = keep_runs(one, scored, folder)
-    chosen = list_notebooks(one)
-    drawn_names = shlex.join(names)
+    scored = load_runs(one, names)
+    if has_runs(one) and load_set(one.folder).runs.empty:
+        one = keep_runs(one, scored, folder)  # questions of one's own, asked on this machine
+    chosen, drawn_names = list_notebooks(one), shlex.join(names)
     if has_runs(one):
         names = list(dict.fromkeys(scored.runs["agent_id"]))
     shutil.rmtree(folder / "figures", ignore_errors=True)
     (folder / "figures").mkdir(parents=True)
+    means, board, best = rank_agents(scored, folder)
+    notes = describe_shared(one, names, scored) + describe_board(scored, means, names, one)
+    sections = draw_stated(scored, [*names, *best], one, folder, means)
+    agents, notebooks = write_count(len(names), "agent"), write_count(len(chosen), "notebook")
+    told = f"{one.name}: {agents} in {notebooks} ..."
+    if not chosen:
+        there = "here are the leaderboard and what stated probabilities are worth"
+        told = f"no notebook draws agents on {one.name}: {there}"
+        notes.append(told)
+    tell(told)
+    said, refused = run_notebooks(chosen, drawn_names, names, folder)
+    notes += said
+    if one.name in REPLAY:
+        notes += copy_trials(names, folder)
+    sections = {"Leaderboard": ([*notes, leaderboard.LEGEND], board)} | sections
+    if refused:
+        sections["Not drawn"] = (refused, None)
+    title = f"{name_agents(names)} on {one.name}"
+    files = ["leaderboard.md", "leaderboard.csv", "leaderboard.tex"]
+    drawn, page, _ = texts.write_page(
+        folder, title, sections, files=files, markdown="leaderboard.md"
+    )
+    show(f"{title}: {write_count(len(drawn), 'figure')}; open in a browser:\n{page}")
+    tell("\n".join(refused))
+    return {"folder": str(folder), "figures": drawn, "refused": refused, "notes": notes}
+
+
+def name_agents(names):
+    """Return agents' names as a title has them, of many how many they are."""
+    if len(names) > MANY_NAMES:
+        return f"{len(names)} runs"
+    return ("; " if "," in str(names[0]) else ", ").join(names)
+
+
+def rank_agents(scored, folder):
+    """Write a leaderboard's files; return (its means, itself with adjusted means, the best baseline
+    in a list, empty without one)."""
     baselines = list(scored.runs.loc[scored.runs["category"] == "baseline", "agent_id"])
     means, board = leaderboard.write_board(folder, scored.scores, scored.events, baselines)
-    adjusted = fit_adjusted(
-        scored.scores, scored.events, sorted(scored.scores["agent_id"].unique())
-    )[1]
-    board["adjusted"] = board["agent"].map(
-        adjusted.apply(lambda row: texts.write_interval(*row), axis=1)
-    )
-    notes = [
-        *describe_shared(one, names, scored),
-        texts.describe_intervals(scored.events),
-        *["lead: over the best baseline, on the events that both answered"] * bool(baselines),
-        ADJUSTED,
-    ]
-    due = means[means["agent_id"].isin(names) & means["note"].ne("") & means["mean"].isna()]
+    every = sorted(scored.scores["agent_id"].unique())
+    adjusted = fit_adjusted(scored.scores, scored.events, every)[1]
+    told = adjusted.apply(lambda row: texts.write_interval(*row), axis=1)
+    board["adjusted"] = board["agent"].map(told)
+    brier = leaderboard.take_whole(means, "brier").reindex(baselines)["mean"].dropna()
+    return means, board, list(brier.sort_values().index[:1])
+
+
+def describe_board(scored, means, names, one):
+    """Return sentences on what a leaderboard's columns rest on, and which agents have no overall
+    score."""
+    notes = [texts.describe_intervals(scored.events)]
+    if scored.runs["category"].eq("baseline").any():
+        notes.append("lead: over the best baseline, on the events that both answered")
+    notes.append(ADJUSTED)
     left = "so it is left out of the figures of overall scores and levels"
-    notes += [
-        f"{name}: {note}; {left}"
-        for name, note in due[["agent_id", "note"]].to_numpy()
-        if is_replay
-    ]
-    best = (
-        leaderboard.take_whole(means, "brier")
-        .reindex(baselines)["mean"]
-        .dropna()
-        .sort_values()
-        .index[:1]
-    )
-    sections = draw_stated(scored, [*names, *best], one, folder, means)
-    none = f"no notebook draws agents on {one.name}: here are the leaderboard and what stated probabilities are worth"
-    tell(f"{one.name}: {len(names)} agents in {len(chosen)} notebooks ..." if chosen else none)
-    notes += [none] * (not chosen)
+    if one.name in REPLAY:
+        due = means[means["agent_id"].isin(names) & means["note"].ne("") & means["mean"].isna()]
+        rows = due[["agent_id", "note"]].to_numpy()
+        notes += [f"{name}: {note}; {left}" for name, note in rows]
+    return notes
+
+
+def run_notebooks(chosen, drawn_names, names, folder):
+    """Run the notebooks of `list_notebooks` two at a time; return (sentences on who is left out of
+    which figure, sentences on what is not drawn and why)."""
     with ThreadPoolExecutor(2) as pool:
         ran = pool.map(
             lambda path: run_notebook(path, fill_agents(chosen[path], drawn_names), folder), chosen
         )
         ran = list(tqdm(ran, total=len(chosen), unit="notebook", disable=not chosen or None))
     shutil.rmtree(folder / "work", ignore_errors=True)
-    refused = [
-        f"{path.stem} is {found.extent}: {found.why}"
-        for path, found in zip(chosen, ran, strict=True)
-        if found.why
-    ]
+    notes, refused = [], []
     for path, found in zip(chosen, ran, strict=True):
-        notes += [
-            f"{path.stem}: {line}"
-            for line in found.said
-            if any(str(name) in line for name in names)
-        ]
+        if found.why:
+            refused.append(f"{path.stem} is {found.extent}: {found.why}")
+        said = [line for line in found.said if any(str(name) in line for name in names)]
         if found.others:
-            notes.append(
-                f"{path.stem} also draws what does not depend on them; see figures/: {', '.join(found.others)}"
-            )
-    for name in (
-        names if is_replay else ()
-    ):  # Proof of Time's figure, where the agent's trials were recorded
-        trials = list(
-            (ROOT / "data/studies/42_your_agent" / name / "figures").glob("proof_of_time_solvers.*")
-        )
+            told = "also draws what does not depend on them; see figures/"
+            notes.append(f"{path.stem} {told}: {', '.join(found.others)}")
+        notes += [f"{path.stem}: {line}" for line in said]
+    return notes, refused
+
+
+def copy_trials(names, folder):
+    """Copy Proof of Time's figure of the agents whose trials were recorded; return sentences on the
+    others."""
+    notes = []
+    for name in names:
+        place = ROOT / "data/studies/42_your_agent" / name / "figures"
+        trials = list(place.glob("proof_of_time_solvers.*"))
         for path in trials:
             shutil.copy(path, folder / "figures" / f"proof_of_time_{name}{path.suffix}")
-        command = f'make study NOTEBOOK=42_your_agent ARGS="-p agent {name}"'
-        notes += [
-            f"{name}: Proof of Time's accuracy by message limit is not drawn before {command}"
-        ] * (not trials)
-    sections = {"Leaderboard": ([*notes, leaderboard.LEGEND], board)} | sections
-    sections |= {"Not drawn": (refused, None)} if refused else {}
-    shown = (
-        f"{len(names)} runs"
-        if len(names) > MANY_NAMES
-        else ("; " if "," in str(names[0]) else ", ").join(names)
-    )
-    title, page = (
-        f"{shown} on {one.name}",
-        {"files": ["leaderboard.md", "leaderboard.csv", "leaderboard.tex"]},
-    )
-    drawn, page, _ = texts.write_page(folder, title, sections, markdown="leaderboard.md", **page)
-    show(f"{title}: {len(drawn)} figure{'s' * (len(drawn) != 1)}; open in a browser:\n{page}")
-    tell("\n".join(refused))
-    return {"folder": str(folder), "figures": drawn, "refused": refused, "notes": notes}
+        if not trials:
+            command = f'make study NOTEBOOK=42_your_agent ARGS="-p agent {name}"'
+            notes.append(
+                f"{name}: Proof of Time's accuracy by message limit is not drawn before {command}"
+            )
+    return notes
 
 
 def load_runs(one, names):

@@ -31,6 +31,7 @@ from daybefore.scoring.runs import (
     read_predictions,
     read_rows,
 )
+from helpers.faults import write_count
 from helpers.means import MIN_CLUSTERS, find_clusters, measure_share, tabulate_groups
 from helpers.question_sets import find_set
 from helpers.scores import score_predictions, select_headline
@@ -63,7 +64,9 @@ def main(run, window=None, out=None, semantic=False):
             f"{run} was asked {told}: the command that asked them says where its answers are"
         ) from None
     sections, events = report_run(own, every, semantic)
-    what = f"{len(events)} questions of {set_name}, {own.condition or 'asked as usual'}"
+    what = (
+        f"{write_count(len(events), 'question')} of {set_name}, {own.condition or 'asked as usual'}"
+    )
     about = [f"{own.run_id}: {what}", texts.describe_intervals(events), INCONCLUSIVE]
     about += [f"of {1 + len(others)} runs the newest: a run_id names another"] if others else []
     if window is None and (

@@ -6,7 +6,6 @@ from contextlib import closing
 import pandas as pd
 
 from daybefore.commands.terminal import show
-from daybefore.commands.texts import write_table
 from daybefore.scoring.runs import Run, list_local, name_window
 from daybefore.store import open_store
 from helpers.files import STORE, locate_output
@@ -23,9 +22,8 @@ def main(window: str | None = None) -> dict:
     with closing(open_store(locate_output(STORE))) as store:
         counts = {row[0]: row[1:] for row in store.execute(COUNTS)}
     rows = [describe_run(run, *counts[run.run_id]) for run in runs]
-    table = pd.DataFrame(rows).set_index("run")
-    table["USD"] = table["USD"].map("{:.3f}".format)
-    show(write_table(table))
+    table = pd.DataFrame(rows)[["last", "ok", "asked", "USD", "set", "run"]]
+    show(table.to_string(index=False, formatters={"USD": "{:.3f}".format}))
     show("a run is removed by `daybefore rm RUN`")
     return {"runs": rows}
 

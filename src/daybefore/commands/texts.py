@@ -9,7 +9,7 @@ import pandas as pd
 from jinja2 import ChainableUndefined, Environment, PackageLoader, select_autoescape
 from PIL import Image
 
-from helpers.faults import escape_cells
+from helpers.faults import escape_cells, write_count
 from helpers.files import locate_output
 from helpers.means import MIN_CLUSTERS, find_clusters
 
@@ -97,14 +97,16 @@ def describe_intervals(events):
     """Return a sentence on what the intervals of some events rest on.
 
     >>> describe_intervals(pd.DataFrame({"event_id": ["a", "b"], "source_id": ["s", "s"]}))
-    'intervals: none, the 2 events are of 1 source(s), fewer than 10'
+    'intervals: none, as 2 events are of 1 source, fewer than 10'
     """
     clusters, by = find_clusters(events)
     n = clusters.nunique()
     if n == len(events):
         by = "event"
     if n < MIN_CLUSTERS:
-        return f"intervals: none, the {len(events)} events are of {n} {by}(s), fewer than {MIN_CLUSTERS}"
+        asked, told = write_count(len(events), "event"), write_count(n, by)
+        few = f"of {told}, fewer" if by != "event" else "fewer"
+        return f"intervals: none, as {asked} are {few} than {MIN_CLUSTERS}"
     alike = "as if no two were correlated" if by == "event" else "as events of one are correlated"
     return f"intervals: 95%, by {by} ({n}), {alike}; none from fewer than {MIN_CLUSTERS}"
 

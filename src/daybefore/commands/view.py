@@ -10,6 +10,8 @@ rows, which know their seconds, come first.
 import json
 import os
 import re
+import shutil
+from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from importlib.resources import files
@@ -30,10 +32,11 @@ from daybefore.scoring.runs import find_window, list_recorded
 from daybefore.store import KEPT, read_runs
 from daybefore.web.pages import GatewayError, read_kept
 from daybefore.web.replay import open_world
+from helpers.faults import write_count
 from helpers.files import ROOT, STORE, hash_text, locate_input, locate_output, read_table
-from helpers.means import find_clusters, summarize_clustered
+from helpers.means import find_clusters, tabulate_groups
 from helpers.question_sets import WINDOWS, find_set
-from helpers.scores import HEADLINE, build_matrix, score_predictions
+from helpers.scores import HEADLINE, score_predictions
 from helpers.sets import QuestionTables
 from helpers.tables import TABLES, check_table, list_columns
 from studies.worldreasoner.question_pages import NOTHING, tell_hindsight
@@ -59,9 +62,9 @@ def main(agents=None, windows=None):
     secrets = tuple(sorted({*list_secrets(os.environ), *filter(None, keys)}))
     runs = write_pages(folder, known, questions, secrets, is_whole=windows is not None)
     page = (folder / "index.html").resolve().as_uri()
-    show(
-        f"{len(questions):,} questions on {questions['event_id'].nunique():,} events; open in a browser:\n{page}"
-    )
+    n_asked, n_events = len(questions), questions["event_id"].nunique()
+    told = f"{write_count(n_asked, 'question')} on {write_count(n_events, 'event')}"
+    show(f"{told}; open in a browser:\n{page}")
     return {"page": page, "runs": runs}
 
 
@@ -77,11 +80,38 @@ def read_known(windows=None, agents=None):
     events are in no table that was read are left out and told: public windows are read when they
     are named.
     """
-    files = (
-        file
-        for base in (ROOT, locate_output("."))
-        for file in base.glob("data/tables/*/events.csv.gz")
+    events, answers = read_questions(windows)
+    parts = list(read_parts(windows))
+    tables = {name: join(parts, name) for name in (*KEPT, "pages")}
+    runs, predictions = tables["runs"], tables["predictions"]
+    tell_lost(predictions, events, windows)
+    if agents is not None:
+        predictions = predictions[predictions["agent_id"].isin(agents)]
+    elif windows is None:
+        shown = runs.loc[runs["origin"].ne("recorded") | runs["category"].ne("baseline"), "run_id"]
+        asked = predictions.loc[predictions["run_id"].isin(shown), "event_id"]
+        events = events[events["event_id"].isin(asked)]
+    run_ids = predictions.loc[predictions["event_id"].isin(events["event_id"]), "run_id"]
+    for name in KEPT:
+        rows = tables[name][tables[name]["run_id"].isin(run_ids)]
+        tables[name] = rows if name == "runs" else rows[rows["event_id"].isin(events["event_id"])]
+    named = ("traces", "replies", "predictions", "pages")
+    evidence = list_evidence(*(tables[name] for name in named))
+    owners = evidence["owner_id"].str.split("|", expand=True).reindex(columns=range(3))
+    evidence = evidence.join(owners.set_axis(KEY, axis=1)).astype({"sample": int})
+    scores = score_predictions(tables["predictions"][list_columns("predictions")], answers, events)
+    return SimpleNamespace(
+        events=events, answers=answers, scores=scores, evidence=evidence, **tables
     )
+
+
+def read_questions(windows):
+    """Return events (with their window) and answers of some windows, or of all whose tables are
+    here."""
+    files = [
+        *ROOT.glob("data/tables/*/events.csv.gz"),
+        *locate_output(".").glob("data/tables/*/events.csv.gz"),
+    ]
     made = {file.parent.name for file in files}
     there = windows or [name for name in WINDOWS if name in made]
     answers = pd.concat([read_window("answers", window) for window in there], ignore_index=True)
@@ -91,40 +121,19 @@ def read_known(windows=None, agents=None):
     events = pd.concat(events, ignore_index=True)
     # A set may have no words.
     events["prompt"] = events["prompt"].astype(object).fillna(events["event_id"])
-    parts = list(read_parts(windows))
-    tables = {name: join(parts, name) for name in (*KEPT, "pages")}
-    runs, predictions = tables["runs"], tables["predictions"]
-    lost = predictions[~predictions["event_id"].isin(events["event_id"])]
-    lost = pd.Series([find_window(row) for row in lost.to_dict("records")], dtype=str)
-    for window, n in lost.value_counts().sort_index().items():
+    return events, answers
+
+
+def tell_lost(predictions, events, windows):
+    """Say how many predictions are on questions of each set that was not read; of `windows` where
+    they are given."""
+    is_lost = ~predictions["event_id"].isin(events["event_id"])
+    counts = Counter()
+    for ids, n in predictions.loc[is_lost, ["run_id", "agent_id"]].value_counts().items():
+        counts[find_window(dict(zip(("run_id", "agent_id"), ids, strict=True)))] += n
+    for window in sorted(counts):
         if windows is None or window in windows:
-            tell(f"left out: {n} questions of {name_window(window)}")
-    if agents is not None:
-        predictions = predictions[predictions["agent_id"].isin(agents)]
-    elif windows is None:
-        shown = runs.loc[runs["origin"].ne("recorded") | runs["category"].ne("baseline"), "run_id"]
-        events = events[
-            events["event_id"].isin(predictions.loc[predictions["run_id"].isin(shown), "event_id"])
-        ]
-    run_ids = predictions.loc[predictions["event_id"].isin(events["event_id"]), "run_id"]
-    tables |= {name: tables[name][tables[name]["run_id"].isin(run_ids)] for name in KEPT}
-    tables |= {
-        name: tables[name][tables[name]["event_id"].isin(events["event_id"])] for name in KEPT[1:]
-    }
-    evidence = list_evidence(
-        *(tables[name] for name in ("traces", "replies", "predictions", "pages"))
-    )
-    owners = (
-        evidence["owner_id"]
-        .str.split("|", expand=True)
-        .reindex(columns=range(3))
-        .set_axis(KEY, axis=1)
-    )
-    evidence = evidence.join(owners).astype({"sample": int})
-    scores = score_predictions(tables["predictions"][list_columns("predictions")], answers, events)
-    return SimpleNamespace(
-        events=events, answers=answers, scores=scores, evidence=evidence, **tables
-    )
+            tell(f"left out: {write_count(counts[window], 'question')} of {name_window(window)}")
 
 
 def name_window(window):
@@ -181,9 +190,8 @@ def list_questions(known):
     prediction.
     """
     kinds = known.events.set_index("event_id")["kind"]
-    scores = known.scores[
-        known.scores["metric"] == known.scores["event_id"].map(kinds).map(HEADLINE)
-    ]
+    headline = known.scores["event_id"].map(kinds).map(HEADLINE)
+    scores = known.scores[known.scores["metric"] == headline]
     rows = known.predictions[[*KEY, "agent_id", "status", "reason", "value"]]
     rows = rows.merge(known.runs[["run_id", "condition"]], "left", "run_id")
     rows = rows.merge(scores[[*KEY, "metric", "score", "is_scored"]], "left", KEY)
@@ -257,22 +265,16 @@ def read_pages(page_ids, known):
     A page that no run kept is fetched from the replay once more, as of the moment at which it was
     read.
     """
-    kept = {
-        page_id: row | {"how": "as it was kept by the run"}
-        for page_id, row in read_kept(page_ids).items()
-    }
-    rows = [
-        row
-        for (row,) in group_rows(
-            known[known["page_id"].isin(set(page_ids) - set(kept))], ["page_id"]
-        ).values()
-    ]
+    kept = {}
+    for page_id, row in read_kept(page_ids).items():
+        kept[page_id] = row | {"how": "as it was kept by the run"}
+    away = known[known["page_id"].isin(set(page_ids) - set(kept))]
+    rows = [row for (row,) in group_rows(away, ["page_id"]).values()]
     if rows:
         with open_world() as opener, ThreadPoolExecutor(8) as pool:
             web = opener()
-            kept |= {
-                row["page_id"]: row for row in pool.map(lambda row: fetch_again(web, row), rows)
-            }
+            for page in pool.map(lambda row: fetch_again(web, row), rows):
+                kept[page["page_id"]] = page
     return {page_id: kept.get(page_id, {"how": "not kept"}) for page_id in page_ids}
 
 
@@ -304,24 +306,18 @@ def write_pages(folder, known, questions, secrets=(), is_whole=True):
     the pages are to be whole.
     """
     templates = open_templates()
-    templates.filters |= {
-        "value": write_value,
-        "day": lambda day: str(pd.Timestamp(day, unit="D").date()),
-    }
+    templates.filters["value"] = write_value
+    templates.filters["day"] = lambda day: str(pd.Timestamp(day, unit="D").date())
     templates.globals["name_file"] = name_file
 
     def write(name, template, **given):
-        (folder / name).write_text(
-            templates.get_template(template).render(**given), encoding="utf-8"
-        )
+        text = templates.get_template(template).render(**given)
+        (folder / name).write_text(text, encoding="utf-8")
 
     for name in ("questions", "pages"):
-        (folder / name).mkdir(parents=True, exist_ok=True)
-        for old in (folder / name).glob("*.html"):
-            old.unlink()
-    prices = build_priced()[2] if "M" in set(known.events["window"]) else None
-    raw = known.events.set_index("event_id", drop=False).to_dict("index")
-    cells = known.answers.set_index("event_id")["value"]
+        shutil.rmtree(folder / name, ignore_errors=True)
+        (folder / name).mkdir(parents=True)
+    look_back = open_hindsight(known) if is_whole else lambda told: NOTHING
     baselines = set(known.runs.loc[known.runs["category"] == "baseline", "agent_id"])
     rows, page_ids = [], set()
     for told in tell_events(known, questions):
@@ -329,34 +325,39 @@ def write_pages(folder, known, questions, secrets=(), is_whole=True):
             question["pages"] = [] if question["agent_id"] in baselines else question["pages"]
             page_ids |= {page["page_id"] for page in question["pages"]}
         page_ids |= {told["answer"].get("page_id")} - {None}
-        told, event_id = hide_secrets(told, secrets), told["event"]["event_id"]
-        given = (raw[event_id], cells.get(event_id), told["questions"], prices)
-        name, one = name_file("questions", event_id), find_set(told["event"]["window"]).name
-        write(
-            name,
-            "question.html",
-            told=told,
-            hindsight=tell_hindsight(*given) if is_whole else NOTHING,
-        )
-        rows += [{"file": name, "set": one, **told, **row} for row in told["questions"]]
+        told = hide_secrets(told, secrets)
+        name = name_file("questions", told["event"]["event_id"])
+        write(name, "question.html", told=told, hindsight=look_back(told))
+        one = {"file": name, "set": find_set(told["event"]["window"]).name} | told
+        rows += [one | row for row in told["questions"]]
     for page_id, page in read_pages(sorted(page_ids), known.pages).items():
-        write(
-            name_file("pages", page_id),
-            "page.html",
-            page_id=page_id,
-            page=hide_secrets(page, secrets),
-        )
-    runs, bundle = (
-        hide_secrets(count_outcomes(known, questions), secrets),
-        files("itables") / "html",
-    )
+        page = hide_secrets(page, secrets)
+        write(name_file("pages", page_id), "page.html", page_id=page_id, page=page)
+    runs = hide_secrets(count_outcomes(known, questions), secrets)
     write("index.html", "index.html", runs=runs, rows=rows, outcomes=OUTCOMES)
-    library = {"table.js": read_library((bundle / "dt_bundle.js").read_text("utf-8"))}
-    library["table.css"] = (bundle / "dt_bundle.css").read_text("utf-8")
-    library["list.js"] = (files(__package__) / "pages/list.js").read_text("utf-8")
-    for name, text in library.items():
-        (folder / name).write_text(text, encoding="utf-8")
+    bundle = files("itables") / "html"
+    library = read_library((bundle / "dt_bundle.js").read_text("utf-8"))
+    (folder / "table.js").write_text(library, encoding="utf-8")
+    for name, path in (
+        ("table.css", bundle / "dt_bundle.css"),
+        ("list.js", files(__package__) / "pages/list.js"),
+    ):
+        (folder / name).write_text(path.read_text("utf-8"), encoding="utf-8")
     return runs
+
+
+def open_hindsight(known):
+    """Return a function that tells the hindsight graph and the prices of an event of
+    `tell_events`."""
+    prices = build_priced()[2] if "M" in set(known.events["window"]) else None
+    raw = known.events.set_index("event_id", drop=False).to_dict("index")
+    cells = known.answers.set_index("event_id")["value"]
+
+    def look_back(told):
+        event_id = told["event"]["event_id"]
+        return tell_hindsight(raw[event_id], cells.get(event_id), told["questions"], prices)
+
+    return look_back
 
 
 def name_file(folder, key):
@@ -369,31 +370,28 @@ def count_outcomes(known, questions):
     interval by cluster as text, and in `counts` how often each of `OUTCOMES` or missing.
     """
     scored = questions[questions["is_scored"].eq(True)]
-    scored = scored.assign(agent_id=scored["run_id"])
-    matrix, clusters = (
-        build_matrix(scored, sorted(set(scored["agent_id"]))),
-        find_clusters(known.events)[0],
+    scored = scored.assign(agent_id=scored["run_id"], score_imputed=scored["score"])
+    clusters = find_clusters(known.events)[0]
+    means = {}
+    if len(scored):  # else all questions are still open
+        table = tabulate_groups(scored, clusters, groups=()).set_index("agent_id")
+        means = table[["mean", "low", "high", "n"]].T
+    ends = questions["outcome"].where(questions["outcome"].isin(OUTCOMES), "missing")
+    counts = pd.crosstab(questions["run_id"], ends).reindex(
+        columns=[*OUTCOMES, "missing"], fill_value=0
     )
-    nothing = pd.DataFrame(columns=["mean", "low", "high", "n"])  # of questions that are still open
-    means = summarize_clustered(matrix, clusters, ends=(0, 1)) if len(scored) else nothing
-    windows = known.events.set_index("event_id")["window"]
-    runs = known.runs[known.runs["run_id"].isin(questions["run_id"])]
+    firsts = questions.groupby("run_id").agg({"event_id": "first", "duration_s": "mean"})
+    windows = firsts["event_id"].map(known.events.set_index("event_id")["window"])
+    runs = known.runs[known.runs["run_id"].isin(counts.index)]
     newest = runs["run_id"].map(known.replies.groupby("run_id")["started_at"].max())
-    order = pd.DataFrame({"last": runs["category"].eq("baseline"), "newest": newest})
-    runs = runs.loc[order.sort_values(["last", "newest"], ascending=[True, False]).index]
+    runs = runs.assign(is_last=runs["category"].eq("baseline"), newest=newest)
+    runs = runs.sort_values(["is_last", "newest"], ascending=[True, False])
     rows = []
-    for (run_id,), (run,) in group_rows(runs, ["run_id"]).items():
-        own = questions[questions["run_id"] == run_id]
-        outcomes = own["outcome"].where(own["outcome"].isin(OUTCOMES), "missing").value_counts()
-        run["counts"] = outcomes.reindex([*OUTCOMES, "missing"], fill_value=0).to_dict()
-        run |= {
-            "seconds": own["duration_s"].mean(),
-            "set": find_set(windows[own["event_id"].iloc[0]]).name,
-        }
-        is_scored = run_id in means.index
-        run["score"] = (
-            write_interval(*means.loc[run_id, ["mean", "low", "high", "n"]]) if is_scored else "-"
-        )
+    for (run_id,), (run,) in group_rows(runs[known.runs.columns], ["run_id"]).items():
+        run["counts"] = counts.loc[run_id].to_dict()
+        run["seconds"] = firsts.loc[run_id, "duration_s"]
+        run["set"] = find_set(windows[run_id]).name
+        run["score"] = write_interval(*means[run_id]) if run_id in means else "-"
         rows.append(run)
     return rows
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pandas as pd
 
 from daybefore.formats.columns import FACTS, NO, YES
-from helpers.faults import describe_problem, raise_all
+from helpers.faults import describe_problem, raise_all, write_count
 from helpers.files import dump_json
 from helpers.tables import LEVELS
 
@@ -65,9 +65,8 @@ def build_set(
         notes = [*notes, "a level is a number from 1 to 4; other levels are left blank"]
     n_open = int(outcomes.isna().sum())
     agents = ("; " if runs["agent_id"].str.contains(",").any() else ", ").join(runs["agent_id"])
-    kept = (
-        f"{len(outcomes)} questions ({n_open} without an outcome yet), {len(runs)} agents: {agents}"
-    )
+    questions, named = write_count(len(outcomes), "question"), write_count(len(runs), "agent")
+    kept = f"{questions} ({n_open} without an outcome yet), {named}: {agents}"
     unit = "cluster" if "cluster" in rows else "question"
     return Understood(tables, [*notes, kept, f"intervals are clustered by {unit}"])
 

@@ -12,7 +12,14 @@ from typing import Any, NoReturn
 
 import pandas as pd
 
-from helpers.faults import Problems, describe_problem, raise_all, read_lines, read_sheet
+from helpers.faults import (
+    Problems,
+    describe_problem,
+    raise_all,
+    read_lines,
+    read_sheet,
+    write_count,
+)
 from helpers.files import dump_json
 from helpers.tables import EFFORTS, SEARCHES
 
@@ -181,7 +188,7 @@ def read_wide(
     about = take_about(table, known)
     parts = [about.assign(agent=str(name), given=table[name], column=name) for name in given]
     names = ", ".join(map(str, given))
-    said = f"wide, {len(table)} rows, an agent in each of {len(given)} columns: {names}"
+    said = f"wide, {write_count(len(table), 'row')}, an agent in each of {write_count(len(given), 'column')}: {names}"
     return pd.concat(parts, ignore_index=True).assign(is_stated=False), said, []
 
 
@@ -220,7 +227,9 @@ def read_long(
         describe_problem(path.name, row, known["agent"], "the cell is blank") for row in blank
     )
     made, more = read_facts(path, made, known)
-    said = f"long, {len(table)} rows, {made['agent'].nunique()} agents"
+    said = (
+        f"long, {write_count(len(table), 'row')}, {write_count(made['agent'].nunique(), 'agent')}"
+    )
     return made.assign(is_stated=what == "probability"), said, more
 
 

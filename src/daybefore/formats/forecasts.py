@@ -14,7 +14,7 @@ from daybefore.formats import inspect_logs
 from daybefore.formats.answers import Understood, build_set
 from daybefore.formats.columns import read_file
 from daybefore.formats.folder import FILES, read_folder
-from helpers.faults import Problems, raise_all
+from helpers.faults import Problems, raise_all, write_count
 from helpers.files import dump_json, parse_json
 
 FORMS = (".csv", ".jsonl", ".eval", ".ndjson")
@@ -119,14 +119,16 @@ def read_three(folder: Path) -> Understood:
         "predictions": predictions,
     }
     names = ", ".join(dict.fromkeys(runs["agent_id"]))
-    notes = [f"{folder.name}: three files, {len(events)} questions, {len(runs)} agents: {names}"]
+    asked = f"{write_count(len(events), 'question')}, {write_count(len(runs), 'agent')}"
+    notes = [f"{folder.name}: three files, {asked}: {names}"]
     numbers = answers[answers["event_id"].isin(events.loc[events["kind"].eq("number"), "event_id"])]
     n_bare = numbers["spread"].isna().sum() if "spread" in answers else len(numbers)
     if n_bare:
         told = (
             "a number is scored by its distance in spreads, the outcome's recent standard deviation"
         )
-        notes.append(f"{n_bare} numbers have no spread in answers.csv and no score: {told}")
+        bare = write_count(n_bare, "number")
+        notes.append(f"{bare} without a spread in answers.csv, and so without a score: {told}")
     return Understood(tables, notes)
 
 
@@ -171,10 +173,8 @@ def read_logs(paths: list[Path]) -> Understood:
         "replies": log.replies.drop(columns=["reply", "started_at"]),
     }
     names = ", ".join(log.runs["agent_id"].unique())
-    notes = [
-        f"{len(paths)} logs of inspect_ai: {len(events)} samples, {len(log.runs)} runs: {names}; {rule}"
-    ]
-    return Understood(tables, notes)
+    told = f"{write_count(len(events), 'sample')}, {write_count(len(log.runs), 'run')}: {names}; {rule}"
+    return Understood(tables, [f"{write_count(len(paths), 'log')} of inspect_ai: {told}"])
 
 
 def find_unanswered(log: inspect_logs.Log) -> list[str]:

@@ -4,8 +4,6 @@ keeps it."""
 import os
 import secrets
 import sys
-import threading
-import time
 from pathlib import Path
 
 import nbformat
@@ -21,12 +19,12 @@ def save_in_form(model, **_):
         put_in_form(model["content"])
 
 
-get_config().ContentsManager.pre_save_hook = save_in_form  # noqa: F821  (traitlets hands it in)
-
 # Whoever reaches the server may run any code: it listens on loopback, wants its token, and answers
 # no page of another site. These stand above what a user's own jupyter_server_config says; the
 # command line (ARGS) stands above these.
-get_config().ServerApp.update(  # noqa: F821
+settings = get_config()  # noqa: F821  (traitlets hands it in)
+settings.ContentsManager.pre_save_hook = save_in_form
+settings.ServerApp.update(
     {
         "ip": "127.0.0.1",
         "allow_remote_access": False,
@@ -35,32 +33,6 @@ get_config().ServerApp.update(  # noqa: F821
         "disable_check_xsrf": False,
     }
 )
-if not os.environ.get(
-    "JUPYTER_TOKEN"
-):  # the server shows the address of a token that was set without it
-    os.environ["JUPYTER_TOKEN"] = secrets.token_hex(24)
-    print(
-        f"daybefore: the token of this JupyterLab is {os.environ['JUPYTER_TOKEN']}", file=sys.stderr
-    )
-get_config().IdentityProvider.token = os.environ["JUPYTER_TOKEN"]  # noqa: F821
-
-
-def show_address():
-    """Print the whole address, key included, once the server listens: the last line that it
-    prints."""
-    from jupyter_server.serverapp import list_running_servers
-
-    for _ in range(120):
-        time.sleep(1)
-        for server in list_running_servers():
-            if server["pid"] == os.getpid():
-                time.sleep(2)  # after the server's own words
-                print(
-                    f"\ndaybefore: open {server['url']}lab?token={server['token']}",
-                    file=sys.stderr,
-                    flush=True,
-                )
-                return
-
-
-threading.Thread(target=show_address, daemon=True).start()
+settings.IdentityProvider.token = os.environ.get("JUPYTER_TOKEN") or secrets.token_hex(24)
+told = f"daybefore: the address ends in ?token={settings.IdentityProvider.token}"
+print(told, file=sys.stderr)  # the server shows it without

@@ -26,22 +26,24 @@ class Quiet(SimpleHTTPRequestHandler):
         """Print nothing."""
 
 
-def open_page(browser, address):
-    """Return a page's faults, as sentences, and the addresses it links to."""
-    page = browser.new_page(viewport={"width": WIDTH, "height": 844})
+def list_faults(page, base, name):
+    """Return what is wrong with a page of the site, as sentences."""
     faults = []
-    page.on(
-        "console",
-        lambda line: faults.append(f"console: {line.text}") if line.type == "error" else None,
-    )
+
+    def note(line):
+        if line.type == "error":
+            faults.append(f"console: {line.text}")
+
+    page.on("console", note)
     page.on("pageerror", lambda error: faults.append(f"script: {error}"))
-    page.goto(address, wait_until="load")
+    page.goto(base + name, wait_until="load")
     width = page.evaluate("document.documentElement.scrollWidth")
     if width > WIDTH:
         faults.append(f"{width} pixels wide on a screen of {WIDTH}")
-    links = page.evaluate(LINKS)
-    page.close()
-    return faults, links
+    links = (link.split("#")[0] for link in page.evaluate(LINKS) if link.startswith(base))
+    paths = {link.removeprefix(base) for link in links}
+    lost = sorted(path for path in paths if not (SITE / path).exists())
+    return faults + [f"leads nowhere: {path}" for path in lost]
 
 
 def main(chromium):
@@ -49,31 +51,21 @@ def main(chromium):
     server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=SITE))
     threading.Thread(target=server.serve_forever, daemon=True).start()
     base = f"http://127.0.0.1:{server.server_port}/"
-    wrong, pages = [], sorted(SITE.rglob("*.html"))
+    names = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))
+    wrong = []
     with sync_playwright() as play:
-        browser = play.chromium.launch(
-            executable_path=chromium, args=["--no-sandbox", "--disable-gpu"]
-        )
-        for path in pages:
-            name = path.relative_to(SITE).as_posix()
-            faults, links = open_page(browser, base + name)
-            lost = {link for link in links if link.startswith(base)}
-            lost = {
-                link for link in lost if not (SITE / link.split("#")[0].removeprefix(base)).exists()
-            }
-            faults += [f"leads nowhere: {link.removeprefix(base)}" for link in sorted(lost)]
-            wrong += [f"{name}: {fault}" for fault in faults]
+        arguments = ["--no-sandbox", "--disable-gpu"]
+        browser = play.chromium.launch(executable_path=chromium, args=arguments)
+        for name in names:
+            page = browser.new_page(viewport={"width": WIDTH, "height": 844})
+            wrong += [f"{name}: {fault}" for fault in list_faults(page, base, name)]
+            page.close()
         browser.close()
-    print("\n".join([*wrong, f"{len(pages)} pages opened, {len(wrong)} faults"]))
+    print("\n".join([*wrong, f"{len(names)} pages opened, {len(wrong)} faults"]))
     return bool(wrong)
 
 
 if __name__ == "__main__":
-    found = (
-        sys.argv[1]
-        if len(sys.argv) > 1
-        else shutil.which("chromium") or shutil.which("google-chrome")
-    )
-    if not found:
-        sys.exit("no Chromium here: apt install chromium, or give its path")
-    sys.exit(main(found))
+    chromium = next(iter(sys.argv[1:]), None)
+    chromium = chromium or shutil.which("chromium") or shutil.which("google-chrome")
+    sys.exit(main(chromium) if chromium else "no Chromium here: apt install chromium")

@@ -229,22 +229,6 @@ def move(path, target):
     os.replace(path, target)
 
 
-def describe_progress(name, seconds, work=Path(".make")):
-    """Return a line on a notebook that has run: how many have by now, of how many that were due.
-
-    `make figures` writes their number to .make/due; here each adds itself to .make/done.
-    """
-    line = f"{name} {seconds:.1f} s"
-    if not (work / "due").exists():
-        return line
-    with open(work / "done", "a+", encoding="utf-8") as notes:
-        notes.write(f"{name}\n")
-        notes.seek(0)
-        n_done = len(notes.readlines())
-    n_due = int((work / "due").read_text(encoding="utf-8"))
-    return f"[{n_done:2}/{max(n_done, n_due)}] {line}"  # a changed table makes its readers run too
-
-
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", help="file name in notebooks/ without .ipynb")
@@ -252,4 +236,4 @@ if __name__ == "__main__":
     start = time.monotonic()
     given = parser.parse_args()
     run_notebook(given.name, given.follows)
-    print(describe_progress(given.name, time.monotonic() - start))
+    print(f"{given.name} {time.monotonic() - start:.1f} s")

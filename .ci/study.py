@@ -2,14 +2,12 @@
 the end.
 
 An agent whose model cannot be asked, and a notebook that asks none, are refused before anything
-runs. With another agent than the recorded one everything is written to a folder of its own
-(`FOLDER`); with other settings alone the recordings go where the notebook's stand, tables and
-figures do not.
+runs. With another agent than the recorded one everything is written to a folder apart (`FOLDER`);
+with other settings alone the recordings go where the notebook's stand, tables and figures do not.
 """
 
 import argparse
 import ast
-import difflib
 import math
 import os
 import shutil
@@ -22,31 +20,27 @@ from notebook import check_notebook, describe_failure, execute, list_outputs, mo
 from papermill.exceptions import PapermillExecutionError
 
 from daybefore.agents.registry import check_entry, find_agent
+from helpers.faults import list_nearest
 
 FOLDER = Path("data/studies")
 """Where studies of agents other than the recorded ones write, by notebook and agent; ignored by
 git."""
-
 WORK = Path(".make")
 AGENTS = ("agent", "judge", "judges", "planner", "model")
 """Parameters that name an agent of data/agents.toml, or a bare model (provider/name); `judges`
 names several."""
-
 FILES = ("cases", "evidence", "instances", "questions", "tasks")
 """Parameters that name a reader's file or folder."""
+FROM_ROOT = ("cases", "questions")
+"""Those of `FILES` that a notebook looks for from the working folder, not from notebooks/."""
 
 
 def read_parameters(source):
     """Return {name: default} of a notebook's cell of parameters."""
     cells = nbformat.read(source, as_version=4)["cells"]
-    code = "\n".join(
-        cell["source"] for cell in cells if "parameters" in cell["metadata"].get("tags", [])
-    )
-    return {
-        line.target.id: ast.literal_eval(line.value)
-        for line in ast.parse(code).body
-        if isinstance(line, ast.AnnAssign)
-    }
+    code = [cell["source"] for cell in cells if "parameters" in cell["metadata"].get("tags", [])]
+    lines = [line for line in ast.parse("\n".join(code)).body if isinstance(line, ast.AnnAssign)]
+    return {line.target.id: ast.literal_eval(line.value) for line in lines}
 
 
 def read_settings(pairs, defaults):
@@ -55,14 +49,12 @@ def read_settings(pairs, defaults):
     Raises ValueError for a name that the notebook does not have, and for `live`, which a study
     always is.
     """
+    names = [name for name in defaults if name != "live"]
     settings = {}
     for name, text in pairs:
-        if name not in defaults or name == "live":
-            names = [each for each in defaults if each != "live"]
-            near = difflib.get_close_matches(name, names, 1) or [f"one of {', '.join(names)}"]
-            raise ValueError(
-                f"the notebook has no parameter {name!r} to set; did you mean {near[0]}?"
-            )
+        if name not in names:
+            near = list_nearest(name, names, "its cell of parameters")
+            raise ValueError(f"the notebook has no parameter {name!r} to set{near}")
         settings[name] = text
         if not isinstance(defaults[name], str):
             with suppress(ValueError, SyntaxError):
@@ -88,46 +80,38 @@ def check_agents(values):
 
 
 def find_files(settings):
-    """Return settings with a reader's files named as from notebooks/, where the notebook runs.
-
-    Notebook 30 finds questions and cases from the working folder. Raises ValueError for one that is
-    not there.
-    """
+    """Return settings with a reader's files named as from where the notebook looks. Raises
+    ValueError for one that is not there."""
     found = dict(settings)
     for name in FILES:
-        if text := found.get(name):
-            if not Path(text).exists():
-                raise ValueError(
-                    f"{name}: there is no {text} here; give its path from this folder; nothing was asked"
-                )
-            if name not in ("cases", "questions"):
-                found[name] = os.path.relpath(text, "notebooks")
+        text = settings.get(name)
+        if text and not Path(text).exists():
+            raise ValueError(
+                f"{name}: there is no {text} here; give its path from this folder; nothing was asked"
+            )
+        if text and name not in FROM_ROOT:
+            found[name] = os.path.relpath(text, "notebooks")
     return found
 
 
-def choose_folder(name, settings, defaults):
-    """Return (the folder that a study writes to, whether its tables and figures are the kit's own);
-    says so if not."""
-    changed = {
-        key: value for key, value in settings.items() if key != "minutes" and value != defaults[key]
-    }
+def choose_folder(name, changed):
+    """Return the folder that a study with some settings changed writes to, and say so where its
+    tables and figures are not the kit's."""
     if agents := [str(changed[key]) for key in AGENTS if key in changed]:
         folder = FOLDER / name / "+".join("+".join(agents).replace("/", "-").split())
-        print(
-            f"{name}: {' and '.join(agents)}, not the kit's own; recordings, tables and figures go to {folder}"
-        )
-        return folder, False
+        told = f"{' and '.join(agents)}, not the kit's own; recordings, tables and figures go to"
+        print(f"{name}: {told} {folder}")
+        return folder
     folder = WORK / "study.out" / name
     shutil.rmtree(folder, ignore_errors=True)
     Path("data/runs").mkdir(parents=True, exist_ok=True)
     (folder / "data").mkdir(parents=True)
-    (folder / "data/runs").symlink_to(
-        Path("data/runs").resolve()
-    )  # what is asked is kept where the notebook's own is
+    # What is asked is kept where the notebook's own is.
+    (folder / "data/runs").symlink_to(Path("data/runs").resolve())
     if changed:
-        told = f"with {', '.join(changed)} as set here, tables and figures go to {folder}, recordings to data/runs"
-        print(f"{name}: {told}")
-    return folder, not changed
+        told = f"with {', '.join(changed)} as set here, tables and figures go to {folder}"
+        print(f"{name}: {told}, recordings to data/runs")
+    return folder
 
 
 def run_study(name, settings, folder, is_own):
@@ -136,13 +120,14 @@ def run_study(name, settings, folder, is_own):
     source, partial = Path("notebooks", f"{name}.ipynb"), WORK / "study.ipynb"
     try:
         execute(source, partial, settings, shows=True, DAYBEFORE_OUT=str(folder.resolve()))
-    except PapermillExecutionError:
-        sys.exit(f"{describe_failure(source, partial)}; what was recorded is kept")
+    except PapermillExecutionError as error:
+        sys.exit(f"{describe_failure(error, source, partial)}; what was recorded is kept")
     except KeyboardInterrupt:
         sys.exit(f"{name}: interrupted; what was recorded is kept, and the same command goes on")
     if not is_own:
         print(f"{name}: the notebook as it ran is {shutil.copy(partial, folder / source.name)}")
-    for path in list_outputs(folder) if is_own else ():
+        return
+    for path in list_outputs(folder):
         if not path.is_relative_to("data/runs"):
             move(folder / path, path)
 
@@ -151,12 +136,8 @@ def main():
     """Read the command line and run the study; a wrong setting ends in one sentence."""
     parser = argparse.ArgumentParser(prog="make study", description=__doc__.splitlines()[0])
     parser.add_argument("name", help="file name in notebooks/ without .ipynb")
-    parser.add_argument(
-        "--minutes", default="60", help="ask for so many minutes at most (default 60)"
-    )
-    parser.add_argument(
-        "-p", dest="pairs", nargs=2, action="append", default=[], metavar=("NAME", "VALUE")
-    )
+    parser.add_argument("--minutes", default="60", help="ask for so many minutes at most")
+    parser.add_argument("-p", dest="pairs", nargs=2, action="append", default=[])
     given = parser.parse_args()
     source = Path("notebooks", f"{given.name}.ipynb")
     check_notebook(source)
@@ -165,14 +146,15 @@ def main():
         if "live" not in defaults:
             raise ValueError(f"{given.name} asks no model; `make figures` runs it")
         settings = find_files(read_settings(given.pairs, defaults))
-        minutes = read_minutes(str(settings.get("minutes", given.minutes)))
+        minutes = read_minutes(str(settings.pop("minutes", given.minutes)))
         check_agents(defaults | settings)
     except ValueError as problem:
         sys.exit(f"make study: {problem}")
     WORK.mkdir(exist_ok=True)
-    folder, is_own = choose_folder(given.name, settings, defaults)
+    changed = {name: value for name, value in settings.items() if value != defaults[name]}
+    folder = choose_folder(given.name, changed)
     settings |= {"live": True} | ({"minutes": minutes} if "minutes" in defaults else {})
-    run_study(given.name, settings, folder, is_own)
+    run_study(given.name, settings, folder, is_own=not changed)
 
 
 if __name__ == "__main__":

@@ -130,7 +130,7 @@ def make_notebook(folder, name, code):
 def make_figures(kit, *options):
     """Run `make figures`; returns its exit status, the notebooks that ran, and all it said."""
     done = run_make(kit, *options, "figures", f"VENV={sys.prefix}")
-    ran = re.findall(r"^\[[ \d]+/\d+\] (\d\d_\w+) [\d.]+ s", done.stdout, re.M)
+    ran = re.findall(r"^(\d\d_\w+) [\d.]+ s$", done.stdout, re.M)
     return done.returncode, sorted(ran), done.stdout + done.stderr
 
 
@@ -178,9 +178,6 @@ def test_figures_runs_what_is_out_of_date_and_leaves_all_as_it_was_when_a_cell_f
     assert (status, ran) == (0, ["40_first", "42_prompt"]), (
         "an unchanged table leaves its readers alone"
     )
-    assert re.search(r"^\[ 1/2\] \w+ [\d.]+ s$", said, re.M)
-    assert re.search(r"^\[ 2/2\] \w+ [\d.]+ s$", said, re.M)
-    assert said.splitlines()[-1].startswith("done: open figures/index.html")
     assert read_results(kit) == first, "the same bytes on every run"
 
     (kit / "data/tables/n.txt").write_text("9")

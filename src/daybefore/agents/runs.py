@@ -16,6 +16,7 @@ import re
 import statistics
 from collections import Counter
 from contextlib import closing
+from functools import cache
 
 from tqdm import tqdm
 
@@ -109,12 +110,16 @@ def describe_run(agent_id, agent, events, *, window, deadline_s):
             "agent_id": agent_id,
             "time_limit_s": deadline_s,
             "code_version": code_version,
-            "packages": dump_json(
-                [f"{name}=={importlib.metadata.version(name)}" for name in PACKAGES]
-            ),
+            "packages": list_packages(),
             "status": "partial",
         }
     )
+
+
+@cache
+def list_packages():
+    """Return the versions of `PACKAGES` here, as JSON."""
+    return dump_json([f"{name}=={importlib.metadata.version(name)}" for name in PACKAGES])
 
 
 def sees_today(agent):

@@ -12,11 +12,11 @@ from public import spdg_questions
 from daybefore.models.judges import Verdict
 from daybefore.web.session import Web
 from studies.liveagentbench import workflow as study
-from studies.liveagentbench.asks import list_truths
 from studies.liveagentbench.cases import STAGES, load_cases, load_questions
-from studies.liveagentbench.funnel import catch_planted, list_kept, rate_model, run_funnel
 from studies.liveagentbench.runs import TURN
-from studies.liveagentbench.tasks import Portal, load_taskset, open_files
+from studies.liveagentbench.tasks import AS_OF, Portal, load_taskset, open_files
+
+NO_ANSWERS = pd.DataFrame({"event_id": [], "value": []})
 
 
 @pytest.fixture(scope="module")
@@ -25,20 +25,22 @@ def questions():
 
 
 @pytest.fixture(scope="module")
-def made(questions):
-    tasks, answers = load_taskset()
-    truths = list_truths(answers)
-    return tasks, load_cases(questions, tasks, answers), truths
+def cases(questions):
+    return load_cases(questions, *load_taskset())
+
+
+def find_nothing(*given):
+    return []
+
+
+ROW = {"question_id": "a", "text": "x"}
 
 
 @pytest.mark.parametrize(
     ("rows", "reason"),
     [
         (["{"], "q.jsonl, line 1: no JSON"),
-        (
-            [{"question_id": "a", "text": "x"}] * 2,
-            "q.jsonl, line 2: question_id 'a' is there already",
-        ),
+        ([ROW, ROW], "q.jsonl, line 2: question_id 'a' is there already"),
         ([""], "q.jsonl holds no question"),
     ],
 )
@@ -47,134 +49,117 @@ def test_a_wrong_file_of_questions_is_told_by_line(tmp_path, rows, reason):
         load_questions(write_lines(tmp_path / "q.jsonl", *rows))
 
 
-NOW = "2016-10-24T00:00:00+08:00"
-
-
-def build_reader(needs_tool="yes", steps=None, answer="no idea"):
-    """Return a consult that replies alike whatever the question: `answer` may be a function of
+def build_reader(answer, turn=None):
+    """Return a consult that replies alike whatever the question, with `answer`, a function of
     prompt and repeat."""
 
-    def consult(prompt, schema, repeat=0):
+    def consult(prompt, schema, repeat=0, attachments=()):
+        step = {"ability": "read", "environment": "document"}
         if schema is study.NEED:
-            return Verdict("ok", {"needs_tool": needs_tool, "tool": "none"})
+            return Verdict("ok", {"needs_tool": "yes", "tool": "none"})
         if schema is study.STEPS:
-            return Verdict(
-                "ok", {"steps": steps or [{"ability": "read", "environment": "document"}] * 2}
-            )
-        return Verdict("ok", {"answer": answer(prompt, repeat) if callable(answer) else answer})
+            return Verdict("ok", {"steps": [step] * 2})
+        if schema is TURN:
+            return Verdict("ok", dict(zip(("action", "input"), turn(prompt), strict=True)))
+        return Verdict("ok", {"answer": answer(prompt, repeat)})
 
     return consult
 
 
 @pytest.fixture(scope="module")
-def control(sources, questions, made):
+def control(sources, questions, cases):
     """Yield a function that runs the controls on all cases with a consult."""
-    cases, fetch = made[1], Web(Portal(sources)).fetch
+    fetch = Web(Portal(sources)).fetch
     events = pd.DataFrame([case["event"] | {"event_id": name} for name, case in cases.items()])
     with open_files(events) as places:
         yield lambda consult: study.control_cases(
-            questions, cases, consult, lambda *given: [], places, fetch, {}
+            questions, cases, consult, find_nothing, places, fetch, {}
         )
 
 
-def test_each_control_drops_the_case_planted_for_it_and_no_other(control, made):
-    cases = made[1]
+def test_each_control_drops_the_case_planted_for_it_and_no_other(control, cases):
     truths = {case["event"]["prompt"]: case["answer"] for case in cases.values()}
-    truths[cases["u32"]["event"]["prompt"]] = made[2]["national_polls_1"]
-    views = control(
-        build_reader(
-            answer=lambda prompt, repeat: next(
-                a for question, a in truths.items() if question in prompt
-            )
-        )
-    )
-    caught = catch_planted(views, cases).set_index(["stage", "judge"])
+    computed = load_taskset()[1].set_index("event_id")["value"]["national_polls_1"]
+    truths[cases["u32"]["event"]["prompt"]] = computed
+    know = build_reader(lambda prompt, _: next(a for told, a in truths.items() if told in prompt))
+    views = control(know)
+    caught = study.catch_planted(views, cases).set_index(["stage", "judge"])
     labels = caught.xs("labels", level="judge")
     assert labels["planted"].tolist() == ["dropped"] * 4
     assert labels["n_fine"].tolist() == [20] * 4 and labels["n_false"].tolist() == [0] * 4
-    assert caught.loc[("complexity", "model"), "planted"] == "kept", (
-        "this reader lists two steps whatever is asked"
-    )
+    assert caught.loc[("complexity", "model"), "planted"] == "kept", "it lists two steps each time"
     notes = views[(views["question_id"] == "u32") & (views["stage"] == "uniqueness")]["note"]
     assert notes.str.contains("against the annotator").all()
 
 
 def test_without_recordings_every_view_of_the_model_is_unknown(control):
-    views = control(lambda prompt, schema, repeat=0: Verdict("missing"))
+    views = control(lambda *given, **settings: Verdict("missing"))
     asked = views[views["stage"].isin(["relevance", "complexity"]) & (views["judge"] == "model")]
     assert asked["is_kept"].isna().all() and asked["status"].eq("missing").all()
     assert views.loc[views["stage"] == "uniqueness", "is_kept"].isna().all()
 
 
-def test_a_case_brings_a_task_an_answer_and_files_of_its_own(tmp_path, made):
-    steps = [
-        {"ability": "read", "environment": "spreadsheet"},
-        {"ability": "calculate", "environment": "spreadsheet"},
-    ]
-    own = {
-        "question_id": "q",
-        "task": "By how much did it fall?",
-        "answer": "0.25",
-        "tool": "spreadsheet",
-    }
-    own |= {"files": ["q.csv"], "steps": steps, "as_of": NOW}
-    asked = load_questions(
-        write_lines(tmp_path / "questions.jsonl", {"question_id": "q", "text": "Will it fall?"})
-    )
-    path = write_lines(tmp_path / "cases.jsonl", own)
-    other = write_lines(tmp_path / "other.jsonl", own | {"question_id": "z"})
-    with pytest.raises(ValueError, match="other.jsonl, z: no such question"):
-        load_cases(asked, made[0], pd.DataFrame({"event_id": [], "value": []}), other)
-    with pytest.raises(ValueError, match="q: no file q.csv"):
-        load_cases(asked, made[0], pd.DataFrame({"event_id": [], "value": []}), path)
+STEPS = [{"ability": "read", "environment": "spreadsheet"}]
+STEPS += [{"ability": "calculate", "environment": "spreadsheet"}]
+OWN = {"question_id": "q", "task": "By how much did it fall?", "answer": "0.25", "steps": STEPS}
+OWN |= {"tool": "spreadsheet", "files": ["q.csv"]}
+
+
+def load_own(folder, **changes):
+    """Return (questions, cases) of a file with one question, and one case, OWN with changes."""
+    row = {"question_id": "q", "text": "Will it fall?"}
+    asked = load_questions(write_lines(folder / "questions.jsonl", row))
+    path = write_lines(folder / "cases.jsonl", OWN | changes)
+    return asked, load_cases(asked, load_taskset()[0], NO_ANSWERS, path)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"question_id": "z"}, "cases.jsonl, z: no such question"),
+        ({}, "q: no file q.csv"),
+        ({"files": [], "answer": None}, "q: no answer"),
+    ],
+)
+def test_a_case_without_what_it_needs_is_told(tmp_path, changes, said):
+    with pytest.raises(ValueError, match=said):
+        load_own(tmp_path, **changes)
+
+
+def test_a_case_brings_a_task_an_answer_and_files_of_its_own(tmp_path):
     (tmp_path / "q.csv").write_text("date,price\n2016-10-01,0.75\n2016-10-02,0.5\n")
-    cases = load_cases(asked, made[0], pd.DataFrame({"event_id": [], "value": []}), path)
+    asked, cases = load_own(tmp_path)
     assert cases["q"]["event"]["capabilities"] == '["text_file"]'
     seen, places = [], {"q": cases["q"]["places"]}
 
-    def consult(prompt, schema, repeat=0):
-        seen.append(prompt)
-        if schema is TURN:
-            action = ("answer", "0.25") if "2016-10-02" in prompt else ("file", "q.csv")
-            return Verdict("ok", dict(zip(("action", "input"), action, strict=True)))
-        return build_reader(answer="0.25")(prompt, schema, repeat)
+    def turn(prompt):
+        return ("answer", "0.25") if "2016-10-02" in prompt else ("file", "q.csv")
 
-    views = study.control_cases(asked, cases, consult, lambda *given: [], places, None, {})
+    def look(prompt, *given, **settings):
+        seen.append(prompt)
+        return build_reader(lambda *_: "0.25", turn)(prompt, *given, **settings)
+
+    views = study.control_cases(asked, cases, look, find_nothing, places, None, {})
     kept = views[views["judge"] == "model"].set_index("stage")["is_kept"]
     assert list(kept) == [True] * 4 and len(views) == 8
-    assert sum("2016-10-02,0.5" in prompt for prompt in seen) == 2, (
-        "the agent and the blind reader saw the file"
-    )
-    lost = study.control_cases(
-        asked, cases, lambda *given: Verdict("missing"), lambda *given: [], places, None, {}
-    )
-    assert lost.loc[lost["stage"] == "executability", "is_kept"].isna().all()
+    saw = sum("2016-10-02,0.5" in prompt for prompt in seen)
+    assert saw == 2, "the agent and the blind reader saw the file"
 
 
-def test_what_an_own_cases_scripts_printed_replays_without_a_sandbox(out, monkeypatch, made):
+def test_what_an_own_cases_scripts_printed_replays_without_a_sandbox(out, monkeypatch):
     needs_sandbox()
-    own = {"question_id": "q", "task": "How many?", "answer": "7", "tool": "none", "as_of": NOW}
-    own |= {"steps": [{"ability": "count", "environment": "none"}]}
-    asked = load_questions(
-        write_lines(out / "questions.jsonl", {"question_id": "q", "text": "How many?"})
-    )
-    tasks, answers = made[0], pd.DataFrame({"event_id": [], "value": []})
-    cases = load_cases(asked, tasks, answers, write_lines(out / "cases.jsonl", own))
+    asked, cases = load_own(out, answer="7", files=[], tool="none")
 
-    def consult(prompt, schema, repeat=0):
-        if schema is TURN:
-            return Verdict(
-                "ok", {"action": "answer" if "\n7" in prompt else "shell", "input": "expr 3 + 4"}
-            )
-        return build_reader(answer="7")(prompt, schema, repeat)
+    def turn(prompt):
+        return "answer" if "\n7" in prompt else "shell", "expr 3 + 4"
 
+    consult = build_reader(lambda *_: "7", turn)
     monkeypatch.setattr(study, "open_consult", lambda *given, **settings: nullcontext(consult))
-    first = study.run_workflow(asked, cases, answers, "mock", "30_own", live=True)
+    first = study.run_workflow(asked, cases, NO_ANSWERS, "mock", "30_own", live=True)
     assert (out / "data/runs/30_own/shells.csv").read_text().splitlines()[1].endswith(",7")
     monkeypatch.setattr("studies.liveagentbench.runs.open_sandbox", None)
-    pd.testing.assert_frame_equal(
-        study.run_workflow(asked, cases, answers, "mock", "30_own"), first
-    )
+    again = study.run_workflow(asked, cases, NO_ANSWERS, "mock", "30_own")
+    pd.testing.assert_frame_equal(again, first)
 
 
 @pytest.mark.parametrize(
@@ -193,7 +178,7 @@ def test_what_is_known_or_found_by_one_search_is_dropped(answer, found, status, 
         value = {"answer": found if "A search found" in prompt else answer}
         return Verdict(status, value if status == "ok" else None)
 
-    assert study.try_retrieval("How many?", "12", consult, lambda *given: [], NOW) == view
+    assert study.try_retrieval("How many?", "12", consult, find_nothing, AS_OF) == view
 
 
 @pytest.mark.parametrize(
@@ -205,77 +190,53 @@ def test_what_is_known_or_found_by_one_search_is_dropped(answer, found, status, 
         (["2016-10-01", "2016-10-01"], (False, "settled by a third, against the annotator")),
     ],
 )
-def test_the_third_reader_is_asked_only_where_two_differ(made, answers, view):
-    case, asked = made[1]["u13"], []
+def test_the_third_reader_is_asked_only_where_two_differ(cases, answers, view):
+    case, asked = cases["u13"], []
 
     def consult(prompt, schema, repeat=0):
         asked.append(repeat)
         return Verdict("ok", {"answer": answers[repeat].format(truth=case["answer"])})
 
-    assert (
-        study.read_blind(case, f"Answer: {case['answer']}", consult, [], lambda *given: []) == view
-    )
+    assert study.read_blind(case, f"Answer: {case['answer']}", consult, [], find_nothing) == view
     assert asked == list(range(len(answers)))
 
 
 def test_the_funnel_counts_each_question_once():
-    stages = ("attachment", "tool dependent")
-    says = [("a", stages[0], True), ("b", stages[0], False), ("c", stages[0], True)]
-    says += [("a", stages[1], True), ("b", stages[1], True), ("c", stages[1], None)]
-    rows = [
-        row
-        for name, stage, is_kept in says
-        for row in study.list_views(name, stage, (is_kept, "gone"))
-    ]
-    views = pd.DataFrame(rows).query("judge == 'model'")
-    funnel = run_funnel(views, stages)
+    stages = STAGES[:2]
+    says = [("a", True, True), ("b", False, True), ("c", True, None)]
+    rows = []
+    for name, *kept in says:
+        for stage, is_kept in zip(stages, kept, strict=True):
+            rows += study.list_views(name, stage, (is_kept, "gone"), (None, ""))
+    views = pd.DataFrame(rows)
+    own = views.query("judge == 'model'")
+    funnel = study.run_funnel(own, stages)
     assert funnel[["n_in", "n_out", "n_unknown"]].to_numpy().tolist() == [[3, 2, 0], [2, 1, 1]]
     assert funnel["reasons"].tolist() == ["gone (1)", ""]
-    assert list_kept(views, "model", stages) == ["a"]
+    assert study.list_kept(own, "model", stages) == ["a"]
+    assert study.rate_model(views, 0, 10).empty, "nobody labelled these"
 
 
-def test_questions_that_nobody_labelled_have_no_agreement():
-    rows = [
-        study.list_views(name, stage, (True, ""), (None, "")) for name in "ab" for stage in STAGES
-    ]
-    views = pd.DataFrame(sum(rows, [])).astype({"is_kept": object})
-    agreement = rate_model(views, 0, 10)
-    assert agreement.empty and len(run_funnel(views)) == 2 * len(STAGES)
-
-
-def test_real_questions_that_ended_become_cases_of_their_prices(tmp_path, monkeypatch, made):
-    days = [f"2026-01-{day:02d}" for day in range(1, 8)]
-    prices = [("a", day, 0.1 * at, 0) for at, day in enumerate(days)] + [
-        ("a", "2026-01-09", 1.0, 1)
-    ]
-    prices += [("b", day, 0.5, 0) for day in days] + [
-        ("b", "2026-01-09", 0.0, 1)
-    ]  # a price that never moved
-    prices += [("c", day, 0.1 * at, 0) for at, day in enumerate(days)]  # not ended
-    table = pd.DataFrame(prices, columns=["id", "snapshot_date", "value", "resolved"])
-    sets = {
-        "questions": [
-            {"source": "infer", "id": name, "question": f"Will {name}?"} for name in "abc"
-        ]
-    }
-    files = {
-        spdg_questions.PRICES: table.to_csv(index=False),
-        spdg_questions.EXAMPLES: '[{"question": "Who?"}]',
-    }
-    for at, name in enumerate([*spdg_questions.FILES, *files]):
-        (tmp_path / str(at)).write_text(files.get(name) or json.dumps(sets))
+def test_real_questions_that_ended_become_cases_of_their_prices(tmp_path, monkeypatch):
+    rows = []
+    for day in range(1, 8):
+        rows += [("a", day, 0.1 * (day - 1), 0), ("b", day, 0.5, 0), ("c", day, 0.1 * day, 0)]
+    rows += [("a", 9, 1.0, 1), ("b", 9, 0.0, 1)]  # b's price never moved, c has not ended
+    prices = pd.DataFrame(rows, columns=["id", "snapshot_date", "value", "resolved"])
+    prices["snapshot_date"] = "2026-01-0" + prices["snapshot_date"].astype(str)
+    asked = [{"source": "infer", "id": name, "question": f"Will {name}?"} for name in "abc"]
+    files = dict.fromkeys(spdg_questions.FILES, json.dumps({"questions": asked}))
+    files[spdg_questions.PRICES] = prices.to_csv(index=False)
+    files[spdg_questions.EXAMPLES] = '[{"question": "Who?"}]'
+    for at, (name, text) in enumerate(files.items()):
         files[name] = tmp_path / str(at)
+        files[name].write_text(text)
     monkeypatch.setattr(spdg_questions, "locate_public", files.get)
-    spdg_questions.main(tmp_path / "out")
-    asked = load_questions(tmp_path / "out/questions.jsonl")
-    assert asked["text"].tolist() == ["Will a?", "Who?"] and asked["answer"].tolist() == [
-        "Yes",
-        None,
-    ]
-    cases = load_cases(
-        asked, made[0], pd.DataFrame({"event_id": [], "value": []}), tmp_path / "out/cases.jsonl"
-    )
-    assert list(cases) == ["m01"] and cases["m01"]["answer"] == "0.6000"
-    assert "Will a?" in cases["m01"]["event"]["prompt"] and cases["m01"]["event"][
-        "as_of"
-    ].startswith("2026-01-07")
+    out = tmp_path / "out"
+    spdg_questions.main(out)
+    made = load_questions(out / "questions.jsonl")
+    assert made["text"].tolist() == ["Will a?", "Who?"]
+    assert made["answer"].tolist() == ["Yes", None]
+    (case,) = load_cases(made, load_taskset()[0], NO_ANSWERS, out / "cases.jsonl").values()
+    assert case["answer"] == "0.6000" and case["event"]["as_of"].startswith("2026-01-07")
+    assert "Will a?" in case["event"]["prompt"]

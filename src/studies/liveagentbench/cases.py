@@ -12,11 +12,10 @@ import pandas as pd
 from pydantic import BaseModel
 
 from helpers import papers
-from helpers.faults import check_object, read_lines
 from helpers.files import ROOT, dump_json
 from helpers.tables import Setting, Text, one_of, some
 from studies.liveagentbench.asks import list_truths
-from studies.liveagentbench.tasks import AS_OF, FORMS
+from studies.liveagentbench.tasks import AS_OF, FORMS, list_models
 
 ABILITIES = ("recall", "find", "read", "compare", "calculate", "count")
 ENVIRONMENTS = (*dict.fromkeys(environment for _, environment in FORMS.values()), "none")
@@ -79,27 +78,11 @@ class Case(BaseModel):
     answer: Any = None
 
 
-def read_models(path, model):
-    """Return the objects of a JSON lines file by question_id, each of a model.
-
-    Raises ValueError with file, line and reason; for a question that stands twice, and for a file
-    without one.
-    """
-    rows = {}
-    for place, row in read_lines(path):
-        made = model(**check_object(place, row, model))
-        if made.question_id in rows:
-            raise ValueError(f"{place}: question_id {made.question_id!r} is there already")
-        rows[made.question_id] = made
-    if not rows:
-        raise ValueError(f"{path.name} holds no question")
-    return rows
-
-
 def load_questions(path=ROOT / "data/spdg/questions.jsonl"):
     """Return users' questions, a column a field of `Question`; what is not given is None. Raises as
-    `read_models`."""
-    return pd.DataFrame([dict(row) for row in read_models(path, Question).values()], dtype=object)
+    `tasks.list_models`."""
+    rows = [dict(question) for *_, question in list_models(path, Question, "question_id")]
+    return pd.DataFrame(rows, dtype=object)
 
 
 def load_cases(questions, tasks, answers, path=ROOT / "data/spdg/cases.jsonl"):
@@ -107,45 +90,40 @@ def load_cases(questions, tasks, answers, path=ROOT / "data/spdg/cases.jsonl"):
     planted, answer, places.
 
     `tasks` and `answers` are the task set's tables; `places`, of a task of its own, are its files
-    and address. Raises ValueError as `read_models`, and for a case of an unknown question or task,
-    without an answer, or with a lost file.
+    and address, None of one of the set. Raises ValueError as `tasks.list_models`, and for a case of
+    an unknown question or task, without an answer, or with a lost file.
     """
     truths = list_truths(answers)
     known = set(questions["question_id"])
     events = tasks.set_index("event_id", drop=False)
     cases = {}
-    for name, case in read_models(path, Case).items():
+    for _, name, case in list_models(path, Case, "question_id"):
         if name not in known or not case.task and case.event_id not in events.index:
             raise ValueError(f"{path.name}, {name}: no such question, or no task {case.event_id!r}")
         answer = case.answer or truths.get(case.event_id)
         addresses = [case.address] if case.address else []
-        places = None
         if case.task:
-            takes = [
-                capability for capability, environment in FORMS.values() if environment == case.tool
-            ]
-            event = {
-                "event_id": name,
-                "prompt": case.task,
-                "as_of": case.as_of,
-                "capabilities": dump_json(takes),
-            }
-            if lost := [file for file in case.files if not (path.parent / file).exists()]:
+            files = [path.parent / file for file in case.files]
+            if lost := [file.name for file in files if not file.exists()]:
                 raise ValueError(f"{path.name}, {name}: no file {lost[0]}")
             if answer is None:
                 raise ValueError(f"{path.name}, {name}: no answer")
-            places = [*(path.parent / file for file in case.files), *addresses]
+            takes = [capability for capability, tool in FORMS.values() if tool == case.tool]
+            event = {"event_id": name, "prompt": case.task, "as_of": case.as_of}
+            event["capabilities"] = dump_json(takes)
+            places = files + addresses
         else:
             event = events.loc[case.event_id].to_dict()
             if addresses:
                 event["attachments"] = dump_json(addresses)
-        about = {
+            places = None
+        cases[name] = {
+            "event": event,
             "steps": case.steps,
             "planted": case.planted or "",
             "answer": answer,
             "places": places,
         }
-        cases[name] = {"event": event} | about
     return cases
 
 

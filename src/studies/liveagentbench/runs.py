@@ -5,7 +5,6 @@ With tools it works turn by turn: it opens pages, reads files, runs scripts (4.1
 (their frames) and sound go with the prompt where the model takes them.
 """
 
-import hashlib
 from contextlib import ExitStack
 from functools import cache
 from urllib.parse import urljoin
@@ -26,10 +25,16 @@ from daybefore.web.passages import read_page
 from daybefore.web.session import Web
 from daybefore.web.sources import load_sources
 from helpers.files import dump_json, parse_json
-from studies.liveagentbench.own_tasks import LivePages, open_places, read_tasks
+from helpers.public_files import hash_file
 from studies.liveagentbench.program import answer_question, recite, solve_task
 from studies.liveagentbench.readers import FAULTS, READERS, Unread, extract_text
-from studies.liveagentbench.tasks import Portal, load_taskset, open_files
+from studies.liveagentbench.tasks import (
+    LivePages,
+    Portal,
+    load_taskset,
+    open_files,
+    read_tasks,
+)
 
 RUN_ID = "31_liveagentbench"
 FORM = make_schema(answer={"type": "string", "maxLength": 40})
@@ -55,40 +60,26 @@ def run_taskset(agent, run_id=RUN_ID, n_repeats=0, tasks="", **settings):
 
     `agent` is a name of data/agents.toml; `n_repeats`: how often it works on each task again with
     its tools, drawn by chance; `tasks` is a reader's task file in place of the set
-    (`own_tasks.read_tasks`), which no program works on and whose pages are live; `settings` are
+    (`tasks.read_tasks`), which no program works on and whose pages are live; `settings` are
     those of `registry.open_agent` (live, minutes). What scripts printed is kept
     (`agents.tools.keep_printed`).
     """
     events, answers = read_tasks(tasks) if tasks else load_taskset()
     fetch = cache(Web(Portal(load_sources())).fetch)
     rows = []
-    attachments = dict(zip(events["event_id"], events["attachments"].map(parse_json), strict=True))
-    with open_places(tasks, attachments) if tasks else open_files(events) as places:
+    with open_files(events, tasks) as places:
         for name, reply in {} if tasks else PROGRAMS.items():
             for event in events.to_dict("records"):
-                rows.append(
-                    (
-                        name,
-                        event["event_id"],
-                        0,
-                        *solve_task(event, places[event["event_id"]], fetch, reply),
-                    )
-                )
+                key = event["event_id"]
+                rows.append((name, key, 0, *solve_task(event, places[key], fetch, reply)))
         opened = open_agent(agent, run_id, about="answers tasks", **settings)
         with keep_printed(run_id, settings.get("live")) as shells, opened as client:
             fetch = LivePages(client.door).fetch if tasks else fetch
             asked = run_model(make_consult(client), events, places, fetch, shells, n_repeats)
-    is_recorded = (
-        asked["status"]
-        .isin(["ok", "failed"])
-        .groupby([asked["agent"], asked["repeat"]])
-        .transform("any")
-    )
-    return (
-        events,
-        answers,
-        pd.concat([pd.DataFrame(rows, columns=COLUMNS), asked[is_recorded]], ignore_index=True),
-    )
+    by_run = asked.groupby(["agent", "repeat"])
+    recorded = by_run.filter(lambda runs: runs["status"].isin(["ok", "failed"]).any())
+    made = pd.concat([pd.DataFrame(rows, columns=COLUMNS), recorded], ignore_index=True)
+    return events, answers, made
 
 
 def run_model(consult, events, places, fetch, shells, n_repeats=0):
@@ -100,13 +91,15 @@ def run_model(consult, events, places, fetch, shells, n_repeats=0):
     of a file cannot be had.
     """
     rows = []
-    tasks = [(event, places[event["event_id"]]) for event in events.to_dict("records")]
-    for event, paths in tasks:
-        rows.append((WITH_TEXT, event["event_id"], 0, *ask_with_text(consult, event, paths)))
-    for event, paths in tasks:
+    tasks = events.to_dict("records")
+    for event in tasks:
+        key = event["event_id"]
+        rows.append((WITH_TEXT, key, 0, *ask_with_text(consult, event, places[key])))
+    for event in tasks:
+        key = event["event_id"]
         for repeat in range(n_repeats + 1):
-            row = work_by_turns(consult, event, paths, fetch, shells, repeat)
-            rows.append((WITH_TOOLS, event["event_id"], repeat, *row))
+            told = work_by_turns(consult, event, places[key], fetch, shells, repeat)
+            rows.append((WITH_TOOLS, key, repeat, *told))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
@@ -137,46 +130,33 @@ def work_by_turns(consult, event, places, fetch, shells, repeat=0):
     """Return (status, reply, reason) of a model that works on a task with its tools until it
     answers.
 
-    "lacking": the model takes no such file, or it is not there; "missing": a turn is not recorded,
-    or its request met an accident. What a tool cannot do is said to the model. `places` and `fetch`
-    are as of `program.solve_task`; scripts run in the sandbox (`agents.sandbox`), the files in
-    /evidence. What they printed is kept in `shells` (`agents.tools.keep_printed`), and not run
-    again: recorded turns replay where there is no sandbox, too. `repeat` is the judge's: which of
-    several runs this is.
+    "lacking": the model takes no such file; "missing": a turn is not recorded, or its request met
+    an accident. What a tool cannot do is said to the model. `places` and `fetch` are as of
+    `program.solve_task`; scripts run in the sandbox (`agents.sandbox`), the files in /evidence.
+    What they printed is kept in `shells` (`agents.tools.keep_printed`), and not run again: recorded
+    turns replay where there is no sandbox, too. `repeat` is the judge's: which of several runs this
+    is.
     """
     files = {place.name: place for place in places if not isinstance(place, str)}
-    if not all(path.exists() for path in files.values()):
-        return "lacking", None, "a file of the task is not made"
     starts = [place for place in places if isinstance(place, str)]
+    attached = [path for path in files.values() if find_kind(path)]
+    named = [f"{name} (attached)" if path in attached else name for name, path in files.items()]
+    about = {"question": event["prompt"], "files": ", ".join(named) or "none"}
+    about["start"] = ", ".join(starts) or "none"
     said = []
-    attached = {name: path for name, path in files.items() if find_kind(path)}
-    named = ", ".join(f"{name} (attached)" if name in attached else name for name in files)
-    about = {
-        "question": event["prompt"],
-        "files": named or "none",
-        "start": ", ".join(starts) or "none",
-    }
-    shown_with = {"attachments": list(attached.values())} if attached else {}
     with ExitStack() as stack:
+        box = cache(lambda: stack.enter_context(open_box(list(files.values()))))
         scripts = []
         n_run = 0
-
-        @cache
-        def open_box():
-            digests = {
-                name: hashlib.sha256(path.read_bytes()).hexdigest() for name, path in files.items()
-            }
-            manifest = [{"path": name, "sha256": digest} for name, digest in digests.items()]
-            folder = next((path.parent for path in files.values()), ".")
-            return stack.enter_context(open_sandbox(manifest, folder))
 
         def run_shell(script):
             nonlocal n_run
             scripts.append(script)
             key = event["event_id"], dump_json(scripts)
             if key not in shells:  # a sandbox that is opened after recorded scripts does them first
-                results = [open_box().exec(["bash", "-c", each]) for each in scripts[n_run:]]
-                n_run, shells[key] = len(scripts), cut_middle(describe_result(results[-1]))
+                results = [box().exec(["bash", "-c", each]) for each in scripts[n_run:]]
+                n_run = len(scripts)
+                shells[key] = cut_middle(describe_result(results[-1]))
             return shells[key]
 
         tools = {
@@ -185,10 +165,9 @@ def work_by_turns(consult, event, places, fetch, shells, repeat=0):
             "shell": run_shell,
         }
         for n_left in range(N_TURNS, 0, -1):
-            prompt = read_prompt("taskset_turn").format(
-                **about, n_left=n_left, said="\n\n".join(said)
-            )
-            verdict = consult(prompt, TURN, repeat, **shown_with)
+            told = {"n_left": n_left, "said": "\n\n".join(said)}
+            prompt = read_prompt("taskset_turn").format(**about, **told)
+            verdict = consult(prompt, TURN, repeat, attachments=attached)
             if verdict.status != "ok":
                 status = STATES.get(verdict.status, "missing")
                 return status, None, "its turn cannot be read" if status == "ok" else verdict.reason
@@ -199,17 +178,19 @@ def work_by_turns(consult, event, places, fetch, shells, repeat=0):
             try:
                 shown = cut_middle(tools[action](given))
             except (GatewayError, OSError, SandboxError, Unread, *FAULTS) as fault:
-                if type(fault) is LookupError:
-                    return (
-                        "missing",
-                        None,
-                        str(fault),
-                    )  # a page that is not recorded, and nothing may be asked
+                if type(fault) is LookupError:  # a page that is not recorded
+                    return "missing", None, str(fault)
                 shown = f"It was not done: {type(fault).__name__}: {fault}"
             except LlmError as fault:
                 return "missing", None, str(fault)
             said.append(f"{action}: {given}\n{shown}")
     return "ok", None, f"no answer in {N_TURNS} turns"
+
+
+def open_box(paths):
+    """Return a sandbox, as a context, with some files of one folder as its evidence."""
+    manifest = [{"path": path.name, "sha256": hash_file(path)} for path in paths]
+    return open_sandbox(manifest, paths[0].parent if paths else ".")
 
 
 def show_page(page):

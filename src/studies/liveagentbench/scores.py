@@ -23,13 +23,10 @@ def score_runs(runs, answers):
     `is_match` says of any reply whether it fits; only a task that was attempted can score.
     """
     truth = list_truths(answers)
-    replies = [
-        reply if isinstance(reply, str) else None for reply in runs["reply"]
-    ]  # a table's blank is a NaN
-    fits = [
-        match_answer(reply, truth[name])
-        for reply, name in zip(replies, runs["event_id"], strict=True)
-    ]
+    fits = []
+    for name, reply in zip(runs["event_id"], runs["reply"], strict=True):
+        said = reply if isinstance(reply, str) else None  # a table's blank is a NaN
+        fits.append(match_answer(said, truth[name]))
     table = pd.concat([runs.reset_index(drop=True), pd.DataFrame(fits)], axis=1)
     is_run = table["status"].eq("ok")
     is_missing = table["status"].eq("missing")
@@ -49,31 +46,23 @@ def tabulate_scores(scored, events, value="score"):
     (`means.summarize_clustered`).
     """
     takes = events["capabilities"].map(parse_json)
-    columns = [("overall", "overall", events["event_id"])]
-    named = events["scenario_group"].unique()
-    groups = GROUPS if set(named) <= set(GROUPS) else named
-    columns += [
-        ("scenario", group, events.loc[events["scenario_group"] == group, "event_id"])
-        for group in groups
-    ]
-    taken = [key for key in CAPABILITIES if any(key in part for part in takes)]
-    columns += [
-        ("capability", key, events.loc[[key in part for part in takes], "event_id"])
-        for key in taken
-    ]
+    named = events["scenario_group"]
+    groups = GROUPS if set(named) <= set(GROUPS) else named.unique()
+    columns = {("overall", "overall"): named.notna()}
+    columns |= {("scenario", group): named == group for group in groups}
+    columns |= {("capability", key): [key in part for part in takes] for key in CAPABILITIES}
     every = scored.pivot(index="event_id", columns="agent", values=value)[scored["agent"].unique()]
-    tables = []
     clusters = find_clusters(events)[0]
-    for kind, name, members in columns:
-        about = {
-            "kind": kind,
-            "column": name,
-            "size": len(members),
-            "right": (known := every.reindex(members)).sum(),
-        }
-        found = summarize_clustered(known, clusters, ends=(0, 1)).rename(columns={"mean": "share"})
-        tables.append(found.assign(**about))
-    table = pd.concat(tables).rename_axis("agent").astype({"right": int}).reset_index()
+    tables = []
+    for (kind, name), is_member in columns.items():
+        members = events.loc[is_member, "event_id"]
+        if len(members):
+            known = every.reindex(members)
+            found = summarize_clustered(known, clusters, ends=(0, 1))
+            about = {"kind": kind, "column": name, "size": len(members), "right": known.sum()}
+            tables.append(found.assign(**about))
+    table = pd.concat(tables).rename(columns={"mean": "share"}).rename_axis("agent")
+    table = table.astype({"right": int}).reset_index()
     return table["agent kind column size n n_clusters right share low high".split()]
 
 

@@ -11,8 +11,6 @@ A view is (is_kept, note) or (is_kept, note, status); `is_kept` is None where no
 `status` "missing" where the reply is not recorded, else that of a request that failed, else "ok".
 """
 
-from contextlib import ExitStack
-
 import pandas as pd
 
 from daybefore.agents.registry import open_consult
@@ -22,15 +20,19 @@ from daybefore.prompts import read_prompt
 from daybefore.web.replay import open_world
 from daybefore.web.session import Web
 from daybefore.web.sources import load_sources
+from helpers.agreement import compare_judges
 from helpers.matching import extract_answer, match_answer, split_tokens
-from studies.liveagentbench.asks import list_truths
+from studies.liveagentbench.asks import list_truths, write_truth
 from studies.liveagentbench.cases import (
     ABILITIES,
+    CONTROLS,
     ENVIRONMENTS,
     JUDGES,
+    STAGES,
     Step,
     list_tags,
     rate_complexity,
+    rate_level,
     rate_tags,
 )
 from studies.liveagentbench.program import solve_task
@@ -54,10 +56,8 @@ def list_views(question_id, stage, model, labels=None):
     given the same."""
     rows = []
     for judge, (is_kept, note, *status) in zip(JUDGES, (model, labels or model), strict=True):
-        about = {"question_id": question_id, "stage": stage, "judge": judge}
-        rows.append(
-            about | {"is_kept": is_kept, "note": note, "status": status[0] if status else "ok"}
-        )
+        row = {"question_id": question_id, "stage": stage, "judge": judge, "is_kept": is_kept}
+        rows.append(row | {"note": note, "status": status[0] if status else "ok"})
     return rows
 
 
@@ -80,21 +80,24 @@ def run_workflow(questions, cases, answers, judge, run_id=RUN_ID, **settings):
     `answers` are the task set's. `judge` is an agent of data/agents.toml; `settings` are those of
     `registry.open_agent` (live, minutes).
     """
-    with ExitStack() as stack:
-        events = [
-            case["event"] | {"event_id": name}
-            for name, case in cases.items()
-            if case["places"] is None
-        ]
-        places = stack.enter_context(
-            open_files(pd.DataFrame(events, columns=["event_id", "attachments"]))
-        )
+    of_set = [
+        {"event_id": name, "attachments": case["event"]["attachments"]}
+        for name, case in cases.items()
+        if case["places"] is None
+    ]
+    events = pd.DataFrame(of_set, columns=["event_id", "attachments"])
+    live = settings.get("live")
+    opened = open_consult(judge, run_id, about="makes tasks", **settings)
+    with (
+        open_files(events) as places,
+        open_world() as connect,
+        opened as consult,
+        keep_printed(run_id, live) as shells,
+    ):
         places |= {
             name: case["places"] for name, case in cases.items() if case["places"] is not None
         }
-        search = stack.enter_context(open_world())().search
-        consult = stack.enter_context(open_consult(judge, run_id, about="makes tasks", **settings))
-        shells = stack.enter_context(keep_printed(run_id, settings.get("live")))
+        search = connect().search
         screened = screen_questions(questions, cases, list_truths(answers), consult, search, AS_OF)
         fetch = Web(Portal(load_sources())).fetch
         controlled = control_cases(questions, cases, consult, search, places, fetch, shells)
@@ -202,9 +205,9 @@ def control_cases(questions, cases, consult, search, places, fetch, shells):
 def list_steps(consult, text):
     """Return (status, steps or None) of how a model would answer a question."""
     verdict = consult(read_prompt("spdg_steps").format(question=text), STEPS)
-    return verdict.status, [
-        Step(**step) for step in verdict.value["steps"]
-    ] if verdict.value else None
+    if verdict.value is None:
+        return verdict.status, None
+    return verdict.status, [Step(**step) for step in verdict.value["steps"]]
 
 
 def read_blind(case, reply, consult, places, search):
@@ -247,3 +250,97 @@ def is_same(first, second):
     """Say whether two answers are the same once normalised; nothing is not the same as nothing."""
     tokens = [split_tokens(extract_answer(answer)) for answer in (first, second)]
     return bool(tokens[0]) and tokens[0] == tokens[1]
+
+
+# --- what the views add up to -----------------------------------------------------------------------
+
+JUDGED = ("tool dependent", "not retrievable", "relevance", "complexity")
+"""Stages at which the model and the labels each have a view of their own."""
+
+
+def run_funnel(views, stages=STAGES):
+    """Return how many questions each stage keeps, by judge: judge, stage, n_in, n_out, n_unknown,
+    reasons.
+
+    A question without a view (None) stops there and is counted as unknown; reasons are the notes of
+    those dropped.
+    """
+    rows = []
+    for judge, part in views.groupby("judge", sort=False):
+        left = set(part["question_id"])
+        for stage in stages:
+            here = part[(part["stage"] == stage) & part["question_id"].isin(left)]
+            kept = here[here["is_kept"].eq(True)]
+            dropped = here[here["is_kept"].eq(False)]
+            notes = dropped["note"].value_counts(sort=False)
+            row = {"judge": judge, "stage": stage, "n_in": len(left), "n_out": len(kept)}
+            row["n_unknown"] = len(left) - len(kept) - len(dropped)
+            row["reasons"] = "; ".join(f"{note} ({n})" for note, n in notes.items())
+            rows.append(row)
+            left = set(kept["question_id"])
+    return pd.DataFrame(rows)
+
+
+def rate_model(views, seed, n_boot):
+    """Return how the model's views agree with the labels', a row a stage
+    (`agreement.compare_judges`).
+
+    A question is flagged where the model would drop it; `n_true` are those that the labels drop. No
+    row without labels.
+    """
+    wide = views.pivot(index="question_id", columns=["stage", "judge"], values="is_kept")
+    drops = wide.astype(object).replace({True: False, False: True})
+    rows = [pd.DataFrame(columns=["stage", "n", "n_true", "verdict"])]
+    for stage in JUDGED:
+        if stage in drops and drops[stage, "labels"].notna().any():
+            pair = drops[stage].dropna(subset="labels")
+            flags = pair["model"].astype(object).where(pair["model"].notna(), None)
+            truth = pair["labels"].astype(bool)
+            rated = compare_judges(flags.to_frame(stage), truth, seed, n_boot)
+            rows.append(rated.rename(columns={"judge": "stage"}))
+    return pd.concat(rows[1:] or rows, ignore_index=True)
+
+
+def list_kept(views, judge, stages=STAGES):
+    """Return the question_ids that a judge keeps at every stage, sorted."""
+    part = views[
+        (views["judge"] == judge) & views["is_kept"].eq(True) & views["stage"].isin(stages)
+    ]
+    n_kept = part.groupby("question_id")["stage"].nunique()
+    return sorted(n_kept.index[n_kept == len(stages)])
+
+
+def catch_planted(views, cases):
+    """Return what each control says of the case planted for it, and of the cases not planted for
+    any.
+
+    Columns: stage, judge, planted (kept, dropped or not recorded), n_fine, n_false (fine cases that
+    it drops).
+    """
+    rows = []
+    said = {True: "kept", False: "dropped", None: "not recorded"}
+    planted = pd.Series({name: case["planted"] for name, case in cases.items()})
+    for stage in CONTROLS:
+        for judge in JUDGES:
+            own = views[(views["stage"] == stage) & (views["judge"] == judge)]
+            kept = own.set_index("question_id")["is_kept"]
+            known = kept.reindex(planted.index[planted == ""]).dropna().astype(bool)
+            caught = [said[kept[name]] for name in sorted(planted.index[planted == stage])]
+            row = {"stage": stage, "judge": judge, "planted": ", ".join(caught)}
+            rows.append(row | {"n_fine": len(known), "n_false": int((~known).sum())})
+    return pd.DataFrame(rows)
+
+
+def build_tables(names, cases, columns):
+    """Return (events, answers) of the cases kept; `columns` are those of the events, whose ids are
+    their questions'."""
+    events = []
+    answers = []
+    for name in names:
+        steps = cases[name]["steps"]
+        facts = {"event_id": name, "pair_id": None, "level": rate_level(steps)}
+        events.append(cases[name]["event"] | facts | {"n_steps": len(steps)})
+        truth = write_truth(cases[name]["answer"])
+        answers.append({"event_id": name, "value": truth, "status": "ok"})
+    truths = pd.DataFrame(answers, columns=["event_id", "value", "status"])
+    return pd.DataFrame(events, columns=columns), truths

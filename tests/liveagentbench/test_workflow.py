@@ -1,18 +1,16 @@
 """From users' questions to tasks: planted faults are found, wrong files told, answers locked, the
 funnel counts."""
 
-import json
 from contextlib import nullcontext
 
 import pandas as pd
 import pytest
 from builders import needs_sandbox, write_lines
-from public import spdg_questions
 
 from daybefore.models.judges import Verdict
 from daybefore.web.session import Web
 from studies.liveagentbench import workflow as study
-from studies.liveagentbench.cases import STAGES, load_cases, load_questions
+from studies.liveagentbench.cases import load_cases, load_questions
 from studies.liveagentbench.runs import TURN
 from studies.liveagentbench.tasks import AS_OF, Portal, load_taskset, open_files
 
@@ -75,21 +73,6 @@ def control(sources, questions, cases):
         yield lambda consult: study.control_cases(
             questions, cases, consult, find_nothing, places, fetch, {}
         )
-
-
-def test_each_control_drops_the_case_planted_for_it_and_no_other(control, cases):
-    truths = {case["event"]["prompt"]: case["answer"] for case in cases.values()}
-    computed = load_taskset()[1].set_index("event_id")["value"]["national_polls_1"]
-    truths[cases["u32"]["event"]["prompt"]] = computed
-    know = build_reader(lambda prompt, _: next(a for told, a in truths.items() if told in prompt))
-    views = control(know)
-    caught = study.catch_planted(views, cases).set_index(["stage", "judge"])
-    labels = caught.xs("labels", level="judge")
-    assert labels["planted"].tolist() == ["dropped"] * 4
-    assert labels["n_fine"].tolist() == [20] * 4 and labels["n_false"].tolist() == [0] * 4
-    assert caught.loc[("complexity", "model"), "planted"] == "kept", "it lists two steps each time"
-    notes = views[(views["question_id"] == "u32") & (views["stage"] == "uniqueness")]["note"]
-    assert notes.str.contains("against the annotator").all()
 
 
 def test_without_recordings_every_view_of_the_model_is_unknown(control):
@@ -199,44 +182,3 @@ def test_the_third_reader_is_asked_only_where_two_differ(cases, answers, view):
 
     assert study.read_blind(case, f"Answer: {case['answer']}", consult, [], find_nothing) == view
     assert asked == list(range(len(answers)))
-
-
-def test_the_funnel_counts_each_question_once():
-    stages = STAGES[:2]
-    says = [("a", True, True), ("b", False, True), ("c", True, None)]
-    rows = []
-    for name, *kept in says:
-        for stage, is_kept in zip(stages, kept, strict=True):
-            rows += study.list_views(name, stage, (is_kept, "gone"), (None, ""))
-    views = pd.DataFrame(rows)
-    own = views.query("judge == 'model'")
-    funnel = study.run_funnel(own, stages)
-    assert funnel[["n_in", "n_out", "n_unknown"]].to_numpy().tolist() == [[3, 2, 0], [2, 1, 1]]
-    assert funnel["reasons"].tolist() == ["gone (1)", ""]
-    assert study.list_kept(own, "model", stages) == ["a"]
-    assert study.rate_model(views, 0, 10).empty, "nobody labelled these"
-
-
-def test_real_questions_that_ended_become_cases_of_their_prices(tmp_path, monkeypatch):
-    rows = []
-    for day in range(1, 8):
-        rows += [("a", day, 0.1 * (day - 1), 0), ("b", day, 0.5, 0), ("c", day, 0.1 * day, 0)]
-    rows += [("a", 9, 1.0, 1), ("b", 9, 0.0, 1)]  # b's price never moved, c has not ended
-    prices = pd.DataFrame(rows, columns=["id", "snapshot_date", "value", "resolved"])
-    prices["snapshot_date"] = "2026-01-0" + prices["snapshot_date"].astype(str)
-    asked = [{"source": "infer", "id": name, "question": f"Will {name}?"} for name in "abc"]
-    files = dict.fromkeys(spdg_questions.FILES, json.dumps({"questions": asked}))
-    files[spdg_questions.PRICES] = prices.to_csv(index=False)
-    files[spdg_questions.EXAMPLES] = '[{"question": "Who?"}]'
-    for at, (name, text) in enumerate(files.items()):
-        files[name] = tmp_path / str(at)
-        files[name].write_text(text)
-    monkeypatch.setattr(spdg_questions, "locate_public", files.get)
-    out = tmp_path / "out"
-    spdg_questions.main(out)
-    made = load_questions(out / "questions.jsonl")
-    assert made["text"].tolist() == ["Will a?", "Who?"]
-    assert made["answer"].tolist() == ["Yes", None]
-    (case,) = load_cases(made, load_taskset()[0], NO_ANSWERS, out / "cases.jsonl").values()
-    assert case["answer"] == "0.6000" and case["event"]["as_of"].startswith("2026-01-07")
-    assert "Will a?" in case["event"]["prompt"]

@@ -1,28 +1,21 @@
-"""Builders: what is asked and what is right, on tables small enough to check by eye; ties are
-rejected."""
+"""Builders, baselines and the printed tables, on tables small enough to check by eye."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from studies.proof_of_time import builders
-from studies.proof_of_time.builders import Pool, build_articles, build_sets
+from studies.proof_of_time import published
+from studies.proof_of_time.builders import Pool, build_articles, build_buckets, build_sets
 from studies.proof_of_time.instances import NONE, find_misfits
 
-WORDS = {
-    "name": "Papers",
-    "one": "paper",
-    "measure": "number of citations",
-    "span": "by 2025-11-01",
-}
-POOL = Pool("acl", "2025-01-01", [], WORDS | {"criteria": "what a search shows"})
+WORDS = {"name": "Papers", "one": "paper", "measure": "number of citations"}
+WORDS |= {"span": "by 2025-11-01", "criteria": "what a search shows"}
+POOL = Pool("acl", "2025-01-01", [], WORDS)
 
 
-def make_items(values, **columns):
-    names = [f"p{at}" for at in range(len(values))]
-    return pd.DataFrame(
-        {"item": names, "text": [f"paper {name}" for name in names], "value": values}
-    ).assign(**{"group": "acl"} | columns)
+def make_items(values, group="acl"):
+    table = pd.DataFrame({"item": [f"p{at}" for at in range(len(values))], "value": values})
+    return table.assign(text="paper " + table["item"], group=group)
 
 
 def check(instances):
@@ -38,54 +31,61 @@ def rng():
 
 def test_most_and_order_take_candidates_of_one_group_and_letters_do_not_tell(rng):
     items = make_items(list(range(16)), group=["a"] * 8 + ["b"] * 8)
-    most = build_sets(POOL, items, rng, 40, "most_of_four")
-    assert len(check(most)) == 40 and {one.target for one in most} == set("ABCD")
+    most = check(build_sets(POOL, items, rng, 40, "most_of_four"))
+    assert len(most) == 40 and {one.target for one in most} == set("ABCD")
     for one in most:
         at = [int(name[1:]) for name in one.metadata["items"].values()]
         assert len({number < 8 for number in at}) == 1
-        assert (one.metadata["items"][one.target], one.choices[one.target]) == (
-            f"p{max(at)}",
-            f"paper p{max(at)}",
-        )
+        assert one.metadata["items"][one.target] == f"p{max(at)}"
+        assert one.choices[one.target] == f"paper p{max(at)}"
     for one in check(build_sets(POOL, items, rng, 10, "full_order")):
         at = [int(one.metadata["items"][letter][1:]) for letter in one.target]
         assert at == sorted(at, reverse=True) and len(at) == 4
 
 
-def test_ranges_are_half_open_and_spread_over_the_classes(rng):
-    made = check(
-        builders.build_buckets(POOL, make_items([0, 9, 10, 49, 50, 199, 200, 5000]), rng, 8)
-    )
-    right = {instance.metadata["items"][""]: instance.target for instance in made}
-    assert right == dict(zip([f"p{at}" for at in range(8)], "AABBCCDD", strict=True))
-    few = builders.build_buckets(POOL, make_items([1] * 20 + [300]), rng, 4)
-    assert sorted(instance.target for instance in few) == ["A", "A", "A", "D"]
-    scores = builders.build_buckets(
-        POOL, make_items([0, 20, 79.9, 80, 100]), rng, 9, task="frontier_bucket"
-    )
-    assert sorted(instance.target for instance in check(scores)) == ["A", "B", "D", "E", "E"]
+@pytest.mark.parametrize(
+    ("values", "task", "n", "targets"),
+    [
+        ([0, 9, 10, 49, 50, 199, 200, 5000], "bucket", 8, "AABBCCDD"),
+        ([1] * 20 + [300], "bucket", 4, "AAAD"),  # spread over the classes
+        ([0, 20, 79.9, 80, 100], "frontier_bucket", 9, "ABDEE"),
+    ],
+)
+def test_ranges_are_half_open_and_spread_over_the_classes(rng, values, task, n, targets):
+    made = check(build_buckets(POOL, make_items(values), rng, n, task))
+    order = sorted(made, key=lambda one: int(one.metadata["items"][""][1:]))
+    assert [one.target for one in order] == list(targets)
+
+
+def test_a_score_above_the_last_range_is_refused(rng):
     with pytest.raises(ValueError, match="101 lies in no bucket"):
-        builders.build_buckets(POOL, make_items([101]), rng, 1, task="frontier_bucket")
-
-
-def make_records(owners, **columns):
-    names = [f"r{at}" for at in range(len(owners))]
-    table = pd.DataFrame(
-        {"record": names, "text": [f"record {name}" for name in names], "owners": owners}
-    )
-    return table.assign(**{"group": "g"} | columns)
+        build_buckets(POOL, make_items([101]), rng, 1, "frontier_bucket")
 
 
 def test_an_article_is_the_persons_or_none_is(rng):
-    records = make_records([{"p0"}] + [{f"x{at}"} for at in range(9)], group=["g"] * 7 + ["h"] * 3)
+    records = pd.DataFrame({"record": [f"r{at}" for at in range(10)]})
+    records["owners"] = [{"p0"}] + [{f"x{at}"} for at in range(9)]
+    records = records.assign(text="record " + records["record"], group=["g"] * 7 + ["h"] * 3)
     seen = set()
     for _ in range(60):
-        made = build_articles(POOL, make_items([0, 0]), records, rng, 2)
-        (instance,) = check(made)  # p1 has no record
-        items = instance.metadata["items"]
+        (one,) = check(build_articles(POOL, make_items([0, 0]), records, rng, 2))  # p1 has none
+        items = one.metadata["items"]
         assert not {"r7", "r8", "r9"} & set(items.values()), "candidates are of one group"
-        assert list(instance.choices) == list("ABCDE") and instance.choices["E"] == NONE
-        assert ("r0" in items.values()) == (instance.target != "E")
-        assert instance.target == "E" or items[instance.target] == "r0"
-        seen.add(instance.target)
+        assert list(one.choices) == list("ABCDE") and one.choices["E"] == NONE
+        right = [letter for letter, record in items.items() if record == "r0"]
+        assert [one.target] == (right or ["E"])
+        seen.add(one.target)
     assert seen == set("ABCDE")
+
+
+# --- what answers are held against ------------------------------------------------------------------
+
+
+def test_the_bound_is_the_largest_error_that_two_shares_allow():
+    n, before, after = 40, 12, 20
+    errors = []
+    for both in range(before + 1):
+        lost, gained = before - both, after - both
+        changes = [1] * gained + [-1] * lost + [0] * (n - gained - lost)
+        errors.append(np.std(changes) / np.sqrt(n))
+    assert published.bound_change(before / n, after / n, n) == pytest.approx(max(errors))

@@ -1,7 +1,6 @@
-"""Instances from public lists, on small made-up lists: who is asked about, and what is never in the
-evidence."""
+"""Instances from public lists, on small made-up lists: who is asked about, what is never in the
+evidence; and what a judge of runs is shown and says."""
 
-import itertools
 import json
 
 import numpy as np
@@ -10,8 +9,11 @@ import pytest
 from public import pot_lists as public
 from public.pot_authors import main
 from public.proof_of_time import keep_trials
+from public.proof_of_time_logs import list_calls
 
+from daybefore.models.judges import Verdict
 from studies.proof_of_time import list_rules as rules
+from studies.proof_of_time import rubrics
 from studies.proof_of_time.evidence import LeakError, check_instances, read_evidence
 from studies.proof_of_time.instances import NONE, find_misfits, read_instances
 from studies.proof_of_time.trials import describe_evidence
@@ -30,64 +32,26 @@ def check(instances, folder):
     return instances
 
 
-def make_papers():
-    rows, awards = [], []
-    for year, at in itertools.product((2021, 2022, 2023, 2024), range(24)):
-        field, tier = list(FIELDS)[at % 3], ("main", "findings")[at % 2]
-        title = f"On {field} in place {year % 100 - 20} {chr(97 + at)}"
-        authors = f"P{at % 3}, Q{at}" if at < 12 else f"R{at} {year}"
-        rows.append((year, tier, title, authors, f"{field} and {field}"))
-        if at < 3:
-            awards.append((title.upper(), f"EMNLP {year}", ["best", "outstanding", None][at]))
-    accepted = pd.DataFrame(rows, columns=["year", "tier", "title", "authors", "abstract"])
-    return accepted, pd.DataFrame(awards, columns=["title", "conference", "award_tier"])
-
-
 @pytest.fixture
 def papers():
-    return public.load_accepted(*make_papers(), FIELDS)
-
-
-def test_papers_asked_about_are_taken_out_of_the_evidence(rng, tmp_path, papers):
-    made = check(public.build_awards(papers, rng, tmp_path, 2), tmp_path)
-    for task in ("tier_pre", "tier_post"):
-        part = [one for one in made if one.task == task]
-        asked = {one.metadata["items"][""] for one in part}
-        shown = read_evidence(tmp_path, part[0].manifest[0]["path"])
-        assert (
-            asked
-            and not asked & set(shown["title"])
-            and shown["published_date"].max() == "2023-12-31"
-        )
-        assert {one.choices[one.target] for one in part} == {
-            "Best",
-            "Outstanding",
-            "Main",
-            "Findings",
-        }
-    whole = public.write_papers(
-        papers[papers["year"] < 2024].dropna(subset="tier"), "whole.csv", tmp_path
-    )
-    early = next(one for one in made if one.task == "tier_pre")
-    with pytest.raises(LeakError, match="whole.csv, line .* holds the value asked for"):
-        check_instances([early._replace(manifest=[whole])], tmp_path)
+    """Four years of 24 papers; P0 to P2 write four a year each, in one field."""
+    rows = [(year, at, list(FIELDS)[at % 3]) for year in range(2021, 2025) for at in range(24)]
+    table = pd.DataFrame(rows, columns=["year", "at", "field"])
+    names = [f"P{at % 3}, Q{at}" if at < 12 else f"R{at} {year}" for year, at, _ in rows]
+    titles = [f"On {field} in place {year - 2020} {chr(97 + at)}" for year, at, field in rows]
+    table = table.assign(title=titles, authors=names, abstract=table["field"], tier="main")
+    awards = pd.DataFrame({"title": ["On hail"], "conference": "EMNLP 2021", "award_tier": "best"})
+    return public.load_accepted(table, awards, FIELDS)
 
 
 def test_people_are_asked_about_with_their_own_papers_as_evidence(rng, tmp_path, papers):
-    made = public.build_people(papers, FIELDS, rng, tmp_path, 9)
-    assert {one.task for one in check(made, tmp_path)} == {
-        "person_article",
-        "person_field",
-        "field_focus",
-    }
-    told = public.write_papers(papers.assign(published_at="2023-12-31"), "told.csv", tmp_path)
-    for one in made:
-        if one.task != "field_focus":
-            with pytest.raises(LeakError, match="told.csv, line .* holds the value asked for of P"):
-                check_instances([one._replace(manifest=[told])], tmp_path)
-    owners = dict(zip(papers["item"], papers["authors"], strict=True))
+    made = check(public.build_people(papers, FIELDS, rng, tmp_path, 9), tmp_path)
+    assert {one.task for one in made} == {"person_article", "person_field", "field_focus"}
     assert {one.metadata["items"][""] for one in made} == {"P0", "P1", "P2"}, "Q writes too seldom"
     assert len({one.metadata["source"] for one in made}) == 3
+    told = public.write_papers(papers.assign(published_at="2023-12-31"), "told.csv", tmp_path)
+    owners = dict(zip(papers["item"], papers["authors"], strict=True))
+    said = {id: answer for id, rule, answer in rules.answer_people(made, papers)}
     for one in made:
         items = dict(one.metadata["items"])
         person = items.pop("")
@@ -96,85 +60,55 @@ def test_people_are_asked_about_with_their_own_papers_as_evidence(rng, tmp_path,
             assert right == ([] if one.choices[one.target] == NONE else [one.target])
         else:
             assert one.choices[one.target] == list(FIELDS)[int(person[1])]
-    rows = rules.answer_people(made, papers)
-    fields = [row for row in rows if row[1] == "last value"]
-    assert {row[0]: row[2] for row in fields} == {
-        one.id: one.target for one in made if one.task == "person_field"
-    }
-
-
-# --- boards -----------------------------------------------------------------------------------------
-
-
-def make_results():
-    days = [f"2024-{month:02d}-01" for month in range(1, 13)] + [
-        f"2025-{month:02d}-01" for month in range(1, 9)
-    ]
-    rows = [(day, "Bench", f"sys{chr(97 + at)}", 3.5 * at + 5.25) for at, day in enumerate(days)]
-    return pd.DataFrame(rows, columns=["date", "board", "system", "score"])
+        if one.task == "person_field":
+            assert said[one.id] == one.target
+        if one.task != "field_focus":
+            with pytest.raises(LeakError, match="told.csv, line .* holds the value asked for of P"):
+                check_instances([one._replace(manifest=[told])], tmp_path)
 
 
 def test_a_board_is_asked_for_systems_that_the_evidence_does_not_show(rng, tmp_path):
-    results = make_results()
-    made = public.build_board(
-        "bench", results, "2025-01-01", rng, tmp_path, measure="percentage", n=20, n_pairs=3
-    )
+    results = pd.DataFrame({"date": pd.date_range("2024-01-01", periods=20, freq="MS").astype(str)})
+    results["system"] = [f"sys{chr(97 + at)}" for at in range(20)]
+    results = results.assign(board="Bench", score=3.5 * results.index + 5.25)
+    given = {"measure": "percentage", "n": 20, "n_pairs": 3}
+    made = public.build_board("bench", results, "2025-01-01", rng, tmp_path, **given)
     check(made, tmp_path)
-    kinds = [one.variant for one in made]
-    assert (kinds.count("plain"), kinds.count("pairwise")) == (8, 3)
+    assert [one.variant for one in made] == ["plain"] * 8 + ["pairwise"] * 3
     shown = read_evidence(tmp_path, "bench.csv")
-    assert len(shown) == 12 and not {one.metadata["items"][""] for one in made[:8]} & set(
-        shown["system"]
-    )
-    scores = dict(zip(results["system"], results["score"], strict=True))
+    scores = results.set_index("system")["score"]
+    assert len(shown) == 12
     for one in made[:8]:
-        assert ord(one.target) - 65 == int(scores[one.metadata["items"][""]] // 20)
-    rows = rules.answer_frontier(made, {"bench": results}, {})
-    right = {one.id: one.target for one in made}
-    trend = [right[name] == answer for name, method, answer in rows if method == "trend"]
-    assert all(trend) and len(trend) == 11
-    pairs = [
-        answer for name, method, answer in rows if method == "last value" and "pairwise" in name
-    ]
-    assert pairs == ["A"] * 3, "a pair's last value is the same for both"
+        assert one.metadata["items"][""] not in set(shown["system"])
+        assert ord(one.target) - 65 == scores[one.metadata["items"][""]] // 20
+    rows = pd.DataFrame(rules.answer_frontier(made, {"bench": results}, {}))
+    wide = rows.pivot(index=0, columns=1, values=2).loc[[one.id for one in made]]
+    assert wide["trend"].tolist() == [one.target for one in made]
+    assert wide["last value"].tolist()[8:] == ["A"] * 3, "a pair's is the same for both"
 
 
 def test_the_authors_files_are_read_with_their_evidence(tmp_path):
-    sota = {
-        "question": "Which bucket?",
-        "prompt": "Benchmark: X\nOptions:\na: 0-20\nb: 20-40",
-        "answer": "b",
-    }
-    sota |= {"choices": ["a: 0-20", "b: 20-40"], "metadata": {"benchmark": "X"}}
+    sota = {"question": "Which bucket?", "prompt": "Benchmark: X\nOptions:\na: 0-20\nb: 20-40"}
+    sota |= {"choices": ["a: 0-20", "b: 20-40"], "answer": "b"}
     award = {"question": "Which tier?", "context": "On rain", "answer": "Main"}
-    ranking = {"question": "Order?", "choices": ["x", "y"], "answer": "B, A"}
     cited = {"question": "How often?", "choices": list("ABCDE"), "answer": "D"}
+    snow = {"title": "On snow", "citation_count": 3}
     files = {
-        "benchmarks/sota_forecast/mcq_dataset.jsonl": sota,
-        "benchmarks/award_react/post-cutoff_emnlp.jsonl": award,
-        "benchmarks/citation_react/ranking.jsonl": ranking,
-        "benchmarks/citation_react/bucket_prediction.jsonl": cited,
-        "sandbox_data/sota/sota_metrics.json": [{"benchmark": "X", "score": 21.0}],
+        "benchmarks/sota_forecast/mcq_dataset.jsonl": json.dumps(sota),
+        "benchmarks/award_react/post-cutoff_emnlp.jsonl": json.dumps(award),
+        "benchmarks/citation_react/bucket_prediction.jsonl": json.dumps(cited),
+        "sandbox_data/sota/sota_metrics.json": json.dumps([{"benchmark": "X", "score": 21.0}]),
         "sandbox_data/award/accepted_papers.csv": "title\nOn rain\n",
-        "sandbox_data/citation/historical_papers_2021_2024.jsonl": {
-            "title": "On snow",
-            "citation_count": 3,
-        },
+        "sandbox_data/citation/historical_papers_2021_2024.jsonl": json.dumps(snow),
     }
-    for name, held in files.items():
-        path = tmp_path / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(held if isinstance(held, str) else json.dumps(held) + "\n")
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
     main(tmp_path, tmp_path / "out")
     read = {one.task: one for one in read_instances(tmp_path / "out/authors.jsonl")}
     bucket, folder = read["frontier_bucket"], tmp_path / "sandbox_data"
     assert bucket.choices == {"A": "0-20", "B": "20-40"} and bucket.target == "B"
-    assert bucket.prompt.startswith("Which bucket?\n\nBenchmark: X")
     assert bucket.manifest[0]["path"] == "sota/sota_metrics.json"
-    assert read["tier_post"].prompt == "On rain\n\nWhich tier?" and read["full_order"].target == [
-        "B",
-        "A",
-    ]
     assert read["bucket"].choices["D"] == "60-150", "as the authors' agent is told"
     assert {one.variant for one in read.values()} == {"as_published"}
     told = describe_evidence(read["tier_post"], folder)
@@ -188,18 +122,31 @@ def test_the_authors_files_are_read_with_their_evidence(tmp_path):
 
 
 def test_of_an_agent_on_public_instances_answers_and_counts_are_kept_where_all_limits_were_run(out):
-    rows = [
-        ("a", limit, "ok", ["B", "A"], ["bash: the words of a paper"]) for limit in (50, 30, 15)
-    ]
+    rows = [("a", limit, "ok", ["B", "A"], ["bash: its words"]) for limit in (50, 30, 15)]
     rows += [("b", 50, "ok", "A", []), ("b", 30, "missing", None, None)]
-    made = pd.DataFrame(rows, columns=["id", "limit", "status", "answer", "steps"]).assign(
-        method="agentic", seconds=1.23
-    )
-    keep_trials(made, "me")
+    made = pd.DataFrame(rows, columns=["id", "limit", "status", "answer", "steps"])
+    keep_trials(made.assign(method="agentic", seconds=1.23), "me")
     kept = pd.read_csv(out / "data/proof_of_time/public_trials.csv")
-    assert (
-        kept["id"].tolist() == ["a"] * 3
-        and set(kept["answer"]) == {"BA"}
-        and set(kept["agent"]) == {"me"}
-    )
+    assert kept[["id", "answer", "agent"]].to_numpy().tolist() == [["a", "BA", "me"]] * 3
     assert "words" not in kept.to_csv()
+
+
+# --- the judge of runs ------------------------------------------------------------------------------
+
+
+def test_a_masked_case_holds_no_text_of_the_run():
+    call = {"step_type": "tool", "tool": "bash", "content": "zebra row", "error": None}
+    call["arguments"] = json.dumps({"script": "grep -n 'zebra' data/p.csv"})
+    said = {"step_type": "model", "content": "I like the zebra."}
+    masked = rubrics.write_case(list_calls([said, call]), "wrong")
+    assert "zebra" not in masked and "bash: grep csv -> 9 letters" in masked
+
+
+def test_a_judges_verdict_becomes_a_label_a_blank_or_unlabelled():
+    value = dict.fromkeys(rubrics.RUBRICS["wrong"], "x")
+    value |= {"label": "misread", "bottleneck": "parsing"}
+    replies = iter([Verdict("ok", value), Verdict("missing"), Verdict("unparsable")])
+    cases = [(str(at), "wrong", "p") for at in range(3)]
+    rows = rubrics.judge_runs(lambda *_: next(replies), cases, "m")
+    assert rows["label"].fillna("").tolist() == ["misread", "", rubrics.UNLABELLED]
+    assert rows["bottleneck"][0] == "parsing"

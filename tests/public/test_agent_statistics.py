@@ -5,15 +5,9 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
-from builders import make_event
-from public.market_questions import count_funnel, keep_flags
+from public.market_questions import keep_flags
 
-from helpers.files import dump_json
-from helpers.tables import check_table
 from studies.futurex.effort import measure_revisions, relate_questions, relate_runs
-from studies.futurex.experts import describe_questions
-from studies.futurex.scorers import compare_scorers, rank_scorers
-from studies.futurex.settings import compare_runs, name_settings, pair_runs
 from studies.worldreasoner.other_projects import compare_prompts, measure_repeats, rank_repaired
 
 
@@ -72,63 +66,6 @@ def test_prompts_are_paired_and_repeats_averaged():
     assert pair[["brier", "brier_base", "difference"]].tolist() == pytest.approx([0.36, 0.25, 0.11])
     repeat = measure_repeats(table).set_index("variant").loc["direct"]
     assert repeat[["brier_one", "gain"]].tolist() == pytest.approx([0.26, 0.01])
-
-
-def test_runs_are_paired_where_one_setting_differs_alone():
-    columns = ["run_id", "model", "search", "keeps_beliefs", "variant"]
-    runs = [("a", "m", "none", True, None), ("b", "m", "dated", True, None)]
-    runs += [("c", "m", "dated", False, None), ("d", "m", "dated", True, "odd")]
-    runs = pd.DataFrame([*runs, ("e", "n", "dated", True, None)], columns=columns)
-    pairs = pair_runs(runs, "search", "none", "dated")
-    assert pairs[["run_off", "run_on"]].to_numpy().tolist() == [["a", "b"]]
-    free = pair_runs(runs, "search", "none", "dated", free=("keeps_beliefs",))
-    assert free["run_on"].tolist() == ["b", "c"]
-    assert name_settings(runs.iloc[2], ["search", "keeps_beliefs"]) == "dated search"
-    rows = pd.DataFrame(
-        [(run, n) for run in "ab" for n in range(12)], columns=["run_id", "event_id"]
-    )
-    rows["brier"] = 0.1 * rows["event_id"] + 0.05 * (rows["run_id"] == "b")
-    found = compare_runs(rows.assign(cluster_id=rows["event_id"]), pairs).iloc[0]
-    assert found["difference"] == pytest.approx(0.05) and found["n"] == 12
-
-
-def test_agents_are_ranked_on_what_both_scorers_score():
-    about = {"kind": "ranking", "level": 3, "options": None}
-    events = pd.DataFrame([make_event(event_id=f"e{n}", **about) for n in range(3)])
-    truth = events[["event_id"]].assign(value=dump_json(["a", "b"]), status="ok")
-    said = [("near", f"e{n}", ["b", "a"]) for n in range(3)]  # 0.8 three times by the paper
-    said += [("sharp", "e0", ["a", "b"]), ("sharp", "e1", ["x", "y"]), ("sharp", "e2", ["x", "y"])]
-    made = pd.DataFrame(said, columns=["agent_id", "event_id", "value"])
-    made = made.assign(run_id=made["agent_id"], sample=0, status="ok")
-    made["value"] = made["value"].map(dump_json)
-    rows = compare_scorers(made, check_table("answers", truth), events)
-    table = rank_scorers(rows).set_index("agent_id")
-    near = table.loc["near", ["rank_paper", "rank_code", "paper"]]
-    assert near.tolist() == pytest.approx([1, 2, 0.8])
-    assert table.loc["sharp", "code"] == pytest.approx(1 / 3)
-
-
-def test_facts_of_earnings_worked_by_hand():
-    beside = pd.DataFrame({"event_id": ["a", "b"], "item": ["A", "B"]})
-    beside = beside.assign(metric=["revenue", "eps"], consensus=[90.0, 150.0], actual=100.0)
-    answers = pd.DataFrame({"event_id": ["a", "b"], "spread": [20.0, 10.0]})
-    facts = describe_questions(answers, beside).set_index("fact")["value"]
-    assert facts["asks for revenue"] == facts["actual above the consensus"] == 0.5
-    assert facts["score of the consensus"] == pytest.approx(0.75 / 2)
-    assert facts["capped error of the consensus"] == pytest.approx((0.1 + 0.3) / 2)
-
-
-# --- questions of real markets ----------------------------------------------------------------------
-
-
-def test_the_funnel_counts_questions_that_every_judge_saw_twice():
-    ids = pd.Index(["a", "b", "c", "d"], name="question_id")
-    harmful = {"words": [True, False, False, True], "panel": [False, False, True, None]}
-    subjective = {"words": [True, True, False, False], "panel": [False] * 4}
-    views = {"harmful": harmful, "subjective": subjective}
-    flags = {name: pd.DataFrame(said, ids, dtype=object) for name, said in views.items()}
-    funnel = count_funnel(flags).set_index("judge")
-    assert funnel.loc["words"].tolist() == [3, 2, 1] and funnel.loc["panel"].tolist() == [3, 2, 2]
 
 
 @pytest.mark.parametrize(

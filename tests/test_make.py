@@ -1,7 +1,6 @@
 """The Makefile: a notebook runs when what it read has changed, and only then; a failing one changes
 nothing."""
 
-import importlib.util
 import json
 import os
 import re
@@ -19,35 +18,33 @@ ROOT = Path(__file__).parents[1]
 
 
 def run_make(folder, *arguments):
-    """Run make in a folder without this test run's own settings; returns the finished process."""
-    environment = {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("MAKE", "DAYBEFORE"))
-    }
+    """Run make in a folder without this test run's settings; returns the finished process."""
+    foreign = ("MAKE", "DAYBEFORE")
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
     command = ["make", "--no-print-directory", *arguments]
     return subprocess.run(
-        command, cwd=folder, env=environment, capture_output=True, text=True, timeout=300
+        command, cwd=folder, env=kept, capture_output=True, text=True, timeout=300, check=False
     )
+
+
+@pytest.fixture
+def parts(monkeypatch, tmp_path):
+    """.ci on the path, and an empty folder to work in."""
+    monkeypatch.syspath_prepend(ROOT / ".ci")
+    monkeypatch.chdir(tmp_path)
+
+
+HERE = f"VENV={sys.prefix}"
 
 
 @pytest.mark.parametrize(
     ("typed", "told"),
     [
         (["runn", "AGENT=naive"], "there is no target runn; there are: help figures add "),
-        (["Figure"], "there is no target Figure; there are: help figures add "),
         (["11_fake_website"], "and .make/NAME for a notebook of "),
         (["run", "limit=3"], "there is no setting limit; there are: AGENT AGENTS "),
-        (
-            ["moments", "AGENT=mine", f"VENV={sys.prefix}"],
-            "make moments wants MOMENTS=, such as MOMENTS=games.csv",
-        ),
-        (["sites", f"VENV={sys.prefix}"], "make sites wants SITES=, such as SITES=new.csv"),
-        (["report", f"VENV={sys.prefix}"], "make report wants RUN=, such as RUN=my_agent."),
-        (
-            ["study", "NOTEBOOK=11_fake", f"VENV={sys.prefix}"],
-            "there is no notebook 11_fake; there are: ",
-        ),
+        (["sites", HERE], "make sites wants SITES=, such as SITES=new.csv"),
+        (["study", "NOTEBOOK=11_fake", HERE], "there is no notebook 11_fake; there are: "),
     ],
 )
 def test_a_name_mistyped_is_answered_with_the_names_there_are_and_nothing_runs(typed, told):
@@ -93,21 +90,18 @@ def drawn(tmp_path_factory):
         pytest.skip("needs the environment that make sets up; run it by `make test`")
     folder = tmp_path_factory.mktemp("drawn") / "a kit"  # a checkout path with a space
     shutil.copytree(ROOT / ".ci", folder / ".ci", ignore=shutil.ignore_patterns("__pycache__"))
-    for file in ("Makefile", "requirements.lock"):
-        shutil.copy2(ROOT / file, folder)
-    warm = folder / ".ci/warm.py"  # these notebooks need no libraries
-    warm.write_text(
-        re.sub(r"pandas seaborn .*", "pandas", warm.read_text(encoding="utf-8")), encoding="utf-8"
-    )
-    with open(folder / "Makefile", "a", encoding="utf-8") as makefile:
-        makefile.write("\n.make/41_second: | .make/40_first\n")
-    texts = {f"src/helpers/{name}.py": f"{code}\n" for name, code in MODULES.items()}
-    texts |= dict.fromkeys(
-        ["data/sources/a.toml", "data/sources/b.toml", "data/prompts/ask.md"], ""
-    )
+    shutil.copy2(ROOT / "requirements.lock", folder)
+    warm = (ROOT / ".ci/warm.py").read_text(encoding="utf-8")
+    texts = {f"src/helpers/{name}.py": f"{code}\n" for name, code in MODULES.items()} | {
+        "data/sources/a.toml": "",
+        "data/sources/b.toml": "",
+        "data/prompts/ask.md": "",
+        "Makefile": f"{(ROOT / 'Makefile').read_text()}\n.make/41_second: | .make/40_first\n",
+        ".ci/warm.py": re.sub("pandas seaborn .*", "pandas", warm),  # all that these need
+    }
     for file, text in texts.items():
         (folder / file).parent.mkdir(parents=True, exist_ok=True)
-        (folder / file).write_text(text)
+        (folder / file).write_text(text, encoding="utf-8")
     (folder / "notebooks").mkdir()
     for name, code in KIT.items():
         make_notebook(folder, name, code)
@@ -129,25 +123,22 @@ def make_notebook(folder, name, code):
 
 def make_figures(kit, *options):
     """Run `make figures`; returns its exit status, the notebooks that ran, and all it said."""
-    done = run_make(kit, *options, "figures", f"VENV={sys.prefix}")
+    done = run_make(kit, *options, "figures", HERE)
     ran = re.findall(r"^(\d\d_\w+) [\d.]+ s$", done.stdout, re.M)
     return done.returncode, sorted(ran), done.stdout + done.stderr
 
 
 def list_stale(kit):
     """Return the notebooks that `make -n figures` would run."""
-    done = run_make(kit, "-n", "figures", f"VENV={sys.prefix}")
+    done = run_make(kit, "-n", "figures", HERE)
     assert done.returncode == 0, done.stderr
     return sorted(re.findall(r"notebook\.py (\d\d_\w+)", done.stdout))
 
 
 def read_results(kit):
     """Return the bytes of all that a run may change."""
-    return {
-        path: path.read_bytes()
-        for room in ("notebooks", "data", "figures")
-        for path in sorted((kit / room).rglob("*.*"))
-    }
+    rooms = [kit / room for room in ("notebooks", "data", "figures")]
+    return {path: path.read_bytes() for room in rooms for path in sorted(room.rglob("*.*"))}
 
 
 @pytest.mark.parametrize("case", read_cases(__file__, "stale"), ids=lambda case: case["touched"])
@@ -163,21 +154,16 @@ def test_what_a_changed_file_makes_out_of_date(drawn, case):
 
 def test_figures_runs_what_is_out_of_date_and_leaves_all_as_it_was_when_a_cell_fails(kit):
     first = read_results(kit)
-    cells = json.loads(first[kit / "notebooks/41_second.ipynb"])["cells"]
-    assert cells[0]["outputs"][0]["data"]["text/plain"] == ["'1'"], (
-        "the second reads what the first wrote"
-    )
-    assert "papermill" not in str(first[kit / "notebooks/41_second.ipynb"])
+    second = kit / "notebooks/41_second.ipynb"
+    (cell,) = json.loads(first[second])["cells"]
+    assert cell["outputs"][0]["data"]["text/plain"] == ["'1'"], "it reads what the first wrote"
+    assert "papermill" not in str(first[second])
 
     status, ran, said = make_figures(kit)
     assert (status, ran) == (0, []), "nothing changed, nothing runs"
     assert said.splitlines()[-1].startswith("up to date: open figures/index.html")
     os.utime(kit / "notebooks/40_first.ipynb")
-    os.utime(kit / "notebooks/42_prompt.ipynb")
-    status, ran, said = make_figures(kit)
-    assert (status, ran) == (0, ["40_first", "42_prompt"]), (
-        "an unchanged table leaves its readers alone"
-    )
+    assert make_figures(kit)[:2] == (0, ["40_first"]), "an unchanged table leaves its reader alone"
     assert read_results(kit) == first, "the same bytes on every run"
 
     (kit / "data/tables/n.txt").write_text("9")
@@ -185,37 +171,42 @@ def test_figures_runs_what_is_out_of_date_and_leaves_all_as_it_was_when_a_cell_f
     assert read_results(kit) == first
 
     make_notebook(kit, "40_first", WRITE.replace('"1"', '"2"'))
-    assert make_figures(kit)[:2] == (0, ["40_first", "41_second"]), (
-        "a changed table makes its readers run"
-    )
-    assert "'2'" in (kit / "notebooks/41_second.ipynb").read_text(encoding="utf-8")
+    assert make_figures(kit)[:2] == (0, ["40_first", "41_second"]), "a changed table is read again"
+    assert "'2'" in second.read_text(encoding="utf-8")
 
     make_notebook(kit, "40_first", WRITE.replace('"1")', '"3") / 0'))
+    make_notebook(kit, "42_prompt", 'open("../data/tables/n.txt").read()')
     before = read_results(kit)
-    status, ran, said = make_figures(kit)
+    status, ran, said = make_figures(kit, "-k")
     assert (status != 0, ran) == (True, [])
-    assert (
-        "notebooks/40_first.ipynb: cell [1] failed with ZeroDivisionError: division by zero" in said
-    )
+    assert "40_first.ipynb: cell [1] failed with ZeroDivisionError: division by zero" in said
+    assert "42_prompt.ipynb, which reads data/tables/n.txt, must follow 40_first" in said
     assert read_results(kit) == before
     assert "ZeroDivisionError" in (kit / ".make/40_first.partial.ipynb").read_text(encoding="utf-8")
-    assert list_stale(kit) == ["40_first"], "it is still to be done"
-
-
-def load_part(name):
-    """Return the module .ci/<name>.py."""
-    spec = importlib.util.spec_from_file_location(name, ROOT / f".ci/{name}.py")
-    spec.loader.exec_module(part := importlib.util.module_from_spec(spec))
-    return part
+    assert list_stale(kit) == ["40_first", "42_prompt"], "they are still to be done"
 
 
 @pytest.mark.parametrize(
     "path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.stem
 )
-def test_every_notebook_is_kept_in_the_one_form(path):
+def test_every_notebook_is_kept_in_the_one_form(path, parts):
+    from form import put_in_form
+
     notebook = nbformat.read(path, as_version=4)
-    load_part("form").put_in_form(notebook)
+    put_in_form(notebook)
     assert nbformat.writes(notebook) + "\n" == path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("text", ["", "<<<<<<< HEAD", '{"nbformat": 4, "cells": 3}'])
+def test_a_damaged_notebook_is_told_in_a_sentence_and_nothing_is_made_of_it(tmp_path, parts, text):
+    from notebook import run_notebook
+
+    path = tmp_path / "notebooks/40_first.ipynb"
+    path.parent.mkdir()
+    path.write_text(text)
+    with pytest.raises(SystemExit, match=r"^notebooks/40_first.ipynb cannot be read as a notebook"):
+        run_notebook(path.stem)
+    assert (path.read_text(), os.listdir(tmp_path)) == (text, ["notebooks"])
 
 
 def test_an_old_or_absent_python_is_said_in_a_sentence(tmp_path):
@@ -228,67 +219,48 @@ def test_an_old_or_absent_python_is_said_in_a_sentence(tmp_path):
         assert f"Python 3.11 or newer is needed and this machine offers {offer}." in done.stderr
 
 
-def test_an_unpacked_zip_has_no_run_bits_and_a_home_may_be_read_only(tmp_path):
+def test_an_unpacked_zip_has_no_run_bits_and_a_home_may_be_read_only(tmp_path, monkeypatch):
     for name in ("Makefile", "requirements.lock"):
         shutil.copyfile(ROOT / name, tmp_path / name)
     shutil.copytree(ROOT / ".ci", tmp_path / ".ci", copy_function=shutil.copyfile)
-    done = run_make(tmp_path, "lint", "VENV=none", "PYTHON=python-absent")
-    assert "this machine offers no python-absent." in done.stderr
-    (tmp_path / "new/bin").mkdir(parents=True)
-    (tmp_path / "new/bin/python").write_text(
+    python = tmp_path / "new/bin/python"
+    python.parent.mkdir(parents=True)
+    python.write_text(
         '#!/bin/sh\ncase $1 in -c) exit 0;; esac\necho "$XDG_CACHE_HOME" >&2\nexit 1\n'
     )
-    (tmp_path / "new/bin/python").chmod(0o755)
-    command = ["bash", ".ci/setup", "new", "requirements.lock"]
-    house = os.environ | {"HOME": "/dev/null", "XDG_CACHE_HOME": ""}
-    done = subprocess.run(
-        command, cwd=tmp_path, env=house, capture_output=True, text=True, check=False
-    )
+    python.chmod(0o755)
+    monkeypatch.setenv("HOME", "/dev/null")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    done = run_make(tmp_path, "lint", "VENV=new")
     assert "/dev/null/.cache cannot be written; caches go to new/cache" in done.stderr
     assert str(tmp_path / "new/cache") in (tmp_path / "new/setup.log").read_text()
 
 
+def start_warm(folder, script, **pipes):
+    """Start a shell's script below the server of warm Pythons, as make is started."""
+    command = [sys.executable, "-S", ROOT / ".ci/warm.py", "with", "sh", "-c", script]
+    return subprocess.Popen(command, cwd=folder, text=True, **pipes)
+
+
 def test_of_two_makes_in_one_folder_the_second_says_so_and_waits(tmp_path):
-    (tmp_path / "warm.py").symlink_to(ROOT / ".ci/warm.py")
-    make = [sys.executable, "-S", "warm.py", "with", "sh", "-c"]
     wait = "touch begun; while [ ! -e go ]; do sleep 0.05; done; echo first >>order"
-    with subprocess.Popen([*make, wait], cwd=tmp_path) as first:
+    with start_warm(tmp_path, wait) as first:
         while not (tmp_path / "begun").exists():
             assert first.poll() is None
             time.sleep(0.05)
-        pipe = {"stderr": subprocess.PIPE, "text": True}
-        with subprocess.Popen([*make, "echo second >>order"], cwd=tmp_path, **pipe) as second:
+        with start_warm(tmp_path, "echo second >>order", stderr=subprocess.PIPE) as second:
             told = second.stderr.readline()
-            time.sleep(0.5)
             (tmp_path / "go").touch()
     assert told.startswith("another make is at work in this folder; this one waits")
     assert (first.returncode, second.returncode) == (0, 0)
     assert (tmp_path / "order").read_text().split() == ["first", "second"]
 
 
-@pytest.mark.parametrize(
-    "text", ["", '{"cells": [', "<<<<<<< HEAD", "[]", '{"nbformat": 4, "cells": 3}']
-)
-def test_a_damaged_notebook_is_told_in_a_sentence_and_nothing_is_made_of_it(tmp_path, text):
-    path = tmp_path / "notebooks/40_first.ipynb"
-    path.parent.mkdir()
-    path.write_text(text)
-    command = [sys.executable, ROOT / ".ci/notebook.py", path.stem]
-    done = subprocess.run(
-        command, cwd=tmp_path, capture_output=True, text=True, timeout=100, check=False
-    )
-    (said,) = done.stderr.splitlines()
-    assert done.returncode == 1 and said.startswith(
-        "notebooks/40_first.ipynb cannot be read as a notebook ("
-    )
-    assert (path.read_text(), os.listdir(tmp_path)) == (text, ["notebooks"])
-
-
-def test_what_outlives_the_command_ends_with_it(tmp_path):
+def test_what_outlives_the_command_ends_with_it(drawn, tmp_path):
     """As a kernel does, in a session of its own, when Ctrl-C has ended make and the notebook that
     started it."""
     (tmp_path / "nap.py").write_text("import time\n\nopen('begun', 'w').close()\ntime.sleep(600)")
-    (tmp_path / "warm.py").symlink_to(ROOT / ".ci/warm.py")
+    shutil.copy(drawn / ".ci/warm.py", tmp_path)
     line = f"setsid '{sys.executable}' -S warm.py nap.py & while [ ! -e begun ]; do sleep 0.1; done"
     command = [sys.executable, "warm.py", "with", "sh", "-c", line]
     assert subprocess.run(command, cwd=tmp_path, timeout=150, check=False).returncode == 0

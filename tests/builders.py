@@ -29,7 +29,7 @@ from daybefore.models.local import has_server
 from daybefore.store import insert_row, open_store, save_questions
 from daybefore.web.replay import Misbehaviour, Replay
 from daybefore.web.session import Web
-from helpers.files import ROOT, dump_json
+from helpers.files import dump_json
 from helpers.public_files import MIRROR
 
 KEEP_BINARY = 36 / 193
@@ -190,25 +190,6 @@ def use_entries(monkeypatch, entries):
         "agents.registry",
     ):  # in this order: the first imports the second
         monkeypatch.setattr(f"daybefore.{room}.load_entries", lambda *_, **__: entries)
-
-
-def make_checkout(folder, *opened):
-    """Make a checkout of links to the repository's, where a reader's own files can be put; returns
-    its settings.
-
-    `opened` are folders below data that take such files, too.
-    """
-    (folder / "src").symlink_to(ROOT / "src")
-    own = {"agents.local.toml", "runs", "weeks", *opened}
-    for room in ("data", *(f"data/{name}" for name in opened)):
-        (folder / room).mkdir()
-        for path in (ROOT / room).iterdir():
-            if path.name not in own and path.suffix != ".sqlite":
-                (folder / room / path.name).symlink_to(path)
-    return {
-        "DAYBEFORE_ROOT": str(folder),
-        "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(folder)]),
-    }
 
 
 def scan(folder, secret=KEY):

@@ -4,6 +4,7 @@ mock provider."""
 import os
 import re
 import shlex
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -11,7 +12,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from builders import make_checkout
 from test_make import run_make
 
 from daybefore.commands.main import daybefore
@@ -29,29 +29,6 @@ def list_snippets(path, language):
 def list_commands(path):
     lines = [line for text in list_snippets(path, "sh") for line in text.splitlines()]
     return [words for line in lines if (words := shlex.split(line, comments=True))]
-
-
-@pytest.fixture
-def checkout(tmp_path):
-    """A folder that has the repository's data and takes a reader's files; a function that runs
-    daybefore in it."""
-    settings = make_checkout(tmp_path, "sources", "replay", "runs")
-    settings["PYTHONPATH"] += f"{os.pathsep}{ROOT / 'tools'}"
-
-    def call(*arguments, module="daybefore"):
-        command = [sys.executable, "-m", module, *arguments]
-        done = subprocess.run(
-            command,
-            cwd=tmp_path,
-            env=os.environ | settings,
-            capture_output=True,
-            text=True,
-            timeout=300,
-        )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
-
-    return call
 
 
 @pytest.mark.parametrize("path", PAGES, ids=lambda path: path.stem)
@@ -89,13 +66,17 @@ def test_every_link_leads_to_a_file():
 
 
 def test_a_model_and_a_function_of_ones_own_are_asked_as_the_pages_say(
-    checkout, provider, tmp_path
+    provider, out, monkeypatch, capsys
 ):
     (model,), page = list_snippets(ROOT / "docs/own-model.md", "toml"), ROOT / "docs/own-agent.md"
     model = model.replace(tomllib.loads(model)["my_model"]["api_base"], provider.address)
-    (tmp_path / "my_module.py").write_text(list_snippets(page, "python")[0])
-    (tmp_path / "data/agents.local.toml").write_text(f"{model}\n{list_snippets(page, 'toml')[0]}")
-    told = checkout("run", "--agent", "my_model", "--agent", "half_way", "--limit", "4")
+    (out / "my_module.py").write_text(list_snippets(page, "python")[0])
+    (out / "own.toml").write_text(f"{model}\n{list_snippets(page, 'toml')[0]}")
+    monkeypatch.setattr("daybefore.agents.registry.OWN", out / "own.toml")
+    monkeypatch.syspath_prepend(out)
+    asked = ["--agent", "my_model", "--agent", "half_way", "--limit", "4"]
+    daybefore.main(["run", *asked], standalone_mode=False)
+    told = capsys.readouterr().out
     assert "my_model" in told and "half_way" in told and provider.asked
 
 
@@ -120,10 +101,22 @@ def test_three_files_of_ones_own_are_scored_as_the_page_says(tmp_path, monkeypat
     assert isinstance(world["scores"], pd.DataFrame) and len(world["scores"])
 
 
-def test_a_source_of_ones_own_is_tried_as_the_page_says(checkout, tmp_path):
+def test_a_source_of_ones_own_is_tried_as_the_page_says(tmp_path):
     (toml,) = list_snippets(ROOT / "docs/sources.md", "toml")
     days = pd.date_range("2016-09-20", "2016-11-05")
     rows = "".join(f"{day:%Y-%m-%d},Boston,{50 + day.day % 9}\n" for day in days)
+    for room in ("sources", "replay"):
+        shutil.copytree(ROOT / "data" / room, tmp_path / "data" / room)
+    for path in (ROOT / "data").iterdir():
+        if path.name not in ("sources", "replay"):
+            (tmp_path / "data" / path.name).symlink_to(path)
+    (tmp_path / "src").symlink_to(ROOT / "src")
     (tmp_path / "data/sources/ferries.toml").write_text(toml)
     (tmp_path / "data/replay/ferries.csv").write_text("occurred_at,entity,trips\n" + rows)
-    assert "ferries" in checkout("ferries", module="try_source")
+    environment = os.environ | {
+        "DAYBEFORE_ROOT": str(tmp_path),
+        "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT / 'tools'}",
+    }
+    command = [sys.executable, "-m", "try_source", "ferries"]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0 and "ferries" in done.stdout, done.stderr

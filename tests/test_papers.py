@@ -99,37 +99,33 @@ def is_rare(number):
 
 @cache
 def list_values():
-    """Return {numbers: paper and name} of the constants that a value alone gives away; minutes in
-    seconds, too."""
+    """Return {numbers: paper and name} of the constants that a value alone gives away, minutes in
+    seconds too."""
     values = {}
     for key in papers.list_papers():
         for row in papers.list_constants(key).query("status != 'decided'").itertuples():
-            given = row.value if isinstance(row.value, list) else [row.value]
-            if not all(type(number) in (int, float) for number in given):
+            numbers = tuple(row.value) if isinstance(row.value, list) else (row.value,)
+            if not all(type(number) in (int, float) for number in numbers):
                 continue
-            for numbers in (
-                tuple(given),
-                tuple(60 * number for number in given if row.name.endswith("_minutes")),
-            ):
-                if (
-                    len(numbers) > 2
-                    or len(numbers) == 1
-                    and is_rare(numbers[0])
-                    and numbers[0] not in COMMON
-                ):
-                    values[numbers] = f"{key} {row.name}"
+            seconds = tuple(60 * number for number in numbers if row.name.endswith("_minutes"))
+            for given in (numbers, seconds):
+                is_told = len(given) == 1 and is_rare(given[0]) and given[0] not in COMMON
+                if is_told or len(given) > 2:
+                    values[given] = f"{key} {row.name}"
     return values
 
 
 def find_typed(text):
     """Return a sentence for each number, or list of numbers, of a module's code that is a paper's
     constant."""
-    found = []
+    values, found = list_values(), []
     for node in ast.walk(ast.parse(text)):
-        parts = node.elts if isinstance(node, ast.Tuple | ast.List | ast.Set) else [node]
+        if not isinstance(node, ast.Constant | ast.Tuple | ast.List | ast.Set):
+            continue
+        parts = getattr(node, "elts", [node])
         numbers = tuple(part.value for part in parts if isinstance(part, ast.Constant))
-        if numbers in list_values() and not any(isinstance(number, bool) for number in numbers):
-            found.append(f"line {node.lineno}: {ast.unparse(node)} is {list_values()[numbers]}")
+        if numbers in values and not any(isinstance(number, bool) for number in numbers):
+            found.append(f"line {node.lineno}: {ast.unparse(node)} is {values[numbers]}")
     return found
 
 

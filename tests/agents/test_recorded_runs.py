@@ -1,11 +1,10 @@
 """Arms: samples that nest, moments that move, and replays that are what was recorded."""
 
 import pytest
+from builders import ENTRY
 
-from daybefore.agents.recorded_runs import (
-    load_recorded_runs,
-    select_events,
-)
+from daybefore.agents import recorded_runs
+from daybefore.agents.recorded_runs import load_recorded_runs, replay_recorded, select_events
 from helpers.files import read_table
 
 ARM = {"agent": "mock", "window": "A", "n": 2, "kinds": ["single"], "levels": [1]}
@@ -31,6 +30,22 @@ def test_the_arms_of_the_repository_are_whole_and_nest(events):
         assert larger[: len(smaller)] == smaller
     assert set(chosen["qwen_search_prompt-A-past"]) <= set(chosen["qwen_search_prompt-A"])
     assert set(chosen["qwen_research-A"]) <= set(chosen["qwen_zero_shot-A"])
+
+
+def test_a_replay_asks_what_was_recorded_alone(monkeypatch, events):
+    first = select_events(ARM, events)["event_id"].tolist()[:1]
+    asked = []
+
+    def note(agents, chosen, *_, **__):
+        asked.append(chosen["event_id"].tolist())
+        return dict.fromkeys(agents, "run")
+
+    monkeypatch.setattr(recorded_runs, "load_recorded_runs", lambda: {"a-A": ARM, "b-A": ARM})
+    monkeypatch.setattr(recorded_runs, "load_entries", lambda wanted: {"mock": ENTRY})
+    monkeypatch.setattr(recorded_runs, "list_recorded", lambda arm: first * (arm == "a-A"))
+    monkeypatch.setattr(recorded_runs, "run_agents", note)
+    assert replay_recorded(["a-A", "b-A"], dict, "", events={"A": events}) == {"a-A": "run"}
+    assert asked == [first]
 
 
 def test_another_question_is_searched_for_as_of_the_same_moment(events):

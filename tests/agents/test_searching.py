@@ -113,3 +113,12 @@ def test_a_model_searches_opens_and_answers_in_its_own_order(reach, provider):
     assert last["messages"][-1]["content"] == fill_final_line(event)
     shown = [describe_hit(hit, AS_OF) for hit in (OIL, RAIN)[:N_HITS]]
     assert last["messages"][2]["content"] == "\n\n".join(shown)
+
+
+@pytest.mark.parametrize("method", [ask_step_by_step, ask_with_tools])
+def test_look_ups_are_as_many_as_an_entry_says(reach, provider, method):
+    call = call_tools(search={"query": "oil"})
+    provider.answer = lambda asked: call if "tools" in asked else {"content": take("search", "oil")}
+    world = World()
+    forecast(method, reach()._replace(limits={"max_lookups": 1}), make_event(), world)
+    assert len(provider.asked) == 2 and len(world.asked) == 1

@@ -13,10 +13,10 @@ import pandas as pd
 
 from daybefore.commands.preflight import open_judge, read_now
 from daybefore.commands.terminal import show, tell
+from daybefore.live.readings import MAX_SHOWN, fetch_text
 from daybefore.live.sites import (
     SITE_COLUMNS,
     TEMPLATE_COLUMNS,
-    fetch_text,
     keep_table,
     propose_templates,
     read_sites,
@@ -61,7 +61,7 @@ def main(path, screens=(), writer=None, reader=None, *, now=None, out=None, ceil
             kept = sites.loc[sites["status"] == "kept", "url"].tolist()
             row, made = dict.fromkeys(SITE_COLUMNS, "") | {"url": url}, []
             try:
-                text = fetch_text(guest, url)
+                text = fetch_text(guest, url)[:MAX_SHOWN]
                 row = screen_site(url, text, judges, kept)
                 if row["status"] == "kept":
                     made = propose_templates(url, text, write, read, stamp_moment(now))

@@ -11,6 +11,7 @@ from daybefore.models.grammars import make_schema
 from daybefore.prompts import read_prompt
 from daybefore.replies.parse import parse_prediction
 from daybefore.web.markup import read_number
+from daybefore.web.pages import GatewayError, decode_body
 from helpers.files import parse_json
 
 READ = "read by a model"
@@ -27,6 +28,14 @@ FORMS = {
     "ranking": "the names in order, with commas",
     "text": "the name or words asked for",
 }
+
+
+def fetch_text(guest, url):
+    """Return a page's text. Raises GatewayError."""
+    status, headers, body = guest.get(url)
+    if status != 200:
+        raise GatewayError("down", f"{url}: the site answered {status}")
+    return decode_body(body, headers.get("content-type", ""))
 
 
 def read_answer(consult, event, text, fetched_at, repeat=0):

@@ -12,13 +12,11 @@ from typing import Any
 
 import pandas as pd
 
-from daybefore.live.readings import MAX_SHOWN, cut_page, read_twice
+from daybefore.live.readings import read_twice
 from daybefore.models.grammars import make_schema
 from daybefore.models.judges import LONG
 from daybefore.prompts import read_prompt
 from daybefore.replies.parse import parse_prediction
-from daybefore.web.guest import Guest
-from daybefore.web.pages import GatewayError, decode_body
 from helpers.faults import describe_problem, escape_cells, raise_all, read_sheet
 from helpers.files import dump_json, hash_text, write_whole
 from helpers.tables import SITE_TYPES
@@ -73,14 +71,6 @@ def read_sites(path) -> list[str]:
     return table["url"].tolist()
 
 
-def fetch_text(guest: Guest, url: str) -> str:
-    """Return a page's text, cut to what a model is shown. Raises GatewayError."""
-    status, headers, body = guest.get(url)
-    if status != 200:
-        raise GatewayError("down", f"{url}: the site answered {status}")
-    return cut_page(decode_body(body, headers.get("content-type", "")), [])
-
-
 def screen_site(url: str, text: str, judges: dict[str, Any], kept: list[str]) -> dict:
     """Return what models make of a page: a row of `SITE_COLUMNS` without the moment.
 
@@ -89,7 +79,7 @@ def screen_site(url: str, text: str, judges: dict[str, Any], kept: list[str]) ->
     unjudged.
     """
     known = "\n".join(f"{n}. {one}" for n, one in enumerate(kept, 1)) or "none"
-    prompt = read_prompt("site_screen").format(known=known, url=url, page=text[:MAX_SHOWN])
+    prompt = read_prompt("site_screen").format(known=known, url=url, page=text)
     row = dict.fromkeys(SITE_COLUMNS, "") | {"url": url}
     reasons, faults, values = [], [], []
     for name, consult in judges.items():
@@ -121,7 +111,7 @@ def propose_templates(url: str, text: str, writer: Any, reader: Any, fetched_at:
     `check` is "passed", or why a person should not rely on it. Raises ValueError where the writer
     gives no reply.
     """
-    prompt = read_prompt("site_templates").format(url=url, page=text[:MAX_SHOWN], n=N_TEMPLATES)
+    prompt = read_prompt("site_templates").format(url=url, page=text, n=N_TEMPLATES)
     verdict = writer(prompt, TEMPLATES, max_tokens=LONG)
     if verdict.value is None:
         raise ValueError(f"the writer gave no templates ({verdict.status}: {verdict.reason})")

@@ -29,7 +29,7 @@ from daybefore.models.costs import describe_cut, describe_spent, get_prices, nam
 from daybefore.models.llm import is_final, open_door
 from daybefore.models.local import get_local_name, open_model
 from daybefore.models.pace import LEAST, find_pace
-from daybefore.store import ACCIDENTS, list_done, open_store
+from daybefore.store import list_done, open_store
 from daybefore.web.news import describe_articles, read_feeds
 from daybefore.web.providers import price_search
 from helpers.calendar import ZONE
@@ -75,87 +75,61 @@ def announce_articles(paths):
     return describe_articles(paths)
 
 
-def prepare_agent(
-    name,
-    entry,
-    asked,
-    condition,
-    stack,
-    *,
-    deadline_s,
-    ceiling_usd,
-    is_limited,
-    again,
-    samples,
-    at_once,
-    by_batch,
-):
+def prepare_agent(name, entry, asked, condition, stack, terms):
     """Return an agent that asks a language model, with the run's condition, and its door; say what
     it will ask.
 
-    The model is within reach when questions are left. Raises ValueError with what to do when it
-    cannot be reached (no such model, no key, no server, no network), when the ceiling leaves no
-    room, and when many questions would be paid for and nobody has said how many.
+    The model is within reach when questions are left. `terms` are of `service.Terms`. Raises
+    ValueError with what to do when it cannot be reached (no such model, no key, no server, no
+    network), when the ceiling leaves no room, and when many questions would be paid for and nobody
+    has said how many.
     """
-    searches = f"searches with {entry['search']}" if "search" in entry else None
-    tolerance = (
-        f"pages read up to {entry['tolerance_s']:g} s after as_of"
-        if "tolerance_s" in entry
-        else None
-    )
-    condition, prices = (
-        "; ".join(filter(None, [condition, searches, tolerance])),
-        read_prices(entry),
-    )
+    parts = [condition]
+    if "search" in entry:
+        parts.append(f"searches with {entry['search']}")
+    if "tolerance_s" in entry:
+        parts.append(f"pages read up to {entry['tolerance_s']:g} s after as_of")
+    condition = "; ".join(filter(None, parts))
     about = {"condition": condition} if condition else {}
     agent = connect_agent(entry, None) | about
-    left = list_left(asked, name, agent, deadline_s, again, samples)
+    left = list_left(asked, name, agent, terms)
+    at_once = 1 if get_local_name(entry) else terms.at_once
     if sees_today(agent):  # what it reads is counted after each reply alone, so few pass a ceiling
         at_once = at_once or LEAST
-    pace = find_pace(entry["model"], entry.get("api_base"), 1 if get_local_name(entry) else at_once)
     settings = {
-        "deadline_s": deadline_s,
-        "prices": prices,
-        "rereads": set(again) > set(ACCIDENTS),
-        "pace": pace,
+        "deadline_s": terms.deadline_s,
+        "prices": read_prices(entry),
+        "rereads": terms.retry,
+        "pace": find_pace(entry["model"], entry.get("api_base"), at_once),
     }
     if len(left):
-        settings |= check_model(name, entry, prices, ceiling_usd) | {
-            "connection": open_model(entry, stack)
-        }
+        settings |= check_model(name, entry, settings["prices"], terms.ceiling_usd)
+        settings["connection"] = open_model(entry, stack)
     door = open_door(
         f"{name}-{asked.window}", command=f"make run AGENT={name}", live=len(left) > 0, **settings
     )
     stack.callback(door.recordings.close)
     if len(left):
-        check_batches(name, entry, door, by_batch)
-        announce(
-            name,
-            entry,
-            left,
-            len(asked.events) * len(samples),
-            door,
-            is_limited,
-            SHARE if by_batch else 1,
-        )
+        check_batches(name, entry, door, terms.batch)
+        announce(name, entry, left, len(asked.events) * terms.n_samples, door, terms)
     elif door.recordings.rows:
         tell(f"{name}: nothing is left to ask, replies are recorded under {door.recordings.folder}")
     return connect_agent(entry, door) | about, door
 
 
-def list_left(asked, agent_id, agent, deadline_s, again, samples):
+def list_left(asked, agent_id, agent, terms):
     """Return the events that neither the store nor a packed recording answers, a row for each
     repeat (`sample`)."""
-    run_id = describe_run(agent_id, agent, asked.whole, window=asked.window, deadline_s=deadline_s)[
-        "run_id"
-    ]
-    arm_id = f"{agent_id}-{asked.window}"
-    done = set() if agent.get("condition") else {(name, 0) for name in list_recorded(arm_id)}
+    options = {"window": asked.window, "deadline_s": terms.deadline_s}
+    run_id = describe_run(agent_id, agent, asked.whole, **options)["run_id"]
+    recorded = () if agent.get("condition") else list_recorded(f"{agent_id}-{asked.window}")
+    done = {(event_id, 0) for event_id in recorded}
     if asked.path.exists():
         with closing(open_store(asked.path)) as store:
-            done |= list_done(store, run_id, again)
-    keep = [(event_id, n) not in done for n in samples for event_id in asked.events["event_id"]]
-    return pd.concat([asked.events.assign(sample=n) for n in samples], ignore_index=True)[keep]
+            done |= list_done(store, run_id, terms.again)
+    left = pd.concat([asked.events.assign(sample=n) for n in terms.samples], ignore_index=True)
+    keys = zip(left["event_id"], left["sample"], strict=True)
+    return left[[key not in done for key in keys]]
 
 
 def check_model(name, entry, prices, ceiling_usd):
@@ -216,7 +190,7 @@ def check_batches(agent_id, entry, door, by_batch):
         raise ValueError(f"{agent_id}: --batch is {way}; nothing was asked")
 
 
-def announce(agent_id, entry, left, n_all, door, is_limited, share):
+def announce(agent_id, entry, left, n_all, door, terms):
     """Print what a run will ask and take, before the first request; `n_all` counts its questions
     with their repeats.
 
@@ -230,10 +204,11 @@ def announce(agent_id, entry, left, n_all, door, is_limited, share):
         tell(
             f"{agent_id}: {entry['model']} names no version, so what answers may change; a dated name stays the same"
         )
+    share = SHARE if terms.batch else 1
     requests, n_read = collect_requests(entry, left, door)
     check_bound(agent_id, entry, len(left), [share * (bound or 0) for _, bound in requests], door)
     told, is_paid = estimate_cost(entry, left, requests, n_read, share)
-    if is_paid and len(left) > MANY_PAID and not is_limited:
+    if is_paid and len(left) > MANY_PAID and not terms.yes:
         many = "say how many (LIMIT=20), or YES=1 for all (a week: CEILING=1); nothing was asked"
         raise ValueError(f"{agent_id}: {told}; {many}")
     show(f"{agent_id}: {told}")

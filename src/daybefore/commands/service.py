@@ -9,7 +9,7 @@ command reads options and prints.
 import contextlib
 import os
 import sqlite3
-from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
@@ -62,7 +62,7 @@ NO_KEY = 'no key was sent; api_key_env = "NAME" in its table of data/agents.loca
 
 class Terms(NamedTuple):
     """On what terms agents are asked: what every command that puts questions has as options
-    (`main.ASKING`)."""
+    (`main.ASKING`). `yes`: it was said that many paid questions may be asked."""
 
     n_samples: int = 1
     at_once: int | None = None
@@ -78,6 +78,11 @@ class Terms(NamedTuple):
         """The statuses of replies that are asked again."""
         return (*ACCIDENTS, *DOUBTFUL) if self.retry else ACCIDENTS
 
+    @property
+    def samples(self) -> range:
+        """The numbers of the answers to a question."""
+        return range(self.n_samples)
+
 
 class Chosen(NamedTuple):
     """An agent that was chosen: its table, what is asked (None where that is a model to connect),
@@ -91,6 +96,12 @@ class Chosen(NamedTuple):
     agent: dict[str, Any] | None
     condition: str | None
     asked: dict[str, Any] | None = None
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What a run says of its condition and its moment; nothing of the usual ones."""
+        given = {"condition": self.condition, "asked": self.asked}
+        return {name: value for name, value in given.items() if value}
 
 
 class Answered(NamedTuple):
@@ -110,8 +121,8 @@ class Asked(NamedTuple):
     window: str
     whole: pd.DataFrame
     events: pd.DataFrame
-    plan: Plan
-    path: object
+    plan: Plan | None
+    path: Path
 
 
 def gather_agents(names, window, plan):
@@ -205,7 +216,7 @@ def ask_one(
     """Put one agent to questions that have no pages, as `ask` does; articles are all that it can
     search.
 
-    `opener` gives another world than that.
+    `opener` gives another world than that. A ceiling says how much may be paid.
     """
     entry = find_entry(name)
     told = "; ".join(filter(None, [condition, announce_articles(terms.press)]))
@@ -214,73 +225,42 @@ def ask_one(
         tell(f"{name} searches, and there is nothing to search: {way}")
     agent = load_agents(wanted=[name])[name] if entry["method"] == FUNCTION else None
     world = contextlib.nullcontext(opener) if opener else open_articles(terms.press)
-    is_limited = terms.yes or terms.ceiling_usd is not None
-    return ask(
-        {name: Chosen(entry, agent, told or None)}, asked, terms, world, is_limited=is_limited
-    )
+    terms = terms._replace(yes=terms.yes or terms.ceiling_usd is not None)
+    return ask({name: Chosen(entry, agent, told or None)}, asked, terms, world)
 
 
-def ask(
-    chosen: dict[str, Chosen], asked: Asked, terms: Terms, world, *, is_limited: bool, machines=None
-) -> Answered:
+def ask(chosen: dict[str, Chosen], asked: Asked, terms: Terms, world, machines=None) -> Answered:
     """Put agents to questions: preflight, ask, store. `world` is entered and gives what opens a
     world.
 
-    `is_limited`: it was said how many paid questions may be asked. `machines`: the options of
-    `live.machines`, of workers that ask. Raises ValueError before anything is asked.
+    `machines`: the options of `live.machines`, of workers that ask. Raises ValueError before
+    anything is asked.
     """
-    options = {"window": asked.window, "deadline_s": terms.deadline_s, "drawn_from": asked.whole}
-    again = {"again": terms.again, "samples": range(terms.n_samples)}
-    limits = {
-        "deadline_s": terms.deadline_s,
-        "ceiling_usd": terms.ceiling_usd,
-        "is_limited": is_limited,
-    }
-    limits |= {"at_once": terms.at_once, "by_batch": terms.batch}
     if machines and terms.batch:
         raise ValueError("--batch needs no workers: leave --executor out")
-    models, doors = {}, {}
-    how = (
-        {"doors": doors, "at_once": terms.at_once, "by_batch": terms.batch}
-        | {"ceiling_usd": terms.ceiling_usd}
-        | again
-        | options
-    )
-    entries = {name: one.entry for name, one in chosen.items()}
-    others = {
-        name: one.agent | tell_condition(one) | tell_moment(one)
-        for name, one in chosen.items()
-        if one.agent
-    }
+    models, others, doors = {}, {}, {}
     with contextlib.ExitStack() as stack:
-        for name in [name for name in chosen if name not in others]:
-            given = (name, entries[name], asked, chosen[name].condition, stack)
-            models[name], doors[name] = prepare_agent(*given, **limits, **again)
-            models[name] |= tell_moment(chosen[name])
-        if own := [name for name in others if entries[name]["method"] == FUNCTION]:
-            models |= {name: others.pop(name) for name in own if machines}
+        for name, one in chosen.items():
+            if one.agent is None:
+                prepared = prepare_agent(name, one.entry, asked, one.condition, stack, terms)
+                models[name], doors[name] = prepared
+                models[name] |= {"asked": one.asked} if one.asked else {}
+            elif machines and one.entry["method"] == FUNCTION:
+                models[name] = one.agent | one.about
+            else:
+                others[name] = one.agent | one.about
+        if own := [name for name in chosen if chosen[name].entry["method"] == FUNCTION]:
             tell(f"{', '.join(own)}: your own function: {UNBOUND}")
         tell(f"{len(asked.events)} events by {', '.join([*models, *others])} ...")
         opener = stack.enter_context(world)
-        if machines:
-            how["hand"] = partial(
-                hand_to_workers, doors=doors, entries=entries, asked=asked, **machines
-            )
-        run_ids, stops = ask_prompted(models, entries, asked, opener, **how)
+        run_ids, stops = ask_models(models, chosen, asked, opener, doors, terms, machines)
+        options = {"window": asked.window, "deadline_s": terms.deadline_s}
+        options["drawn_from"] = asked.whole
         if terms.n_samples > 1:
             run_ids |= ask_majorities(models, run_ids, asked, terms.n_samples, **options)
-        run_ids |= run_agents(others, asked.events, opener, asked.path, **options) if others else {}
+        if others:
+            run_ids |= run_agents(others, asked.events, opener, asked.path, **options)
     return Answered(run_ids, stops, models, doors)
-
-
-def tell_condition(one: Chosen) -> dict[str, str]:
-    """Return what an agent's run says of its condition; nothing under the usual one."""
-    return {"condition": one.condition} if one.condition else {}
-
-
-def tell_moment(one: Chosen) -> dict[str, Any]:
-    """Return what an agent's run says of its moment; nothing where its condition's words do."""
-    return {"asked": one.asked} if one.asked else {}
 
 
 def explain_stop(agent_id, stopped, entry, ceiling_usd):
@@ -310,32 +290,32 @@ def explain_stop(agent_id, stopped, entry, ceiling_usd):
     return f"{agent_id} {what}: {stopped}; what was answered is stored; {rest}"
 
 
-def ask_prompted(
-    agents, entries, asked, opener, *, doors, at_once, by_batch, ceiling_usd, hand=None, **options
-):
+def ask_models(agents, chosen, asked, opener, doors, terms, machines):
     """Put agents to events, one after the other; returns ({agent_id: run_id}, sentences on those
     that were stopped).
 
-    `hand(name, agent, how)` has workers ask first; what their shares of a ceiling left is asked
-    here. Raises ValueError when the first of them answers nothing, KeyboardInterrupt when Ctrl-C
-    came.
+    With `machines` workers ask first; what their shares of a ceiling left is asked here. Raises
+    ValueError when the first of them answers nothing, KeyboardInterrupt when Ctrl-C came.
     """
     run_ids, stops, path = {}, [], asked.path
     for name, agent in agents.items():
-        workers = doors[name].pace if name in doors else at_once or LEAST
-        how = {"workers": workers, "max_accidents": MAX_ACCIDENTS} | options
+        workers = doors[name].pace if name in doors else terms.at_once or LEAST
+        how = {"window": asked.window, "deadline_s": terms.deadline_s, "again": terms.again}
+        how |= {"workers": workers, "max_accidents": MAX_ACCIDENTS}
         try:
-            if hand:
-                hand(name, agent, how)
-            if by_batch:
-                opener = ask_by_batch(name, agent, asked, opener, doors[name], **options)
-                how |= {"max_accidents": None}
-            run_ids |= run_agents(
-                {name: agent}, asked.events, opener, path, tries_first=not by_batch, **how
-            )
+            if machines:
+                hand_to_workers(
+                    name, agent, chosen[name].entry, asked, terms, how, doors.get(name), machines
+                )
+            if terms.batch:
+                opener = ask_by_batch(name, agent, asked, opener, doors[name], terms)
+                how["max_accidents"] = None
+            how |= {"samples": terms.samples, "drawn_from": asked.whole}
+            how["tries_first"] = not terms.batch
+            run_ids |= run_agents({name: agent}, asked.events, opener, path, **how)
         except Stopped as stopped:
             stored = list(stopped.run_ids.values())
-            reason = explain_stop(name, stopped, entries[name], ceiling_usd)
+            reason = explain_stop(name, stopped, chosen[name].entry, terms.ceiling_usd)
             if stopped.cause == "ceiling":  # those under way then have come in since
                 with contextlib.closing(open_store(path)) as store:
                     reason += f"; its replies cost {write_usd(sum_costs(store, stored))} USD in all"
@@ -356,13 +336,13 @@ def ask_prompted(
     return run_ids, stops
 
 
-def ask_by_batch(name, agent, asked, opener, door, *, deadline_s, again, samples, **_):
+def ask_by_batch(name, agent, asked, opener, door, terms):
     """Have what is left of an agent's questions answered by batches; returns what gives the world,
     open by now.
 
     Raises ValueError where the provider takes no batch, or the one under way cannot be seen.
     """
-    left = list_left(asked, name, agent, deadline_s, again, samples)
+    left = list_left(asked, name, agent, terms)
     if left.empty:
         return opener
     world = opener()
@@ -371,17 +351,32 @@ def ask_by_batch(name, agent, asked, opener, door, *, deadline_s, again, samples
             {column: to_cell(value) for column, value in row.items()}
             for row in left.to_dict("records")
         ]
-        ask_batches(
-            door,
-            agent["model"],
-            collect(door, agent["forecast"], rows, world),
-            lambda told: tell(f"{name}: {told}"),
-        )
+        requests = collect(door, agent["forecast"], rows, world)
+        ask_batches(door, agent["model"], requests, lambda told: tell(f"{name}: {told}"))
     except LlmError as error:
         raise ValueError(f"{name}: {error}; what was answered is stored") from None
     except KeyboardInterrupt as stopped:
         raise KeyboardInterrupt(f"{name}: {stopped}") from None
     return lambda: world
+
+
+def hand_to_workers(name, agent, entry, asked, terms, how, door, machines):
+    """Have workers ask what is left of an agent's questions (`live.machines`)."""
+    left = list_left(asked, name, agent, terms)
+    if left.empty:
+        return
+    options = {"window": asked.window, "deadline_s": terms.deadline_s}
+    plan = {
+        "agent_id": name,
+        "entry": entry,
+        "condition": agent.get("condition"),
+        "events": asked.whole,
+        "run_id": describe_run(name, agent, asked.whole, **options)["run_id"],
+        "world": machines["world"],
+        "ask": how | {"workers": getattr(how["workers"], "limit", how["workers"])},
+    }
+    given = {key: value for key, value in machines.items() if key != "world"}
+    hand_out(plan, left, asked.path, door, tell=tell, **given)
 
 
 def ask_majorities(agents, run_ids, asked, n_samples, **options):
@@ -400,23 +395,6 @@ def ask_majorities(agents, run_ids, asked, n_samples, **options):
             }
             made |= run_agents({f"{name}-majority": agent}, whole, dict, asked.path, **how)
     return made
-
-
-def hand_to_workers(name, agent, how, *, doors, entries, asked, world, **machines):
-    """Have workers ask what is left of an agent's questions (`live.machines`)."""
-    ask = {key: how[key] for key in ("window", "deadline_s", "again", "workers", "max_accidents")}
-    ask["workers"] = getattr(ask["workers"], "limit", ask["workers"])
-    left = list_left(asked, name, agent, ask["deadline_s"], ask["again"], how["samples"])
-    run = describe_run(name, agent, asked.whole, window=ask["window"], deadline_s=ask["deadline_s"])
-    plan = {
-        "agent_id": name,
-        "entry": entries[name],
-        "condition": agent.get("condition"),
-        "events": asked.whole,
-    }
-    plan |= {"run_id": run["run_id"], "world": world, "ask": ask}
-    if len(left):
-        hand_out(plan, left, asked.path, doors.get(name), tell=tell, **machines)
 
 
 def describe_retry(path, run_ids):
@@ -468,54 +446,62 @@ def run_set(
     before anything is asked.
     """
     graphs = read_references(references) if references else None
-    set_name = find_set(window).name
     plan = plan_run(condition, horizon, window, graphs, days_after)
-    if plan.condition and not names:
-        raise ValueError(f"--condition {plan.condition} needs an agent: AGENT=name")
-    if days_after is not None and not names:
-        raise ValueError(
-            "--days-after needs an agent: AGENT=name; what baselines read holds the answer by then"
-        )
     if not names:
-        tell(f"no agent named: baselines only, on {set_name}; choose by AGENT=name, LIMIT=20")
+        tell_baselines(find_set(window).name, plan)
     names = list(names) or [name_default(window)]
     entries, agents = gather_agents(names, window, plan)
     names = [name_function(name) if callable(name) else name for name in names]
     asked = draw_events(window, limit, plan)
     if graphs and not set(graphs) & set(asked.events["event_id"]):
+        name = find_set(window).name
         raise ValueError(
-            f"{references} has a graph of none of the questions asked; their ids are {set_name}'s"
+            f"{references} has a graph of none of the questions asked; their ids are {name}'s"
         )
-    baselines = [name for name in agents if entries[name]["category"] == "baseline"]
-    cutoffs = {
-        name: entries[name].get("knowledge_cutoff_date") for name in names if name not in baselines
-    }
     terms = Terms(**terms)
-    terms = terms._replace(press=(*list_articles(window), *terms.press))
-    told = "; ".join(filter(None, [plan.label, announce_articles(terms.press)]))
+    press = (*list_articles(window), *terms.press)
+    terms = terms._replace(press=press, yes=terms.yes or limit is not None)
+    told = "; ".join(filter(None, [plan.label, announce_articles(press)]))
+    baselines = [name for name in agents if entries[name]["category"] == "baseline"]
     chosen = {}
-    for (
-        name,
-        agent,
-    ) in agents.items():  # a baseline reads no articles, so of the condition it has the moment
+    for name, agent in agents.items():
+        # a baseline reads no articles, so of the condition it has the moment
         own = name_moment(told) if name in baselines else told
         chosen[name] = Chosen(entries[name], agent, own or None, tell_asked(plan.arm))
     take_in(asked.path)
-    world = {"keeps_pages": True, "articles": list(terms.press)}
+    world = {"keeps_pages": True, "articles": list(press)}
     machines = {"executor": executor, "scheduler": scheduler, "n_shards": n_shards, "world": world}
-    is_limited = limit is not None or terms.yes
-    how = {"is_limited": is_limited, "machines": machines if executor else None}
-    done = ask(chosen, asked, terms, open_window(window, **world), **how)
+    opened = open_window(window, **world)
+    done = ask(chosen, asked, terms, opened, machines if executor else None)
+    cutoffs = {
+        name: entries[name].get("knowledge_cutoff_date") for name in names if name not in baselines
+    }
     beside = judge_run(asked, done.run_ids, cutoffs, graphs)
+    return describe_outcome(asked, done, names, baselines, beside, explain)
+
+
+def tell_baselines(set_name, plan):
+    """Say that baselines alone are asked. Raises ValueError where a plan is for agents."""
+    if plan.condition:
+        raise ValueError(f"--condition {plan.condition} needs an agent: AGENT=name")
+    if "days_after" in plan.arm:
+        raise ValueError(
+            "--days-after needs an agent: AGENT=name; what baselines read holds the answer by then"
+        )
+    tell(f"no agent named: baselines only, on {set_name}; choose by AGENT=name, LIMIT=20")
+
+
+def describe_outcome(asked, done, names, baselines, beside, explain) -> Outcome:
+    """Keep the results of what was asked (`results.keep_results`); returns them with what is
+    printed."""
     today = [f"{name} {TODAY}" for name in done.models if sees_today(done.models[name])]
     beside = beside._replace(note="; ".join(filter(None, [beside.note, *today])))
     unanswered = {name: door.at_most_usd for name, door in done.doors.items()}
     found, text = keep_results(asked, done.run_ids, baselines, beside, unanswered, explain)
     kept = f"run_id {', '.join(done.run_ids[name] for name in names)}"
     text += f"\nreplies, predictions and traces: {os.path.relpath(asked.path)}, {kept}"
-    hint = describe_retry(
-        asked.path, [done.run_ids[name] for name in done.models if name in done.run_ids]
-    )
+    run_ids = [done.run_ids[name] for name in done.models if name in done.run_ids]
+    hint = describe_retry(asked.path, run_ids)
     if not hint and len(asked.events) < len(asked.whole) and not done.stops:
         hint = "a larger LIMIT, or none for all events, adds to this run; nothing is asked twice"
     return Outcome(found, done.stops, text, hint)

@@ -58,40 +58,49 @@ def main(
     read_proposals()  # what a person wrote there is wrong before anything is asked, or not at all
     chosen = {name: source for name, source in known.items() if not sources or name in sources}
     tell(f"looking at {len(chosen)} sources, a second between two requests to a host ...")
-    looks, told, asked = look(chosen, now, tell=tell), [], None
-    show(
-        f"{len(looks)} sources looked at, {sum(row['kind'] != 'ok' for row in looks)} of them in vain"
-    )
-    ceiling = how.get("ceiling_usd")
+    looks, told, ceiling = look(chosen, now, tell=tell), [], how.get("ceiling_usd")
+    n_failed = sum(row["kind"] != "ok" for row in looks)
+    show(f"{len(looks)} sources looked at, {n_failed} of them in vain")
     if feeds:
         with open_judge(writer, ceiling) as write, open_judge(reader, ceiling) as read:
             table = propose(feeds, now, write, read, lambda text: told.append(text) or tell(text))
         show(describe_proposals(table))
-    try:
-        with ExitStack() as stack:
-            judges = {who: stack.enter_context(open_judge(who, ceiling)) for who in panel}
-            inventor = stack.enter_context(open_judge(distract, ceiling))
-            asked, events, _ = pose(now, judges, venues, inventor, tell)
-        late = int((pd.to_datetime(events["resolves_at"], utc=True) <= now).sum())
-        show(
-            f"{asked}: {len(events)} questions" + f", {late} of them ended before now" * bool(late)
-        )
-    except ValueError as problem:
-        told.append(str(problem))
-        show(f"no questions today: {problem}")
-        if not list_days_posed():
-            show("most sources have values enough after three days of calls: call again tomorrow")
+    asked = pose_day(now, panel, venues, distract, ceiling, told)
     if asked and names:
         run.main(names, find_set(asked).window, **how)
         told.append(f"{', '.join(names)}: asked the questions of {asked}")
     with open_judge(reader, ceiling) as consult:
         path, sets = close_day(now, told, consult)
+    return {"report": str(path), "looks": looks, "sets": show_sets(sets, path, names)}
+
+
+def pose_day(now, panel, venues, distract, ceiling, told):
+    """Pose today's questions, with the models that this takes; returns the set's name, None where
+    there are none today (`told` then gains why)."""
+    try:
+        with ExitStack() as stack:
+            judges = {who: stack.enter_context(open_judge(who, ceiling)) for who in panel}
+            inventor = stack.enter_context(open_judge(distract, ceiling))
+            asked, events, _ = pose(now, judges, venues, inventor, tell)
+    except ValueError as problem:
+        told.append(str(problem))
+        show(f"no questions today: {problem}")
+        if not list_days_posed():
+            show("most sources have values enough after three days of calls: call again tomorrow")
+        return None
+    late = int((pd.to_datetime(events["resolves_at"], utc=True) <= now).sum())
+    show(f"{asked}: {len(events)} questions" + f", {late} of them ended before now" * bool(late))
+    return asked
+
+
+def show_sets(sets, path, names):
+    """Print how far the last days' sets are, and how their scores are seen; returns all sets as
+    dicts."""
     for name, n, n_answered, n_lost, n_open in sets[-8:]:
         show(f"{name}: {n} questions, {n_answered} answered, {n_lost} given up, {n_open} open")
+    if settled := [name for name, _, n_answered, *_ in sets if n_answered]:
+        agent = names[0] if names else "name"
+        show(f"scores of what is answered: make run AGENT={agent} SET={settled[-1]}")
     show(f"report: {path}")
     columns = ("set", "n", "answered", "given_up", "open")
-    return {
-        "report": str(path),
-        "looks": looks,
-        "sets": [dict(zip(columns, one, strict=True)) for one in sets],
-    }
+    return [dict(zip(columns, one, strict=True)) for one in sets]

@@ -17,6 +17,7 @@ from daybefore.live.readings import MAX_SHOWN, fetch_text
 from daybefore.live.sites import (
     SITE_COLUMNS,
     TEMPLATE_COLUMNS,
+    is_confirmed,
     keep_table,
     propose_templates,
     read_sites,
@@ -45,33 +46,20 @@ def main(path, screens=(), writer=None, reader=None, *, now=None, out=None, ceil
     folder.mkdir(parents=True, exist_ok=True)
     sites = read_table(folder / "sites.csv", SITE_COLUMNS)
     templates = read_table(folder / "templates.csv", TEMPLATE_COLUMNS)
-    left = [url for url in urls if url not in set(sites.loc[~sites["status"].isin(AGAIN), "url"])]
+    done = sites.loc[~sites["status"].isin(AGAIN), "url"].tolist()
+    left = [url for url in urls if url not in done]
     if left and not (screens and writer and reader):
         raise ValueError(
             f"{len(left)} sites are new: --screen NAME (one or more), --writer NAME and --reader NAME"
         )
     with ExitStack() as stack:
-        if left:
-            judges = {name: stack.enter_context(open_judge(name, ceiling_usd)) for name in screens}
-            write, read = (
-                stack.enter_context(open_judge(name, ceiling_usd)) for name in (writer, reader)
-            )
+        names = (*screens, writer, reader) if left else ()
+        models = {name: stack.enter_context(open_judge(name, ceiling_usd)) for name in set(names)}
         guest = Guest(now)
         for url in left:
             kept = sites.loc[sites["status"] == "kept", "url"].tolist()
-            row, made = dict.fromkeys(SITE_COLUMNS, "") | {"url": url}, []
-            try:
-                text = fetch_text(guest, url)[:MAX_SHOWN]
-                row = screen_site(url, text, judges, kept)
-                if row["status"] == "kept":
-                    made = propose_templates(url, text, write, read, stamp_moment(now))
-            except GatewayError as error:
-                row |= {"status": "down", "reasons": str(error)}
-            except ValueError as error:
-                row |= {"status": "unwritten", "reasons": str(error)}
-            row["fetched_at"] = stamp_moment(now)
-            why = f" ({row['reasons']})" if row["status"] in AGAIN else ""
-            tell(f"{url}: {row['status']}{why}, {len(made)} templates")
+            judges = {name: models[name] for name in screens}
+            row, made = judge_site(guest, url, judges, models[writer], models[reader], kept)
             sites = pd.concat([sites[sites["url"] != url], pd.DataFrame([row])], ignore_index=True)
             templates = pd.concat(
                 [templates, pd.DataFrame(made, columns=list(TEMPLATE_COLUMNS))], ignore_index=True
@@ -80,28 +68,39 @@ def main(path, screens=(), writer=None, reader=None, *, now=None, out=None, ceil
             keep_table(folder / "templates.csv", templates)
     counts = sites["status"].value_counts()
     show(f"sites: {len(sites)}: " + ", ".join(f"{n} {status}" for status, n in counts.items()))
-    is_passed, is_confirmed = (
-        templates["check"] == "passed",
-        templates["confirmed"].str.strip().str.lower() == "yes",
-    )
+    n_passed, n_confirmed = (templates["check"] == "passed").sum(), is_confirmed(templates).sum()
     show(
-        f"templates: {len(templates)} proposed, {is_passed.sum()} passed their check, {is_confirmed.sum()} confirmed"
+        f"templates: {len(templates)} proposed, {n_passed} passed their check, {n_confirmed} confirmed"
     )
-    if is_passed.any():
+    if n_passed:
         show(
             f"write yes into the column confirmed of {os.path.relpath(folder / 'templates.csv')}, then call this again"
         )
-    found = {
-        "folder": str(folder),
-        "sites": counts.to_dict(),
-        "n_templates": len(templates),
-        "questions": None,
-    }
+    found = {"folder": str(folder), "sites": counts.to_dict(), "n_templates": len(templates)}
+    place = None
     if rows := write_questions(templates, now.tz_localize(None)):
         place = folder / f"questions-{now:%Y-%m-%d}.jsonl"
         write_whole(place, "".join(dump_json(row) + "\n" for row in rows))
         show(
             f"{len(rows)} questions of today: make week AGENT=name QUESTIONS={os.path.relpath(place)}"
         )
-        found["questions"] = str(place)
-    return found
+    return found | {"questions": place and str(place)}
+
+
+def judge_site(guest, url, judges, writer, reader, kept):
+    """Return (a new site's row of `SITE_COLUMNS`, the templates proposed for it), and tell what
+    became of it."""
+    row, made = dict.fromkeys(SITE_COLUMNS, "") | {"url": url}, []
+    stamp = stamp_moment(guest.now)
+    try:
+        text = fetch_text(guest, url)[:MAX_SHOWN]
+        row = screen_site(url, text, judges, kept)
+        if row["status"] == "kept":
+            made = propose_templates(url, text, writer, reader, stamp)
+    except GatewayError as error:
+        row |= {"status": "down", "reasons": str(error)}
+    except ValueError as error:
+        row |= {"status": "unwritten", "reasons": str(error)}
+    why = f" ({row['reasons']})" if row["status"] in AGAIN else ""
+    tell(f"{url}: {row['status']}{why}, {len(made)} templates")
+    return row | {"fetched_at": stamp}, made

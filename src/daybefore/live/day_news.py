@@ -22,7 +22,7 @@ from daybefore.live.captures import CAPTURES, fetch_page, open_captures
 from daybefore.live.challenge import build_posed, read_end
 from daybefore.live.readings import MAX_SHOWN, READ, read_answer, read_twice
 from daybefore.live.settle import read_truth
-from daybefore.live.sites import TEXT, keep_table, read_table
+from daybefore.live.sites import TEXT, is_confirmed, keep_table, read_table
 from daybefore.models.grammars import make_schema
 from daybefore.models.judges import LONG
 from daybefore.prompts import read_prompt
@@ -267,9 +267,8 @@ def read_proposals() -> pd.DataFrame:
     cannot be."""
     path = locate_output(TABLE)
     table, problems = read_table(path, COLUMNS), []
-    for n, row in enumerate(table.to_dict("records")):
-        if not (is_confirmed(row) or row["answer"].strip()):
-            continue
+    is_used = is_confirmed(table) | (table["answer"].str.strip() != "")
+    for n, row in table[is_used].to_dict("index").items():
         try:
             at = pd.Timestamp(row["proposed_at"])
             event = write_events([row], at, "").to_dict("records")[0]
@@ -287,15 +286,10 @@ def read_proposals() -> pd.DataFrame:
     return table
 
 
-def is_confirmed(row: dict) -> bool:
-    """Say whether a person wrote yes beside a proposal."""
-    return row["confirmed"].strip().lower() == "yes"
-
-
 def describe_proposals(table: pd.DataFrame) -> str:
     """Return a line on how many were proposed, passed, and were confirmed, and where a person
     confirms."""
-    n_confirmed = sum(map(is_confirmed, table.to_dict("records")))
+    n_confirmed = is_confirmed(table).sum()
     told = f"news: {len(table)} questions proposed, {(table['check'] == 'passed').sum()} passed their check"
     return f"{told}, {n_confirmed} confirmed: write yes into the column confirmed of {locate_output(TABLE)}"
 
@@ -305,9 +299,9 @@ def describe_proposals(table: pd.DataFrame) -> str:
 
 def pose_news(now: pd.Timestamp, window: str) -> pd.DataFrame:
     """Return the confirmed proposals that are still open as a day's events, asked as of `now`."""
-    table = read_proposals().to_dict("records")
-    rows = [row for row in table if is_confirmed(row) and read_end(row["end"]) > now]
-    return write_events(rows, now, window)
+    table = read_proposals()
+    rows = table[is_confirmed(table)].to_dict("records")
+    return write_events([row for row in rows if read_end(row["end"]) > now], now, window)
 
 
 def find_written(events: pd.DataFrame) -> dict[str, tuple]:

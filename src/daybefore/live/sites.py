@@ -80,28 +80,28 @@ def screen_site(url: str, text: str, judges: dict[str, Any], kept: list[str]) ->
     """
     known = "\n".join(f"{n}. {one}" for n, one in enumerate(kept, 1)) or "none"
     prompt = read_prompt("site_screen").format(known=known, url=url, page=text)
-    row = dict.fromkeys(SITE_COLUMNS, "") | {"url": url}
-    reasons, faults, values = [], [], []
+    row = dict.fromkeys(SITE_COLUMNS, "") | {"url": url, "status": "unjudged"}
+    reasons = []
     for name, consult in judges.items():
         verdict = consult(prompt, SCREEN)
-        if verdict.value is None:
+        said = verdict.value
+        if said is None:
             reasons.append(f"{name}: no verdict ({verdict.status})")
             continue
-        said = verdict.value
-        values.append(said)
         reasons.append(f"{name}: {said['reason']}")
+        fault = ""
         if 0 < said["duplicate"] <= len(kept):
             row["duplicate_of"] = kept[said["duplicate"] - 1]
-            faults.append("duplicate")
+            fault = "duplicate"
         elif said["suitable"] == "no":
-            faults.append("unsuitable")
+            fault = "unsuitable"
         elif said["updated"] not in OFTEN:
-            faults.append("rarely updated")
-    row["reasons"] = "; ".join(reasons)
-    if not values:
-        return row | {"status": "unjudged"}
-    row |= {"updated": values[0]["updated"], "site_type": values[0]["site_type"]}
-    return row | {"status": faults[0] if faults else "kept"}
+            fault = "rarely updated"
+        if row["status"] == "unjudged":
+            row |= {"updated": said["updated"], "site_type": said["site_type"], "status": "kept"}
+        if row["status"] == "kept" and fault:
+            row["status"] = fault
+    return row | {"reasons": "; ".join(reasons)}
 
 
 def propose_templates(url: str, text: str, writer: Any, reader: Any, fetched_at: str) -> list[dict]:
@@ -148,6 +148,11 @@ def check_template(one: dict, text: str, reader: Any, fetched_at: str) -> str:
     return "passed"
 
 
+def is_confirmed(table: pd.DataFrame) -> pd.Series:
+    """Say of each row whether a person wrote yes beside it."""
+    return table["confirmed"].str.strip().str.lower() == "yes"
+
+
 def write_questions(templates: pd.DataFrame, day: pd.Timestamp) -> list[dict]:
     """Return a day's questions of confirmed templates, as `live.challenge` reads a file of
     questions.
@@ -155,24 +160,17 @@ def write_questions(templates: pd.DataFrame, day: pd.Timestamp) -> list[dict]:
     A daily one asks for the next day, a weekly one for seven days later.
     """
     rows = []
-    for one in templates[templates["confirmed"].str.strip().str.lower() == "yes"].to_dict(
-        "records"
-    ):
-        end = (day + pd.Timedelta(days=7 if one["period"] == "weekly" else 1)).strftime("%Y-%m-%d")
+    for one in templates[is_confirmed(templates)].to_dict("records"):
+        end = day + pd.Timedelta(days=7 if one["period"] == "weekly" else 1)
         row = {
-            "id": f"{one['id']}-{end}",
-            "prompt": one["question"].replace("{date}", end),
+            "id": f"{one['id']}-{end:%F}",
+            "prompt": one["question"].replace("{date}", f"{end:%F}"),
             "kind": one["kind"],
+            "end_time": f"{end:%F}",
+            "criteria": f"Settled by what {one['url']} shows.",
+            "url": one["url"],
         }
-        row |= {"unit": one["unit"]} if one["unit"] else {}
-        rows.append(
-            row
-            | {
-                "end_time": end,
-                "criteria": f"Settled by what {one['url']} shows.",
-                "url": one["url"],
-            }
-        )
+        rows.append(row | ({"unit": one["unit"]} if one["unit"] else {}))
     return rows
 
 
@@ -184,7 +182,7 @@ def read_table(path, columns):
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
     if absent := sorted(set(columns) - set(table)):
         raise ValueError(
-            f"{path.name} has no column {absent[0]}; move it away, or put the column back"
+            f"{path.name} has no column {absent[0]}: save it with commas, or put the column back"
         )
     return table[list(columns)]
 

@@ -1,3 +1,5 @@
+"""Scores of a set by its name: those that are committed, and local runs beside them."""
+
 import pandas as pd
 import pytest
 from builders import store_run
@@ -7,42 +9,37 @@ from daybefore.scoring.runs import list_local, load_scores
 from helpers.files import STORE, read_table
 
 
-def test_scores_of_a_set_are_the_committed_ones_and_own_agents_stand_beside_them(
-    tmp_path, monkeypatch
-):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
+def test_scores_of_a_set_are_the_committed_ones(out):
     _, runs, predictions, scores = load_scores("october-2016")
-    kept = read_table("scores", "A")
-    both = kept.merge(
-        scores, on=["agent_id", "event_id", "sample", "metric"], how="left", suffixes=("", "_now")
-    )
-    assert both["score"].to_numpy() == pytest.approx(both["score_now"].to_numpy(), nan_ok=True)
+    key = ["agent_id", "event_id", "sample", "metric"]
+    both = read_table("scores", "A").merge(scores, "left", key, suffixes=("", "_now"))
+    assert both["score"].tolist() == pytest.approx(both["score_now"].tolist(), nan_ok=True)
     assert set(runs["agent_id"]) == set(predictions["agent_id"]) == set(scores["agent_id"])
 
 
-def test_a_name_that_is_none_gets_the_nearest():
-    with pytest.raises(ValueError, match=r"'qwen_zero_shto'; did you mean qwen_zero_shot\?"):
-        load_scores("october-2016", "qwen_zero_shto")
-    with pytest.raises(
-        ValueError, match="no run on futurex-past is here; `make run SET=futurex-past"
-    ):
-        load_scores("futurex-past")
+@pytest.mark.parametrize(
+    ("question_set", "agents", "said"),
+    [
+        ("october-2016", "qwen_zero_shto", r"'qwen_zero_shto'; did you mean qwen_zero_shot\?"),
+        ("futurex-past", "", "no run on futurex-past is here; `make run SET=futurex-past"),
+    ],
+)
+def test_a_name_that_is_none_gets_the_nearest(question_set, agents, said):
+    with pytest.raises(ValueError, match=said):
+        load_scores(question_set, agents)
 
 
-def test_a_public_set_has_the_local_runs_that_are_there(tmp_path, monkeypatch):
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path))
-    events = pd.DataFrame(
-        {"event_id": ["x", "y"], "kind": "single", "options": '{"A":"Yes","B":"No"}', "level": 1}
-    )
+def test_a_public_set_has_the_local_runs_that_are_there(out, monkeypatch):
+    events = pd.DataFrame({"event_id": ["x", "y"], "kind": "single", "level": 1})
+    events["options"] = '{"A":"Yes","B":"No"}'
     answers = pd.DataFrame({"event_id": ["x", "y"], "value": ['"A"', '"B"'], "status": "ok"})
     monkeypatch.setattr(public_sets, "build_priced", lambda: (events, answers, pd.DataFrame()))
-    made = {"x": {"value": '"A"'}}
-    store_run(tmp_path / STORE, "mine-M-01234567", made, category="base_model")
-    store_run(tmp_path / STORE, "base_rate-M-01234567", made, category="baseline")
+    for agent, category in (("mine", "base_model"), ("base_rate", "baseline")):
+        made = {"x": {"value": '"A"'}}
+        store_run(out / STORE, f"{agent}-M-01234567", made, category=category)
     scored = load_scores("markets", "mine")
-    assert set(scored.runs["agent_id"]) == {"mine", "base_rate"} and list(
-        scored.events["event_id"]
-    ) == ["x"]
+    assert set(scored.runs["agent_id"]) == {"mine", "base_rate"}
+    assert list(scored.events["event_id"]) == ["x"]
     assert scored.scores.query("metric == 'accuracy'")["score"].tolist() == [1, 1]
 
 

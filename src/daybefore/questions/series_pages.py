@@ -70,6 +70,7 @@ class SeriesWeb(Web):
         parts = [
             cut_series(source_id, name, as_of)
             .stack()
+            .dropna()
             .rename("value")
             .reset_index()
             .assign(variable=name)

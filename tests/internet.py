@@ -6,20 +6,18 @@ certificates it trusts by REQUESTS_CA_BUNDLE and SSL_CERT_FILE. Nothing else tel
 one:
 
     with open_internet(folder, {"www.example.org": lambda asked: (200, {}, "hello")}, now="2026-03-02T08:00Z") as web:
-        subprocess.run(command, env=web.environment())
+        subprocess.run(command, env=os.environ | web.settings)
         web.plan("429", "www.example.org", times=2, retry_after=3)
         web.move(days=7)
         web.asked, web.refused
 
-A host's function gets an `Asked` and returns (status, headers, body); a body that is no text and no
-bytes goes out as JSON. A fault planned for a host and the start of a path stands in place of its
-next answers. A host that is not listed is refused and counted, addresses inside the machine among
-them.
+A host's function gets an `Asked` and returns (status, headers, body): bytes, a text, a generator of
+bytes whose end never comes, else JSON. A fault planned for a host and
+the start of a path makes another of its next answers. A host that is not listed is refused and
+counted, addresses inside the machine among them.
 """
 
 import json
-import os
-import re
 import ssl
 import threading
 import time
@@ -27,6 +25,7 @@ from collections import Counter
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
+from types import GeneratorType
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
@@ -54,38 +53,21 @@ class Asked(NamedTuple):
     at: float
 
 
-# --- faults: each sends something in place of an answer (status, headers, body as bytes) ------------
-
-
-def drip(site, status, headers, body):
-    """Send a body a byte at a time, whose end never comes."""
-    site.send_head(status, headers | {"content-length": 1_000_000})
-    for _ in range(300):
-        site.wfile.write(b" ")
-        site.wfile.flush()
-        time.sleep(0.1)
-
-
-def lie_about_charset(site, status, headers, body):
-    """Send a Chinese encoding and name UTF-8 in the header."""
-    site.send_whole(status, headers, body.decode().encode("gb18030"))
-
-
 FAULTS = {
-    "drip": drip,
-    "charset": lie_about_charset,
-    "closed": lambda site, *_: site.connection.shutdown(2),
-    "hang": lambda site, *_, seconds: time.sleep(seconds),
-    "bomb": lambda site, *_: site.send_whole(200, {"content-encoding": "gzip"}, press_bomb()),
-    "429": lambda site, *_, retry_after=1: site.send_whole(
-        429, {"retry-after": retry_after}, b"slow down"
-    ),
-    "500": lambda site, *_: site.send_whole(500, {}, b"oops"),
-    "redirect": lambda site, *_, to: site.send_whole(302, {"location": to}, b""),
-    "body": lambda site, status, headers, _, body: site.send_whole(
-        status, headers, body
-    ),  # a changed layout
+    "drip": lambda site, answer: (200, {}, (time.sleep(0.1) or b" " for _ in range(300))),
+    "charset": lambda site, answer: (
+        *answer[:2],
+        answer[2].encode("gb18030"),
+    ),  # the header says UTF-8
+    "closed": lambda site, answer: None,
+    "hang": lambda site, answer, seconds: time.sleep(seconds),
+    "bomb": lambda site, answer: (200, {"content-encoding": "gzip"}, press_bomb()),
+    "429": lambda site, answer, retry_after=1: (429, {"retry-after": retry_after}, "slow down"),
+    "500": lambda site, answer: (500, {}, "oops"),
+    "redirect": lambda site, answer, to: (302, {"location": to}, ""),
+    "body": lambda site, answer, body: (*answer[:2], body),  # a changed layout
 }
+"""Faults by name: what each makes of a site's answer, None where there is none (or it was sent)."""
 
 
 class Site(BaseHTTPRequestHandler):
@@ -112,41 +94,40 @@ class Site(BaseHTTPRequestHandler):
         body = self.rfile.read(int(self.headers["content-length"] or 0))
         sent = {name.lower(): value for name, value in self.headers.items()}
         query = dict(parse_qsl(url.query, keep_blank_values=True))
-        asked = Asked(
-            self.command, host, url.path, query, sent, body, self.server.now, time.monotonic()
-        )
+        about = (self.command, host, url.path, query, sent, body)
+        asked = Asked(*about, self.server.now, time.monotonic())
         self.server.asked.append(asked)
-        status, headers, body = self.server.sites[host](asked)
-        if not isinstance(body, str | bytes):
-            headers, body = {"content-type": "application/json"} | headers, json.dumps(body)
-        headers = {"content-type": "text/html; charset=utf-8"} | headers
-        body = body.encode() if isinstance(body, str) else body
+        answer = self.server.sites[host](asked)
         if fault := self.server.take_fault(asked):
             self.close_connection = True
-            name, settings = fault
-            return FAULTS[name](self, status, headers, body, **settings)
-        self.send_whole(status, headers, body)
+            answer = FAULTS[fault[0]](self, answer, **fault[1])
+        if answer:
+            self.send(*answer)
 
     do_GET = do_POST = do_HEAD = answer
 
-    def send_head(self, status, headers):
+    def send(self, status, headers, body):
+        headers = {"content-type": "text/html; charset=utf-8"} | headers
+        parts = body
+        if not isinstance(body, GeneratorType):
+            if not isinstance(body, str | bytes):
+                headers["content-type"], body = "application/json", json.dumps(body)
+            parts = [body.encode() if isinstance(body, str) else body]
+        headers["content-length"] = 1_000_000 if parts is body else len(parts[0])
         self.send_response(status)
-        for name, value in (
-            headers | ({"connection": "close"} if self.close_connection else {})
-        ).items():
+        for name, value in headers.items():
             self.send_header(name, str(value))
+        if self.close_connection:
+            self.send_header("connection", "close")
         self.end_headers()
-
-    def send_whole(self, status, headers, body):
-        self.send_head(status, headers | {"content-length": len(body)})
-        self.wfile.write(body if self.command != "HEAD" else b"")
-        self.wfile.flush()
+        for part in parts if self.command != "HEAD" else ():
+            self.wfile.write(part)
+            self.wfile.flush()
 
     def refuse(self, host):
-        with self.server.lock:
-            self.server.refused[host] += 1
+        self.server.refused[host] += 1
         self.close_connection = True
-        self.send_whole(403, {}, b"no such host in this internet")
+        self.send(403, {}, "no such host in this internet")
 
     def date_time_string(self, timestamp=None):
         return super().date_time_string(self.server.now.timestamp())
@@ -173,29 +154,15 @@ class Internet(Server):
 
     def __init__(self, folder, sites, now):
         super().__init__(("127.0.0.1", 0), Site)
-        self.sites, self.now, self.lock = (
-            dict(sites),
-            pd.Timestamp(now).tz_convert("UTC"),
-            threading.Lock(),
-        )
-        self.asked, self.refused, self.faults, self.folder = [], Counter(), [], folder
+        self.sites, self.now = dict(sites), pd.Timestamp(now).tz_convert("UTC")
+        self.asked, self.refused, self.faults = [], Counter(), []
+        self.lock = threading.Lock()
         authority, bundle = trustme.CA(), str(Path(folder, "authority.pem"))
         authority.cert_pem.write_to_path(bundle)
         self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         authority.issue_cert(*self.sites).configure_cert(self.tls)
-        proxy = f"http://127.0.0.1:{self.server_address[1]}"
-        self.settings = {
-            "HTTPS_PROXY": proxy,
-            "REQUESTS_CA_BUNDLE": bundle,
-            "SSL_CERT_FILE": bundle,
-        }
-
-    def environment(self, **more):
-        """Return a subprocess' environment in which this is the internet; what a login may have set
-        is left out."""
-        foreign = re.compile(r"\w+_proxy|\w*SSL\w*_CERT\w*|\w+_CA_BUNDLE|HF_\w+", re.IGNORECASE)
-        kept = {name: value for name, value in os.environ.items() if not foreign.fullmatch(name)}
-        return kept | self.settings | more
+        self.settings = dict.fromkeys(("REQUESTS_CA_BUNDLE", "SSL_CERT_FILE"), bundle)
+        self.settings["HTTPS_PROXY"] = f"http://127.0.0.1:{self.server_address[1]}"
 
     def plan(self, name, host, path="/", times=1, **settings):
         """Let a fault of FAULTS stand in place of a host's next answers to paths that start so;

@@ -2,13 +2,13 @@
 whoever opens it."""
 
 import re
-import subprocess
-import sys
-import time
 import types
+from functools import partial
+from multiprocessing import get_context
 
 import pandas as pd
 import pytest
+from builders import fork
 
 from daybefore.store import (
     SCHEMA,
@@ -66,22 +66,22 @@ def save(store, i, **reply):
     )
 
 
-OPENER = """
-import sys, time
-from daybefore.store import open_store, insert_row
-folder, name, start = sys.argv[1:]
-for i in range(12):
-    time.sleep(max(0, float(start) + 0.05 * i - time.time()))
-    insert_row(open_store(f"{folder}/{i}.sqlite"), "runs", {"run_id": name, "agent_id": "a"})
-    insert_row(open_store(f"{folder}/old.sqlite"), "runs", {"run_id": f"{name}-{i}", "agent_id": "a"})
-"""
-
-
 def test_four_processes_open_a_new_store_and_an_old_one_at_once(tmp_path):
     open_store(tmp_path / "old.sqlite").close()
-    command = [sys.executable, "-c", OPENER, str(tmp_path)]
-    openers = [subprocess.Popen([*command, f"r{i}", str(time.time() + 3)]) for i in range(4)]
-    assert [opener.wait(timeout=300) for opener in openers] == [0] * 4
+    together = get_context("fork").Barrier(4)
+
+    def open_all(name):
+        for i in range(12):
+            together.wait(60)
+            for store, run_id in ((f"{i}.sqlite", name), ("old.sqlite", f"{name}-{i}")):
+                insert_row(
+                    open_store(tmp_path / store), "runs", {"run_id": run_id, "agent_id": "a"}
+                )
+
+    openers = [fork(partial(open_all, f"r{n}")) for n in range(4)]
+    for opener in openers:
+        opener.join(120)
+    assert [opener.exitcode for opener in openers] == [0] * 4
     assert all(len(read_runs(tmp_path / f"{i}.sqlite", "runs")) == 4 for i in range(12))
     assert len(read_runs(tmp_path / "old.sqlite", "runs")) == 48
 

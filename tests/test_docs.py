@@ -37,9 +37,9 @@ def test_every_command_is_one_that_make_or_python_has(path, out, tmp_path, monke
     monkeypatch.chdir(tmp_path)
     for words in list_commands(path):
         if words[0] == "make" and words[1] not in ("figures", "test", "lab"):
-            done = run_make(ROOT, "-n", *words[1:], f"VENV={sys.prefix}")
-            assert done.returncode == 0, (words, done.stderr)
-            for line in re.findall(r"daybefore (.+)", done.stdout.replace("\\\n", " ")):
+            status, printed, told = run_make(ROOT, "-n", *words[1:], f"VENV={sys.prefix}")
+            assert status == 0, (words, told)
+            for line in re.findall(r"daybefore (.+)", printed.replace("\\\n", " ")):
                 name, *arguments = shlex.split(line)
                 daybefore.commands[name].make_context(name, arguments)
 

@@ -17,14 +17,21 @@ from builders import read_cases
 ROOT = Path(__file__).parents[1]
 
 
-def run_make(folder, *arguments):
-    """Run make in a folder without this test run's settings; returns the finished process."""
+def start_make(folder, *arguments):
+    """Start make in a folder without this test run's settings, in a session of its own, as a
+    terminal would."""
     foreign = ("MAKE", "DAYBEFORE")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     command = ["make", "--no-print-directory", *arguments]
-    return subprocess.run(
-        command, cwd=folder, env=kept, capture_output=True, text=True, timeout=300, check=False
-    )
+    return subprocess.Popen(command, cwd=folder, env=kept, start_new_session=True, **pipes)
+
+
+def run_make(folder, *arguments):
+    """Run make; returns (exit status, what it printed, what it told of errors)."""
+    made = start_make(folder, *arguments)
+    printed, told = made.communicate(timeout=300)
+    return made.returncode, printed, told
 
 
 @pytest.fixture
@@ -48,9 +55,8 @@ HERE = f"VENV={sys.prefix}"
     ],
 )
 def test_a_name_mistyped_is_answered_with_the_names_there_are_and_nothing_runs(typed, told):
-    done = run_make(ROOT, *typed)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert told in done.stderr
+    status, printed, said = run_make(ROOT, *typed)
+    assert (status, printed) == (2, "") and told in said
 
 
 MODULES = {
@@ -83,12 +89,23 @@ KIT = {"40_first": WRITE, "41_second": READ, "42_prompt": ASK, "43_work": WORK}
 
 @pytest.fixture(scope="module")
 def drawn(tmp_path_factory):
-    """A small kit of four notebooks, the second reading the first's table, once drawn by the real
-    Makefile."""
-    ready = Path(sys.prefix, ".ready")
-    if not ready.exists() or ready.read_bytes() != (ROOT / "requirements.lock").read_bytes():
+    """A small kit, once drawn by the real Makefile."""
+    if not has_environment():
         pytest.skip("needs the environment that make sets up; run it by `make test`")
-    folder = tmp_path_factory.mktemp("drawn") / "a kit"  # a checkout path with a space
+    folder = make_kit(tmp_path_factory.mktemp("drawn") / "a kit")  # a checkout path with a space
+    assert make_figures(folder)[:2] == (0, sorted(KIT))
+    return folder
+
+
+def has_environment():
+    """Say whether this environment is the lock's; else make would set it up anew."""
+    ready = Path(sys.prefix, ".ready")
+    return ready.exists() and ready.read_bytes() == (ROOT / "requirements.lock").read_bytes()
+
+
+def make_kit(folder):
+    """Make a small kit of four notebooks, the second reading the first's table; returns its
+    folder."""
     shutil.copytree(ROOT / ".ci", folder / ".ci", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy2(ROOT / "requirements.lock", folder)
     warm = (ROOT / ".ci/warm.py").read_text(encoding="utf-8")
@@ -105,7 +122,6 @@ def drawn(tmp_path_factory):
     (folder / "notebooks").mkdir()
     for name, code in KIT.items():
         make_notebook(folder, name, code)
-    assert make_figures(folder)[:2] == (0, sorted(KIT))
     return folder
 
 
@@ -123,16 +139,16 @@ def make_notebook(folder, name, code):
 
 def make_figures(kit, *options):
     """Run `make figures`; returns its exit status, the notebooks that ran, and all it said."""
-    done = run_make(kit, *options, "figures", HERE)
-    ran = re.findall(r"^(\d\d_\w+) [\d.]+ s$", done.stdout, re.M)
-    return done.returncode, sorted(ran), done.stdout + done.stderr
+    status, printed, told = run_make(kit, *options, "figures", HERE)
+    ran = re.findall(r"^(\d\d_\w+) [\d.]+ s$", printed, re.M)
+    return status, sorted(ran), printed + told
 
 
 def list_stale(kit):
     """Return the notebooks that `make -n figures` would run."""
-    done = run_make(kit, "-n", "figures", HERE)
-    assert done.returncode == 0, done.stderr
-    return sorted(re.findall(r"notebook\.py (\d\d_\w+)", done.stdout))
+    status, printed, told = run_make(kit, "-n", "figures", HERE)
+    assert status == 0, told
+    return sorted(re.findall(r"notebook\.py (\d\d_\w+)", printed))
 
 
 def read_results(kit):
@@ -214,9 +230,11 @@ def test_an_old_or_absent_python_is_said_in_a_sentence(tmp_path):
     old.write_text('#!/bin/sh\n[ "$1" = --version ] && echo Python 3.8.1 && exit 0\nexit 1\n')
     old.chmod(0o755)
     for python, offer in ((str(old), "Python 3.8.1"), ("python-absent", "no python-absent")):
-        done = run_make(ROOT, "lint", f"VENV={tmp_path / 'none'}", f"PYTHON={python}")
-        assert done.returncode and "Traceback" not in done.stderr + done.stdout
-        assert f"Python 3.11 or newer is needed and this machine offers {offer}." in done.stderr
+        status, printed, told = run_make(
+            ROOT, "lint", f"VENV={tmp_path / 'none'}", f"PYTHON={python}"
+        )
+        assert status and "Traceback" not in told + printed
+        assert f"Python 3.11 or newer is needed and this machine offers {offer}." in told
 
 
 def test_an_unpacked_zip_has_no_run_bits_and_a_home_may_be_read_only(tmp_path, monkeypatch):
@@ -231,8 +249,8 @@ def test_an_unpacked_zip_has_no_run_bits_and_a_home_may_be_read_only(tmp_path, m
     python.chmod(0o755)
     monkeypatch.setenv("HOME", "/dev/null")
     monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
-    done = run_make(tmp_path, "lint", "VENV=new")
-    assert "/dev/null/.cache cannot be written; caches go to new/cache" in done.stderr
+    _, _, told = run_make(tmp_path, "lint", "VENV=new")
+    assert "/dev/null/.cache cannot be written; caches go to new/cache" in told
     assert str(tmp_path / "new/cache") in (tmp_path / "new/setup.log").read_text()
 
 

@@ -24,7 +24,7 @@ from daybefore.agents.runs import run_agents
 from daybefore.questions.series_pages import open_series
 from daybefore.store import read_runs
 from daybefore.web.pages import GatewayError
-from daybefore.web.sources import compute_published_at, load_sources
+from daybefore.web.sources import load_sources
 from helpers.files import dump_json, parse_json, read_table
 
 OIL = "oil_brent"
@@ -228,24 +228,6 @@ def test_a_month_of_the_highest_value_follows_from_a_series_by_date():
     blank = pd.Series({pd.Timestamp(terms["date"]): float("nan")})
     made = ask_function(lambda event, world: blank, event, open_series())["prediction"]
     assert made["value"] is None and "a Series by date" in made["reason"]
-
-
-def test_a_function_on_window_l_sees_nothing_later_than_its_moment():
-    event = read_table("events", "L").query("family == 'value'").iloc[0].to_dict()
-    world = open_series()
-    source = world.sources[event["source_id"]]
-    moments = []
-
-    def look(event, world):
-        pages = [world.fetch(source.address), *world.search("Ap", n=9)]
-        dates = pd.Series([world.observe()["occurred_at"].max(), world.read_history().index[-1]])
-        moments.extend(page.published_at for page in pages)
-        moments.extend(compute_published_at(source.publication, dates))
-
-    made = ask_function(look, event, world)
-    assert len(moments) > 3 and max(map(pd.Timestamp, moments)) < pd.Timestamp(event["as_of"])
-    steps = [step.get("tool") for step in made["trace"][:-1]]
-    assert steps == ["open", "search", "observe", "observe"]
 
 
 def test_an_async_function_answers_also_where_a_loop_runs():

@@ -9,6 +9,7 @@ whenever it was killed, and nothing is paid twice.
 
 import contextlib
 import json
+import math
 import time
 import uuid
 from dataclasses import replace
@@ -36,6 +37,9 @@ ENDED = ("completed", "failed", "expired", "cancelled")
 
 REFUSED = {*range(400, 500)} - {408, 409}
 """HTTP statuses with which a batch was surely not taken."""
+
+URL = "/v1/chat/completions"
+"""What every line of a batch asks."""
 
 TAG = "daybefore"
 """The metadata that names a batch at its provider."""
@@ -95,24 +99,24 @@ def take_part(door, left):
     """Return those of some requests that the next batch holds: at most MOST_LINES, as far as the
     ceiling has room."""
     part = {}
-    room = None if door.ceiling_usd is None else door.ceiling_usd - door.spent_usd
+    room = math.inf if door.ceiling_usd is None else door.ceiling_usd - door.spent_usd
     for key, one in left.items():
-        if room is not None:
-            room -= bound_half(door, one[0])
-        if len(part) == MOST_LINES or (room is not None and room < 0):
+        room -= bound_half(door, one[0])
+        if len(part) == MOST_LINES or room < 0:
             break
         part[key] = one
     return part
 
 
+def prepare(door, name, **given):
+    """Return a call of a function of litellm's for files or batches, ready to be made."""
+    function = getattr(load_litellm(), name)
+    return partial(function, custom_llm_provider="openai", timeout=CALL_S, **connect(door), **given)
+
+
 def call(door, name, **given):
-    """Return what a function of litellm for files or batches returns, tried several times; raises
-    LlmError."""
-
-    def send():
-        function = getattr(load_litellm(), name)
-        return function(custom_llm_provider="openai", timeout=CALL_S, **connect(door), **given)
-
+    """Return what such a function returns, tried several times; raises LlmError."""
+    send = prepare(door, name, **given)
     return try_often(door, send, time.monotonic() + CALL_S, {"n_requests": 0})
 
 
@@ -124,28 +128,19 @@ def submit(door, part):
     looks for it.
     """
     tag = f"{door.recordings.run_id}-{uuid.uuid4().hex[:12]}"
-    lines = []
-    for key, (request, _, _) in part.items():
-        about = {
-            "custom_id": key,
-            "method": "POST",
-            "url": "/v1/chat/completions",
-            "body": write_body(door, request),
-        }
-        lines.append(json.dumps(about) + "\n")
-    file = call(
-        door, "create_file", file=(f"{tag}.jsonl", "".join(lines).encode()), purpose="batch"
-    )
-    bounds = [bound_half(door, request) for request, *_ in part.values()]
-    door.recordings.open_batch(tag, len(part), sum(bounds))
+    text = ""
+    for key, (request, *_) in part.items():
+        about = {"custom_id": key, "method": "POST", "url": URL, "body": write_body(door, request)}
+        text += json.dumps(about) + "\n"
+    file = call(door, "create_file", file=(f"{tag}.jsonl", text.encode()), purpose="batch")
+    bound_usd = sum(bound_half(door, request) for request, *_ in part.values())
+    door.recordings.open_batch(tag, len(part), bound_usd)
     count_spent(door)
-    given = {"completion_window": "24h", "endpoint": "/v1/chat/completions", "metadata": {TAG: tag}}
+    given = {"completion_window": "24h", "endpoint": URL, "metadata": {TAG: tag}}
     limit = time.monotonic() + CALL_S
-    create = partial(
-        load_litellm().create_batch, custom_llm_provider="openai", timeout=CALL_S, **connect(door)
-    )
     try:
-        batch = call_within(partial(create, input_file_id=file.id, **given), CALL_S)
+        create = prepare(door, "create_batch", input_file_id=file.id, **given)
+        batch = call_within(create, CALL_S)
     except Exception as error:  # not tried again by itself: the batch may be there all the same
         if (find_code(error) or 0) in REFUSED:
             door.recordings.close_batch(tag)
@@ -156,15 +151,15 @@ def submit(door, part):
 
 def find_batch(door, tag):
     """Return the id of the batch that has a tag, None where the provider has none."""
-    after = None
+    given = {"limit": 100}
     while True:
-        page = call(door, "list_batches", limit=100, **({"after": after} if after else {}))
+        page = call(door, "list_batches", **given)
         for batch in page.data:
             if (batch.metadata or {}).get(TAG) == tag:
                 return batch.id
         if not getattr(page, "has_more", False) or not page.data:
             return None
-        after = page.data[-1].id
+        given["after"] = page.data[-1].id
 
 
 def finish(door, model, batch, wanted, tell):
@@ -188,26 +183,17 @@ def follow(door, batch_id, tell):
     while True:
         try:
             batch = call(door, "retrieve_batch", batch_id=batch_id)
-            n_lost = 0
         except LlmError as error:
             n_lost += 1
-            if (
-                error.status not in ("error", *DOUBTFUL)
-                or "404" in error.reason
-                or n_lost == N_LOST
-            ):
+            is_passing = error.status in ("error", *DOUBTFUL) and "404" not in error.reason
+            if not is_passing or n_lost == N_LOST:
                 way = "with the same key and api_base the same command takes its replies"
-                raise LlmError(
-                    error.status, f"batch {batch_id} cannot be seen: {error.reason}; {way}"
-                ) from None
+                told = f"batch {batch_id} cannot be seen: {error.reason}; {way}"
+                raise LlmError(error.status, told) from None
         else:
-            counts = batch.request_counts
-            done = (
-                f"{counts.completed} of {counts.total} answered, {counts.failed} failed"
-                if counts
-                else "accepted"
-            )
-            if (now := f"batch {batch_id}: {done}, {batch.status}") != told:
+            n_lost = 0
+            now = describe_batch(batch)
+            if now != told:
                 told = now
                 tell(now)
             if batch.status in ENDED:
@@ -218,6 +204,14 @@ def follow(door, batch_id, tell):
         seconds = min(POLL_S, 1.5 * seconds)
 
 
+def describe_batch(batch):
+    """Return how far a batch is, as a sentence."""
+    done = "accepted"
+    if counts := batch.request_counts:
+        done = f"{counts.completed} of {counts.total} answered, {counts.failed} failed"
+    return f"batch {batch.id}: {done}, {batch.status}"
+
+
 def record_lines(door, model, batch, wanted):
     """Record the replies of a batch that has ended, and why others have none; what is recorded
     already stays.
@@ -226,12 +220,8 @@ def record_lines(door, model, batch, wanted):
     its hash.
     """
     for file_id in filter(None, (batch.output_file_id, batch.error_file_id)):
-        for line in (
-            call(door, "file_content", file_id=file_id)
-            .content.decode(errors="replace")
-            .splitlines()
-        ):
-            given = parse_object(line)
+        text = call(door, "file_content", file_id=file_id).content.decode(errors="replace")
+        for given in map(parse_object, text.splitlines()):
             key = given.get("custom_id")
             if not key or has_reply(door, key):
                 continue
@@ -258,9 +248,9 @@ def read_line(door, key, request, given):
             "reason": f"the batch: {fault.get('message') or fault.get('code')}",
         }
     try:
-        row |= send_within(door, request, answer.get("status_code", 200), answer["body"], row)[
-            0
-        ] | {"model_s": None}
+        code = answer.get("status_code", 200)
+        columns, _ = send_within(door, request, code, answer["body"], row)
+        row |= columns | {"model_s": None}
         row["cost_usd"] = row["cost_usd"] and SHARE * row["cost_usd"]
     except LlmError as error:
         row |= {"status": error.status, "reason": error.reason}

@@ -270,19 +270,6 @@ def test_a_machine_without_either_backend_is_told_both_ways_in_a_sentence(
         pass
 
 
-def test_where_bubblewrap_cannot_be_had_docker_is_taken(monkeypatch):
-    backend = needs_backend("docker")
-    monkeypatch.setattr(bubblewraps.sys, "platform", "darwin")
-    with open_sandbox(backend=find_backend.__wrapped__()) as box:
-        assert box.backend == backend.name and box.exec(["pwd"]).stdout == "/workdir\n"
-        assert box.read_file("/etc/resolv.conf").split() == ["nameserver", "127.0.0.1"], (
-            "not the machine's"
-        )
-        assert "Permission denied" in box.exec(["cat", "/proc/1/mem"]).stderr, (
-            "the first process is not taken over"
-        )
-
-
 @pytest.mark.parametrize(
     ("guard", "weaker"),
     [

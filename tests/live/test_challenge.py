@@ -84,25 +84,18 @@ def test_a_malformed_file_is_refused_by_name(tmp_path, name, body, said):
 
 
 def test_csv_json_jsonl_and_parquet_are_the_same_questions(tmp_path):
-    rows = [
-        {"id": "q1", "prompt": "How many?", "level": 3},
-        {"id": "q2", "prompt": "Who wins?", "level": 4},
-    ]
-    table = pd.DataFrame(rows)
-    table.to_csv(tmp_path / "a.csv", index=False)
+    asked = [{"id": "q1", "prompt": "How many?", "level": 3}]
+    asked.append({"id": "q2", "prompt": "Who wins?", "level": 4, "options": ["Ann", "Bo"]})
+    table = pd.DataFrame(asked)
+    table.assign(options=["", "Ann|Bo"]).to_csv(tmp_path / "a.csv", index=False)
     table.to_parquet(tmp_path / "a.parquet")
-    (tmp_path / "a.json").write_text(json.dumps(rows))
-    table.to_json(tmp_path / "a.jsonl", orient="records", lines=True)
-    assert all(
-        fetch_batch(tmp_path / f"a.{kind}").rows == rows
-        for kind in ("csv", "parquet", "json", "jsonl")
-    )
-    (tmp_path / "b.jsonl").write_text(
-        '{"id": "q1", "prompt": "How\u2028many\u0085?"}\n', encoding="utf-8"
-    )
-    assert len(fetch_batch(tmp_path / "b.jsonl").rows) == 1, (
-        "JSON allows these where lines end elsewhere"
-    )
+    (tmp_path / "a.json").write_text(json.dumps(asked))
+    lines = "".join(json.dumps(row) + "\n" for row in asked).replace("How many", "How\u2028many")
+    (tmp_path / "a.jsonl").write_text(lines, encoding="utf-8")  # no end of a line of JSON
+    rows = [asked[0], asked[1] | {"options": {"A": "Ann", "B": "Bo"}}]
+    for kind in ("csv", "parquet", "json", "jsonl"):
+        found = fetch_batch(tmp_path / f"a.{kind}").rows
+        assert [row | {"prompt": " ".join(row["prompt"].split())} for row in found] == rows, kind
 
 
 def test_options_keep_their_own_quotes_and_lose_the_questions():

@@ -65,13 +65,8 @@ def read_options(given):
     ({'A': 'Yes', 'B': 'No'}, {'A': 'Yes', 'B': 'No'})
     """
     if isinstance(given, str):
-        is_plain = "|" in given and given.lstrip()[:1] not in ("[", "{")
-        given = (
-            [text.strip() for text in given.split("|")]
-            if is_plain
-            else parse_text(given, "options")
-        )
-    given = list(given) if hasattr(given, "tolist") else given  # parquet's
+        is_json = given.lstrip()[:1] in ("[", "{")
+        given = parse_text(given, "options") if is_json else given.split("|")
     if isinstance(given, list) and len(given) <= len(LABELS):
         given = dict(zip(LABELS, given, strict=False))
     if not isinstance(given, dict) or not all(isinstance(text, str) for text in given.values()):
@@ -252,33 +247,27 @@ def read_parquet(path):
             size += batch.nbytes
             if size > MAX_OPEN:
                 raise ValueError(f"it opens to over {MAX_OPEN // 1_000_000} MB")
-            rows += batch.to_pandas().to_dict("records")
+            rows += batch.to_pylist()
     return rows
 
 
 def clean_row(row):
-    """Return a row of plain values without blank cells: numpy's numbers as Python's, moments and
-    ids as text."""
-    cells = {
-        str(name): cell.item() if hasattr(cell, "item") else cell for name, cell in row.items()
-    }
-    cells = {
-        name: cell
-        for name, cell in cells.items()
-        if cell is not None and cell != "" and cell == cell
-    }
+    """Return a row without blank cells: moments and ids as text, numbers also where a csv holds
+    them as text."""
+    cells = {}
+    for name, cell in row.items():
+        if cell is not None and cell != "" and cell == cell:
+            cells[str(name)] = cell.isoformat() if hasattr(cell, "isoformat") else cell
     key = next((cells[name] for name in IDS if name in cells), None)
     if isinstance(key, int | float) and not isinstance(key, bool) and key % 1 == 0:
         key = str(int(key))
     if key is not None:
         cells["id"] = key
-    for name in AMOUNTS & set(cells):  # which a csv holds as text
+    for name in AMOUNTS & set(cells):
         if isinstance(cells[name], str) and DIGITS.fullmatch(cells[name]):
             cells[name] = float(cells[name])
     if isinstance(cells.get("level"), float) and cells["level"].is_integer():
         cells["level"] = int(cells["level"])
-    if hasattr(cells.get("end_time"), "isoformat"):
-        cells["end_time"] = cells["end_time"].isoformat()
     return cells
 
 
@@ -293,23 +282,19 @@ def check_rows(rows, name):
     problems, seen, made = [], {}, []
     for n, row in enumerate(rows, 1):
         if not isinstance(row, dict):
-            problems.append(
-                f"{name}, row {n}: wanted is an object with id and prompt, not {type(row).__name__}"
-            )
+            kind = type(row).__name__
+            problems.append(f"{name}, row {n}: wanted is an object with id and prompt, not {kind}")
             continue
         known = {field: row[field] for field in Row.model_fields if field in row}
-        faults = [(name_field(at), words) for at, words in find_faults(known, Row)] or check_kind(
-            known
-        )
+        faults = [(name_field(at), words) for at, words in find_faults(known, Row)]
+        faults = faults or check_kind(known)
         if not faults and (first := seen.setdefault(row["id"], n)) != n:
             faults = [("id", f"{row['id']!r} stands in row {first} already")]
-        problems += [
-            f"{name}, row {n}{', ' * bool(field)}{field}: {words}" for field, words in faults
-        ]
-        if not faults:
-            made.append(
-                known | ({"options": read_options(known["options"])} if "options" in known else {})
-            )
+        for field, words in faults:
+            problems.append(f"{name}, row {n}{', ' * bool(field)}{field}: {words}")
+        if not faults and "options" in known:
+            known["options"] = read_options(known["options"])
+        made.append(known)
     raise_all(problems)
     return made
 
@@ -329,19 +314,15 @@ def check_kind(row):
 def find_shape(row):
     """Return the Shape of a checked row: what it says itself, and of what it does not what its
     prompt does."""
-    shape = read_shape(row["prompt"])
+    shape, kind = read_shape(row["prompt"]), row.get("kind")
     if options := row.get("options"):
         writes = "text" if read_two(row["prompt"]) == options else "letter"
-        shape = Shape(
-            row.get("kind") or (shape.kind if shape.options else "single"), options, writes=writes
-        )
-    elif kind := row.get("kind"):
-        is_same = kind == shape.kind or (kind in (*LISTED, *ORDERED) and shape.options)
-        shape = (
-            shape._replace(kind=kind, is_known=True)
-            if is_same
-            else Shape(kind, k=shape.k, unit=shape.unit)
-        )
+        kind = kind or (shape.kind if shape.options else "single")
+        shape = Shape(kind, options, writes=writes)
+    elif kind == shape.kind or (kind in (*LISTED, *ORDERED) and shape.options):
+        shape = shape._replace(kind=kind, is_known=True)
+    elif kind:
+        shape = Shape(kind, k=shape.k, unit=shape.unit)
     return shape._replace(unit=row["unit"]) if row.get("unit") else shape
 
 
@@ -353,39 +334,37 @@ def build_events(batch, as_of):
     """
     made = []
     for row in batch.rows:
-        shape, end = (
-            find_shape(row),
-            stamp_moment(read_end(row["end_time"])) if "end_time" in row else None,
-        )
+        shape = find_shape(row)
+        end = stamp_moment(read_end(row["end_time"])) if "end_time" in row else None
         told = f"The question closes at {end}; it" if end else "It"
         told += " is settled by what is published by then."
         if "criteria" in row:
-            told = f"{row['criteria']} The question closes at {end}." if end else row["criteria"]
-        event = {
-            "event_id": row["id"],
-            "paper": "futurex",
-            "window": name_window(batch),
-            "as_of": as_of,
-        }
-        event |= {
-            "cluster_id": row.get("cluster"),
-            "source_id": row.get("venue") or GATHERED,
-            "resolves_at": end,
-        }
-        event |= {
-            "domain": row.get("domain"),
-            "prompt": row["prompt"].strip(),
-            "options": dump_json(shape.options),
-        }
-        event |= {"kind": shape.kind, "k": shape.k, "unit": shape.unit, "is_synthetic": False}
-        event["level"] = row.get("level") or assign_level(
-            shape.kind, len(shape.options or ()), "low"
-        )
-        event["resolution_criteria"] = told
-        event["provenance"] = f"{batch.source}@{batch.commit[:N_COMMIT]}"
+            told = row["criteria"] + (f" The question closes at {end}." if end else "")
         about = {"writes": shape.writes, "is_known": shape.is_known}
-        event["metadata"] = dump_json(about | {name: row[name] for name in TOLD if name in row})
-        made.append(event)
+        about |= {name: row[name] for name in TOLD if name in row}
+        level = row.get("level") or assign_level(shape.kind, len(shape.options or ()), "low")
+        made.append(
+            {
+                "event_id": row["id"],
+                "paper": "futurex",
+                "window": name_window(batch),
+                "as_of": as_of,
+                "cluster_id": row.get("cluster"),
+                "source_id": row.get("venue") or GATHERED,
+                "resolves_at": end,
+                "domain": row.get("domain"),
+                "prompt": row["prompt"].strip(),
+                "options": dump_json(shape.options),
+                "kind": shape.kind,
+                "k": shape.k,
+                "unit": shape.unit,
+                "is_synthetic": False,
+                "level": level,
+                "resolution_criteria": told,
+                "provenance": f"{batch.source}@{batch.commit[:N_COMMIT]}",
+                "metadata": dump_json(about),
+            }
+        )
     return check_table("events", pd.DataFrame(made))
 
 

@@ -37,11 +37,11 @@ def build_set(
     rows: pd.DataFrame, notes: list[str], filled: float | None, keeps_halves: bool
 ) -> Understood:
     """Return the set of some rows. Raises Problems with all that is wrong with them."""
-    raise_all(describe_rows(rows[rows["id"].eq("")], "id", "the cell is blank"))
+    refuse_rows(rows[rows["id"].eq("")], "id", "the cell is blank")
     outcomes = read_outcomes(rows)
     is_binary = bool(outcomes.dropna().isin((0, 1)).all())
     given = rows[rows["given"].ne("")].copy()
-    raise_all(find_repeats(given))
+    refuse_repeats(given)
     if is_binary and is_numeric(given):
         given["p_yes"], said = read_probabilities(given)
         notes = [*notes, said]
@@ -51,7 +51,7 @@ def build_set(
         given["value"] = read_words(given)
     else:
         given["value"] = given["given"].map(dump_json)
-    raise_all(find_unresolved(rows, given, outcomes))
+    refuse_unresolved(rows, given, outcomes)
     runs = describe_runs(rows)
     tables = {
         "events": describe_events(rows, given, is_binary),
@@ -71,18 +71,18 @@ def build_set(
     return Understood(tables, [*notes, kept, f"intervals are clustered by {unit}"])
 
 
-def describe_rows(rows: pd.DataFrame, what: str, text: str) -> list[str]:
-    """Return a sentence on a cell of each row: that of `what` (of `NAMES`), or for "given" of the
-    answer.
+def refuse_rows(rows: pd.DataFrame, what: str, text: str) -> None:
+    """Raise Problems with a sentence on a cell of each row, if there are any: that of `what` (of
+    `NAMES`), or for "given" of the answer.
 
     `text` names what it tells of the row in braces.
     """
-    return [
+    raise_all(
         describe_problem(
             row["file"], row["row"], row["names"].get(what, row["column"]), text.format(**row)
         )
         for row in rows.to_dict("records")
-    ]
+    )
 
 
 def read_outcomes(rows: pd.DataFrame) -> pd.Series:
@@ -96,47 +96,35 @@ def read_outcomes(rows: pd.DataFrame) -> pd.Series:
     words = first["outcome"].str.casefold()
     known = first.assign(value=words.isin(YES).astype(float))[~words.isin(OPEN)]
     if known.empty:
-        raise_all(
-            describe_rows(
-                first.head(1), "outcome", "no question of the file has an outcome; fill it in"
-            )
-        )
+        text = "no question of the file has an outcome; fill it in"
+        refuse_rows(first.head(1), "outcome", text)
     is_odd = ~words[known.index].isin(YES | NO)
     if is_odd.mean() > 0.5:
         known["value"] = known["outcome"]
     else:
         text = "{outcome!r} is neither yes nor no; write 1 or 0, and leave the cell blank while the question is open"
-        raise_all(describe_rows(known[is_odd], "outcome", text))
+        refuse_rows(known[is_odd], "outcome", text)
     firsts = known.groupby("id")[["row", "value"]].transform("first")
-    other = known.assign(first=firsts["row"] + 2)[
-        known["value"].ne(firsts["value"])
-    ].drop_duplicates("id")
-    raise_all(
-        describe_rows(
-            other, "outcome", "question {id} has another outcome in row {first}; keep one"
-        )
-    )
+    other = known.assign(first=firsts["row"] + 2)[known["value"].ne(firsts["value"])]
+    text = "question {id} has another outcome in row {first}; keep one"
+    refuse_rows(other.drop_duplicates("id"), "outcome", text)
     found = known.drop_duplicates("id").set_index("id")["value"]
     return found.reindex(pd.Index(rows["id"].unique(), name="event_id"))
 
 
-def find_repeats(given: pd.DataFrame) -> list[str]:
-    """Return sentences on two answers of one agent to one question, where no column says that they
+def refuse_repeats(given: pd.DataFrame) -> None:
+    """Raise Problems for two answers of one agent to one question, where no column says that they
     are repeats."""
     key = ["id", "agent"] + (["sample"] if "sample" in given else [])
-    twice = given.assign(first=given.groupby(key)["row"].transform("first") + 2)[
-        given.duplicated(key)
-    ]
+    first = given.groupby(key)["row"].transform("first") + 2
     text = "{agent} answers question {id} in row {first} already; keep one, or number repeats in a column sample"
-    return describe_rows(twice, "given", text)
+    refuse_rows(given.assign(first=first)[given.duplicated(key)], "given", text)
 
 
 def is_numeric(given: pd.DataFrame) -> bool:
     """Tell whether answers are probabilities: they stand in such a column, or nine in ten are
     numbers."""
-    if given["is_stated"].any():
-        return True
-    return len(given) > 0 and given["given"].map(read_number).notna().mean() >= 0.9
+    return given["is_stated"].any() or given["given"].map(read_number).notna().mean() >= 0.9
 
 
 def read_number(text: str) -> float | None:
@@ -162,7 +150,7 @@ def read_probabilities(given: pd.DataFrame) -> tuple[pd.Series, str]:
     words = given["given"].str.casefold()
     numbers = given["given"].map(read_number).astype(float)
     numbers = numbers.mask(words.isin({"yes", "true"}), 1).mask(words.isin({"no", "false"}), 0)
-    raise_all(describe_rows(given[numbers.isna()], "given", "{given!r} is no number"))
+    refuse_rows(given[numbers.isna()], "given", "{given!r} is no number")
     is_signed = words.str.contains("%")
     n_large = (is_signed | (numbers > 1)).groupby(agent, sort=False).sum()
     n_between = (~numbers.isin((0, 1))).groupby(agent, sort=False).sum()
@@ -170,7 +158,7 @@ def read_probabilities(given: pd.DataFrame) -> tuple[pd.Series, str]:
     if is_percent.any() and not is_percent.all():
         row = given[agent == is_percent.idxmin()].head(1).assign(other=is_percent.idxmax())
         text = "percent and share are mixed: {other}'s are from 0 to 100, {agent}'s from 0 to 1; write all as 0 to 1"
-        raise_all(describe_rows(row, "given", text))
+        refuse_rows(row, "given", text)
     top = 100 if is_percent.any() else 1
     is_small = (numbers > 0) & (numbers < 1) & ~is_signed & (top > 1)
     counts = given.assign(
@@ -181,9 +169,9 @@ def read_probabilities(given: pd.DataFrame) -> tuple[pd.Series, str]:
         "percent and share are mixed: {n} of {n_all} of {agent}'s are below 1, the rest up to 100; "
         "write all as 0 to 1"
     )
-    raise_all(describe_rows(mixed, "given", text))
+    refuse_rows(mixed, "given", text)
     text = f"{{given}} is no probability; it lies from 0 to {top}"
-    raise_all(describe_rows(given[~numbers.between(0, top)], "given", text))
+    refuse_rows(given[~numbers.between(0, top)], "given", text)
     said = "percent (0 to 100), divided by 100" if top > 1 else "shares (0 to 1)"
     return (numbers / top).round(6), f"probabilities are {said}"
 
@@ -212,7 +200,7 @@ def take_fillers(
         "{n} of {n_all} probabilities of {agent} are exactly 0.5, this is the first; if a harness filled them in, "
         "add --filled 0.5, which takes them as missing; else --keep-halves"
     )
-    raise_all(describe_rows(halves[is_many].drop_duplicates("agent"), "given", text))
+    refuse_rows(halves[is_many].drop_duplicates("agent"), "given", text)
     return made, []
 
 
@@ -220,18 +208,17 @@ def read_words(given: pd.DataFrame) -> pd.Series:
     """Return yes/no answers as letters (JSON). Raises Problems for another."""
     words = given["given"].str.strip().str.casefold()
     text = "{given!r} is neither yes nor no, as the outcomes are"
-    raise_all(describe_rows(given[~words.isin(YES | NO)], "given", text))
+    refuse_rows(given[~words.isin(YES | NO)], "given", text)
     return words.isin(YES).map(LETTERS)
 
 
-def find_unresolved(rows: pd.DataFrame, given: pd.DataFrame, outcomes: pd.Series) -> list[str]:
-    """Return a sentence on each agent none of whose answers is to a question that has an
-    outcome."""
-    known = set(given.loc[given["id"].map(outcomes).notna(), "agent"])
+def refuse_unresolved(rows: pd.DataFrame, given: pd.DataFrame, outcomes: pd.Series) -> None:
+    """Raise Problems for each agent none of whose answers is to a question that has an outcome."""
+    known = given.loc[given["id"].map(outcomes).notna(), "agent"]
     lacking = rows[~rows["agent"].isin(known)].drop_duplicates("agent")
     n_given = lacking["agent"].map(given["agent"].value_counts()).fillna(0).astype(int)
     text = "none of the {n} questions that {agent} answered has an outcome; fill some in, or leave it out"
-    return describe_rows(lacking.assign(n=n_given), "given", text)
+    refuse_rows(lacking.assign(n=n_given), "given", text)
 
 
 def describe_events(rows: pd.DataFrame, given: pd.DataFrame, is_binary: bool) -> pd.DataFrame:
@@ -334,7 +321,7 @@ def describe_prices(rows: pd.DataFrame) -> pd.DataFrame:
     prices = first["price"].map(read_number).astype(float)
     top = 100 if (prices > 1).sum() > 0.5 * len(prices) else 1
     text = f"{{price!r}} is no price; the column's lie from 0 to {top}"
-    raise_all(describe_rows(first[~prices.between(0, top)], "price", text))
+    refuse_rows(first[~prices.between(0, top)], "price", text)
     at = "1970-01-01T00:00:00+00:00"
     return pd.DataFrame({"event_id": first["id"], "at": at, "price": prices / top}).reset_index(
         drop=True

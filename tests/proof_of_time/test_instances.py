@@ -13,7 +13,6 @@ from studies.proof_of_time.evidence import (
     LeakError,
     check_instances,
     open_evidence,
-    read_evidence,
     write_evidence,
 )
 from studies.proof_of_time.instances import (
@@ -104,16 +103,6 @@ def build(folder, table=ROWS, *, prompt=RECORD["prompt"], metadata=(), **entry):
     return check_instances([told], folder)
 
 
-@pytest.mark.parametrize("name", ["a.json", "a.jsonl"])
-def test_cells_of_json_are_read_as_they_are_written(tmp_path, name):
-    rows = [{"n": 3, "score": 21.0, "title": "On\u2028rain"}, {"n": None, "day": "2024-10-01"}]
-    lines = [json.dumps(row, ensure_ascii=False) for row in rows]
-    text = "\n".join(lines) if name == "a.jsonl" else f"[{', '.join(lines)}]"
-    (tmp_path / name).write_text(text, encoding="utf-8")
-    read = read_evidence(tmp_path, name).to_numpy().tolist()
-    assert read == [["3", "21.0", "On\u2028rain", ""], ["", "", "", "2024-10-01"]]
-
-
 @pytest.mark.parametrize(
     ("path", "said"),
     [
@@ -126,6 +115,12 @@ def test_a_file_that_is_none_stops_the_build_with_its_name(tmp_path, path, said)
     os.mkfifo(tmp_path / "pipe.csv")
     with pytest.raises(LeakError, match=said):
         check_instances([make(manifest=[ENTRY | {"path": path}])], tmp_path)
+
+
+def test_evidence_in_json_is_refused_with_what_to_do(tmp_path):
+    entry = write_evidence(tmp_path, "a.jsonl", ROWS, as_of="2024-12-31")
+    with pytest.raises(LeakError, match="a.jsonl: evidence is checked as csv alone; write it as"):
+        check_instances([make(manifest=[entry])], tmp_path)
 
 
 TOLD = "The reported score of Bench 6 is 53.7 (Kimi K2). Into which range does it fall?"

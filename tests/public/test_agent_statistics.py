@@ -1,11 +1,8 @@
 """Statistics of other projects' sets on made-up rows whose answer is known."""
 
-import json
-
 import numpy as np
 import pandas as pd
 import pytest
-from public.market_questions import keep_flags
 
 from studies.futurex.effort import measure_revisions, relate_questions, relate_runs
 from studies.worldreasoner.other_projects import compare_prompts, measure_repeats, rank_repaired
@@ -66,24 +63,3 @@ def test_prompts_are_paired_and_repeats_averaged():
     assert pair[["brier", "brier_base", "difference"]].tolist() == pytest.approx([0.36, 0.25, 0.11])
     repeat = measure_repeats(table).set_index("variant").loc["direct"]
     assert repeat[["brier_one", "gain"]].tolist() == pytest.approx([0.26, 0.01])
-
-
-@pytest.mark.parametrize(
-    ("content", "left"),
-    [
-        ('{"harmful": "no", "subjective": "Will it rain?", "why": "rain"}', '{"harmful":"no"}'),
-        ("Will it rain?", ""),
-        (None, ""),
-    ],
-)
-def test_of_a_reply_about_a_public_question_yes_and_no_alone_are_kept(content, left):
-    prose = "Will it rain?"
-    request = {"model": "m", "messages": [{"content": prose}], "sample": 0}
-    row = {"key": "k", "status": "ok", "request": request | {"options": {"stop": prose}}}
-    row |= dict.fromkeys(("reason", "reasoning"), prose) | {"duration_s": 1.5, "content": content}
-    row |= {"citations": [prose], "queries": [prose], "tool_calls": [{"arguments": prose}]}
-    kept = keep_flags(row | {"logprobs": [{"token": prose, "top": [[prose, 0.0]]}]})
-    assert "rain" not in json.dumps(kept) and kept["content"] == left
-    assert (kept["key"], kept["duration_s"], kept["request"]["model"]) == ("k", 1.5, "m")
-    failed = keep_flags({"key": "k", "status": "error", "reason": prose, "request": request})
-    assert "rain" not in json.dumps(failed) and failed["status"] == "error"

@@ -16,7 +16,7 @@ import pandas as pd
 
 from helpers.files import locate_output
 from helpers.public_files import INDEX, find_entry
-from public.sets import build as build_sets
+from public.sets.build import build_sets
 
 LARGEST = 200_000
 """Bytes of one table."""
@@ -25,14 +25,12 @@ RELEASE = "worldreasoner_db"
 """A file whose tables are not committed: it is read only where it is asked for by name."""
 
 
-def list_builders():
-    """Return the names of the modules of this folder that build tables, sorted."""
-    folder = Path(__file__).parent
-    return sorted(
-        path.stem
-        for path in folder.glob("*.py")
-        if "\ndef build(" in path.read_text(encoding="utf-8")
-    )
+def list_builders(room=""):
+    """Return the names of the modules of this folder that build tables, or of a folder in it,
+    sorted."""
+    folder = Path(__file__).parent / room
+    texts = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
+    return sorted(name for name, text in texts.items() if "\ndef build(" in text)
 
 
 def build_tables(builder):
@@ -43,9 +41,7 @@ def build_tables(builder):
     module = importlib.import_module(f"public.{builder}")
     tables = module.build()
     if set(tables) != set(module.SOURCES):
-        raise ValueError(
-            f"builder {builder} returns {sorted(tables)}, its SOURCES name {sorted(module.SOURCES)}"
-        )
+        raise ValueError(f"it returns {sorted(tables)}, its SOURCES name {sorted(module.SOURCES)}")
     return {name: (table, list(module.SOURCES[name])) for name, table in tables.items()}
 
 
@@ -82,17 +78,16 @@ def index_tables():
     return pd.DataFrame(sorted(rows, key=lambda row: row["name"]))
 
 
-def write_tables(builder):
-    """Run a builder and write its tables; returns 1, with a sentence, where a file cannot be had,
-    else 0."""
-    try:
-        tables = build_tables(builder)
-    except (FileNotFoundError, ValueError) as problem:
-        print(f"{builder}: {problem}", file=sys.stderr)
-        return 1
-    for name, (table, _) in tables.items():
-        print(f"{write_public(name, table).name}: {len(table)} rows")
-    return 0
+def run_builder(name):
+    """Run a builder of tables, or of sets, and write what it makes; returns its lines to print."""
+    if name == RELEASE:
+        return importlib.import_module(f"public.{name}").write_tables()
+    if name in list_builders("sets"):
+        return [f"{name}: {', '.join(build_sets(name))}"]
+    made = build_tables(name)
+    return [
+        f"{write_public(one, table).name}: {len(table)} rows" for one, (table, _) in made.items()
+    ]
 
 
 def main(builders):
@@ -102,20 +97,18 @@ def main(builders):
     "sets", or a module of public.sets by its name, builds question sets of other projects' files.
     Returns the number of builders that failed for want of a file.
     """
-    alone = list_builders()
-    sets = build_sets.list_builders()
-    if unknown := set(builders) - {"index", "sets", RELEASE, *alone, *sets}:
-        raise SystemExit(
-            f"no builder {min(unknown)}; there are {', '.join(alone)}, sets, {', '.join(sets)}"
-        )
+    rooms = {"sets": list_builders("sets"), "index": []}
+    known = [*list_builders(), *rooms, *rooms["sets"], RELEASE]
+    if unknown := set(builders) - set(known):
+        raise SystemExit(f"no builder {min(unknown)}; there are {', '.join(known)}")
     n_failed = 0
-    for name in builders or ["sets", *alone]:
-        if name == "sets" or name in sets:
-            n_failed += build_sets.main(sets if name == "sets" else [name])
-        elif name == RELEASE:
-            n_failed += importlib.import_module(f"public.{RELEASE}").main()
-        elif name != "index":
-            n_failed += write_tables(name)
+    for wanted in builders or ["sets", *list_builders()]:
+        for name in rooms.get(wanted, [wanted]):
+            try:
+                print(*run_builder(name), sep="\n")
+            except (FileNotFoundError, ValueError) as problem:
+                print(f"{name}: {problem}", file=sys.stderr)
+                n_failed += 1
     if builders != [RELEASE]:
         index_tables().to_csv(locate_output(INDEX), index=False, lineterminator="\n")
     return n_failed

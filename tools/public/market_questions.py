@@ -1,20 +1,17 @@
 """Harmful and subjective questions of real prediction markets (FutureX 3.2.2): how many a rule's
 words and a panel of models flag, and how often that is right by a reader's labels.
 
-`python tools/public/market_questions.py MINUTES AGENT ...` asks a panel (by default the kit's) for
-what is missing. ForecastBench's question sets are shared under CC BY-SA 4.0; only counts leave this
-builder, and of a model's replies only yes and no.
+The panel answers from its recordings, of which only yes and no were kept. ForecastBench's question
+sets are shared under CC BY-SA 4.0; only counts leave this builder.
 """
 
 import json
-import sys
 
 import pandas as pd
 
-from daybefore.models.judges import build_consult
+from daybefore.agents.registry import make_consult
 from daybefore.questions.filters import JUDGES, judge_harmful, judge_subjective
 from helpers.agreement import combine_views, compare_judges
-from helpers.files import dump_json, parse_object
 from helpers.means import measure_share
 from helpers.public_files import locate_public
 from studies.futurex.collection import build_judge, read_labels, view_questions
@@ -27,15 +24,9 @@ SOURCES = {f"market_questions_{table}": list(FILES) for table in ("flagged", "ju
 MARKETS = ("infer", "manifold", "metaculus", "polymarket")
 """ForecastBench's sources of questions that people wrote."""
 
-RUN_ID, ABOUT = (
-    "01_market_questions",
-    "judges of real market questions; of their replies yes and no alone are kept",
-)
+RUN_ID = "01_market_questions"
 PANEL = ("smollm2_zero_shot", "qwen_small_zero_shot", "qwen_zero_shot")
 """Agents of data/agents.toml whose models judge: three, as the paper has."""
-PLAIN = ("key", "status", "finish_reason", "model_version", "recorded_at")
-"""Columns of a recording whose text is none of a question or a reply; of the others only numbers
-are kept."""
 SEED, N_BOOT = 52, 2000
 
 
@@ -80,46 +71,20 @@ def draw_labelled(questions):
     return questions.set_index("question_id").loc[labels.index].reset_index(), labels
 
 
-def ask_panel(questions, panel=PANEL, live=False, minutes=None):
+def ask_panel(questions, panel=PANEL):
     """Return by flag the views of the words, of each of the panel and of all of it: a row a
-    question, a column a judge.
-
-    Without `live` only what is recorded counts; with it the panel is asked for the rest, for so
-    many minutes.
-    """
-    asked, views = questions.to_dict("records"), {}
-    with open_bench(
-        panel[0], others=panel[1:], run_id=RUN_ID, about=ABOUT, live=live, minutes=minutes
-    ) as clients:
+    question, a column a judge."""
+    asked = questions.to_dict("records")
+    views = {}
+    with open_bench(panel[0], others=panel[1:], run_id=RUN_ID) as clients:
         for flag, (words, rule) in JUDGES.items():
-            judges = dict(words)
-            for name in panel:
-                judges[name] = build_judge(
-                    build_consult(*clients[name][:4], reduce=keep_flags), "question", flag
-                )
+            models = {name: make_consult(clients[name]) for name in panel}
+            judges = words | {
+                name: build_judge(consult, "question", flag) for name, consult in models.items()
+            }
             parts = [view_questions(asked, {name: judge}) for name, judge in judges.items()]
             views[flag] = combine_views(pd.concat(parts, axis=1), {"panel": (panel, rule)})
     return views
-
-
-def keep_flags(row):
-    """Return a verdict's recording as it is kept of a question whose words may not be: yes and no,
-    facts, no text."""
-    said = parse_object(row.get("content"))
-    flags = {name: said[name] for name in JUDGES if said.get(name) in ("yes", "no")}
-    kept = {
-        name: value
-        for name, value in row.items()
-        if name in PLAIN or isinstance(value, bool | int | float)
-    }
-    request = {name: row["request"][name] for name in ("model", "sample")} | {"options": {}}
-    blank = {
-        "request": request,
-        "content": dump_json(flags) if flags else "",
-        "tool_calls": [],
-        "reason": None,
-    }
-    return kept | blank | {"keeps": "values"}
 
 
 def count_funnel(views):
@@ -153,11 +118,3 @@ def list_questions(sets):
     return table.set_axis(["question_id", "market", "prompt"], axis=1).drop_duplicates(
         "question_id", ignore_index=True
     )
-
-
-if __name__ == "__main__":
-    minutes, *panel = sys.argv[1:]
-    views = ask_panel(
-        draw_labelled(load_questions())[0], tuple(panel) or PANEL, live=True, minutes=float(minutes)
-    )
-    print(count_funnel(views).to_string(index=False))

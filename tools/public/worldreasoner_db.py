@@ -7,7 +7,6 @@ for in the folder that KIT_DATA_MIRROR names, under worldreasoner/, and in
 """
 
 import os
-import sys
 from pathlib import Path
 
 from helpers import files
@@ -30,26 +29,20 @@ def locate() -> Path:
     )
 
 
-def main() -> int:
-    """Write and print the tables; returns 1, with a sentence, where the file cannot be had or
-    read."""
-    try:
-        tables = read_release(locate())
-    except (FileNotFoundError, ValueError) as problem:
-        print(f"worldreasoner_db: {problem}", file=sys.stderr)
-        return 1
+def write_tables() -> list[str]:
+    """Write the tables; returns them and the counts of the database as lines to print.
+
+    Raises FileNotFoundError and ValueError, a sentence, where the file cannot be had or read.
+    """
+    tables = read_release(locate())
     rows = add_recall(list_forecasts(tables), tables)
     if rows.empty:
-        print(
-            "worldreasoner_db: no forecast names its condition and was evaluated", file=sys.stderr
-        )
-        return 1
+        raise ValueError("no forecast names its condition and was evaluated")
     counts = ", ".join(f"{len(table):,} {name}" for name, table in tables.items())
-    print(
-        f"{counts}; {len(rows):,} forecasts under a condition, of {rows['question_id'].nunique()} questions"
-    )
+    n_questions = rows["question_id"].nunique()
+    told = [f"{counts}; {len(rows):,} forecasts under a condition, of {n_questions} questions"]
     for name, table in tabulate_release(rows).items():
         path = files.locate_output(f"{OUT}/{name}.csv")
         files.write_whole(path, table.to_csv(index=False, lineterminator="\n").encode())
-        print(f"\n{name}\n{table.round(3).to_string(index=False)}")
-    return 0
+        told.append(f"\n{name}\n{table.round(3).to_string(index=False)}")
+    return told

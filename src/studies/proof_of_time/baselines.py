@@ -56,12 +56,10 @@ def list_chances(described):
 def tabulate_chance(described, by=()):
     """Return what a blind answer is expected to earn: the columns of `by`, solver ("chance"), mean,
     n, n_clusters."""
-    asked = described.drop_duplicates("id")
-    asked = asked.assign(chance=list_chances(asked), solver="chance")
-    parts = asked.groupby([*by, "solver"], sort=False)
-    return parts.agg(
-        mean=("chance", "mean"), n=("id", "size"), n_clusters=("source", "nunique")
-    ).reset_index()
+    asked = described.drop_duplicates("id").assign(solver="chance")
+    groups = asked.assign(chance=list_chances(asked)).groupby([*by, "solver"], sort=False)
+    made = {"mean": ("chance", "mean"), "n": ("id", "size"), "n_clusters": ("source", "nunique")}
+    return groups.agg(**made).reset_index()
 
 
 def measure_accuracy(part):
@@ -95,26 +93,32 @@ def tabulate_parts(scored: pd.DataFrame, tasks: dict) -> pd.DataFrame:
     >>> tabulate_parts(rows, {"most_of_four": ("impact", "Citation MCQ")})["above_chance"].tolist()
     ['+0.250', '+0.250', '+0.250']
     """
+    names = {kind: name for kind, (_, name) in tasks.items()}
     own = scored.assign(chance=list_chances(scored))
     own["above"] = own["is_right"] - own["chance"]
-    names = {kind: name for kind, (_, name) in tasks.items()}
     named = own.assign(task=own["task"].map(lambda kind: names.get(kind, kind)))
     parts = pd.concat([own.assign(family="all", task="all"), own.assign(task="all"), named])
-    rows = []
-    for (family, task, solver), part in parts.groupby(["family", "task", "solver"], sort=False):
-        row = {"family": family, "task": task, "solver": solver} | measure_accuracy(part)
-        mine = part.reset_index(drop=True)
-        above = summarize_clustered(mine[["above"]], mine["source"]).iloc[0]
-        told = f"{above['mean']:+.3f}"
-        if math.isfinite(above["low"]):
-            told += f" ({above['low']:.3f} to {above['high']:.3f})"
-        rows.append(row | {"chance": part["chance"].mean(), "above_chance": told})
+    by = ["family", "task", "solver"]
+    groups = parts.groupby(by, sort=False)
+    table = tabulate_accuracy(parts, by).assign(
+        chance=groups["chance"].mean().to_numpy(),
+        above_chance=[tell_difference(part) for _, part in groups],
+    )
     families = ["all", *dict.fromkeys(family for family, _ in tasks.values())]
-    table = pd.DataFrame(rows).astype({"n": int, "n_clusters": int})
     order = {name: at for at, name in enumerate(dict.fromkeys([*families, *parts["task"]]))}
     return table.sort_values(
         ["family", "task"], key=lambda names: names.map(order), kind="stable", ignore_index=True
     )
+
+
+def tell_difference(part):
+    """Return the mean of `above` as text, with its 95% interval by source where there is one."""
+    part = part.reset_index(drop=True)
+    above = summarize_clustered(part[["above"]], part["source"]).iloc[0]
+    told = f"{above['mean']:+.3f}"
+    if math.isfinite(above["low"]):
+        told += f" ({above['low']:.3f} to {above['high']:.3f})"
+    return told
 
 
 def compare_with_floor(scored):

@@ -147,11 +147,18 @@ def find_misfits(record, kind=Record):
 def read_instances(path):
     """Return the instances of a file. Raises ValueError, naming file, line and field, for what is
     no instance."""
+    rows = ((place, Instance(**record)) for place, record in read_lines(path, find_misfits))
+    return list_unique(rows, path)
+
+
+def list_unique(rows, path):
+    """Return the instances of (place, instance). Raises ValueError for an id that stands twice, and
+    for none."""
     found = {}
-    for place, record in read_lines(path, find_misfits):
-        if record["id"] in found:
-            raise ValueError(f"{place}: id: {record['id']} is taken by an earlier line")
-        found[record["id"]] = Instance(**record)
+    for place, instance in rows:
+        if instance.id in found:
+            raise ValueError(f"{place}: id: {instance.id} is taken by an earlier line")
+        found[instance.id] = instance
     if not found:
         raise ValueError(f"{Path(path).name} holds no instance")
     return list(found.values())
@@ -168,64 +175,66 @@ def read_public(path, *, task, cutoff, manifest=(), ranges=()):
     or one text of letters such as "B, A, D, C". With a `manifest`, the authors' evidence files,
     they are `as_published`. Raises ValueError with file, line and field.
     """
-    found = {}
-    stem = re.sub(r"[^A-Za-z0-9]+", "_", Path(path).name.split(".")[0]).strip("_") or "set"
-    for where, record in read_lines(path, partial(find_misfits, kind=PublicRecord)):
-        metadata = {"source": Path(path).name, "criteria": "as the file's answer says"} | (
-            record.get("metadata") or {}
+    rows = read_lines(path, partial(find_misfits, kind=PublicRecord))
+    given = {"task": task, "cutoff": cutoff, "manifest": list(manifest), "ranges": ranges}
+    made = ((place, make_public(place, record, **given)) for place, record in rows)
+    return list_unique(made, path)
+
+
+def make_public(place, record, *, task, cutoff, manifest, ranges):
+    """Return the instance of a line of the public layout (`read_public`)."""
+    file, _, number = place.rpartition(", line ")
+    metadata = {"source": file, "criteria": "as the file's answer says"}
+    metadata |= record.get("metadata") or {}
+    task = metadata.get("task", task)
+    if task not in list(TASKS):
+        raise ValueError(
+            f"{place}: metadata.task: no task {show(task)}; there are {', '.join(TASKS)}"
         )
-        kind = metadata.get("task", task)
-        if kind not in list(TASKS):
-            raise ValueError(
-                f"{where}: metadata.task: no task {show(kind)}; there are {', '.join(TASKS)}"
-            )
-        given = letter_choices(record.get("choices") or list_usual(kind))
-        own = {
-            a: re.match(rf"{re.escape(a)}[:.)] *(?=\S)", text, re.IGNORECASE)
-            for a, text in given.items()
-        }
-        choices = (
-            {a: text[own[a].end() :] for a, text in given.items()} if all(own.values()) else given
-        )
-        words = "\n".join(
-            part
-            for part in (record.get("context"), record["question"], record.get("prompt"))
-            if part
-        )
-        try:
-            choices = name_choices(choices, words, ranges or list_usual(kind))
-        except ValueError as error:
-            raise ValueError(f"{where}: choices: {error}") from None
-        target = [
-            find_letter(part, choices) or find_letter(part, given)
-            for part in split_order(record, kind)
-        ]
-        if None in target or not target:
-            raise ValueError(f"{where}: answer: {record['answer']!r} is none of the choices")
-        told = record.get("prompt") or ""
-        parts = [
-            part
-            for part in (record.get("context"), record["question"])
-            if part and part not in told
-        ]
-        fields = {
-            "id": metadata.get("id", f"{stem}-{where.rpartition(' ')[2]}"),
-            "family": TASKS[kind][0],
-            "task": kind,
-            "variant": "as_published" if manifest else "plain",
-            "prompt": "\n\n".join([*parts, told] if told else parts),
-            "choices": choices,
-            "target": target if kind == "full_order" else target[0],
-            "cutoff": metadata.get("cutoff", cutoff),
-            "manifest": list(manifest),
-            "metadata": metadata,
-        }
-        if said := find_misfits(fields):
-            raise ValueError(f"{where}: {said[0]}")
-        if fields["id"] in found:
-            raise ValueError(f"{where}: metadata.id: {fields['id']} is taken by an earlier line")
-        found[fields["id"]] = Instance(**fields)
-    return list(found.values())
+    told = record.get("prompt") or ""
+    parts = [part for part in (record.get("context"), record["question"]) if part]
+    prompt = "\n\n".join([*(part for part in parts if part not in told), told]).strip("\n")
+    usual = list_usual(task)
+    given = letter_choices(record.get("choices") or usual)
+    try:
+        choices = name_choices(drop_letters(given), prompt, ranges or usual)
+    except ValueError as error:
+        raise ValueError(f"{place}: choices: {error}") from None
+    answers = split_order(record, task)
+    target = [find_letter(part, choices) or find_letter(part, given) for part in answers]
+    if None in target or not target:
+        raise ValueError(f"{place}: answer: {record['answer']!r} is none of the choices")
+    stem = re.sub(r"[^A-Za-z0-9]+", "_", file.split(".")[0]).strip("_") or "set"
+    fields = {
+        "id": metadata.get("id", f"{stem}-{number}"),
+        "family": TASKS[task][0],
+        "task": task,
+        "variant": "as_published" if manifest else "plain",
+        "prompt": prompt,
+        "choices": choices,
+        "target": target if task == "full_order" else target[0],
+        "cutoff": metadata.get("cutoff", cutoff),
+        "manifest": manifest,
+        "metadata": metadata,
+    }
+    if said := find_misfits(fields):
+        raise ValueError(f"{place}: {said[0]}")
+    return Instance(**fields)
+
+
+def drop_letters(choices):
+    """Return choices without the letter before a text, where each has its own.
+
+    >>> drop_letters({"A": "a: 0-20", "B": "b: 20-40"}), drop_letters({"A": "A. Smith", "B": "Jones"})
+    ({'A': '0-20', 'B': '20-40'}, {'A': 'A. Smith', 'B': 'Jones'})
+    """
+    own = {
+        letter: re.match(rf"{re.escape(letter)}[:.)] *(?=\S)", text, re.IGNORECASE)
+        for letter, text in choices.items()
+    }
+    if not all(own.values()):
+        return choices
+    return {letter: text[own[letter].end() :] for letter, text in choices.items()}
 
 
 def letter_choices(choices):

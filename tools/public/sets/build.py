@@ -2,21 +2,10 @@
 in .cache/sets."""
 
 import importlib
-import sys
-from pathlib import Path
 
 from helpers import files
 from helpers.places import ABOUT, SETS
 from helpers.sets import read_about, write_set
-
-
-def list_builders() -> list[str]:
-    """Return the modules of this folder that build sets, sorted."""
-    folder = Path(__file__).parent
-    texts = {path.stem: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
-    return sorted(
-        name for name, text in texts.items() if "\ndef build(" in text and name != "build"
-    )
 
 
 def build_sets(builder: str) -> list[str]:
@@ -35,19 +24,3 @@ def build_sets(builder: str) -> list[str]:
         write_set(path.parent, tables)
         made.append(name)
     return made
-
-
-def main(builders: list[str]) -> int:
-    """Build some modules' sets, or all; returns how many failed for want of their files."""
-    n_failed = 0
-    for builder in builders or list_builders():
-        try:
-            print(f"{builder}: {', '.join(build_sets(builder))}")
-        except FileNotFoundError as problem:
-            print(f"{builder}: {problem}", file=sys.stderr)
-            n_failed += 1
-    return n_failed
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))

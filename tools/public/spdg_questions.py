@@ -17,7 +17,7 @@ import pandas as pd
 
 from helpers.files import dump_json, hash_text, locate_output
 from helpers.public_files import locate_public
-from public.market_questions import FILES, MARKETS, list_questions
+from public.market_questions import FILES, list_questions
 from studies.liveagentbench import cases as inputs
 from studies.liveagentbench.tasks import load_taskset
 from studies.liveagentbench.workflow import run_workflow
@@ -36,40 +36,25 @@ STEPS = [
 
 
 def pick_markets(questions, prices):
-    """Return the market questions: rows of question_id, prompt, answer ("Yes" or "No"), days (date,
-    price).
+    """Return (the market questions, the prices of their open days): question_id, market, prompt,
+    key, answer ("Yes" or "No"); id, date, price.
 
     Questions ended with 0 or 1, after N_DAYS days or more of prices that changed; those first by
     digest are taken.
     """
-    rows = []
-    prices["value"] = prices["value"].astype(float)
-    open_days, ends = prices[prices["resolved"] == 0], prices[prices["resolved"] == 1]
-    ends = ends[ends["value"].isin([0, 1])].drop_duplicates("id").set_index("id")["value"]
-    days = {
-        key: part.sort_values("snapshot_date").drop_duplicates("snapshot_date")
-        for key, part in open_days.groupby("id")
-    }
-    for row in sorted(questions.to_dict("records"), key=lambda row: hash_text(row["question_id"])):
-        part = days.get(row["question_id"].rpartition(":")[2])
-        n_taken = sum(each["market"] == row["market"] for each in rows)
-        if (
-            part is None
-            or part["id"].iloc[0] not in ends
-            or n_taken == N_MARKET
-            or len(part) < N_DAYS
-        ):
-            continue
-        if part["value"].iloc[0] != part["value"].iloc[-1]:
-            answer = "Yes" if ends[part["id"].iloc[0]] else "No"
-            rows.append(
-                row
-                | {
-                    "answer": answer,
-                    "days": part[["snapshot_date", "value"]].set_axis(["date", "price"], axis=1),
-                }
-            )
-    return rows
+    prices = prices.rename(columns={"snapshot_date": "date", "value": "price"})
+    prices = prices.astype({"price": float})
+    ends = prices[(prices["resolved"] == 1) & prices["price"].isin([0, 1])]
+    ends = ends.drop_duplicates("id").set_index("id")["price"].map({1: "Yes", 0: "No"})
+    days = prices[prices["resolved"] == 0].sort_values("date").drop_duplicates(["id", "date"])
+    paths = days.groupby("id")["price"].agg(["size", "first", "last"])
+    moved = paths.index[(paths["size"] >= N_DAYS) & (paths["first"] != paths["last"])]
+    key = questions["question_id"].str.rpartition(":")[2]
+    ended = questions.assign(
+        key=key, answer=key.map(ends), at=questions["question_id"].map(hash_text)
+    )
+    ended = ended[key.isin(moved)].dropna(subset="answer").sort_values("at")
+    return ended.groupby("market").head(N_MARKET), days
 
 
 def judge_questions(folder, judge, minutes):
@@ -94,30 +79,25 @@ def main(folder, judge=None, minutes=10):
     the workflow."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    sets = [json.loads(locate_public(name).read_text(encoding="utf-8")) for name in FILES]
-    asked, cases, questions = [], [], list_questions(sets)
+    given = [json.loads(locate_public(name).read_text(encoding="utf-8")) for name in FILES]
     prices = pd.read_csv(locate_public(PRICES), dtype={"id": str})
-    for n, row in enumerate(pick_markets(questions[questions["market"].isin(MARKETS)], prices), 1):
-        name, days = f"m{n:02}", row["days"]
-        days.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
+    questions, days = pick_markets(list_questions(given), prices)
+    asked = []
+    cases = []
+    for n, row in enumerate(questions.to_dict("records"), 1):
+        name = f"m{n:02}"
+        sheet = days.loc[days["id"] == row["key"], ["date", "price"]]
+        sheet.to_csv(folder / f"{name}.csv", index=False, lineterminator="\n")
         asked.append({"question_id": name, "text": row["prompt"], "answer": row["answer"]})
-        about = {"question": row["prompt"], "file": f"{name}.csv"}
-        about |= {"first": days["date"].iloc[0], "last": days["date"].iloc[-1]}
-        answer = f"{round(days['price'].iloc[-1] - days['price'].iloc[0], 4) + 0.0:.4f}"
-        case = {
-            "question_id": name,
-            "task": TASK.format(**about),
-            "answer": answer,
-            "tool": "spreadsheet",
-        }
-        cases.append(
-            case
-            | {"files": [about["file"]], "as_of": f"{about['last']}T23:59:59+08:00", "steps": STEPS}
-        )
-    for n, row in enumerate(
-        json.loads(locate_public(EXAMPLES).read_text(encoding="utf-8"))[::2][:N_EXAMPLES]
-    ):
-        asked.append({"question_id": f"x{n + 1:02}", "text": row["question"]})
+        first, last = sheet["date"].iloc[[0, -1]]
+        about = {"question": row["prompt"], "file": f"{name}.csv", "first": first, "last": last}
+        answer = f"{round(sheet['price'].iloc[-1] - sheet['price'].iloc[0], 4) + 0.0:.4f}"
+        case = {"question_id": name, "task": TASK.format(**about), "answer": answer}
+        case |= {"tool": "spreadsheet", "files": [about["file"]]}
+        cases.append(case | {"as_of": f"{last}T23:59:59+08:00", "steps": STEPS})
+    examples = json.loads(locate_public(EXAMPLES).read_text(encoding="utf-8"))[::2]
+    for n, row in enumerate(examples[:N_EXAMPLES], 1):
+        asked.append({"question_id": f"x{n:02}", "text": row["question"]})
     for name, rows in (("questions", asked), ("cases", cases)):
         lines = "".join(dump_json(row) + "\n" for row in rows)
         (folder / f"{name}.jsonl").write_text(lines, encoding="utf-8")

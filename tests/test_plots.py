@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 
 from helpers import plots
-from studies.futurex.plots import draw_factors
+from studies.futurex.drawings import draw_factors
 
 
 @pytest.fixture

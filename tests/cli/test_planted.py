@@ -8,8 +8,7 @@ import pytest
 from builders import make_entry, use_entries
 
 from daybefore.commands.main import carry_out
-from studies.futurex.fake_pages import FakeSite
-from studies.futurex.planted import FindableWorld
+from studies.futurex.planted_pages import FakeSite, FakeWorld
 
 HEAD = "id,question,target,options,placed\n"
 ROWS = ["cup,Which club will win the cup?,Quay Rovers,Dock United|Quay Rovers,address"]
@@ -105,11 +104,11 @@ def test_a_page_is_found_only_where_it_stands_for_search_and_not_before_its_mome
     site, url = FakeSite(), "http://bulletin.test/a"
     site.publish(url, "Ann Reed second", "In the vote for mayor.", "2026-03-04T06:00:00+08:00")
     early, late = "2026-03-04T05:00:00+08:00", "2026-03-04T12:00:00+08:00"
-    world = FindableWorld(Empty(), site, [url])
+    world = FakeWorld(Empty(), site, [url])
     assert [hit.url for hit in world.search("who wins the vote for mayor", late, 3)] == [url]
     assert world.search("who wins the vote for mayor", early, 3) == []
     assert (
         world.search("weather", late, 3)
         == []
-        == FindableWorld(Empty(), site).search("vote mayor", late, 3)
+        == FakeWorld(Empty(), site).search("vote mayor", late, 3)
     )

@@ -37,7 +37,7 @@ daybefore/replies/numbers.py 1 * tests/replies
 daybefore/replies/options.py 1 * tests/replies
 helpers/boxes.py 1 * tests/replies
 helpers/matching.py 1 * tests/scoring/test_matching.py
-studies/futurex/regression.py 2 * tests/stats/test_regression.py
+studies/futurex/factors.py 2 * tests/futurex/test_factors.py
 helpers/means.py 2 summarize_clustered,summarize_jackknife tests/stats/test_means.py
 helpers/paired.py 1 * tests/stats/test_means.py
 daybefore/models/costs.py 2 * tests/models

@@ -9,10 +9,8 @@ from builders import scan
 from daybefore.models.recordings import Recordings
 from helpers.agreement import READINGS
 from helpers.files import read_table
+from studies.futurex.plan_scores import RUBRICS
 from studies.futurex.plan_trials import Planner, choose_events, open_bench, run_planners
-from studies.futurex.plans import RUBRICS
-
-# --- free planners and their judge ------------------------------------------------------------------
 
 
 def play(asked):
@@ -62,7 +60,7 @@ def study(provider, monkeypatch, sources, world, out):
 def test_a_planner_and_a_judge_of_ones_own_run_and_replay(study, provider, tmp_path):
     trials, plans, judgements = study(n_again=1)
     assert trials["arm"].tolist() == ["own", "yours"] * 2 and trials["status"].eq("ok").all()
-    assert trials["n_calls"].eq(1).all() and trials["n_plan_tokens"].eq(8).all(), (
+    assert trials["n_tool_calls"].eq(1).all() and trials["manager_think_length"].eq(8).all(), (
         "as the provider counts them"
     )
     wrote = dict(zip(plans["planner"], plans["plan"], strict=True))
@@ -89,12 +87,6 @@ def test_a_planner_and_a_judge_of_ones_own_run_and_replay(study, provider, tmp_p
         "openai/judge-1",
     }
     assert not scan(tmp_path, "sk-canary-plans")
-
-
-def test_a_judge_is_asked_one_criterion_a_call_in_an_order_that_is_drawn_and_reversed(
-    study, provider
-):
-    _, plans, _ = study(n_again=1)
     calls = [asked["messages"][-1]["content"] for asked in provider.asked]
     calls = [text for text in calls if "grade one of them alone" in text]
     shown = [re.findall(r"^- (\w+):", text, re.MULTILINE) for text in calls]
@@ -102,6 +94,3 @@ def test_a_judge_is_asked_one_criterion_a_call_in_an_order_that_is_drawn_and_rev
     for at in range(0, 18, 9):  # the first event's two plans: nine calls each
         assert shown[at] == shown[at + 2] == shown[at + 6] and shown[at + 3] == shown[at][::-1]
     assert len({tuple(shown[at]) for at in (0, 9, 18, 21)}) > 1, "not one order for all plans"
-    assert all(
-        text.count(plan) == 1 for text, plan in zip(calls[:9], [plans["plan"][0]] * 9, strict=True)
-    )

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from studies.futurex.effort import measure_revisions, relate_questions, relate_runs
+from studies.futurex.effort import EFFORTS, measure_revisions, relate_runs
 from studies.worldreasoner.other_projects import compare_prompts, measure_repeats, rank_repaired
 
 
@@ -12,21 +12,10 @@ def test_effort_is_compared_within_models_only():
     rng = np.random.default_rng(1)
     runs = pd.DataFrame({"run_id": range(24), "model": np.repeat(list("abcdefgh"), 3)})
     level = np.repeat(np.arange(8.0), 3)
-    runs["work"] = level + rng.normal(0, 0.1, 24)  # better models work more
-    runs["skill"] = 2 * level - runs["work"]  # and within a model more work goes with less skill
-    row = relate_runs(runs, "skill", ("work",)).iloc[0]
+    work = level + rng.normal(0, 0.1, 24)  # better models work more
+    runs["skill"] = 2 * level - work  # and within a model more work goes with less skill
+    row = relate_runs(runs.assign(**dict.fromkeys(EFFORTS, work)), "skill").iloc[0]
     assert row["within"] == pytest.approx(-1) and row["between"] > 0.99 and row["p"] < 0.001
-
-
-def test_a_planted_slope_of_revisions_is_found_beside_runs_and_questions():
-    rng = np.random.default_rng(2)
-    runs, questions = np.divmod(np.arange(360), 60)
-    rows = pd.DataFrame({"run_id": runs, "event_id": questions})
-    rows["n_revisions"] = rng.integers(1, 9, 360) + 3 * runs
-    plain = -0.2 * runs + 0.1 * (questions % 7) + rng.normal(0, 0.01, 360)
-    rows["skill_source"] = plain + 0.05 * np.log2(1 + rows["n_revisions"])
-    found = relate_questions(rows)
-    assert found["slope"] == pytest.approx(0.05, abs=0.005) and found["low"] < 0.05 < found["high"]
 
 
 def test_revisions_count_until_the_run_saw_the_answer():

@@ -5,8 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from studies.futurex.plots import draw_agreement
-from studies.futurex.rankings import (
+from studies.futurex.benchmark_agreement import (
     compare_all,
     compare_standings,
     join_names,
@@ -14,6 +13,7 @@ from studies.futurex.rankings import (
     stand_by_board,
     stand_by_questions,
 )
+from studies.futurex.drawings import draw_agreement
 
 SKILL = {"a": 0.8, "b": 0.6, "c": 0.4, "d": 0.2}
 

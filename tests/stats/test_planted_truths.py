@@ -14,9 +14,9 @@ from helpers.agreement import measure_judge
 from helpers.files import read_table
 from helpers.means import summarize_clustered
 from helpers.paired import judge_test, sign_flip_test
-from studies.futurex import levels
-from studies.futurex.gains import compare_moments
+from studies.futurex import difficulty as levels
 from studies.futurex.reasons import measure_evidence
+from studies.futurex.run_pairs import compare_moments
 
 N_WORLDS = 2000
 SIGNS = {"holds": 1, "fails": -1, "inconclusive": 0}

@@ -91,7 +91,7 @@ def look_ups(n, workers):
 
 def missing(n):
     """Trials of missing predictions (Figure 16), of eight agents with 1,000 scores."""
-    from studies.futurex.missing import simulate_std
+    from studies.futurex.missing_predictions import simulate_std
 
     scores = pd.DataFrame(np.random.default_rng(1).random((1000, 8))).add_prefix("agent ")
     measure(lambda: simulate_std(scores, np.random.default_rng(2), n_trials=n))
@@ -99,7 +99,7 @@ def missing(n):
 
 def regress(n):
     """Factor regression (Figure 11) with errors clustered by event."""
-    from studies.futurex.regression import fit_factors, tabulate_effects
+    from studies.futurex.factors import fit_factors, tabulate_effects
 
     rows = draw_factors(n)
     measure(lambda: tabulate_effects(fit_factors(rows)))

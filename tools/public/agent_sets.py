@@ -7,7 +7,7 @@ from helpers.paired import correct_holm
 from helpers.sets import load_set
 from public.sets import build as sets
 from public.sets.timeseek import read_summaries
-from studies.futurex.effort import describe_runs, measure_revisions, relate_questions, relate_runs
+from studies.futurex.effort import describe_runs, measure_revisions, relate_runs
 from studies.worldreasoner.other_projects import (
     compare_prompts,
     compare_tools,
@@ -47,16 +47,9 @@ def build_futuresim() -> dict[str, pd.DataFrame]:
     loaded = load_set("futuresim")
     rows = loaded.rows()
     runs = describe_runs(rows, loaded.days)
-    parts = [relate_runs(runs, value).assign(unit="run", value=value) for value in VALUES]
-    questions = relate_questions(rows) | {
-        "unit": "question",
-        "value": "skill",
-        "effort": "n_revisions",
-    }
-    effort = pd.concat([*parts, pd.DataFrame([questions])], ignore_index=True)
+    parts = {value: relate_runs(runs, value) for value in VALUES}
+    effort = pd.concat(parts, names=["value"]).reset_index("value").reset_index(drop=True)
     effort["p_holm"] = correct_holm(effort["p"])
-    first = ["unit", "value", "effort"]
-    effort = effort[[*first, *[name for name in effort if name not in first]]]
     revisions = measure_revisions(loaded.revisions, rows)
     return {"futuresim_runs": runs, "futuresim_effort": effort, "futuresim_revisions": revisions}
 

@@ -11,8 +11,7 @@ from public.agent_sets import select_asked_once
 from public.sets import build as sets
 from public.sets.rows import MODELS
 from public.sets.timeseek import read_summaries
-from studies.futurex.forecastbench import tidy_board
-from studies.futurex.rankings import (
+from studies.futurex.benchmark_agreement import (
     SEED,
     Standing,
     compare_all,
@@ -21,6 +20,7 @@ from studies.futurex.rankings import (
     stand_by_board,
     stand_by_questions,
 )
+from studies.futurex.leaderboard_findings import tidy_board
 
 BOARD, FORECASTBENCH = "futurex/leaderboard.json", "forecastbench/leaderboard_baseline.csv"
 SETS = [

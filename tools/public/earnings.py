@@ -6,7 +6,7 @@ import pandas as pd
 from daybefore.formats.earnings import build_events, read_earnings
 from daybefore.formats.public_sets import EARNINGS
 from helpers.public_files import locate_public
-from studies.futurex.experts import describe_questions
+from studies.futurex.people_and_experts import describe_questions
 
 SOURCES = {"futurex_earnings": [EARNINGS]}
 

@@ -7,9 +7,8 @@ import numpy as np
 import pandas as pd
 
 from helpers.public_files import locate_public
-from studies.futurex import board_findings as findings
-from studies.futurex import boards
-from studies.futurex.forecastbench import tidy_board
+from studies.futurex import leaderboard
+from studies.futurex.leaderboard_findings import judge_boards, judge_decline, tidy_board
 
 BOARD = "futurex/leaderboard.json"
 FORECASTBENCH = {
@@ -32,9 +31,9 @@ TEST_ROWS = 1
 
 def load_board():
     """Return the whole board as a table, a row an agent in a week or pooled
-    (`boards.flatten_board`)."""
-    return boards.flatten_board(
-        json.loads(locate_public(BOARD).read_text(encoding="utf-8")), boards.load_frameworks()
+    (`leaderboard.flatten_board`)."""
+    return leaderboard.flatten_board(
+        json.loads(locate_public(BOARD).read_text(encoding="utf-8")), leaderboard.load_frameworks()
     )
 
 
@@ -46,16 +45,18 @@ def build():
     people = {
         name: tidy_board(pd.read_csv(locate_public(file))) for name, file in FORECASTBENCH.items()
     }
-    unmarked = pd.DataFrame(findings.judge_decline(board[board["test_type"] != TEST_ROWS]))
+    unmarked = pd.DataFrame(judge_decline(board[board["test_type"] != TEST_ROWS]))
     unmarked = unmarked[["id", "value", "low", "high", "n"]]
-    found = findings.judge_boards(board, people)
+    found = judge_boards(board, people)
     return {
-        "futurex_board": boards.simulate_ranks(whole, rng, N_DRAWS),
+        "futurex_board": leaderboard.simulate_ranks(whole, rng, N_DRAWS),
         "futurex_board_checks": pd.DataFrame(
-            boards.list_checks(board), columns=["check", "n", "holds"]
+            leaderboard.list_checks(board), columns=["check", "n", "holds"]
         ),
         "futurex_findings": found.merge(unmarked, on="id", how="left", suffixes=("", "_unmarked")),
-        "futurex_two_weeks": boards.rank_two_weeks(board, np.random.default_rng(SEED), N_DRAWS),
-        "futurex_backbones": boards.pair_backbones(whole),
-        "futurex_gaps": boards.list_gaps(board),
+        "futurex_two_weeks": leaderboard.rank_two_weeks(
+            board, np.random.default_rng(SEED), N_DRAWS
+        ),
+        "futurex_backbones": leaderboard.pair_backbones(whole),
+        "futurex_gaps": leaderboard.list_gaps(board),
     }

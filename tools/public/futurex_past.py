@@ -18,8 +18,8 @@ from helpers import files
 from helpers.paired import fill_predictions
 from helpers.public_files import locate_public
 from helpers.scores import score_predictions, select_headline
-from studies.futurex.past_news import READINGS
-from studies.futurex.past_set import list_facts, list_probes
+from studies.futurex.news_leaks import READINGS
+from studies.futurex.past_questions import list_facts, list_probes
 
 AGAIN = "futurex_past/futurex_past_2026_01_04.csv"
 """The same questions in a later version of the set."""

@@ -14,7 +14,7 @@ from daybefore.questions.filters import JUDGES, judge_harmful, judge_subjective
 from helpers.agreement import combine_views, compare_judges
 from helpers.means import measure_share
 from helpers.public_files import locate_public
-from studies.futurex.collection import build_judge, read_labels, view_questions
+from studies.futurex.building_questions import build_judge, read_labels, view_questions
 from studies.futurex.plan_trials import open_bench
 
 FILES = tuple(

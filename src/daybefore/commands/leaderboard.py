@@ -13,7 +13,7 @@ from daybefore.commands.texts import write_csv, write_difference, write_interval
 from helpers.means import find_clusters, tabulate_groups
 from helpers.paired import compare_pairs, list_pairs
 from helpers.scores import build_matrix, select_headline
-from studies.futurex.levels import bound_overall
+from studies.futurex.difficulty import bound_overall
 
 MANY = 12
 """Above so many agents each is compared with the best one only: so many pairs tell nothing apart

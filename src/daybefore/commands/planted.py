@@ -26,11 +26,11 @@ from daybefore.web.session import Web
 from helpers.calendar import stamp_moment
 from helpers.files import dump_json, hash_text, locate_output, parse_json, write_whole
 from helpers.means import measure_share
-from studies.futurex.fake_pages import FakeSite
-from studies.futurex.fake_sites import HOURS_BEFORE
-from studies.futurex.planted import (
+from studies.futurex.planted_pages import (
+    HOURS_BEFORE,
     MAX_ROUNDS,
-    FindableWorld,
+    FakeSite,
+    FakeWorld,
     ask_with_page,
     read_page,
     read_scenarios,
@@ -170,7 +170,7 @@ def ask_round(name, cases, pages, as_of, terms):
 
 def open_findable(base, site, findable):
     """Return a world of articles with planted pages in it."""
-    return FindableWorld(Web(base, {}, base.feeds, keeps_pages=True), site, findable)
+    return FakeWorld(Web(base, {}, base.feeds, keeps_pages=True), site, findable)
 
 
 def tabulate(trials):

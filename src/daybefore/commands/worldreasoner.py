@@ -20,7 +20,7 @@ from daybefore.scoring.runs import Run, read_rows
 from daybefore.store import read_runs
 from daybefore.web.pages import read_kept
 from helpers.files import parse_json
-from studies.futurex.experts import TIES, compare_consensus
+from studies.futurex.people_and_experts import TIES, compare_consensus
 from studies.worldreasoner.conditions import OPEN
 from studies.worldreasoner.hindsight.graphs import build_references
 from studies.worldreasoner.own_runs import judge_graphs, judge_runs, price_runs

@@ -31,7 +31,7 @@ from helpers.files import dump_json, locate_output, parse_json, read_table, writ
 from helpers.papers import get_constant
 from helpers.question_sets import find_set, name_day
 from helpers.tables import check_table
-from studies.futurex.collection import build_judge
+from studies.futurex.building_questions import build_judge
 
 LASTING = re.compile(r"-(?:market|news)-(.+)")
 """What an event_id says of a question that is the same on later days: a market's, or one of the

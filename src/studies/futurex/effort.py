@@ -1,18 +1,20 @@
-"""What an agent's effort has to do with its skill: within agents, across their runs and across
-their questions.
+"""What agents' runs took, and what effort has to do with skill (FutureX 4.5.2, Figure 14).
 
 An agent that works more may be better for other reasons, so nothing here is an effect of effort:
-runs are compared with other runs of one model, and questions with the same questions in other runs.
+runs are compared with other runs of one model.
 """
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from helpers.agreement import correlate
 from helpers.files import parse_json
 from helpers.means import summarize_clustered
 
+SEARCHING = r"search(?!_?agent)|tavily|\bexa\b|serp|google|bing"
+OPENING = r"^open|lookup|fetch|browse|visit|scrape|crawl|goto|read_(?:url|page)|get_(?:url|page)"
+"""What tools that search, and that open a page, are called, by us (search, open) and by others. An
+agent that is handed a task (search_agent) is none: its own searches count."""
 EFFORTS = (
     "searches_a_day",
     "tool_calls_a_day",
@@ -24,6 +26,71 @@ EFFORTS = (
 """Columns of `describe_runs` that are held against skill."""
 N_PERMUTED = 10_000
 SEED = 20261128
+
+
+def is_search(tools: pd.Series) -> pd.Series:
+    """Tell which tools search.
+
+    >>> is_search(pd.Series(["search", "mcp__forecast__search_news", "search_agent", None])).tolist()
+    [True, True, False, False]
+    """
+    return tools.astype("string").str.contains(SEARCHING, case=False, na=False).astype(bool)
+
+
+def is_opening(tools: pd.Series) -> pd.Series:
+    """Tell which tools open a page; one that searches does not.
+
+    >>> is_opening(pd.Series(["open", "lookup_url", "web_fetch", "search_page", "submit"])).tolist()
+    [True, True, True, False, False]
+    """
+    opens = tools.astype("string").str.contains(OPENING, case=False, na=False)
+    return opens.astype(bool) & ~is_search(tools)
+
+
+def check_pages_read(traces, predictions, pages):
+    """Return (n pages read, n events), having checked that each was published before the moment of
+    its question.
+
+    The moment is the prediction's `as_of`. Raises ValueError naming the first page that is unknown
+    or not earlier.
+    """
+    read = traces.dropna(subset="page_ids")[["run_id", "event_id", "page_ids"]]
+    read = read.assign(page_id=read["page_ids"].map(parse_json)).explode("page_id")
+    read = read.dropna(subset="page_id")
+    known = pages[["page_id", "published_at"]].drop_duplicates("page_id")
+    asked = predictions[["run_id", "event_id", "as_of"]]
+    read = read.merge(known, "left", "page_id").merge(asked, "left", ["run_id", "event_id"])
+    published, as_of = (pd.to_datetime(read[name], utc=True) for name in ("published_at", "as_of"))
+    wrong = read[~(published < as_of)]
+    if len(wrong):
+        row = wrong.iloc[0]
+        raise ValueError(
+            f"{row['event_id']} was asked as of {row['as_of']}, but its page {row['page_id']} was published at "
+            f"{row['published_at']}"
+        )
+    return read["page_id"].nunique(), read["event_id"].nunique()
+
+
+def measure_usage(traces, predictions, agent_ids):
+    """Return, by agent, the means a question of queries, opened pages, requests, tokens and seconds
+    of the model.
+
+    `agent_ids` maps run_id to agent_id. Tools count by what they are called (`is_search`,
+    `is_opening`). Seconds are those of the recording; an agent that asks no model has none.
+    """
+    n = predictions.groupby("agent_id")["event_id"].nunique()
+    counts = {
+        "queries": is_search(traces["tool"]),
+        "opened": is_opening(traces["tool"]),
+        "requests": traces["step_type"] == "model",
+        "tokens_read": traces["n_input_tokens"],
+        "tokens_written": traces["n_output_tokens"],
+        "seconds": traces["duration_s"],
+    }
+    sums = pd.DataFrame(counts).groupby(traces["run_id"].map(agent_ids)).sum()
+    means = sums.reindex(n.index).div(n, axis=0)
+    means.insert(0, "n", n)
+    return means
 
 
 def describe_runs(rows: pd.DataFrame, days: pd.DataFrame) -> pd.DataFrame:
@@ -43,88 +110,42 @@ def describe_runs(rows: pd.DataFrame, days: pd.DataFrame) -> pd.DataFrame:
     means = there[["n_revisions", "skill_source", "correct"]].mean()
     means.columns = ["revisions_a_question", "skill", "correct"]
     runs = first.join([by_day, means])
+    n_asked = rows.groupby("run_id").size()
     runs["n_forecasts"] = there.size()
-    runs["coverage"] = runs["n_forecasts"] / rows.groupby("run_id").size()
-    runs["skill_all"] = (
-        runs["skill"] * there["skill_source"].count() / rows.groupby("run_id").size()
+    runs["coverage"] = runs["n_forecasts"] / n_asked
+    runs["skill_all"] = runs["skill"] * there["skill_source"].count() / n_asked
+    columns = (
+        "agent_id model repeat n_forecasts coverage searches_a_day tool_calls_a_day plans_a_day "
+        "n_notes revisions_a_question skill skill_all correct"
     )
-    columns = "agent_id model repeat n_forecasts coverage searches_a_day tool_calls_a_day plans_a_day n_notes"
-    return runs[
-        [*columns.split(), "revisions_a_question", "skill", "skill_all", "correct"]
-    ].reset_index()
+    return runs[columns.split()].reset_index()
 
 
-def relate_runs(runs: pd.DataFrame, value: str, efforts: tuple[str, ...] = EFFORTS) -> pd.DataFrame:
-    """Return how efforts go with skill within models: a row an effort.
+def relate_runs(runs: pd.DataFrame, value: str) -> pd.DataFrame:
+    """Return how `EFFORTS` go with skill within models: a row an effort.
 
     Columns: effort, within (correlation of what is left of both once each model's mean is taken
     off), p (of orders drawn anew within each model, two-sided), between (correlation of the models'
     means), n_runs, n_models. Models with one run say nothing within, and are left out there.
     """
-    known = runs.dropna(subset=[value, *efforts])
+    columns = [value, *EFFORTS]
+    known = runs.dropna(subset=columns)
+    between = known.groupby("model")[columns].mean().corr()[value]
     several = known[known.groupby("model")["run_id"].transform("size") > 1]
     several = several.sort_values(["model", "run_id"])
-    codes = pd.factorize(several["model"])[0]
-    orders = shuffle_within(codes, N_PERMUTED, np.random.default_rng(SEED))
-    target = demean(several[value].to_numpy(float), codes)
-    made = []
-    for effort in efforts:
-        own = demean(several[effort].to_numpy(float), codes)
+    models = several.groupby("model")
+    inside = several[columns] - models[columns].transform("mean")
+    draws = np.random.default_rng(SEED).random((N_PERMUTED, len(several)))
+    orders = np.argsort(models.ngroup().to_numpy() + draws, axis=-1)  # anew within each model
+    target = inside[value].to_numpy()
+    rows = []
+    for effort in EFFORTS:
+        own = inside[effort].to_numpy()
         seen = correlate(own, target)
-        drawn = correlate(own[orders], target)
-        means = known.groupby("model")[[effort, value]].mean().to_numpy()
-        p = (1 + (np.abs(drawn) >= abs(seen) - 1e-12).sum()) / (1 + N_PERMUTED)
-        row = {
-            "effort": effort,
-            "within": seen,
-            "p": p,
-            "between": correlate(means[:, 0], means[:, 1]),
-        }
-        made.append(row | {"n_runs": len(several), "n_models": several["model"].nunique()})
-    return pd.DataFrame(made)
-
-
-def demean(values: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Return values less the mean of their group."""
-    means = np.bincount(codes, values) / np.bincount(codes)
-    return values - means[codes]
-
-
-def shuffle_within(codes: np.ndarray, n_draws: int, rng: np.random.Generator) -> np.ndarray:
-    """Return orders (n_draws x n) of rows that lie group by group, drawn anew within each group."""
-    return np.argsort(codes + rng.random((n_draws, len(codes))), axis=-1)
-
-
-def relate_questions(rows: pd.DataFrame) -> dict[str, float | int]:
-    """Return how skill changes with a doubling of revisions of a question, run and question held
-    constant.
-
-    Least squares on log2 of 1 + n_revisions with a constant a run and a question; errors by
-    question (CR1). Returns slope, low, high, p, n, n_clusters, n_runs.
-    """
-    known = rows.dropna(subset=["n_revisions", "skill_source"])
-    runs, questions = (pd.factorize(known[name])[0] for name in ("run_id", "event_id"))
-    x = sweep(np.log2(1 + known["n_revisions"].to_numpy(float)), runs, questions)
-    y = sweep(known["skill_source"].to_numpy(float), runs, questions)
-    slope = (x @ y) / (x @ x)
-    sums = np.bincount(questions, x * (y - slope * x))
-    n_clusters = len(sums)
-    error = np.sqrt(n_clusters / (n_clusters - 1) * (sums**2).sum()) / (x @ x)
-    half = stats.t.ppf(0.975, n_clusters - 1) * error
-    p = 2 * stats.t.sf(abs(slope) / error, n_clusters - 1)
-    found = {"slope": slope, "low": slope - half, "high": slope + half, "p": p}
-    return found | {"n": len(known), "n_clusters": n_clusters, "n_runs": known["run_id"].nunique()}
-
-
-def sweep(values: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    """Return values less the means of two crossed groupings, taken off in turn until nothing is
-    left."""
-    for _ in range(200):
-        before = values
-        values = demean(demean(values, first), second)
-        if np.abs(values - before).max() < 1e-12:
-            break
-    return values
+        n_above = (np.abs(correlate(own[orders], target)) >= abs(seen) - 1e-12).sum()
+        row = {"effort": effort, "within": seen, "p": (1 + n_above) / (1 + N_PERMUTED)}
+        rows.append(row | {"between": between[effort]})
+    return pd.DataFrame(rows).assign(n_runs=len(several), n_models=models.ngroups)
 
 
 def measure_revisions(revisions: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFrame:
@@ -137,41 +158,30 @@ def measure_revisions(revisions: pd.DataFrame, rows: pd.DataFrame) -> pd.DataFra
     n_clusters.
     """
     key = ["run_id", "event_id"]
-    known = revisions.merge(rows[[*key, "model", "answer", "last_at", "is_forecast"]], on=key)
-    known = known[known["is_forecast"] & (known["at"] <= known["last_at"])].sort_values(
-        [*key, "revision"]
-    )
-    known["right"] = [
-        find_chance(told, truth)
-        for told, truth in zip(known["distribution"], known["answer"], strict=True)
-    ]
-    ends = known.groupby(key).agg(
-        model=("model", "first"),
-        first=("right", "first"),
-        last=("right", "last"),
-        n=("right", "size"),
-    )
-    ends = ends[ends["n"] > 1].reset_index()
+    asked = rows.loc[rows["is_forecast"], [*key, "model", "answer", "last_at"]]
+    known = revisions.merge(asked, on=key)
+    known = known[known["at"] <= known["last_at"]].sort_values([*key, "revision"])
+    known["right"] = list(map(find_chance, known["distribution"], known["answer"]))
+    groups = known.groupby([*key, "model"])["right"]
+    ends = groups.agg(["first", "last"])[groups.size() > 1].reset_index()
     ends["gain"] = ends["last"] - ends["first"]
     made = []
     for model, part in [("all", ends), *ends.groupby("model")]:
-        found = summarize_clustered(part[["gain"]], part["event_id"]).rename(
-            columns={"mean": "gain"}
-        )
-        made.append(
-            found.drop(columns="se").assign(
-                model=model, first=part["first"].mean(), last=part["last"].mean()
-            )
-        )
-    table = pd.concat(made, ignore_index=True)
+        found = summarize_clustered(part[["gain"]], part["event_id"])
+        means = part[["first", "last"]].mean().to_dict()
+        made.append(found.assign(model=model, **means))
+    table = pd.concat(made, ignore_index=True).rename(columns={"mean": "gain"})
     return table["model first last gain low high p n n_clusters".split()]
 
 
 def find_chance(distribution: str, truth: str) -> float:
     """Return the probability that a distribution (JSON) gives the truth's text (JSON), 0 where it
     does not name it."""
+    right = spell(str(parse_json(truth)))
     told = parse_json(distribution)
-    right = " ".join(str(parse_json(truth)).casefold().split())
-    return float(
-        sum(chance for name, chance in told.items() if " ".join(name.casefold().split()) == right)
-    )
+    return float(sum(chance for name, chance in told.items() if spell(name) == right))
+
+
+def spell(text: str) -> str:
+    """Return a text in small letters with single blanks."""
+    return " ".join(text.casefold().split())

@@ -5,6 +5,7 @@ Only the plan differs: none, the agent's own, one written by rule from the event
 could stand over any question, and one that states an answer.
 """
 
+import itertools
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from typing import NamedTuple
@@ -27,8 +28,8 @@ from helpers import papers
 from helpers.agreement import READINGS
 from helpers.files import dump_json, hash_text, parse_json, parse_object
 from helpers.paired import score
-from helpers.scores import select_headline
-from studies.futurex.plans import judge_plans, list_plans
+from helpers.scores import build_matrix, select_headline
+from studies.futurex.plan_scores import judge_plans, list_plans
 
 RUN_ID = "08_planning"
 ABOUT = "a short agent under chosen plans"
@@ -103,15 +104,15 @@ def write_plan_for(arm, event, source):
     variables = parse_json(event["variables"])
     letter = choose_answer(event)
     about = source.variables.get(variables["variable"], {"label": variables["variable"]})
-    blanks = {
-        "page": f"{source.name} ({source.address})",
-        "subject": " ".join([variables.get("entity") or "", about["label"]]).strip(),
-        "variable": f"{about['label']} ({about.get('unit') or 'a number'})",
-        "date": variables["date"],
-        "as_of": event["as_of"],
-        "answer": f"{letter} ({parse_json(event['options'])[letter]})",
-    }
-    return read_prompt(f"plan_{arm}").format(**blanks).strip()
+    plan = read_prompt(f"plan_{arm}").format(
+        page=f"{source.name} ({source.address})",
+        subject=" ".join(filter(None, [variables.get("entity"), about["label"]])),
+        variable=f"{about['label']} ({about.get('unit') or 'a number'})",
+        date=variables["date"],
+        as_of=event["as_of"],
+        answer=f"{letter} ({parse_json(event['options'])[letter]})",
+    )
+    return plan.strip()
 
 
 def ask_by_plan(plan, writer, transcript, event, world):
@@ -143,44 +144,50 @@ def ask_by_plan(plan, writer, transcript, event, world):
     return transcript.ask(messages, **constrain_answer(transcript.client, event))
 
 
+def ask_recorded(ask, *arguments):
+    """Return an agent's outcome; one of status "missing" where its replies are not recorded."""
+    try:
+        return ask(*arguments)
+    except LookupError as error:
+        if type(error) is not LookupError:  # a KeyError is a fault, not a recording that is absent
+            raise
+        return {"prediction": {"value": None}, "status": "missing", "trace": []}
+
+
 def run_trials(client, events, sources, world, arms=ARMS, writers=None):
     """Return a row a trial, every arm on every event: event_id, arm, status, value, and what the
     trial was made of.
 
     `writers`: who writes the plan of an arm that has none given, (client, prompt) by arm; by
-    default the agent its own. plan, n_plan_tokens (a written plan's), n_query_tokens, n_calls (of
-    tools), stated (the letter of the answer-giving plan). A trial whose replies are not recorded
-    has the status "missing".
+    default the agent its own. stated (the letter of the answer-giving plan), plan, and `WORK` of
+    `plan_scores`. A trial whose replies are not recorded has the status "missing".
     """
     writers = writers or {"own": (client, "plan_write")}
     rows = []
-    for event in events.to_dict("records"):
-        for arm in arms:
-            answer = partial(
-                ask_by_plan,
-                write_plan_for(arm, event, sources[event["source_id"]]),
-                writers.get(arm),
-            )
-            try:
-                outcome = forecast(answer, client, event, world)
-            except LookupError as error:
-                if (
-                    type(error) is not LookupError
-                ):  # a KeyError is a fault, not a recording that is absent
-                    raise
-                outcome = {"prediction": {"value": None}, "status": "missing", "trace": []}
-            trace = outcome["trace"]
-            prediction = outcome["prediction"]
-            steps = {(step["step_type"], step.get("actor")): step for step in reversed(trace)}
-            row = {"event_id": event["event_id"], "arm": arm, "stated": choose_answer(event)}
-            row |= {
+    for event, arm in itertools.product(events.to_dict("records"), arms):
+        plan = write_plan_for(arm, event, sources[event["source_id"]])
+        answer = partial(ask_by_plan, plan, writers.get(arm))
+        outcome = ask_recorded(forecast, answer, client, event, world)
+        prediction = outcome["prediction"]
+        trace = outcome["trace"]
+        steps = {(step["step_type"], step.get("actor")): step for step in reversed(trace)}
+        planned, searched = (
+            steps.get(("model", actor), {}).get("n_output_tokens")
+            for actor in ("planner", "search")
+        )
+        rows.append(
+            {
+                "event_id": event["event_id"],
+                "arm": arm,
+                "stated": choose_answer(event),
                 "status": outcome.get("status") or prediction.get("status", "ok"),
                 "value": prediction["value"],
+                "plan": steps.get(("plan", None), {}).get("content"),
+                "manager_think_length": planned,
+                "search_think_length": searched,
+                "n_tool_calls": sum(step["step_type"] == "tool" for step in trace),
             }
-            row["plan"] = steps.get(("plan", None), {}).get("content")
-            for actor, column in (("planner", "n_plan_tokens"), ("search", "n_query_tokens")):
-                row[column] = steps.get(("model", actor), {}).get("n_output_tokens")
-            rows.append(row | {"n_calls": sum(step["step_type"] == "tool" for step in trace)})
+        )
     return pd.DataFrame(rows)
 
 
@@ -194,30 +201,22 @@ def run_planners(
     events (None: all) are judged, those of the first `n_again` in all of `agreement.READINGS`.
     Raises LookupError when no event has all its trials.
     """
-    client = clients[agent]
     consult = make_consult(clients[judge])
-    writers = {
-        arm: (clients[planner.agent or agent], planner.prompt) for arm, planner in planners.items()
-    }
-    judge = find_agent(judge)["model"]
-    names = [find_agent(planner.agent or agent)["model"] for planner in planners.values()]
+    known_as = find_agent(judge)["model"]
+    writers = {name: (clients[who.agent or agent], who.prompt) for name, who in planners.items()}
+    names = [find_agent(who.agent or agent)["model"] for who in planners.values()]
     trials = []
-    parts = []
+    judgements = []
     for at in range(len(events)):
         event = events.iloc[[at]]
-        trials.append(run_trials(client, event, sources, world, tuple(planners), writers))
-        if (n_judged is None or at < n_judged) and not trials[-1]["status"].eq("missing").any():
-            readings = READINGS if at < n_again else READINGS[:1]
-            parts.append(
-                judge_plans(list_plans(trials[-1], event, names), consult, judge, readings)
-            )
+        done = run_trials(clients[agent], event, sources, world, tuple(planners), writers)
+        trials.append(done)
+        is_judged = (n_judged is None or at < n_judged) and not done["status"].eq("missing").any()
+        plans = list_plans(done if is_judged else done[:0], event, names)
+        readings = READINGS if at < n_again else READINGS[:1]
+        judgements.append(judge_plans(plans, consult, known_as, readings))
     trials = keep_complete(pd.concat(trials, ignore_index=True))
-    plans = list_plans(trials, events, names)
-    return (
-        trials,
-        plans,
-        pd.concat(parts or [judge_plans(plans[:0], consult, judge)], ignore_index=True),
-    )
+    return trials, list_plans(trials, events, names), pd.concat(judgements, ignore_index=True)
 
 
 def keep_complete(trials):
@@ -236,11 +235,8 @@ def score_trials(trials, events, answers):
     """Return the scores of trials (FutureX 3.4.3), a missing forecast as 0: a row an event, a
     column an arm."""
     known = events[events["event_id"].isin(trials["event_id"])]
-    values = [None if value is None else dump_json(value) for value in trials["value"]]
-    given = trials.assign(value=values).rename(columns={"arm": "agent_id"})
-    scored = select_headline(
-        score(known, answers, given[["event_id", "agent_id", "value", "status"]]), known
-    )
-    return scored.pivot(index="event_id", columns="agent_id", values="score_imputed").rename_axis(
-        columns=None
-    )
+    values = trials["value"].map(dump_json, na_action="ignore")
+    given = trials[["event_id", "status"]].assign(agent_id=trials["arm"], value=values)
+    scored = select_headline(score(known, answers, given), known)
+    matrix = build_matrix(scored, sorted(trials["arm"].unique()), "score_imputed")
+    return matrix.rename_axis(columns=None)

@@ -57,24 +57,20 @@ def list_queries(sources, first, last, n_each, delay_minutes, rng, topics=TOPICS
     delay = pd.Timedelta(minutes=delay_minutes)
     for source_id, entity, variable, words in topics:
         rows = read_rows(sources[source_id]).rename(columns={variable: "value"})
-        updates = rows.loc[
-            rows["entity"] == entity, ["published_at", "occurred_at", "entity", "value"]
-        ].dropna()
-        updates = updates.drop_duplicates("published_at", keep="last")
-        updates = updates[
-            updates["published_at"].dt.tz_convert(ZONE).dt.strftime("%Y-%m-%d").between(first, last)
-        ]
+        rows = rows[rows["entity"] == entity].drop_duplicates("published_at", keep="last")
+        updates = rows[["published_at", "occurred_at", "entity", "value"]].dropna()
+        days = updates["published_at"].dt.tz_convert(ZONE).dt.strftime("%Y-%m-%d")
+        updates = updates[days.between(first, last)]
         if (updates["published_at"].diff() <= delay).any():
             raise ValueError(
                 f"{source_id} is updated again within {delay_minutes} minutes; ask sooner"
             )
-        drawn = updates.iloc[
-            np.sort(rng.choice(len(updates), size=min(n_each, len(updates)), replace=False))
-        ]
+        n = len(updates)
+        drawn = updates.iloc[np.sort(rng.choice(n, size=min(n_each, n), replace=False))]
         tables.append(drawn.assign(source_id=source_id, variable=variable, words=words))
     table = pd.concat(tables).sort_values(["published_at", "source_id"], ignore_index=True)
-    table["as_of"] = [stamp_moment(moment + delay) for moment in table.pop("published_at")]
-    table.insert(0, "query_id", [f"q{at:03d}" for at in range(len(table))])
+    table["as_of"] = (table.pop("published_at") + delay).map(stamp_moment)
+    table.insert(0, "query_id", table.index.map("q{:03d}".format))
     return table
 
 
@@ -86,11 +82,8 @@ def list_visits(addresses, first, last, per_hour, rng):
     visits = []
     for address in sorted(addresses):
         passed = np.cumsum(rng.exponential(1 / per_hour, int(3 * per_hour * hours + 20)))
-        visits += [
-            (stamp_moment(start + pd.Timedelta(hours=float(gap))), address)
-            for gap in passed
-            if gap < hours
-        ]
+        moments = start + pd.to_timedelta(passed[passed < hours], "h")
+        visits += [(stamp_moment(moment), address) for moment in moments]
     return pd.DataFrame(sorted(visits), columns=["as_of", "address"])
 
 
@@ -112,14 +105,12 @@ def read_passages(text, entity, place):
 
 def answer_page(crawler, query):
     """Read the page itself by its source's rule."""
-    observations, _ = crawler.observe(query["source_id"], query["as_of"])
-    is_asked = (observations["entity"] == query["entity"]) & (
-        observations["variable"] == query["variable"]
-    )
-    rows = observations[is_asked].dropna(subset="value").sort_values("occurred_at")
-    return (
-        (rows["occurred_at"].iloc[-1], float(rows["value"].iloc[-1])) if len(rows) else (None, None)
-    )
+    seen, _ = crawler.observe(query["source_id"], query["as_of"])
+    is_asked = (seen["entity"] == query["entity"]) & (seen["variable"] == query["variable"])
+    rows = seen[is_asked].dropna(subset="value").sort_values("occurred_at")
+    if rows.empty:
+        return None, None
+    return rows["occurred_at"].iloc[-1], float(rows["value"].iloc[-1])
 
 
 def answer_search(crawler, query, is_opened=False):
@@ -167,73 +158,42 @@ def follow_clock(crawler, queries, agents=AGENTS, visits=None):
     `told_at` is the period of the value an agent gives, both missing when it finds none or the site
     is down.
     """
-    steps = queries if visits is None else pd.concat([visits, queries])
     rows = []
-    for step in steps.sort_values("as_of", kind="stable").to_dict("records"):
-        if pd.isna(step.get("query_id")):
+    steps = pd.concat([visits, queries]).sort_values("as_of", kind="stable")
+    for step in steps.to_dict("records"):
+        if pd.isna(step["query_id"]):
             with suppress(GatewayError):  # a visitor who finds nothing goes away
                 crawler.fetch(step["address"], step["as_of"])
             continue
         for name, answer in agents.items():
-            try:
-                told_at, told = answer(crawler, step)
-            except (GatewayError, ExtractionError):
-                told_at = told = None
-            rows.append(
-                {"query_id": step["query_id"], "agent": name, "told_at": told_at, "told": told}
-            )
-    return pd.DataFrame(rows)
+            told = None, None
+            with suppress(GatewayError, ExtractionError):
+                told = answer(crawler, step)
+            rows.append((step["query_id"], name, *told))
+    return pd.DataFrame(rows, columns=["query_id", "agent", "told_at", "told"])
 
 
 def score_answers(queries, answers):
     """Return the answers with is_answered, is_exact (the newest value) and staleness (hours
     behind)."""
-    table = answers.merge(queries, on="query_id", how="left", validate="many_to_one")
+    table = answers.merge(queries, on="query_id", validate="many_to_one")
     told = table["told"].astype(float)
-    hours = pd.to_datetime(table["occurred_at"]) - pd.to_datetime(table["told_at"], errors="coerce")
-    exact = np.isclose(told, table["value"].astype(float), rtol=0, atol=1e-6)
+    late = pd.to_datetime(table["occurred_at"]) - pd.to_datetime(table["told_at"], errors="coerce")
     return table.assign(
-        is_answered=told.notna(), is_exact=exact, staleness=hours / pd.Timedelta(hours=1)
+        is_answered=told.notna(),
+        is_exact=(told - table["value"]).abs() <= 1e-6,
+        staleness=late / pd.Timedelta(hours=1),
     )
 
 
 def summarize_agents(scored):
     """Return, by access and agent, n, n_pages, answered and exact (shares of all queries) and
     staleness (hours)."""
-    groups = scored.groupby(["access", "agent"], sort=False)
-    means = (
-        groups[["is_answered", "is_exact", "staleness"]]
-        .mean()
-        .set_axis(["answered", "exact", "staleness"], axis=1)
-    )
-    return (
-        groups.agg(n=("query_id", "size"), n_pages=("source_id", "nunique"))
-        .join(means)
-        .reset_index()
-    )
-
-
-def repeat_small(scored, n_each, rng, n_boot=2000):
-    """Return how often as many pages as there are, drawn anew with `n_each` queries on each, show
-    the agents' order.
-
-    `scored` is of one access. Keys n, full_order (as of all queries, no two equal) and best_shared:
-    shares of draws.
-    """
-    matrix = scored.pivot(
-        index=["source_id", "query_id"], columns="agent", values="is_exact"
-    ).astype(float)
-    means = matrix.mean().sort_values(ascending=False, kind="stable")
-    pages = [part[means.index].to_numpy() for _, part in matrix.groupby(level="source_id")]
-    small = []
-    for _ in range(n_boot):
-        drawn = [pages[page] for page in rng.integers(len(pages), size=len(pages))]
-        small.append(
-            np.mean(
-                [part[rng.integers(len(part), size=n_each)].mean(axis=0) for part in drawn], axis=0
-            )
-        )
-    small = np.round(small, 9)
-    full = (np.diff(small, axis=1) < 0).all(axis=1)
-    shared = (small == small.max(axis=1, keepdims=True)).sum(axis=1) > 1
-    return {"n": n_each * len(pages), "full_order": full.mean(), "best_shared": shared.mean()}
+    facts = {
+        "n": ("query_id", "size"),
+        "n_pages": ("source_id", "nunique"),
+        "answered": ("is_answered", "mean"),
+        "exact": ("is_exact", "mean"),
+        "staleness": ("staleness", "mean"),
+    }
+    return scored.groupby(["access", "agent"], sort=False).agg(**facts).reset_index()

@@ -9,6 +9,7 @@ does what a model rightly knew.
 
 import json
 import re
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -23,12 +24,11 @@ from helpers.means import summarize_clustered
 from helpers.paired import compute_mde
 
 SCALES = {"hundred": 1e2, "thousand": 1e3, "million": 1e6, "billion": 1e9}
+DIGITS = r"(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)"
 ADDRESS = re.compile(r"https?://[^\s\"'<>]+|\b[\w-]+(?:\.[a-z][\w-]*)+/[^\s\"'<>]*", re.IGNORECASE)
-NUMBER = re.compile(r"(?<![\w.,-])-?(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)")
-SHOWN_NUMBER = re.compile(
-    r"(\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?)(?:\s+(hundred|thousand|million|billion)\b)?"
-)
-SCALE = re.compile(r"\s+(hundred|thousand|million|billion)\b", re.IGNORECASE)
+SCALED = DIGITS + rf"(?:\s+({'|'.join(SCALES)})\b)?"
+NUMBER = re.compile(r"(?<![\w.,-])-?" + SCALED, re.IGNORECASE)
+SHOWN_NUMBER = re.compile(SCALED)
 STEP_INPUTS = {"search": "query", "open": "address"}
 BOX = re.compile(r"(?:Final answer:)?\s*\\boxed\{[^}]*\}?")
 
@@ -56,13 +56,12 @@ def read_shown(text):
     words = set(re.findall(r"[^\W\d_]+", plain))
     numbers = {float(at) for at, word in enumerate(WORDS) if at and word in words}
     digits = set()
-    for found in SHOWN_NUMBER.finditer(plain):
-        value = float(found[1].replace(",", ""))
-        digits.add(found[1].replace(",", ""))
-        numbers |= {value, value * SCALES.get(found[2], 1)}
-    return Shown(
-        plain, words, np.array(sorted(numbers)), digits, {date[:3] for date in find_dates(text)}
-    )
+    for written, scale in SHOWN_NUMBER.findall(plain):
+        value = written.replace(",", "")
+        digits.add(value)
+        numbers |= {float(value), float(value) * SCALES.get(scale, 1)}
+    dates = {date[:3] for date in find_dates(text)}
+    return Shown(plain, words, np.array(sorted(numbers)), digits, dates)
 
 
 def list_writings(trace):
@@ -75,16 +74,19 @@ def list_writings(trace):
     rows = []
     seen = []
     for step in trace:
-        is_page = step["tool"] in ("search", "open") and pd.isna(step["error"])
         content = step["content"] if isinstance(step["content"], str) else ""
         if step["step_type"] == "model":
-            shown = "\n".join(seen)
-            rows += [
-                {"part": part, "text": text, "seen": shown} for part, text in split_reply(content)
-            ]
-        elif step["step_type"] == "prompt" or is_page:
+            parts = split_reply(content)
+            rows += [{"part": key, "text": text, "seen": "\n".join(seen)} for key, text in parts]
+        elif step["step_type"] == "prompt" or shows_page(step):
             seen.append(content)
     return rows
+
+
+def shows_page(step):
+    """Say whether a step shows what a search or a page holds: one that failed does not."""
+    is_look = step["tool"] in ("search", "open") and pd.isna(step["error"])
+    return is_look and isinstance(step["content"], str)
 
 
 def split_reply(content):
@@ -95,11 +97,10 @@ def split_reply(content):
         value = BOX.sub("", content).strip()
     value = value.get("arguments", value) if isinstance(value, dict) else value
     value = value if isinstance(value, dict) else {"reply": value}
-    step = STEP_INPUTS.get(
-        value.get("action"), "input"
-    )  # a step-by-step agent's one input, named as its tool names it
+    # a step-by-step agent's one input is named as its tool names it
+    names = {"input": STEP_INPUTS.get(value.get("action"), "input")}
     parts = [
-        (step if key == "input" else key, str(text))
+        (names.get(key, key), str(text))
         for key, given in value.items()
         for text in (given if isinstance(given, list) else [given])
     ]
@@ -120,55 +121,51 @@ def find_unsupported(text, shown, known=()):
     >>> find_unsupported("It was Ann Poe who counted 1,300 on 13 October 2016.", shown)
     [('date', '13 October 2016'), ('number', '1,300'), ('name', 'Ann Poe')]
     """
-    unheld = []
     rest = ADDRESS.sub(" ", text)
-    for date in find_dates(rest):
-        is_last = date.end == len(rest)
-        for year, month, day in shown.dates:
-            same = [
-                a == b
-                for a, b in zip(date[:2], (year, month), strict=True)
-                if a is not None and b is not None
-            ]
-            is_day = (
-                None in (date[2], day)
-                or date[2] == day
-                or (is_last and str(day).startswith(str(date[2])))
-            )
-            if all(same) and is_day:
-                break
-        else:
-            unheld.append(("date", rest[date.start : date.end]))
+    unheld = [
+        ("date", rest[date.start : date.end])
+        for date in find_dates(rest)
+        if not is_supported_date(date, shown, date.end == len(rest))
+    ]
     rest = re.sub(r"(?m)^\s*\d+[.)]\s", lambda mark: " " * len(mark[0]), blank_dates(rest))
-    for found in NUMBER.finditer(rest):
-        if not is_supported_number(
-            found[1], SCALE.match(rest, found.end()), shown, found.end() == len(rest)
-        ):
-            unheld.append(("number", found[0]))
+    unheld += [
+        ("number", rest[found.start() : found.end(1)])
+        for found in NUMBER.finditer(rest)
+        if not is_supported_number(found, shown, found.end(1) == len(rest))
+    ]
     names = [*find_names(rest), *sorted(set(re.findall(r"\w+", rest)) & set(known))]
     for name in dict.fromkeys(names):
         words = re.findall(r"[^\W\d_]+", re.sub(r"['’]s\b", "", name.casefold()))
         lost = [word for word in words if not {word, word.removesuffix("s")} & shown.words]
         if rest.rstrip().endswith(name):
-            lost = [
-                word for word in lost if not any(other.startswith(word) for other in shown.words)
-            ]
+            lost = [word for word in lost if not begins_any(word, shown.words)]
         unheld += [("name", name)] if lost else []
     return unheld
 
 
-def is_supported_number(digits, scale, shown, is_last):
-    """Say whether a number as written (1,234.5) was shown."""
-    plain = digits.replace(",", "")
-    value = float(plain)
-    n_decimals = len(plain.partition(".")[2])
-    factors = {1.0, SCALES[scale[1].casefold()] if scale else 1.0}
-    for factor in factors:
-        if (
-            np.abs(shown.numbers - value * factor) <= 0.5 * factor * 10.0**-n_decimals + 1e-9
-        ).any():
+def begins_any(start, texts):
+    """Say whether one of some texts begins like a text that may be cut off."""
+    return any(text.startswith(start) for text in texts)
+
+
+def is_supported_date(date, shown, is_last):
+    """Say whether a date (`calendar.find_dates`) agrees with a shown one."""
+    for one in shown.dates:
+        parts = [a is None or b is None or a == b for a, b in zip(date[:3], one, strict=True)]
+        is_cut = is_last and str(one[2]).startswith(str(date[2]))
+        if all(parts[:2]) and (parts[2] or is_cut):
             return True
-    return is_last and any(other.startswith(plain) for other in shown.digits)
+    return False
+
+
+def is_supported_number(found, shown, is_last):
+    """Say whether a number (a match of `NUMBER`) was shown, as written or scaled."""
+    plain = found[1].replace(",", "")
+    reach = 0.5 * 10.0 ** -len(plain.partition(".")[2])
+    for factor in {1.0, SCALES[(found[2] or "").casefold()] if found[2] else 1.0}:
+        if (np.abs(shown.numbers - float(plain) * factor) <= reach * factor + 1e-9).any():
+            return True
+    return is_last and begins_any(plain, shown.digits)
 
 
 def find_names(text):
@@ -196,11 +193,9 @@ def list_unheld(trace, known=()):
     An address counts where the agent tried to open it; one that it only writes down is no claim.
     """
     unheld = []
-    cache = {}
+    read = cache(read_shown)
     for wrote in list_writings(trace):
-        shown = cache[len(wrote["seen"])] = cache.get(len(wrote["seen"])) or read_shown(
-            wrote["seen"]
-        )
+        shown = read(wrote["seen"])
         text = wrote["text"].strip()
         if wrote["part"] != "address":
             unheld += find_unsupported(wrote["text"], shown, known)
@@ -239,32 +234,25 @@ def show_evidence(trace, event):
     passages = [passage for is_own, passage in list_passages(trace, event) if is_own]
     if not passages:
         return "nothing"
-    valued = "\n".join(passage for passage in passages if DATED_VALUE.search(passage))
+    valued = "\n".join(passage for passage in passages if DATED_VALUE.search(passage)).casefold()
     given = parse_json(event["variables"])
-    entities = (
-        [given["entity"]]
-        if given.get("entity")
-        else set(given.get("reference") or {}) - {"None of these"}
-    )
-    n_named = sum(name.casefold() in valued.casefold() for name in entities)
-    return "values" if valued and 2 * n_named >= len(entities) else "page only"
+    entities = [given["entity"]] if given.get("entity") else [*(given.get("reference") or {})]
+    named = [name.casefold() in valued for name in entities if name != "None of these"]
+    return "values" if valued and 2 * sum(named) >= len(named) else "page only"
 
 
 def list_passages(trace, event):
     """Return (whether it is of the page that settles the event, text) of each passage that an agent
     was shown."""
     address = re.search(r"\((https?://\S+)\)", event["resolution_criteria"])[1]
-    pages = [
-        step["content"]
-        for step in trace
-        if step["tool"] in ("search", "open") and pd.isna(step["error"])
-    ]
-    parts = [HIT.split(content) for content in dict.fromkeys(pages) if pd.notna(content)]
-    return [
-        (part[i + 1] == address, part[i + 2].strip())
-        for part in parts
-        for i in range(1, len(part), 3)
-    ]
+    passages = []
+    for content in dict.fromkeys(step["content"] for step in trace if shows_page(step)):
+        _, *parts = HIT.split(content)
+        passages += [
+            (url == address, text.strip())
+            for url, text in zip(parts[1::3], parts[2::3], strict=False)
+        ]
+    return passages
 
 
 def list_traces(traces):
@@ -285,12 +273,8 @@ def apply_rule(traces, events, agent_ids):
     or offer (tickers, currencies, places) are names, too.
     """
     options = [text for cell in events["options"].dropna() for text in parse_json(cell).values()]
-    names = {str(name) for name in [*options, *events["entity_id"].dropna()]} - {
-        "Yes",
-        "No",
-        "None",
-    }
-    known = sorted(name for name in names if re.fullmatch(r"[A-Z][^\W\d_]{2,}", name))
+    names = {*map(str, options), *events["entity_id"].dropna()} - {"Yes", "No", "None"}
+    known = {name for name in names if re.fullmatch(r"[A-Z][^\W\d_]{2,}", name)}
     rows = []
     facts = events.set_index("event_id").to_dict("index")
     for (run_id, event_id), trace in list_traces(traces).items():
@@ -298,14 +282,12 @@ def apply_rule(traces, events, agent_ids):
             continue
         evidence = show_evidence(trace, facts[event_id])
         rule = "exhaustive evidence" if evidence == "values" else "insufficient data"
-        rule = "hallucination" if list_unheld(trace, known) else rule
-        row = {
-            "event_id": event_id,
-            "agent_id": agent_ids[run_id],
-            "has_text": bool(list_writings(trace)),
-        }
-        rows.append(row | {"evidence": evidence, "rule": rule})
-    return pd.DataFrame(rows).sort_values(["agent_id", "event_id"], ignore_index=True)
+        if list_unheld(trace, known):
+            rule = "hallucination"
+        has_text = bool(list_writings(trace))
+        rows.append((event_id, agent_ids[run_id], has_text, evidence, rule))
+    table = pd.DataFrame(rows, columns=["event_id", "agent_id", "has_text", "evidence", "rule"])
+    return table.sort_values(["agent_id", "event_id"], ignore_index=True)
 
 
 def write_case(trace, event):
@@ -349,17 +331,12 @@ def ask_reasons(consult, cases):
 def measure_shares(table, by, clusters):
     """Return the share of each reason by the columns `by`: n, n_clusters, share, low, high (95%,
     clustered)."""
-    parts = []
-    for keys, part in table.groupby(by):
-        marks = pd.DataFrame({reason: part["rule"] == reason for reason in REASONS}).set_index(
-            part["event_id"]
-        )
-        found = (
-            summarize_clustered(marks, clusters, ends=(0, 1)).rename_axis("reason").reset_index()
-        )
-        parts.append(found.assign(**dict(zip(by, keys, strict=True))))
-    table = pd.concat(parts, ignore_index=True).rename(columns={"mean": "share"})
-    return table[[*by, "reason", "n", "n_clusters", "share", "low", "high"]]
+    parts = {}
+    for keys, rules in table.set_index("event_id").groupby(by)["rule"]:
+        marks = pd.DataFrame({reason: rules == reason for reason in REASONS})
+        parts[keys] = summarize_clustered(marks, clusters, ends=(0, 1))
+    made = pd.concat(parts, names=[*by, "reason"]).reset_index().rename(columns={"mean": "share"})
+    return made[[*by, "reason", "n", "n_clusters", "share", "low", "high"]]
 
 
 def measure_evidence(table, control, clusters):
@@ -376,12 +353,9 @@ def measure_evidence(table, control, clusters):
         right = known[["is_right", "control"]].astype(float).set_axis(["agent", "control"], axis=1)
         right["agent minus control"] = right["agent"] - right["control"]
         has = known["evidence"].eq("values")
-        found = summarize_clustered(
-            right, clusters, [(1, right.index[has]), (-1, right.index[~has])]
-        )
-        found["mde"] = compute_mde(found["se"], found["n_clusters"].iloc[0])
-        found = found.rename(columns={"mean": "gap"}).rename_axis("of").reset_index()
+        sides = [(1, right.index[has]), (-1, right.index[~has])]
+        found = summarize_clustered(right, clusters, sides).rename_axis("of").reset_index()
+        found["mde"] = compute_mde(found["se"], found["n_clusters"])
         rows.append(found.assign(agent_id=agent_id, n_with=has.sum(), n_without=(~has).sum()))
-    return pd.concat(rows, ignore_index=True)[
-        "agent_id of n_with n_without n_clusters gap low high p mde".split()
-    ]
+    table = pd.concat(rows, ignore_index=True).rename(columns={"mean": "gap"})
+    return table["agent_id of n_with n_without n_clusters gap low high p mde".split()]

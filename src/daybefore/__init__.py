@@ -63,7 +63,8 @@ def predictions(agents: str | list[str] = "", question_set: str = "october-2016"
     from daybefore.commands.questions import open_set
     from daybefore.scoring.runs import list_names, load_scores
 
-    made, names = load_scores(open_set(question_set).name, agents).predictions, list_names(agents)
+    made = load_scores(open_set(question_set).name, agents).predictions
+    names = list_names(agents)
     return made[made["agent_id"].isin(names)].reset_index(drop=True) if names else made
 
 
@@ -77,7 +78,8 @@ def score(predictions: "pd.DataFrame", question_set: str = "october-2016") -> "p
     from daybefore.questions.sets import read_window
     from helpers.scores import score_predictions
 
-    window, given = open_set(question_set).window, {"agent_id": "mine", "sample": 0, "status": "ok"}
+    window = open_set(question_set).window
+    given = {"agent_id": "mine", "sample": 0, "status": "ok"}
     rows = predictions.assign(
         **{name: value for name, value in given.items() if name not in predictions}
     )

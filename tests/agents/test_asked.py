@@ -19,7 +19,8 @@ ARMS = [
 
 @pytest.mark.parametrize("arm", ARMS)
 def test_columns_and_words_say_the_same(arm):
-    words, columns = {"condition": describe_condition(arm)}, tell_asked(arm)
+    words = {"condition": describe_condition(arm)}
+    columns = tell_asked(arm)
     assert fill_asked(words) == fill_asked(columns) == fill_asked(words | columns)
 
 

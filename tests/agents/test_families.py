@@ -33,7 +33,8 @@ def put(provider, out):
     """A function that puts a family's agent to an event; returns its outcome."""
 
     def run(name, live=True, redirects=False):
-        family, provider.answer = FAMILIES[name], None
+        family = FAMILIES[name]
+        provider.answer = None
         if family["reply"]:
             provider.answer = lambda asked: json.dumps(TOLD["replies"][family["reply"]]).encode()
         if redirects:
@@ -65,7 +66,8 @@ def test_a_family_is_asked_once_its_searches_are_counted_and_its_pages_named(
     outcome = put(name)
     assert outcome.get("status", "ok") == "ok" and outcome["prediction"]["value"] == "B", outcome
     assert len(provider.asked) == 1 and provider.keys[0].endswith(KEY) and scan(tmp_path) == []
-    family, n_searches = FAMILIES[name], FAMILIES[name]["n_searches"]
+    family = FAMILIES[name]
+    n_searches = FAMILIES[name]["n_searches"]
     searches = [step for step in outcome["trace"] if step.get("tool") == "search"]
     queries = [step["arguments"]["query"] for step in searches if step["arguments"]]
     assert len(searches) == n_searches and queries == ([] if n_searches in (0, 18) else QUERIES)

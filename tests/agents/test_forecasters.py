@@ -50,7 +50,8 @@ def test_every_prediction_is_valid_and_of_what_was_published_before(name, sample
     for event in sample:
         outcome = found[name, event["event_id"]]
         prediction = outcome["prediction"]
-        value, spread = prediction["value"], prediction["distribution"]
+        value = prediction["value"]
+        spread = prediction["distribution"]
         shares = list(spread.values())
         letters = list(json.loads(event["options"]))
         assert json.loads(json.dumps(prediction)) == prediction and np.isfinite(shares).all()
@@ -114,9 +115,11 @@ def test_smoothing_by_hand():
 
 def test_smoothing_and_arima_agree_with_statsmodels():
     rng = np.random.default_rng(8)
-    levels, centres = [], []
+    levels = []
+    centres = []
     for i in range(30):
-        noise, steps = rng.normal(size=40), rng.normal(size=40)
+        noise = rng.normal(size=40)
+        steps = rng.normal(size=40)
         values = np.cumsum(steps) * (i % 3) / 2 + noise + 50
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
@@ -200,7 +203,8 @@ def test_every_drawn_future_is_answered_as_the_question_will_be(events):
         names = tuple(sorted(variables["reference"])) if is_race else (variables["entity"],)
         table = horizons.cut_series(event["source_id"], variables["variable"], event["as_of"])
         past = table[list(names)].dropna()
-        known, values = tuple(past.index), past.to_numpy()
+        known = tuple(past.index)
+        values = past.to_numpy()
         ahead = step_dates("weekly", known[-1], variables["date"])
         days = np.array(known, dtype="datetime64[D]")
         drawn = simulate.draw_paths("walk", values, days, len(ahead))[::7]

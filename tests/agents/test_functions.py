@@ -73,7 +73,8 @@ def test_what_a_function_returns_is_read_as_its_kind(kind, given, wanted):
 )
 def test_a_wrong_return_is_a_missing_prediction_with_its_reason(kind, given, reason):
     made = ask_function(lambda event, world: given, make_event(kind, k=2), None)
-    prediction, status = made["prediction"], "refusal" if given is None else "unparsable"
+    prediction = made["prediction"]
+    status = "refusal" if given is None else "unparsable"
     assert (prediction["value"], prediction["status"]) == (None, status)
     assert reason in prediction["reason"] == made["trace"][-1]["error"]
 

@@ -46,10 +46,8 @@ def test_what_a_question_calls_listed_is_listed_as_of_its_day(world, collected, 
     )
     assert rows
     for event in rows[:6]:
-        names, later = (
-            list_entities(event, world()),
-            list_entities(event | {"as_of": "2001-01-01T00:00+08:00"}, world()),
-        )
+        names = list_entities(event, world())
+        later = list_entities(event | {"as_of": "2001-01-01T00:00+08:00"}, world())
         assert len(names) > event["k"] and later is None
         provider.answer = reply_with("\\boxed{{{}}}".format("; ".join(names[: int(event["k"])])))
         outcome = forecast(ask_directly, reach(), event, world())

@@ -60,7 +60,8 @@ def misbehave(event, world):
 
 def make_events(n, **columns):
     days = [f"2016-10-{10 + i % 3}T00:00:00+08:00" for i in range(n)]
-    ids, levels = [f"e{i:03}" for i in range(n)], [1 + i % 4 for i in range(n)]
+    ids = [f"e{i:03}" for i in range(n)]
+    levels = [1 + i % 4 for i in range(n)]
     table = {
         "event_id": ids,
         "as_of": days,
@@ -86,9 +87,11 @@ def read_all(path, timings=False):
 
 @pytest.mark.parametrize("category", ["scripted", "baseline"])  # which is stored by batches
 def test_a_killed_run_loses_and_repeats_nothing(tmp_path, category):
-    events, agents = make_events(60), {"a": answer_slowly, "b": answer}
+    events = make_events(60)
+    agents = {"a": answer_slowly, "b": answer}
     ids = run(agents, events, tmp_path / "whole.sqlite", category=category)
-    whole, path = read_all(tmp_path / "whole.sqlite"), tmp_path / "killed.sqlite"
+    whole = read_all(tmp_path / "whole.sqlite")
+    path = tmp_path / "killed.sqlite"
     before = pd.DataFrame()
     for moment in (7, 61):
         child = fork(lambda: run(agents, events, path, category=category))
@@ -153,7 +156,8 @@ def call(event, world):
 
 def test_what_met_an_accident_is_asked_again_and_nothing_else(tmp_path):
     """Not even a refusal, or what timed out."""
-    tasks, path = ["fine", "", "", "refuse", "", "hang"], tmp_path / "l.sqlite"
+    tasks = ["fine", "", "", "refuse", "", "hang"]
+    path = tmp_path / "l.sqlite"
     events = make_events(6, task=tasks)
     LINE.update(is_down=True, n_asked=0)
     ids = run({"a": call}, events, path, deadline_s=0.3)
@@ -177,10 +181,8 @@ def test_what_met_an_accident_is_asked_again_and_nothing_else(tmp_path):
     (["fine"] * 3 + ["dear"] * 27, 3, "not asked: the ceiling is 1"),
 ])  # fmt: skip
 def test_a_run_stops_for_accidents_in_a_row_and_at_the_ceiling(tmp_path, tasks, n_stored, reason):
-    events, path = (
-        make_events(30, task=tasks).assign(as_of="2016-10-10T00:00:00+08:00", source_id="s"),
-        tmp_path / "l",
-    )
+    events = make_events(30, task=tasks).assign(as_of="2016-10-10T00:00:00+08:00", source_id="s")
+    path = tmp_path / "l"
     LINE.update(is_down="dear" not in tasks, n_asked=0)
     with pytest.raises(Stopped, match=reason) as stopped:
         run({"a": call}, events, path, workers=2, max_accidents=5)
@@ -208,7 +210,8 @@ def interrupt(event, world):
 def test_at_ctrl_c_what_is_under_way_is_stored_and_nothing_else_is_asked(
     tmp_path, task, words, capfd
 ):
-    events, path = make_events(12, task=[task, *[""] * 11], source_id="s"), tmp_path / "l"
+    events = make_events(12, task=[task, *[""] * 11], source_id="s")
+    path = tmp_path / "l"
     events["as_of"] = "2016-10-10T00:00:00+08:00"
     with pytest.raises(Stopped, match=words) as stopped:
         run({"a": interrupt}, events, path, workers=4, deadline_s=60)
@@ -233,7 +236,8 @@ def test_a_second_ctrl_c_stops_at_once(tmp_path):
 
 
 def test_the_first_question_goes_alone_and_is_an_ordinary_one(tmp_path):
-    events, path = make_events(6, task=""), tmp_path / "l.sqlite"
+    events = make_events(6, task="")
+    path = tmp_path / "l.sqlite"
     LINE.update(is_down=True, n_asked=0)
     with pytest.raises(Stopped, match="connection refused") as stopped:
         run({"a": call}, events, path, workers=4, tries_first=True)
@@ -249,7 +253,8 @@ def test_the_first_question_goes_alone_and_is_an_ordinary_one(tmp_path):
 
 def test_repeats_and_larger_samples_are_asked_once_and_are_the_same_run(tmp_path):
     agents = {"a": lambda event, world: {"prediction": {"value": event.get("sample", 0)}}}
-    events, path = make_events(8), tmp_path / "l.sqlite"
+    events = make_events(8)
+    path = tmp_path / "l.sqlite"
     first = run(agents, events[:3], path, drawn_from=events)
     before = read_runs(path, "replies", timings=True)
     assert list(read_runs(path, "runs").status) == ["partial"]

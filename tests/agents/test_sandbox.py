@@ -115,7 +115,8 @@ def make_mark():
 def open_doors():
     """Serve `secret` on loopback: at a TCP port and an abstract unix socket."""
     name = f"door-{uuid.uuid4()}"
-    tcp, unix = socket.create_server(("127.0.0.1", 0)), socket.socket(socket.AF_UNIX)
+    tcp = socket.create_server(("127.0.0.1", 0))
+    unix = socket.socket(socket.AF_UNIX)
     unix.bind(f"\0{name}")
     unix.listen()
 
@@ -295,7 +296,8 @@ def test_a_bound_of_docker_that_is_not_in_force_is_noticed(monkeypatch, guard, w
 
 
 def test_a_guard_that_is_not_in_force_is_noticed(monkeypatch):
-    bubblewrap, call = needs_backend("bubblewrap"), " ".join(bubblewraps.CALL)
+    bubblewrap = needs_backend("bubblewrap")
+    call = " ".join(bubblewraps.CALL)
     for guard in ("--unshare-net", "--disable-userns", "--remount-ro /disk", "--unshare-pid"):
         weaker = call.replace("--unshare-all", "--unshare-net --unshare-pid --unshare-uts").replace(
             guard, ""
@@ -328,7 +330,8 @@ def test_a_kit_that_is_killed_leaves_nothing_running_and_no_evidence(
     tmp_path, monkeypatch, name, n_alive, number
 ):
     """Of Docker no container and no volume either."""
-    backend, mark = needs_backend(name), make_mark()
+    backend = needs_backend(name)
+    mark = make_mark()
     (tmp_path / "sub").mkdir()
     (tmp_path / "sub/listed.csv").write_text("year\n2016\n")
     stages = tmp_path / "stages"

@@ -85,7 +85,8 @@ def test_a_model_calls_tools_until_it_answers(reach, provider):
 
 
 def test_what_a_search_finds_stands_before_the_question_as_data(reach, provider):
-    event, world = make_event(), World()
+    event = make_event()
+    world = World()
     outcome = forecast(ask_with_pages, reach(), event, world)
     assert world.asked == [("search", event["prompt"], AS_OF)]
     (message,) = provider.asked[0]["messages"]
@@ -100,7 +101,8 @@ def test_what_a_search_finds_stands_before_the_question_as_data(reach, provider)
 def test_a_model_searches_opens_and_answers_in_its_own_order(reach, provider):
     steps = take("search", "oil"), take("open", OIL.url), take("answer"), FINAL
     provider.answer = reply_with(*steps)
-    event, world = make_event(), World()
+    event = make_event()
+    world = World()
     outcome = forecast(ask_step_by_step, reach(), event, world)
     assert world.asked == [("search", "oil", AS_OF), ("open", OIL.url, AS_OF, event["prompt"])]
     tools = ["prompt", "model", "search", "model", "open", "model", "model", "answer"]

@@ -179,7 +179,8 @@ def test_every_method_asks_and_reads_probabilities_by_option(method, reach, prov
     done = '{"name": "final_answer", "arguments": {"answer": "done"}}'
     said = dict.fromkeys(("react", "graph_turns", "search_graph_turns"), ["{}"])
     said |= {"research": ["{}", done], "orchestra": [done]}
-    wanted, answer = "probabilities_single", f"{LINE}\n{FINAL}"
+    wanted = "probabilities_single"
+    answer = f"{LINE}\n{FINAL}"
     if "graph" in method:
         wanted = "submission_probabilities"
         answer = dump(SAID | {"answer": "B", "distribution": PAIRS})

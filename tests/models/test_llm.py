@@ -39,7 +39,8 @@ def reach(knock):
 def test_each_fault_ends_in_time_with_its_reason_and_so_many_requests(
     reach, provider, tmp_path, fault
 ):
-    is_late, started = ENDS[fault][0] == "timeout", time.monotonic()
+    is_late = ENDS[fault][0] == "timeout"
+    started = time.monotonic()
     with pytest.raises(LlmError) as caught:
         ask(reach(deadline_s=DEADLINE_S) if is_late else reach(), MODEL, say(fault))
     assert time.monotonic() - started < 25, "the provider hangs and drips for 30 s"
@@ -209,7 +210,8 @@ print(ask(open_door("mock"), **{given!r})["content"], {{"litellm", "httpx"}} & s
 
 
 def test_the_ceiling_stops_before_it_is_passed(reach, provider):
-    door, reasons = reach(ceiling_usd=0.0001), []
+    door = reach(ceiling_usd=0.0001)
+    reasons = []
     for i in range(40):
         try:
             row = ask(door, PRICED, say(f"q{i}"), max_tokens=100)

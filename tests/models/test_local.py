@@ -98,7 +98,8 @@ with serve_model({str(SMALL)!r}) as address:
     ended = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=120, env=os.environ
     )
-    port, end = int(ended.stdout.rsplit(":", 1)[1].split("/")[0]), time.monotonic() + 10
+    port = int(ended.stdout.rsplit(":", 1)[1].split("/")[0])
+    end = time.monotonic() + 10
     while True:
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)):

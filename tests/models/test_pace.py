@@ -19,8 +19,12 @@ class Desk:
     """Answers after `seconds`, and refuses what comes beyond `n_desks` at once."""
 
     def __init__(self, n_desks, seconds=0.1):
-        self.n_desks, self.seconds = n_desks, seconds
-        self.lock, self.n_now, self.n_most, self.n_refused = threading.Lock(), 0, 0, 0
+        self.n_desks = n_desks
+        self.seconds = seconds
+        self.lock = threading.Lock()
+        self.n_now = 0
+        self.n_most = 0
+        self.n_refused = 0
 
     @contextmanager
     def enter(self):

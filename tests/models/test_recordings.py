@@ -128,7 +128,8 @@ def test_what_was_asked_is_told_by_the_recordings_and_not_by_who_packs_them(out)
 
 def test_threads_that_write_at_once_share_transactions_and_lose_nothing(out):
     recordings = Recordings("many")
-    write, n_calls = recordings.write_wishes, []
+    write = recordings.write_wishes
+    n_calls = []
 
     def write_slowly():
         n_calls.append(1)
@@ -157,7 +158,8 @@ def test_the_store_may_be_closed_while_a_question_past_its_deadline_writes():
 
 def test_a_store_that_takes_no_more_ends_in_one_sentence_and_loses_nothing(reach, provider):
     texts = [f"{i} " + "x" * 4000 for i in range(40)]
-    door, said = reach(), set()
+    door = reach()
+    said = set()
     ask(door, MODEL, say("first"))
     n_pages = door.recordings.connection.execute("PRAGMA page_count").fetchone()[0]
     door.recordings.connection.execute(f"PRAGMA max_page_count = {n_pages + 20}")
@@ -178,7 +180,8 @@ def test_a_store_that_takes_no_more_ends_in_one_sentence_and_loses_nothing(reach
 
 
 def test_packing_sorts_gives_the_same_bytes_whatever_the_order_and_leaves_what_stays(out):
-    rows, written = [make(key, n_output_tokens=8) for key in "abcde"], []
+    rows = [make(key, n_output_tokens=8) for key in "abcde"]
+    written = []
     for run_id, order in (("one", rows), ("two", rows[::-1])):
         folder = out / "data/runs" / run_id
         recordings = Recordings(run_id)

@@ -229,9 +229,10 @@ def run_container(sandbox, cmd, given, seconds, *, docker, name, words):
                 with suppress(subprocess.TimeoutExpired):
                     process.wait(TICK_S)
                 n_said = sum(os.fstat(file.fileno()).st_size for file in (out, err))
-                limit = (
-                    "time" if time.monotonic() > end_at else "output" if n_said > n_bytes else None
-                )
+                if time.monotonic() > end_at:
+                    limit = "time"
+                elif n_said > n_bytes:
+                    limit = "output"
             state = ask(
                 docker, "inspect", "--format", "{{.State.Status}} {{.State.OOMKilled}}", name
             ).split()
@@ -245,8 +246,8 @@ def run_container(sandbox, cmd, given, seconds, *, docker, name, words):
         said = out.read(n_bytes + 1), err.read(n_bytes + 1)
     if state[0] == "created" and limit is None:
         raise SandboxError(said[1].decode(errors="replace").strip() or "docker started nothing")
-    return (
-        code,
-        *said,
-        limit or ("memory" if state[1] == "true" else "cpu" if code == 152 else None),
-    )
+    if limit is None and state[1] == "true":
+        limit = "memory"
+    if limit is None and code == 152:
+        limit = "cpu"
+    return code, *said, limit

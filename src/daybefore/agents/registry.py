@@ -209,7 +209,8 @@ def connect_agent(entry, door):
     client = build_client(entry, door)
     params = {"method": entry["method"], "options": client.options} | client.limits
     if client.probabilities:
-        params["probabilities"], prompts = True, (*prompts, *STATED_PROMPTS)
+        params["probabilities"] = True
+        prompts = (*prompts, *STATED_PROMPTS)
     params |= {
         name: entry[name]
         for name in ("search", "tolerance_s", "model_released_date")

@@ -102,9 +102,11 @@ def open_page(transcript, world, address, as_of, *, about="", actor=None, is_num
     step = {"error": None, "page_ids": None}
     try:
         hit = world.open(address.strip(), as_of, about)
-        text, step["page_ids"] = describe_hit(hit, as_of), [hit.page_id]
+        text = describe_hit(hit, as_of)
+        step["page_ids"] = [hit.page_id]
     except GatewayError as error:
-        text, step["error"] = f"The page cannot be opened: {error}", error.status
+        text = f"The page cannot be opened: {error}"
+        step["error"] = error.status
     arguments = {"address": address, "about": about}
     transcript.add("tool", actor=actor, tool="open", arguments=arguments, content=text, **step)
     return f"[{number}] {text}" if is_numbered and step["page_ids"] else text

@@ -192,7 +192,9 @@ class Watch:
     def allow(self, workers):
         """Return how many questions may be under way: none once stopped, one until the first has
         its reply."""
-        return 0 if self.cause else 1 if self.is_trying else getattr(workers, "limit", workers)
+        if self.cause:
+            return 0
+        return 1 if self.is_trying else getattr(workers, "limit", workers)
 
     def judge(self, reply):
         """Count a reply, stop the run where it is due, and say whether the reply is to be stored.
@@ -204,8 +206,8 @@ class Watch:
         reason = reply["reason"]
         self.n_in_row = self.n_in_row + 1 if status in STRIKES else 0
         if status == "over_budget":
-            is_own = not (reason or "").startswith(NO_CREDIT)
-            self.stop("ceiling" if is_own else "first" if self.is_trying else "credit", reason)
+            spent = "first" if self.is_trying else "credit"
+            self.stop(spent if (reason or "").startswith(NO_CREDIT) else "ceiling", reason)
             return False
         if self.is_trying and status in FIRST_FAILURES:
             self.stop(

@@ -61,7 +61,8 @@ def write_parts(form, body):
         return [{"type": "input_audio", "input_audio": sound}]
     pictures = [body]
     if form == "gif":
-        form, pictures = "png", []
+        form = "png"
+        pictures = []
         with Image.open(BytesIO(body)) as clip:
             for frame in ImageSequence.Iterator(clip):
                 frame.convert("RGB").save(out := BytesIO(), "PNG")

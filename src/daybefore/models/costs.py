@@ -84,7 +84,8 @@ def bound_cost(door, request):
 
     A token is at least a byte of text, so the bytes of the request bound its tokens.
     """
-    prices, options = name_prices(door, request["model"]), request["options"]
+    prices = name_prices(door, request["model"])
+    options = request["options"]
     if prices is None:
         return None
     n_output = options.get("max_completion_tokens") or options.get("max_tokens") or prices[2]
@@ -153,7 +154,8 @@ def describe_cut(door):
 
     Those asked again since are told, too: the replies' costs leave out what was paid twice.
     """
-    cut_usd, n_left = door.recordings.cut_usd, len(door.recordings.under_way)
+    cut_usd = door.recordings.cut_usd
+    n_left = len(door.recordings.under_way)
     if not cut_usd and not n_left:
         return ""
     most = f", {write_usd(cut_usd)} USD at most, beside what the replies say" * bool(cut_usd)

@@ -36,11 +36,10 @@ def load_embedder(path):
     from tokenizers import Tokenizer
 
     with zipfile.ZipFile(path) as file:
-        tokenizer, data = (
-            Tokenizer.from_str(file.read("tokenizer.json").decode()),
-            file.read("model.safetensors"),
-        )
-    start, weights = 8 + int.from_bytes(data[:8], "little"), {}
+        tokenizer = Tokenizer.from_str(file.read("tokenizer.json").decode())
+        data = file.read("model.safetensors")
+    start = 8 + int.from_bytes(data[:8], "little")
+    weights = {}
     for name, about in json.loads(data[8:start]).items():
         if name != "__metadata__" and about["dtype"] == "F32":
             first, last = (start + at for at in about["data_offsets"])

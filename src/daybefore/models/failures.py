@@ -54,7 +54,9 @@ class LlmError(Exception):
 
     def __init__(self, status, reason, recording=None):
         super().__init__(status, reason)
-        self.status, self.reason, self.recording = status, reason, recording
+        self.status = status
+        self.reason = reason
+        self.recording = recording
 
     def __str__(self):
         return self.reason
@@ -100,7 +102,8 @@ def find_code(error):
 
 def is_spent(error):
     """Say whether a provider refuses for want of money or quota, which waiting does not mend."""
-    code, said = find_code(error), " ".join(map(str, list_causes(error)))
+    code = find_code(error)
+    said = " ".join(map(str, list_causes(error)))
     if code == 402 or "insufficient_quota" in said:
         return True
     return (
@@ -139,7 +142,9 @@ def explain(error, n_requests, limit, door):
     """
     if isinstance(error, LlmError):
         return error
-    kind, code, unfit = type(error).__name__, find_code(error), find_unfit(error)
+    kind = type(error).__name__
+    code = find_code(error)
+    unfit = find_unfit(error)
     if isinstance(error, TimeoutError) or (kind == "Timeout" and time.monotonic() >= limit - 0.05):
         return LlmError(
             "timeout", f"no whole reply within {door.deadline_s:g} s (requests: {n_requests})"
@@ -148,16 +153,16 @@ def explain(error, n_requests, limit, door):
     broken = [
         cause for cause in list_causes(error) if type(cause).__module__.partition(".")[0] == "httpx"
     ]
-    status, text = "error", f"{kind} {code}: {said}" if code else f"{kind}: {said}"
+    status = "error"
+    text = f"{kind} {code}: {said}" if code else f"{kind}: {said}"
     if unfit:
-        status, text = (
-            "unreadable" if unfit.is_answer else "error",
-            redact(str(unfit), door.secrets)[:MAX_SHOWN],
-        )
+        status = "unreadable" if unfit.is_answer else "error"
+        text = redact(str(unfit), door.secrets)[:MAX_SHOWN]
     elif broken and type(broken[0]).__name__ != "HTTPStatusError":
         text = f"the connection failed, {type(broken[0]).__name__}: {broken[0]}"
     elif is_spent(error):
-        status, text = "over_budget", f"{NO_CREDIT}: {said}"
+        status = "over_budget"
+        text = f"{NO_CREDIT}: {said}"
     elif kind == "ContentPolicyViolationError" or "content_policy" in said:
         status = "refusal"
     elif kind in ("UnsupportedParamsError", "ContextWindowExceededError"):

@@ -63,7 +63,8 @@ def write_stated(kind, options, before="%s=", after="", between="; "):
     quantile's probability.
     """
     is_choice = kind in ("single", "multi")
-    names, end = options if is_choice else QUANTILES, f" {quote_literal(after)}" if after else ""
+    names = options if is_choice else QUANTILES
+    end = f" {quote_literal(after)}" if after else ""
     parts = [f"{quote_literal(before % name)} share{end}" for name in names]
     return [
         f"stated ::= {f' {quote_literal(between)} '.join(parts)}",
@@ -113,9 +114,11 @@ def build_grammar(kind, options=None, k=1, *, states=False):
         raise ValueError(
             f"no grammar for kind {kind!r}; there are single, multi, ranking, number and date"
         )
-    word, first = ("Quantiles" if kind == "number" else "Probabilities"), ""
+    word = "Quantiles" if kind == "number" else "Probabilities"
+    first = ""
     if states:
-        first, rules = f'"{word}: " stated "\\n" ', [*rules, *write_stated(kind, options)]
+        first = f'"{word}: " stated "\\n" '
+        rules = [*rules, *write_stated(kind, options)]
     return "\n".join([f'root ::= {first}"Final answer: \\\\boxed{{" answer "}}"', *rules])
 
 
@@ -136,7 +139,8 @@ def write_ranking_rules(entities, k):
 
     rules = []
     for taken in (named for size in range(k) for named in combinations(range(n), size)):
-        is_last, left = len(taken) == k - 1, [i for i in range(n) if i not in taken]
+        is_last = len(taken) == k - 1
+        left = [i for i in range(n) if i not in taken]
         rests = ["" if is_last else f' "; " {name_rule((*taken, i))}' for i in left]
         parts = [quote_literal(entities[i]) + rest for i, rest in zip(left, rests, strict=True)]
         rules.append(f"{name_rule(taken)} ::= {' | '.join(parts)}")

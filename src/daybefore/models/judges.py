@@ -10,6 +10,7 @@ import json
 import re
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import jsonschema
@@ -55,69 +56,67 @@ def build_consult(door, model, is_local, own=None, reduce=None) -> Callable[...,
 
     dropped = set()
 
-    def ask_without(messages, options, repeat):
-        """Ask, again without each option that is refused."""
-        while True:
-            given = {name: value for name, value in options.items() if name not in dropped}
-            if "max_tokens" in dropped and "max_tokens" in options:
-                given["max_completion_tokens"] = options["max_tokens"]
-            try:
-                return ask(door, model, messages, sample=repeat, reduce=reduce, **given)
-            except LlmError as error:
-                name = find_refused(error, given)
-                if name is None:
-                    raise
-                dropped.add(name)
-                print(
-                    f"{model} refuses {name}; it is asked without: {error.reason}", file=sys.stderr
-                )
-
     def consult(
         prompt, schema, repeat=0, is_continued=False, attachments=(), max_tokens=MAX_TOKENS
     ):
         if lacks := sorted({find_kind(path) for path in attachments} - set(door.takes)):
             return Verdict("lacking", reason=f"the model takes no {' and no '.join(lacks)}")
         try:
-            content = (
-                [{"type": "text", "text": prompt}, *refer(door, attachments)]
-                if attachments
-                else prompt
-            )
+            parts = refer(door, attachments)
         except OSError:
-            return Verdict(
-                "lacking",
-                reason=f"cannot be read: one of {', '.join(path.name for path in attachments)}",
-            )
+            names = ", ".join(path.name for path in attachments)
+            return Verdict("lacking", reason=f"cannot be read: one of {names}")
+        content = [{"type": "text", "text": prompt}, *parts] if parts else prompt
         messages = [{"role": "user", "content": content}]
         options = demand_json("verdict", schema) | {"max_tokens": max_tokens}
         options |= {"temperature": WARMTH, "seed": repeat} if repeat else {"temperature": 0}
         options |= {"extra_body": {"cache_prompt": is_continued}} if is_local else {}
         options |= own or {}
+        send = partial(ask, door, model, messages, sample=repeat, reduce=reduce)
         try:
-            row = ask_without(messages, options, repeat)
+            return read_verdict(ask_without(dropped, model, send, options), schema)
         except LookupError as error:
             return Verdict("missing", reason=str(error))
         except LlmError as error:
-            return Verdict(
-                error.status,
-                reason=error.reason,
-                seconds=(error.recording or {}).get("duration_s") or 0.0,
-            )
-        seconds = row.get("duration_s") or 0.0
-        text = row["content"] or ""
-        fenced = FENCED.findall(text)
-        try:
-            value = json.loads(fenced[-1] if fenced else text)
-            if error := jsonschema.exceptions.best_match(
-                jsonschema.Draft202012Validator(schema).iter_errors(value)
-            ):
-                raise error  # `jsonschema.validate` would check the schema each time, too
-        except (ValueError, jsonschema.ValidationError) as error:
-            reason = str(error).splitlines()[0][:200]
-            return Verdict("unparsable", reason=reason, seconds=seconds, text=text)
-        return Verdict("ok", value, seconds=seconds)
+            seconds = (error.recording or {}).get("duration_s") or 0.0
+            return Verdict(error.status, reason=error.reason, seconds=seconds)
 
     return consult
+
+
+def ask_without(dropped, model, send, options):
+    """Return what `send(**options)` gives, asked again without each option that is refused, which
+    `dropped` gains."""
+    while True:
+        given = {name: value for name, value in options.items() if name not in dropped}
+        if "max_tokens" in dropped and "max_tokens" in options:
+            given["max_completion_tokens"] = options["max_tokens"]
+        try:
+            return send(**given)
+        except LlmError as error:
+            name = find_refused(error, given)
+            if name is None:
+                raise
+            dropped.add(name)
+            told = f"{model} refuses {name}; it is asked without: {error.reason}"
+            print(told, file=sys.stderr)
+
+
+def read_verdict(row, schema):
+    """Return the Verdict that a recording holds: its JSON object, or why that does not fit a
+    schema."""
+    seconds = row.get("duration_s") or 0.0
+    problem = None
+    value = None
+    try:
+        value = json.loads(row["content"] or "")
+        errors = jsonschema.Draft202012Validator(schema).iter_errors(value)
+        problem = jsonschema.exceptions.best_match(errors)
+    except ValueError as error:
+        problem = error
+    if problem:
+        return Verdict("unparsable", reason=str(problem).splitlines()[0][:200], seconds=seconds)
+    return Verdict("ok", value, seconds=seconds)
 
 
 REFUSABLE = ("temperature", "seed", "response_format", "max_tokens", "top_p")

@@ -88,10 +88,8 @@ def serve_model(path):
     """
     environment = os.environ | {"OMP_WAIT_POLICY": "PASSIVE", "OMP_NUM_THREADS": str(N_THREADS)}
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
-    command, options = (
-        [sys.executable, "-m", __name__, str(path)],
-        {"env": environment, "start_new_session": True},
-    )
+    command = [sys.executable, "-m", __name__, str(path)]
+    options = {"env": environment, "start_new_session": True}
     with subprocess.Popen(
         command, text=True, **pipes, **options
     ) as process:  # a session of its own: no Ctrl-C in it
@@ -115,21 +113,25 @@ def run_model(path):
 
     settings = xllamacpp.CommonParams()
     settings.model.path = path
-    settings.n_ctx, settings.n_parallel, settings.port = N_CONTEXT, 1, 0
+    settings.n_ctx = N_CONTEXT
+    settings.n_parallel = 1
+    settings.port = 0
     settings.cpuparams.n_threads = settings.cpuparams_batch.n_threads = N_THREADS
-    settings.use_jinja, settings.sampling.temp, settings.sampling.seed = True, 0.0, SEED
+    settings.use_jinja = True
+    settings.sampling.temp = 0.0
+    settings.sampling.seed = SEED
     settings.hostnames = [
         "127.0.0.1"
     ]  # for this machine only; no page of a browser, no list of what is being asked
     settings.ui = settings.endpoint_slots = settings.endpoint_props = settings.endpoint_metrics = (
         False
     )
-    settings.cors_origins, settings.cors_origins_explicit, settings.cors_credentials = (
-        "",
-        True,
-        False,
-    )
-    settings.cache_prompt, settings.cache_ram_mib, settings.verbosity = False, CACHE_MIB, -1
+    settings.cors_origins = ""
+    settings.cors_origins_explicit = True
+    settings.cors_credentials = False
+    settings.cache_prompt = False
+    settings.cache_ram_mib = CACHE_MIB
+    settings.verbosity = -1
     server = xllamacpp.Server(settings)
     print(server.listening_address, flush=True)
     sys.stdin.read()

@@ -58,9 +58,11 @@ def is_chat(model):
 def reach_jobs(door, model):
     """Return three functions of litellm for a model's jobs: start, poll, cancel. Raises LlmError
     where it has none."""
-    litellm, given = load_litellm(), connect(door)
+    litellm = load_litellm()
+    given = connect(door)
     if model.startswith(GEMINI):
-        api, given = litellm.interactions, given | {"custom_llm_provider": "gemini"}
+        api = litellm.interactions
+        given |= {"custom_llm_provider": "gemini"}
         start = partial(api.create, agent=model.removeprefix(GEMINI), **given)
         return start, partial(api.get, **given), partial(api.cancel, **given)
     name, provider, _, _ = litellm.get_llm_provider(model, api_base=given.get("api_base"))
@@ -91,7 +93,8 @@ def run_job(door, request, limit, row):
     start, poll, cancel = reach_jobs(door, request["model"])
     given = {"input": request["messages"][0]["content"]} | request["options"]
     job = try_often(door, lambda: start(timeout=count_left(limit), **given), limit, row)
-    row["n_polls"], interval = 0, door.wait_s
+    row["n_polls"] = 0
+    interval = door.wait_s
     try:
         while job.status in (None, "queued", "in_progress"):
             time.sleep(max(0.0, min(interval, limit - time.monotonic())))
@@ -100,7 +103,8 @@ def run_job(door, request, limit, row):
                     "timeout",
                     f"no whole reply within {door.deadline_s:g} s (polls: {row['n_polls']})",
                 )
-            row["n_polls"], interval = row["n_polls"] + 1, min(interval * GROWTH, MAX_INTERVAL_S)
+            row["n_polls"] += 1
+            interval = min(interval * GROWTH, MAX_INTERVAL_S)
             try:
                 job = call_within(partial(poll, job.id), min(left, IDLE_S))
             except Exception as error:  # litellm passes on whatever a provider's client raises
@@ -120,7 +124,8 @@ def read_job(door, model, job):
     that it tells."""
     state = job.model_dump(warnings=False)
     state = read_interaction(state) if state.get("object") == "interaction" else state
-    output, used = state["output"], state.get("usage") or {}
+    output = state["output"]
+    used = state.get("usage") or {}
     parts = [
         part
         for item in output
@@ -172,7 +177,8 @@ def read_job(door, model, job):
 def read_interaction(state):
     """Return an interaction of Gemini's in the form of a response of OpenAI's, its own counts of
     searches beside it."""
-    output, used = [], state.get("usage") or {}
+    output = []
+    used = state.get("usage") or {}
     for step in state.get("steps") or []:
         if step["type"] == "model_output":
             texts = [
@@ -208,7 +214,8 @@ def bound_job(door, request):
     After each tool call the model may read all that it can hold; `max_tool_calls` and
     `max_output_tokens` bound both.
     """
-    prices, options = name_prices(door, request["model"]), request["options"]
+    prices = name_prices(door, request["model"])
+    options = request["options"]
     if prices is None:
         return None
     n_turns = 1 + (options.get("max_tool_calls") or N_CALLS)

@@ -16,7 +16,8 @@ def read_searches(response):
     Each provider tells it elsewhere: OpenAI cites pages and counts nothing, Anthropic's and
     Gemini's queries stand beside the reply, Perplexity numbers its pages and counts its queries.
     """
-    message, usage = response.choices[0].message, response.usage
+    message = response.choices[0].message
+    usage = response.usage
     own = getattr(message, "provider_specific_fields", None) or {}
     grounded = getattr(response, "vertex_ai_grounding_metadata", None) or []
     queries = [
@@ -49,7 +50,8 @@ def tell_searches(queries, pages, *counts):
     >>> tell_searches(["rain"], [{"url": "https://a.example/", "title": "A"}, {"url": "https://a.example/"}], 2)
     {'n_searches': 2, 'queries': ['rain'], 'citations': ['https://a.example/ A']}
     """
-    cited, queries = {}, [query for query in queries if query]
+    cited = {}
+    queries = [query for query in queries if query]
     for page in list_tables(pages):
         url = page.get("url") or page.get("uri")
         if isinstance(url, str) and ADDRESS.fullmatch(url):

@@ -14,7 +14,7 @@ from daybefore.commands import main as cli
 from daybefore.commands.main import CODES, SETTINGS, daybefore, main
 from daybefore.commands.terminal import PartWay, show, tell
 from daybefore.formats.export import WRITERS
-from daybefore.live.venues import FORECASTBENCH, VENUES
+from daybefore.live.venues import VENUES
 from helpers.tables import HORIZONS
 
 ROOT = Path(__file__).parents[2]
@@ -35,7 +35,7 @@ def test_settings_and_words_are_those_of_the_makefile_and_the_rooms():
     made = dict(re.findall(r"^export (\w+) := ([\w.]+)$", text, re.MULTILINE))
     assert SETTINGS == {name: value for name, value in made.items() if name != "TQDM_DISABLE"}
     assert cli.HORIZONS == HORIZONS
-    assert cli.FORMS == tuple(WRITERS) and cli.VENUES == (*VENUES, FORECASTBENCH)
+    assert cli.FORMS == tuple(WRITERS) and cli.VENUES == (*VENUES,)
 
 
 def test_help_imports_no_library_and_every_option_is_explained():

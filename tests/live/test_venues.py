@@ -8,7 +8,7 @@ from functools import partial
 import pandas as pd
 import pytest
 from internet import open_internet
-from venue_sites import COMMIT, Exchange, Market, make_bench, make_resolutions, make_set
+from venue_sites import Exchange, Market, make_resolutions, make_set
 from weeks import write_agents
 
 from daybefore.commands.main import main
@@ -20,11 +20,6 @@ from daybefore.web.guest import Guest
 NOW = pd.Timestamp("2026-03-02T16:00:00+08:00")
 HOSTS = {"polymarket": "gamma-api.polymarket.com", "manifold": "api.manifold.markets"}
 HOSTS |= {"kalshi": "external-api.kalshi.com"}
-FILES = {
-    "question_sets/latest-llm.json": "2026-03-01-llm.json",
-    "question_sets/2026-03-01-llm.json": make_set(),
-    "resolution_sets/2026-03-01_resolution_set.json": make_resolutions(),
-}
 
 
 @pytest.fixture
@@ -32,7 +27,7 @@ def web(tmp_path, monkeypatch):
     """The internet of all venues; `web.exchange` holds their markets, and a guest asks without a
     pause."""
     exchange = Exchange([Market(n, 0.2 + 0.05 * (n % 10), group=n // 2) for n in range(1, 13)])
-    with open_internet(tmp_path, exchange.hosts | make_bench(FILES), NOW, patch=monkeypatch) as web:
+    with open_internet(tmp_path, exchange.hosts, NOW, patch=monkeypatch) as web:
         monkeypatch.setattr(venues, "Guest", partial(Guest, pace_s=0.0))
         web.exchange = exchange
         yield web
@@ -112,22 +107,6 @@ def test_a_second_lies_between_two_requests_to_a_venue(web, monkeypatch):
     assert second - first >= 1 and not web.count(HOSTS["polymarket"], "/robots.txt")
 
 
-def test_forecastbench_is_read_at_a_commit_a_row_a_date_its_sources_in_turn(web):
-    rows, _ = fetch_questions("forecastbench", 10_000, NOW)
-    ids = [row["id"] for row in rows]
-    assert ids[:4] == ["2026-03-01-manifold-m0", "2026-03-01-fred-s.0-2026-03-08"] + [
-        "2026-03-01-manifold-m1", "2026-03-01-fred-s.0-2026-03-31"
-    ]  # fmt: skip
-    assert len(ids) == 3 + 4 and rows[0]["question_set"] == f"2026-03-01-llm.json@{COMMIT}"
-    assert rows[1]["prompt"].startswith("Will the level on 2026-03-08 be above that of 2026-03-01?")
-    assert (
-        "On 2026-02-19: 3.5. The level in metres." in rows[1]["criteria"] and "price" not in rows[1]
-    )
-    assert rows[0]["prompt"].startswith("Will ferry 0 sail?") and rows[0]["price"] == 0.25
-    with pytest.raises(ValueError, match="answered 422"):
-        fetch_questions("forecastbench", 5, NOW, commit="0" * 40)
-
-
 # --- by the command ---------------------------------------------------------------------------------
 
 
@@ -151,3 +130,89 @@ def say(share):
     return {
         "content": f"I weighed it.\nProbabilities: A = {share}; B = {round(1 - share, 2)}\n\\boxed{{A}}"
     }
+
+
+def test_a_markets_questions_are_asked_settled_and_stand_beside_the_price(ask):
+    ask.web.exchange.markets = [
+        Market(n, 0.2 + 0.05 * (n % 10), group=n // 2) for n in range(1, 31)
+    ]
+    ask.model.answer = lambda asked: say(
+        0.9 if "lock 3 " in asked["messages"][-1]["content"] else 0.6
+    )
+    week = (
+        "--agent",
+        "my_model",
+        "--from",
+        "polymarket",
+        "--limit",
+        "30",
+        "--out",
+        "poly",
+        "--ceiling",
+        "1",
+    )
+    told = ask(*week)
+    assert "my_model: 30 of 30 questions answered" in told and len(ask.model.asked) == 30
+    shown = json.dumps([asked["messages"] for asked in ask.model.asked])
+    assert "By the lock keeper's log." in shown and "0.25" not in shown
+    ask.web.exchange.markets[0].price = 0.99
+    again = ask(
+        *week, now=NOW + pd.Timedelta(hours=3)
+    )  # the day's file: the same questions, moment and price
+    assert (
+        "round 1" in again
+        and len(ask.model.asked) == 30
+        and ask.web.count(HOSTS["polymarket"]) == 1
+    )
+    with pytest.raises(
+        SystemExit, match="none of the 30 questions is settled; the first, polymarket-0x0001: it is"
+    ):
+        ask("--settle", "venue", "--out", "poly")
+    for one in ask.web.exchange.markets[:29]:
+        one.outcome = "yes" if one.n == 3 else "no"
+    told = ask("--settle", "venue", "--out", "poly", now=NOW + pd.Timedelta(days=30))
+    prices = {n: 0.2 + 0.05 * (n % 10) for n in range(1, 30)}
+    agent = (28 * 0.6**2 + 0.1**2) / 29
+    price = sum((one - (n == 3)) ** 2 for n, one in prices.items()) / 29
+    assert f"29 questions of 15 events: agent {agent:.3f},\nprice when asked {price:.3f}; " in told
+    assert f"price minus agent {price - agent:+.3f} (" in told
+    assert "not settled yet: 1: polymarket-0x001e (it is not resolved yet)" in told
+    scores = pd.read_csv(ask.folder / "poly/scores.csv").set_index("event_id")["score_imputed"]
+    assert scores.sum() == 1 and scores["polymarket-0x0003"] == 1
+
+
+def test_forecastbench_in_submission_out_resolutions_in(ask):
+    ask.model.answer = lambda asked: (
+        say(0.7) if "ferry" in asked["messages"][-1]["content"] else {"content": "Hm."}
+    )
+    (ask.folder / "2026-03-01-llm.json").write_text(json.dumps(make_set()))
+    told = ask("--agent", "my_model", "--questions", "2026-03-01-llm.json", "--out", "round")
+    shown = json.dumps([asked["messages"] for asked in ask.model.asked])
+    assert "Will the level on 2026-03-08 be above that of 2026-03-01?" in shown
+    assert "On 2026-02-19: 3.5. The level in metres." in shown and "0.25" not in shown
+    assert "ForecastBench's submission: round/2026-03-01.daybefore.my_model.json" in told
+    made = json.loads((ask.folder / "round/2026-03-01.daybefore.my_model.json").read_text())
+    assert set(made) == {"organization", "model", "model_organization", "question_set", "forecasts"}
+    assert (made["model"], made["question_set"]) == ("my_model", "2026-03-01-llm.json")
+    rows = {
+        (one["source"], one["id"], one["resolution_date"]): one["forecast"]
+        for one in made["forecasts"]
+    }
+    markets = {("manifold", f"m{n}", None): 0.7 for n in range(3)}
+    dates = ("2026-03-08", "2026-03-31")
+    assert rows == markets | {("fred", f"s.{n}", date): 0.5 for n in range(2) for date in dates}
+    assert set(made["forecasts"][0]) == {"id", "source", "forecast", "resolution_date", "reasoning"}
+    resolutions = "2026-03-01_resolution_set.json"
+    with pytest.raises(SystemExit, match=f"none of the 7 .* SETTLE={resolutions}"):
+        ask("--settle", "venue", "--out", "round")
+    (ask.folder / resolutions).write_text(json.dumps(make_resolutions()))
+    told = ask("--settle", resolutions, "--out", "round")
+    table = [
+        line.split() for line in told.partition("0.5 where none was forecast")[2].splitlines()[2:5]
+    ]
+    wanted = [
+        ("market", "1", "0", "0.090"),
+        ("dataset", "2", "2", "0.250"),
+        ("overall", "3", "2", "0.170"),
+    ]
+    assert list(map(tuple, table)) == wanted

@@ -1,4 +1,4 @@
-"""Markets and ForecastBench's data sets on the simulated internet, in their documented forms,
+"""Markets on the simulated internet and a round of ForecastBench, in their documented forms,
 questions ours."""
 
 import json
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pandas as pd
 
-COMMIT = "5f" * 20
 TOLD = tomllib.loads(Path(__file__).with_name("venues.toml").read_text(encoding="utf-8"))
 
 
@@ -120,18 +119,3 @@ def make_set():
 def make_resolutions():
     """Return what is settled of `make_set`."""
     return json.loads(TOLD["forecastbench"]["resolutions"])
-
-
-def make_bench(files):
-    """Return the sites of ForecastBench's data sets at one commit: {path below datasets: text, or
-    an object}."""
-
-    def answer_api(asked):
-        known = asked.path.endswith(("/commits/main", f"/commits/{COMMIT}"))
-        return (200, {}, {"sha": COMMIT}) if known else (422, {}, {"message": "No commit found"})
-
-    def answer_raw(asked):
-        path = asked.path.partition(f"/{COMMIT}/datasets/")[2]
-        return (200, {}, files[path]) if path in files else (404, {}, "404: Not Found")
-
-    return {"api.github.com": answer_api, "raw.githubusercontent.com": answer_raw}

@@ -47,7 +47,7 @@ COUNT, AMOUNT = click.IntRange(min=1), click.FloatRange(min=0, min_open=True)
 MOMENT = click.DateTime(["%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M%z"])
 HORIZONS, FORMS = ("Early", "Mid", "Late", "Near"), ("inspect", "dataset")
 RULES = ("futurex_paper", "futurex_code")
-VENUES = ("polymarket", "manifold", "kalshi", "forecastbench")
+VENUES = ("polymarket", "manifold", "kalshi")
 EXECUTORS = ("local", "slurm", "dask")
 
 
@@ -264,16 +264,16 @@ def run():
     "--from",
     "venue",
     type=click.Choice(VENUES),
-    help="Open questions of a market or ForecastBench instead.",
+    help="Open questions of a market instead.",
 )
 @option(
     "--limit",
     type=COUNT,
-    help="With --from: number of questions (default 100; of forecastbench all).",
+    help="With --from: number of questions (default 100).",
 )
 @option(
     "--commit",
-    help="The challenge's, or ForecastBench's, questions at this commit (default: the newest).",
+    help="The challenge's questions at this commit (default: the newest).",
 )
 @option("--out", metavar="FOLDER", help="Where the answers stand (default data/weeks/COMMIT).")
 @asking
@@ -449,7 +449,7 @@ def view():
 @option(
     "--market",
     "venues",
-    type=click.Choice(VENUES[:3]),
+    type=click.Choice(VENUES),
     multiple=True,
     help="Its open questions too; several times.",
 )

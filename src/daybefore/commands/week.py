@@ -60,8 +60,8 @@ def main(
     `questions` is a file (None: the challenge's newest set, or that of `commit`), `out` the folder
     of the answers, `now` a moment to ask as of instead of this one, `settle` a file of answers,
     "past" or "venue", `rule` the rules to score by, `judge` an agent's name, `board` a file of the
-    public board. `venue` and `limit`: questions of a market, or of ForecastBench, in place of a
-    file's; `terms` as of `service.Terms`.
+    public board. `venue` and `limit`: questions of a market in place of a file's; `terms` as of
+    `service.Terms`.
     """
     now, terms = read_now(now), Terms(**terms)
     if settle:
@@ -76,7 +76,7 @@ def main(
         find_entry(name)
     path = locate_store()
     if venue:
-        questions, now, left = venues.keep_questions(venue, limit, now, commit)
+        questions, now, left = venues.keep_questions(venue, limit, now)
         tell(f"{venue}, fetched {now:%Y-%m-%d %H:%M} UTC+8: {os.path.relpath(questions)}")
         tell(list_some("left out", [f"{key} ({why})" for key, why in left]))
     batch = fetch_batch(questions, commit)

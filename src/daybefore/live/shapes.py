@@ -26,7 +26,6 @@ YES_OR_NO = re.compile(
     r"\b(yes)\b['\"”]?\s*(?:or|/)\s*['\"“]?(no)\b|[“\"]?(是)[”\"]?\s*(?:或者?|/)\s*[“\"]?(否)",
     re.IGNORECASE,
 )
-INLINE = re.compile(r"(?<![^\s,;，；。\"“])([A-Z])[.)．][ \t]*")
 ALTERNATIVES = re.compile(
     r"\b(up|higher|over|above|rise|win|increase) or (down|lower|under|below|fall|lose|decrease)\b",
     re.IGNORECASE,
@@ -107,10 +106,6 @@ def read_shape(prompt):
     match = WORDS["instruction"].search(prompt)
     question = prompt[: match.start()] if match and match.start() else prompt
     question = strip_frame(question)
-    options, is_whole = read_inline(question)
-    if options:
-        several = WORDS["several"].search(prompt)
-        return Shape("multi" if several else "single", options, writes="letter", is_known=is_whole)
     return read_choice(question) or read_words(question, prompt)
 
 
@@ -147,31 +142,6 @@ def read_options(prompt):
         )  # the question's own quote
         options[letter], end = text, match.end()
     return (options, end) if len(options) > 1 else (None, 0)
-
-
-def read_inline(question):
-    """Return ({letter: text} of options that stand on one line, None without any; whether none is
-    left out by dots).
-
-    >>> read_inline("Who will win? A. Ada, B. Bo")
-    ({'A': 'Ada', 'B': 'Bo'}, True)
-    """
-    marks = []
-    for mark in INLINE.finditer(question):
-        if mark[1] == LETTERS[len(marks)]:
-            marks.append(mark)
-    if len(marks) < 2:
-        return None, True
-    ends = [mark.start() for mark in marks[1:]] + [len(question)]
-    texts = [
-        question[mark.end() : end].strip(" ,;，；’'\"\n")
-        for mark, end in zip(marks, ends, strict=True)
-    ]
-    if not all(texts):
-        return None, True
-    last = re.sub(r"[\s,;’']*(?:\.\.\.|…)$", "", texts[-1])
-    is_whole = last == texts[-1]
-    return dict(zip(LETTERS, [*texts[:-1], last], strict=False)), is_whole
 
 
 def read_two(prompt):

@@ -1,5 +1,5 @@
-"""Prediction markets and ForecastBench by their public interfaces: open questions, answers, and
-agents beside the price.
+"""Prediction markets by their public interfaces: open questions, answers, and agents beside the
+price; ForecastBench's scores.
 
 A venue is asked as a guest asks a page (`web.guest`): a second between two requests to a host,
 bounds of bytes and time, and no further request to a host that asks for patience (429). robots.txt
@@ -20,7 +20,7 @@ from urllib.parse import quote, urlsplit
 
 import pandas as pd
 
-from daybefore.formats.forecastbench import MISSING, find_chance, list_resolutions, list_rows
+from daybefore.formats.forecastbench import MISSING, find_chance
 from daybefore.formats.forecastbench import VENUES as MARKETS
 from daybefore.formats.markets import Market, list_markets
 from daybefore.live.challenge import check_rows
@@ -32,14 +32,9 @@ from helpers.files import ROOT, locate_output, parse_json, write_whole
 from helpers.means import find_clusters
 from helpers.paired import compare_pairs
 
-PAGE, MAX_PAGES, MAX_ASKED, WHOLE = 100, 10, 500, 10_000
+PAGE, MAX_PAGES, MAX_ASKED = 100, 10, 500
 """Questions a page of a list, as the addresses say, pages that are read, questions that may be
-asked of a market, more than a set has."""
-
-FORECASTBENCH, NEWEST = "forecastbench", "latest-llm.json"
-COMMITS = "https://api.github.com/repos/forecastingresearch/forecastbench-datasets/commits/{commit}"
-FILES = "https://raw.githubusercontent.com/forecastingresearch/forecastbench-datasets/{commit}/datasets/{path}"
-
+asked."""
 
 VENUES = tomllib.loads((ROOT / "data/live/venues.toml").read_text("utf-8"))
 """Addresses of the markets, by name."""
@@ -49,38 +44,32 @@ class Absent(ValueError):
     """A venue has nothing at an address (404)."""
 
 
-def keep_questions(venue, n, now, commit=None):
+def keep_questions(venue, n, now):
     """Return (path of the file of a day's questions, moment of their fetch, sentences on what was
     left out).
 
     They are fetched unless the file of that day (UTC+8) and number is there. Raises ValueError for
     too large a number, and what `fetch_questions` does.
     """
-    n = n or (WHOLE if venue == FORECASTBENCH else PAGE)
-    if venue in VENUES and n > MAX_ASKED:
+    n = n or PAGE
+    if n > MAX_ASKED:
         raise ValueError(f"at most {MAX_ASKED} questions are asked of a market, not {n}")
-    parts = [venue, f"{now:%Y-%m-%d}", "all" if n == WHOLE else str(n)]
-    if commit:
-        parts.append(commit[:12])
-    path, told = locate_output(f"data/weeks/{'-'.join(parts)}.jsonl"), []
+    path, told = locate_output(f"data/weeks/{venue}-{now:%Y-%m-%d}-{n}.jsonl"), []
     if not path.exists():
-        rows, told = fetch_questions(venue, n, now, commit=commit)
+        rows, told = fetch_questions(venue, n, now)
         write_whole(path, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     with path.open(encoding="utf-8") as file:
         return path, pd.Timestamp(json.loads(file.readline())["fetched_at"]), told
 
 
-def fetch_questions(venue, n, now, commit=None):
+def fetch_questions(venue, n, now):
     """Return (rows of a file of questions, [(id, why it was left out)]): up to n questions of two
     options, open `now`.
 
-    In the venue's own order (Polymarket by liquidity, Manifold by popularity); ForecastBench's
-    sources in turn, of its newest set, or that at `commit`. Raises ValueError that names the venue,
-    and question and field where one is at fault.
+    In the venue's own order (Polymarket by liquidity, Manifold by popularity). Raises ValueError
+    that names the venue, and question and field where one is at fault.
     """
     guest = Guest(now)
-    if venue == FORECASTBENCH:
-        return check_rows(fetch_set(n, now, guest, commit), venue), []
     found, told = {}, []
     for page in read_pages(venue, guest, MAX_PAGES):
         markets, out = list_markets(page, venue)
@@ -157,72 +146,27 @@ def fetch(venue, url, guest):
     return body.decode("utf-8", "replace"), place
 
 
-# --- ForecastBench ----------------------------------------------------------------------------------
-
-
-def fetch_set(n, now, guest, commit=None):
-    """Return up to n rows of ForecastBench's newest question set, its sources in turn; of `commit`,
-    else the newest."""
-    commit = find_commit(guest, commit)
-    text, place = fetch_file(f"question_sets/{NEWEST}", commit, guest)
-    if text.strip().endswith(".json"):  # a link
-        text, place = fetch_file(f"question_sets/{text.strip()}", commit, guest)
-    rows = list_rows(parse_text(text, place), NEWEST)
-    sources = pd.Series([row["venue"] for row in rows], dtype=object)
-    order = sources.groupby(sources).cumcount().sort_values(kind="stable").index[:n]
-    told = {"fetched_at": stamp_moment(now)}
-    return [
-        rows[at] | told | {"question_set": f"{rows[at]['question_set']}@{commit}"} for at in order
-    ]
-
-
-def find_commit(guest, commit=None):
-    """Return the 40 digits of the newest commit of ForecastBench's data sets, or of one that is
-    named."""
-    given = parse_text(
-        *fetch(FORECASTBENCH, COMMITS.format(commit=quote(commit or "main", safe="")), guest)
-    )
-    if not isinstance(given, dict) or not isinstance(given.get("sha"), str):
-        raise ValueError(f"{FORECASTBENCH}: field sha is missing in what api.github.com answers")
-    return given["sha"]
-
-
-def fetch_file(path, commit, guest):
-    """Return (text, how it is called) of a file of the data sets at a commit."""
-    return fetch(FORECASTBENCH, FILES.format(commit=commit, path=path), guest)
-
-
-def fetch_resolutions(due, guest):
-    """Return what ForecastBench has settled of the set due on a day: {event_id: answer}."""
-    name = f"{due}_resolution_set.json"
-    given = parse_text(*fetch_file(f"resolution_sets/{name}", find_commit(guest), guest))
-    return {row["id"]: row["answer"] for row in list_resolutions(given, name)}
-
-
 # --- what they say later ----------------------------------------------------------------------------
 
 
 def fetch_answers(events, now):
     """Return (rows of id and answer of the questions that their venues have settled, [(id, why it
     is open)])."""
-    guest, rows, told, sets = Guest(now), [], [], {}
+    guest, rows, told = Guest(now), [], []
     for event in events.to_dict("records"):
         key, venue = event["event_id"], event["source_id"]
-        name = parse_json(event["metadata"]).get("question_set")
+        answer, why = None, "it is not resolved yet"
         try:
-            if name:
-                if (due := name[:10]) not in sets:
-                    sets[due] = fetch_resolutions(due, guest)
-                answer = sets[due].get(key)
-            elif venue in VENUES:
-                market = fetch_one(venue, key.removeprefix(f"{venue}-"), guest)
-                answer = market.answer and parse_json(market.answer["value"])
-            else:
-                known = ", ".join((*VENUES, FORECASTBENCH))
-                raise ValueError(f"it is of no venue; there are {known}")
-            why = "it is not resolved yet"
+            if name := parse_json(event["metadata"]).get("question_set"):
+                raise ValueError(
+                    f"SETTLE={name[:10]}_resolution_set.json, from ForecastBench, does"
+                )
+            if venue not in VENUES:
+                raise ValueError(f"it is of no venue; there are {', '.join(VENUES)}")
+            market = fetch_one(venue, key.removeprefix(f"{venue}-"), guest)
+            answer = market.answer and parse_json(market.answer["value"])
         except ValueError as problem:
-            answer, why = None, str(problem)
+            why = str(problem)
         if answer:
             rows.append({"id": key, "answer": answer})
         else:

@@ -38,6 +38,7 @@ def loaded(tmp_path):
     return load_set(folder)
 
 
+@pytest.mark.filterwarnings("error")
 def test_a_folder_anywhere_is_a_set_and_a_filled_row_of_it_is_no_forecast_and_is_counted(loaded):
     assert loaded.name == "mine" and list(loaded.events["event_id"]) == ["1", "2"]
     first, second = loaded.rows().sort_values("event_id").to_dict("records")
@@ -45,6 +46,8 @@ def test_a_folder_anywhere_is_a_set_and_a_filled_row_of_it_is_no_forecast_and_is
     assert first["distribution"] == '{"A":0.8,"B":0.2}' and first["probability"] == 0.8
     assert not second["is_forecast"] and pd.isna(second["brier"]) and pd.isna(second["correct"])
     assert second["brier_filled"] == 0.25
+    blank = loaded.rows()[["effort", "variant", "domain"]]
+    assert blank.fillna("high").eq("high").all(axis=None), "a blank column takes words unwarned"
     assert loaded.coverage().loc[0, ["n_asked", "n_forecasts", "coverage"]].tolist() == [2, 1, 0.5]
 
 

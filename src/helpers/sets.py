@@ -40,11 +40,9 @@ FACTS = (
     "family",
     "round",
     "domain",
-    "level",
-    "guess",
-    "price",
 )
-"""Further columns that every row has, blank where a set says nothing."""
+NUMBERS = ("level", "guess", "price")
+"""Further columns that every row has, words and numbers, blank where a set says nothing."""
 
 
 class About(Setting):
@@ -199,7 +197,7 @@ class QuestionTables:
         Of yes/no questions `brier` is (outcome - p_yes) squared, lower is better, and p_yes of 0.5
         counts as yes. `brier_filled` has what a harness filled in, where there is no forecast,
         `brier_price` is the price's. Rows that are no forecast have blanks elsewhere. What was
-        given (`ARM`) and `FACTS` are always columns.
+        given (`ARM`), `FACTS` and `NUMBERS` are always columns.
         """
         made = self.predictions.drop(columns=["agent_id"], errors="ignore")
         made = made.merge(drop_blank(self.runs), on="run_id", suffixes=("", "_run"))
@@ -215,8 +213,10 @@ class QuestionTables:
             made = made.merge(
                 usage, on=["run_id", "event_id", "sample"], how="left", suffixes=("", "_reply")
             )
-        absent = [name for name in (*ARM, *FACTS) if name not in made]
-        return score_rows(made.reindex(columns=[*made, *absent]))
+        absent = [name for name in (*ARM, *FACTS, *NUMBERS) if name not in made]
+        made = made.reindex(columns=[*made, *absent])
+        words = {name: object for name in absent if name not in NUMBERS}
+        return score_rows(made.astype(words))
 
     def need(self, what: str, *columns: str) -> pd.DataFrame:
         """Return `rows()`, after a look whether they have what something rests on.

@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from helpers.sets import list_folders, load_set, read_about, take_usual, write_set
+from helpers.sets import list_folders, load_set, read_settings, take_usual, write_set
 
 ABOUT = 'title = "A set"\nsource = "a test"\nretrieved = "2026-11-28"\n'
 
@@ -95,7 +95,7 @@ def test_an_unknown_name_is_told_with_the_nearest():
 
 def test_sets_of_the_repository_have_a_licence():
     for name, folder in list_folders().items():
-        about = read_about(folder / "set.toml")
+        about = read_settings(folder / "set.toml")
         if about.get("may_commit"):  # the rows of the others are built on a reader's machine
             assert about["licence"]
             assert about["unit"] in load_set(name).events

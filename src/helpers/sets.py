@@ -159,11 +159,9 @@ class QuestionTables:
         made = getattr(importlib.import_module(module), function)()
         third = ("prices",) if "prices" in self.about.get("has", ()) else ()
         found = dict(zip(("events", "answers", *third), made, strict=False))
-        return (
-            drop_blank(found[name].copy())
-            if name in found
-            else pd.DataFrame(columns=list_columns(name))
-        )
+        if name not in found:
+            return pd.DataFrame(columns=list_columns(name))
+        return drop_blank(found[name].copy())
 
     def join_parts(self, name: str) -> pd.DataFrame:
         """Return a table that is kept in data/tables: of the baselines, then of recorded models."""
@@ -173,10 +171,9 @@ class QuestionTables:
                 parts.append(files.read_table(name, place))
             except FileNotFoundError:
                 continue
-        made = [part.dropna(axis=1, how="all") for part in parts]
-        return (
-            pd.concat(made, ignore_index=True) if made else pd.DataFrame(columns=list_columns(name))
-        )
+        made = [drop_blank(part) for part in parts]
+        empty = pd.DataFrame(columns=list_columns(name))
+        return pd.concat(made, ignore_index=True) if made else empty
 
     @cached_property
     def revisions(self) -> pd.DataFrame:
@@ -250,16 +247,10 @@ class QuestionTables:
         n_asked, n_forecasts, coverage (their share), and a column a status.
         """
         rows = self.predictions
-        by_status = pd.crosstab(rows["run_id"], rows["status"])
-        n_asked = by_status.sum(axis=1)
-        n_forecasts = by_status.get("ok", pd.Series(0, by_status.index))
-        made = pd.DataFrame(
-            {"n_asked": n_asked, "n_forecasts": n_forecasts, "coverage": n_forecasts / n_asked}
-        )
-        made = made.join(by_status)
-        return self.runs[["run_id", "agent_id"]].merge(
-            made, left_on="run_id", right_index=True, how="left"
-        )
+        is_ok = rows["status"].eq("ok").groupby(rows["run_id"])
+        made = is_ok.agg(n_asked="size", n_forecasts="sum", coverage="mean")
+        made = made.join(pd.crosstab(rows["run_id"], rows["status"]))
+        return self.runs[["run_id", "agent_id"]].join(made, on="run_id")
 
 
 TEXTS = dict.fromkeys(
@@ -377,7 +368,7 @@ def load_set(name_or_path: str | Path) -> QuestionTables:
     if folder is None:
         listed = list_nearest(str(name_or_path), sorted(folders), "data/sets/README.md")
         raise ValueError(f"there is no question set {str(name_or_path)!r}{listed}")
-    about = read_about(folder / ABOUT)
+    about = read_settings(folder / ABOUT)
     is_elsewhere = about.get("tables") or about.get("builder")
     if not is_elsewhere and not (folder / EVENTS).exists():
         advice = (
@@ -387,7 +378,7 @@ def load_set(name_or_path: str | Path) -> QuestionTables:
     return QuestionTables(folder.name, folder, about)
 
 
-def read_about(path: Path) -> dict[str, Any]:
+def read_settings(path: Path) -> dict[str, Any]:
     """Return a set.toml's settings, with the defaults. Raises ValueError that names file and
     field."""
     try:
@@ -405,7 +396,7 @@ def write_set(folder: Path, tables: dict[str, pd.DataFrame]) -> list[Path]:
     set.toml does not say that it may be passed on, where the folder is one of the repository's, and
     for a prediction of no event or no run.
     """
-    about = read_about(folder / ABOUT)
+    about = read_settings(folder / ABOUT)
     if folder.parent.name == "sets" and folder.parent.parent.name == "data":
         check_licence(folder / ABOUT, about)
     checked = {name: check_table(name, table) for name, table in tables.items()}
@@ -437,7 +428,7 @@ def keep_questions(
         cluster_id=events["cluster_id"].astype(object).fillna(events["event_id"])
     )
     given = {"events": events} | ({} if answers is None else {"answers": answers})
-    kept = QuestionTables(name, path.parent, read_about(path))
+    kept = QuestionTables(name, path.parent, read_settings(path))
     if (path.parent / EVENTS).exists():
         for table, rows in given.items():
             old = check_table(table, getattr(kept, table))

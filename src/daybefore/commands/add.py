@@ -15,7 +15,7 @@ from daybefore.formats.forecasts import read_forecasts
 from helpers.faults import Problems, check_name, write_count
 from helpers.files import dump_json, locate_output, write_whole
 from helpers.places import ABOUT, SETS, list_folders
-from helpers.sets import load_set, read_about, write_set
+from helpers.sets import load_set, read_settings, write_set
 
 LEAST = 25
 """Questions below which a mean says little (FutureX's least events of a level)."""
@@ -109,7 +109,7 @@ def write_folder(name: str, paths: list[Path], tables: dict, licence: str | None
         lines.append(f"licence = {dump_json(licence)}")
     lines.append(f"has = {dump_json(list_contents(tables))}")
     write_whole(made, "\n".join(lines) + "\n")
-    read_about(made)
+    read_settings(made)
     write_set(made.parent, tables)
     folder = made.parent.with_name(name)
     shutil.rmtree(folder, ignore_errors=True)

@@ -5,7 +5,7 @@ import importlib
 
 from helpers import files
 from helpers.places import ABOUT, SETS
-from helpers.sets import read_about, write_set
+from helpers.sets import read_settings, write_set
 
 
 def build_sets(builder: str) -> list[str]:
@@ -18,7 +18,7 @@ def build_sets(builder: str) -> list[str]:
     made = []
     for name, tables in module.build().items():
         about = files.ROOT / SETS[0] / name / ABOUT
-        room = SETS[0] if read_about(about).get("may_commit") else SETS[1]
+        room = SETS[0] if read_settings(about).get("may_commit") else SETS[1]
         path = files.locate_output(f"{room}/{name}/{ABOUT}")
         files.write_whole(path, about.read_bytes())
         write_set(path.parent, tables)

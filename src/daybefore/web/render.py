@@ -1,13 +1,15 @@
 """The five forms in which the replay world's sites publish: tables, ranking lists, prose, JSON,
 market event pages.
 
-A renderer takes (source, periods, fixtures): periods are [(occurred_at, rows)], oldest first; of
-fixtures, rows to come, only date and name may show.
+A renderer takes (source, rows, fixtures): rows are in order of occurrence and name; of fixtures,
+rows to come, only date and name may show.
 """
 
 import json
 import math
 from html import escape
+from itertools import groupby
+from operator import itemgetter
 
 import pandas as pd
 
@@ -45,34 +47,26 @@ def print_values(source, row):
     }
 
 
-def render_table(source, periods, fixtures):
+def render_table(source, rows, fixtures):
     """Render rows as an html table, wide (a column an entity) or long (a column a variable)."""
     stamp = "Time" if source.is_hourly else "Date"
     if source.page.get("layout") == "wide":
         ((name, variable),) = source.variables.items()
-        entities = sorted({row["entity"] for _, rows in periods for row in rows})
+        entities = sorted({row["entity"] for row in rows})
         head, lines = [stamp, *entities], []
-        for period, rows in periods:
-            values = dict.fromkeys(entities, math.nan) | {row["entity"]: row[name] for row in rows}
-            lines.append(
-                [period, *(format_number(value, variable["decimals"]) for value in values.values())]
-            )
+        for period, some in groupby(rows, itemgetter("occurred_at")):
+            values = dict.fromkeys(entities, math.nan) | {row["entity"]: row[name] for row in some}
+            cells = [format_number(value, variable["decimals"]) for value in values.values()]
+            lines.append([period, *cells])
     else:
-        head = [
-            stamp,
-            source.entities["label"].capitalize(),
-            *map(head_column, source.variables.values()),
-        ]
-        shown = ((period, row) for period, rows in periods for row in rows)
+        label = source.entities["label"].capitalize()
+        head = [stamp, label, *map(head_column, source.variables.values())]
         lines = [
-            [period, row["entity"], *print_values(source, row).values()] for period, row in shown
+            [row["occurred_at"], row["entity"], *print_values(source, row).values()] for row in rows
         ]
-    lines += [
-        [row["occurred_at"], row["entity"], *["to be played"] * len(source.variables)]
-        for row in fixtures
-    ]
-    table = build_table("data", head, lines)
-    return "text/html", wrap_page(source, table)
+    to_come = ["to be played"] * len(source.variables)
+    lines += [[row["occurred_at"], row["entity"], *to_come] for row in fixtures]
+    return "text/html", wrap_page(source, build_table("data", head, lines))
 
 
 def build_table(css_class, head, lines):
@@ -85,47 +79,46 @@ def build_table(css_class, head, lines):
     return f"<table class='{css_class}'>\n" + "\n".join(rows) + "\n</table>"
 
 
-def render_ranking(source, periods, fixtures):
+def render_ranking(source, rows, fixtures):
     """Render one ordered list an issue, newest first, each item with name and value."""
     ((name, variable),) = source.variables.items()
     sections = []
-    for period, rows in reversed(periods):
-        ordered = sorted(
-            (row for row in rows if row[name] == row[name]),
-            key=lambda row: (-row[name], row["entity"]),
-        )
+    for period, some in groupby(rows, itemgetter("occurred_at")):
+        known = [row for row in some if row[name] == row[name]]
         items = "".join(
             f"<li><span class='name'>{escape(row['entity'])}</span> "
             f"<span class='value'>{format_number(row[name], variable['decimals'], commas=False)}</span></li>"
-            for row in ordered
+            for row in sorted(known, key=lambda row: (-row[name], row["entity"]))
         )
         heading = f"<h2><time>{format_period(period)}</time></h2>"
         sections.append(f"<section class='issue'>{heading}<ol>{items}</ol></section>")
     intro = f"<p>Ranked by {escape(head_column(variable)).lower()}.</p>"
-    return "text/html", wrap_page(source, intro + "\n".join(sections))
+    return "text/html", wrap_page(source, intro + "\n".join(reversed(sections)))
 
 
-def render_prose(source, periods, fixtures):
+def render_prose(source, rows, fixtures):
     """Render one bulletin a row, newest first, by the source's sentence."""
     bulletins = []
-    for period, row in ((period, row) for period, rows in reversed(periods) for row in rows):
-        about = {"date": format_period(period), "entity": row["entity"]} | print_values(source, row)
-        bulletins.append(f"<p>{escape(source.page['sentence'].format(**about))}</p>")
+    for row in sorted(rows, key=itemgetter("occurred_at"), reverse=True):  # names stay in order
+        about = {"date": format_period(row["occurred_at"]), "entity": row["entity"]}
+        text = source.page["sentence"].format(**about, **print_values(source, row))
+        bulletins.append(f"<p>{escape(text)}</p>")
     return "text/html", wrap_page(source, "\n".join(bulletins))
 
 
-def render_json(source, periods, fixtures):
+def render_json(source, rows, fixtures):
     """Render rows as a JSON endpoint's answer; missing values are null."""
     label, observations = source.entities["label"].replace(" ", "_"), []
-    for period, row in ((period, row) for period, rows in periods for row in rows):
-        observation = {"date": period, label: row["entity"]}
-        for name, about in source.variables.items():
-            observation[name] = (
-                round(row[name], about["decimals"]) if row[name] == row[name] else None
-            )
-        observations.append(observation)
-    about = {"source": source.name, "updated": periods[-1][0], "note": source.note}
-    lines = ",\n".join(map(print_lines, observations))
+    for row in rows:
+        values = {
+            name: round(row[name], about["decimals"]) if row[name] == row[name] else None
+            for name, about in source.variables.items()
+        }
+        observations.append(
+            print_lines({"date": row["occurred_at"], label: row["entity"]} | values)
+        )
+    about = {"source": source.name, "updated": rows[-1]["occurred_at"], "note": source.note}
+    lines = ",\n".join(observations)
     return "application/json", f'{print_lines(about)[:-2]},\n"observations": [\n{lines}\n]\n}}'
 
 
@@ -134,7 +127,7 @@ def print_lines(row):
     return "{\n" + json.dumps(row, ensure_ascii=False, separators=(",\n", ": "))[1:-1] + "\n}"
 
 
-def render_market(source, periods, fixtures):
+def render_market(source, rows, fixtures):
     """Render an event page of a prediction market without prices: questions, options, rules, and
     the resolution if any.
 
@@ -142,13 +135,13 @@ def render_market(source, periods, fixtures):
     known.
     """
     questions = {}
-    for period, row in ((period, row) for period, rows in periods for row in rows):
+    for row in rows:
         facts = {key: value for key, value in row.items() if value == value and value != ""}
         if "question" in facts:
-            facts["opens_at"] = f"{period}:00+08:00"
+            facts["opens_at"] = f"{row['occurred_at']}:00+08:00"
         questions.setdefault(row["entity"], {}).update(facts)
     articles = []
-    for key, row in reversed(list(questions.items())):
+    for key, row in questions.items():
         if "question" not in row:
             continue
         options = "".join(f"<li>{escape(option)}</li>" for option in json.loads(row["options"]))
@@ -161,7 +154,7 @@ def render_market(source, periods, fixtures):
             f"<h2>{escape(row['question'])}</h2><p class='closes'>{row['closes_at']}</p>"
             f"<ul class='options'>{options}</ul><p class='rules'>{escape(row['rules'])}</p>{resolution}</article>"
         )
-    return "text/html", wrap_page(source, "\n".join(articles))
+    return "text/html", wrap_page(source, "\n".join(reversed(articles)))
 
 
 RENDERERS = dict(

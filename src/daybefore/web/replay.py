@@ -11,6 +11,7 @@ import threading
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from zoneinfo import ZoneInfo
 
@@ -84,15 +85,10 @@ class Site:
         ]  # their date and name are shown
         key = (n_visible, len(fixtures))
         if (page := self.pages.get(key)) is None:
-            periods = {}
-            for row in self.rows[first:n_visible]:
-                periods.setdefault(row["occurred_at"], []).append(row)
-            chosen = sorted(periods)[-self.source.history :]
-            periods = [
-                (period, sorted(periods[period], key=lambda row: row["entity"]))
-                for period in chosen
-            ]
-            page = RENDERERS[self.source.form](self.source, periods, fixtures)
+            rows = sorted(self.rows[first:n_visible], key=itemgetter("occurred_at", "entity"))
+            shown = sorted({row["occurred_at"] for row in rows})[-self.source.history :]
+            rows = [row for row in rows if row["occurred_at"] >= shown[0]]
+            page = RENDERERS[self.source.form](self.source, rows, fixtures)
             keep(self.pages, key, page, N_RENDERED)
         return *page, self.published[n_visible - 1]
 

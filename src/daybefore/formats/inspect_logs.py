@@ -19,13 +19,10 @@ from helpers.tables import check_table, list_columns
 
 try:
     from backports.zstd import ZstdError, zipfile
-except ImportError:
+except ImportError:  # from Python 3.14 on
     import zipfile
 
-    try:
-        from compression.zstd import ZstdError
-    except ImportError:  # neither: such logs are refused
-        ZstdError = zlib.error
+    from compression.zstd import ZstdError
 
 MAX_ENTRY, MAX_TOTAL = 16 << 20, 256 << 20
 """Most bytes of a log's file, unpacked; of all that is read of it, and most characters of the
@@ -101,21 +98,11 @@ def open_log(path):
     """
     archive = zipfile.ZipFile(path)
     methods = {entry.compress_type for entry in archive.infolist()}
-    if ZSTANDARD in methods and not hasattr(zipfile, "ZIP_ZSTANDARD"):
-        raise ValueError(
-            "it is compressed with Zstandard, which needs Python 3.14 or pip install backports.zstd"
-        )
-    if methods - {
-        zipfile.ZIP_STORED,
-        DEFLATED,
-        ZSTANDARD,
-    }:  # the unpacking of others cannot be bounded as it goes
+    if methods - {zipfile.ZIP_STORED, DEFLATED, ZSTANDARD}:  # others cannot be bounded as they go
         raise ValueError("only the compressions Deflate and Zstandard are read")
     names, sizes = sorted(archive.namelist()), []
     if "header.json" not in names:
-        raise ValueError(
-            "it has no header.json: the run that wrote it did not end, or it is no log"
-        )
+        raise ValueError("it has no header.json: its run did not end, or it is no log")
 
     def read(name):
         limit = min(MAX_ENTRY, MAX_TOTAL - sum(sizes))
@@ -164,32 +151,23 @@ def read_sample(sample, run, n_left):
     status, reason = find_end(sample)
     choices = (sample.get("output") or {}).get("choices") or [{}]
     reply = read_text(sample, choices[0].get("message", {}).get("content"))
-    used = [read_usage(usage) for usage in (sample.get("model_usage") or {}).values()]
-    total = {name: sum(one[name] or 0 for one in used) for name in used[0]} if used else {}
-    n_tokens = total["n_input_tokens"] + total["n_output_tokens"] if used else None
-    row = key | {
-        "status": status,
-        "reason": reason,
-        "reply": reply or None,
-        "duration_s": sample.get("working_time"),
-    }
+    used = pd.DataFrame(map(read_usage, (sample.get("model_usage") or {}).values()))
+    total = {name: int(cells.sum()) for name, cells in used.items()}
+    n_tokens = total["n_input_tokens"] + total["n_output_tokens"] if total else None
+    row = key | {"status": status, "reason": reason, "reply": reply or None}
+    row |= {"duration_s": sample.get("working_time"), "n_tokens": n_tokens}
     steps = list_steps(sample, n_left)
-    steps.append(
-        {"step_type": "answer", "content": reply}
-        if status == "ok"
-        else {"step_type": "end", "error": reason}
-    )
+    steps.append({"step_type": "end", "error": reason})
+    if status == "ok":
+        steps[-1] = {"step_type": "answer", "content": reply}
     scores = sample.get("scores") or {}
     answer = next((score.get("answer") for score in scores.values()), None)
-    said = {
-        "status": status,
-        "reason": reason,
-        "value": dump_json(answer) if status == "ok" else None,
-    }
-    if status == "ok" and answer in (None, ""):
-        said = {"status": "unparsable", "reason": "no scorer read an answer", "value": None}
+    value = dump_json(answer) if status == "ok" and answer != "" else None
+    if status == "ok" and value is None:
+        status, reason = "unparsable", "no scorer read an answer"
+    said = {"status": status, "reason": reason, "value": value}
     return {
-        "replies": [row | total | {"n_tokens": n_tokens}],
+        "replies": [row | total],
         "traces": [key | {"step": at} | step for at, step in enumerate(steps)],
         "predictions": [own | said | {"reply_sha256": hash_text(reply) if reply else None}],
         "scores": [

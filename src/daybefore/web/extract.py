@@ -71,9 +71,7 @@ def check_rows(source, rows):
     for period in set(periods):
         if ("T" in period) != source.is_hourly:
             raise ValueError(f"{period!r} is no {'time' if source.is_hourly else 'date'}")
-    "".join(
-        set(entities)
-    ).encode()  # names are texts; half a character, as JSON may hold, could be written nowhere
+    "".join(set(entities)).encode()  # names are texts, without half a character, as JSON may hold
     if kinds := set(map(type, values)) - {int, float, type(None)}:
         raise ValueError(f"a value is {kinds.pop().__name__}, no number")
     if all(value is None for value in values):
@@ -112,12 +110,10 @@ def extract_ranking(source, text):
     rows = []
     for issue in compile_css("section.issue")(parse_html(text)):
         period = read_period(read_text(compile_css("time")(issue)[0]))
-        names, values = (
-            map(read_text, compile_css(f"li {part}")(issue)) for part in (".name", ".value")
-        )
+        items = zip(compile_css("li .name")(issue), compile_css("li .value")(issue), strict=True)
         rows += [
-            (period, name, variable, read_number(value))
-            for name, value in zip(names, values, strict=True)
+            (period, read_text(name), variable, read_number(read_text(value)))
+            for name, value in items
         ]
     return rows
 
@@ -130,10 +126,9 @@ def extract_json(source, text):
         period = read_period(entry["date"])
         for variable in source.variables:
             value = entry[variable]
-            is_far = (
-                type(value) in (int, float) and not abs(value) <= MAX_NUMBER
-            )  # none, as on other pages
-            rows.append((period, entry[label], variable, None if is_far else value))
+            if type(value) in (int, float) and not abs(value) <= MAX_NUMBER:
+                value = None  # as on other pages
+            rows.append((period, entry[label], variable, value))
     return rows
 
 
@@ -141,15 +136,13 @@ def extract_prose(source, text):
     """Read paragraphs that are the source's sentence; without a name in it they are of its only
     entity."""
     pattern, names = compile_sentence(source.page["sentence"])
+    only = source.entities.get("only", [""])[0]
     rows = []
-    for match in filter(
-        None, (pattern.fullmatch(read_text(part)) for part in compile_css("p")(parse_html(text)))
-    ):
-        groups = {"entity": source.entities.get("only", [""])[0]} | dict(
-            zip(names, match.groups(), strict=True)
-        )
-        period, entity = read_period(groups.pop("date")), groups.pop("entity")
-        rows += [(period, entity, variable, read_number(cell)) for variable, cell in groups.items()]
+    for part in compile_css("p")(parse_html(text)):
+        if match := pattern.fullmatch(read_text(part)):
+            blanks = {"entity": only} | dict(zip(names, match.groups(), strict=True))
+            period, entity = read_period(blanks.pop("date")), blanks.pop("entity")
+            rows += [(period, entity, name, read_number(cell)) for name, cell in blanks.items()]
     return rows
 
 
@@ -177,24 +170,23 @@ def extract_market(source, text):
     """
     rows = []
     for article in compile_css("article.event")(parse_html(text)):
-        heading, options, closing, rules, resolution = (
-            list(map(read_text, compile_css(part)(article)))
-            for part in ("h2", ".options li", ".closes", ".rules", ".resolution")
-        )
+
+        def read_all(css, article=article):
+            return [read_text(part) for part in compile_css(css)(article)]
+
+        options = read_all(".options li")
         row = {
             "market_id": article.get("id"),
-            "question": heading[0],
+            "question": read_all("h2")[0],
             "options": json.dumps(options),
-        }
-        row |= {"opens_at": article.get("data-opens"), "closes_at": closing[0], "rules": rules[0]}
-        row |= {
+            "opens_at": article.get("data-opens"),
+            "closes_at": read_all(".closes")[0],
+            "rules": read_all(".rules")[0],
             "terms": article.get("data-terms"),
-            "resolution": resolution[0] if resolution else None,
+            "resolution": next(iter(read_all(".resolution")), None),
         }
-        keys = read_terms(row["terms"])["keys"]
-        if not (
-            row["question"] and row["market_id"] and len(set(options)) == len(options) == len(keys)
-        ):
+        n_keys = len(read_terms(row["terms"])["keys"])
+        if not (row["question"] and row["market_id"] and len({*options}) == len(options) == n_keys):
             raise ValueError(f"event {row['market_id']} has no question, or not its options")
         for moment in (row["opens_at"], row["closes_at"]):
             if (read := datetime.fromisoformat(moment)).tzinfo is None or read.year not in YEARS:

@@ -102,7 +102,7 @@ def test_submitits_processes_with_one_killed(ask, tmp_path, monkeypatch, capsys)
 
 
 def test_workers_whose_main_process_is_killed_ask_no_further_question(ask, tmp_path, monkeypatch):
-    (tmp_path / "mine_left.py").write_text(FUNCTION.replace("sleep(0.2)", "sleep(1)"))
+    (tmp_path / "mine_left.py").write_text(FUNCTION.replace("0.2", "0.5"))
     monkeypatch.chdir(tmp_path)
     entry = {
         "category": "scripted",
@@ -119,9 +119,9 @@ def test_workers_whose_main_process_is_killed_ask_no_further_question(ask, tmp_p
         time.sleep(0.01)
     main.kill()
     main.join()
-    time.sleep(1.5)
+    time.sleep(1)  # what was under way ends
     n_asked = len(asked.read_text().splitlines())
-    time.sleep(3)
+    time.sleep(1.5)  # in which all would be asked
     assert len(asked.read_text().splitlines()) == n_asked < N
     many = ask(*arguments)
     assert (

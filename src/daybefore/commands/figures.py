@@ -209,10 +209,10 @@ def run_notebooks(chosen, drawn_names, names, folder):
         if found.why:
             refused.append(f"{path.stem} is {found.extent}: {found.why}")
         said = [line for line in found.said if any(str(name) in line for name in names)]
+        notes += [f"{path.stem}: {line}" for line in said]
         if found.others:
             told = "also draws what does not depend on them; see figures/"
             notes.append(f"{path.stem} {told}: {', '.join(found.others)}")
-        notes += [f"{path.stem}: {line}" for line in said]
     return notes, refused
 
 

@@ -144,8 +144,6 @@ def test_the_committed_set_is_what_its_rows_and_tasks_make_whatever_style_is_set
                 assert old.read_bytes() == path.read_bytes(), path.name
             else:
                 assert extract_text([old]) == extract_text([path]), path.name
-        sounds = [path for path in kept.values() if path.suffix == ".mp3"]
-        assert sounds and {path.read_bytes()[0] for path in sounds} == {0xFF}
 
 
 # --- the program ------------------------------------------------------------------------------------

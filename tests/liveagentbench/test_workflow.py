@@ -31,20 +31,13 @@ def find_nothing(*given):
     return []
 
 
-ROW = {"question_id": "a", "text": "x"}
-
-
 @pytest.mark.parametrize(
-    ("rows", "reason"),
-    [
-        (["{"], "q.jsonl, line 1: no JSON"),
-        ([ROW, ROW], "q.jsonl, line 2: question_id 'a' is there already"),
-        ([""], "q.jsonl holds no question"),
-    ],
+    ("text", "reason"),
+    [("{", "q.jsonl, line 1: no JSON"), ("", "q.jsonl holds no question")],
 )
-def test_a_wrong_file_of_questions_is_told_by_line(tmp_path, rows, reason):
+def test_a_wrong_file_of_questions_is_told_by_line(tmp_path, text, reason):
     with pytest.raises(ValueError, match=reason):
-        load_questions(write_lines(tmp_path / "q.jsonl", *rows))
+        load_questions(write_lines(tmp_path / "q.jsonl", text))
 
 
 def build_reader(answer, turn=None):

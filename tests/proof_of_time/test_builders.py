@@ -57,11 +57,6 @@ def test_ranges_are_half_open_and_spread_over_the_classes(rng, values, task, n, 
     assert [one.target for one in order] == list(targets)
 
 
-def test_a_score_above_the_last_range_is_refused(rng):
-    with pytest.raises(ValueError, match="101 lies in no bucket"):
-        build_buckets(POOL, make_items([101]), rng, 1, "frontier_bucket")
-
-
 def test_an_article_is_the_persons_or_none_is(rng):
     records = pd.DataFrame({"record": [f"r{at}" for at in range(10)]})
     records["owners"] = [{"p0"}] + [{f"x{at}"} for at in range(9)]

@@ -1,79 +1,33 @@
-"""Instances from public lists, on small made-up lists: who is asked about, what is never in the
-evidence; and what a judge of runs is shown and says."""
+"""Instances of a board and of the authors' files, on small made-up ones; what a judge of runs is
+shown and says."""
 
 import json
 
 import numpy as np
 import pandas as pd
 import pytest
-from public import pot_lists as public
 from public.pot_authors import main
+from public.pot_lists import build_board
 from public.proof_of_time import keep_trials
 from public.proof_of_time_logs import list_calls
 
 from daybefore.models.judges import Verdict
 from studies.proof_of_time import list_rules as rules
 from studies.proof_of_time import rubrics
-from studies.proof_of_time.evidence import LeakError, check_instances, read_evidence
-from studies.proof_of_time.instances import NONE, find_misfits, read_instances
+from studies.proof_of_time.evidence import check_instances, read_evidence
+from studies.proof_of_time.instances import find_misfits, read_instances
 from studies.proof_of_time.trials import describe_evidence
 
-FIELDS = {"rain": ["rain"], "snow": ["snow"], "wind": ["wind"]}
 
-
-@pytest.fixture
-def rng():
-    return np.random.default_rng(3)
-
-
-def check(instances, folder):
-    assert not [fault for one in instances for fault in find_misfits(one._asdict())]
-    check_instances(instances, folder)
-    return instances
-
-
-@pytest.fixture
-def papers():
-    """Four years of 24 papers; P0 to P2 write four a year each, in one field."""
-    rows = [(year, at, list(FIELDS)[at % 3]) for year in range(2021, 2025) for at in range(24)]
-    table = pd.DataFrame(rows, columns=["year", "at", "field"])
-    names = [f"P{at % 3}, Q{at}" if at < 12 else f"R{at} {year}" for year, at, _ in rows]
-    titles = [f"On {field} in place {year - 2020} {chr(97 + at)}" for year, at, field in rows]
-    table = table.assign(title=titles, authors=names, abstract=table["field"], tier="main")
-    awards = pd.DataFrame({"title": ["On hail"], "conference": "EMNLP 2021", "award_tier": "best"})
-    return public.load_accepted(table, awards, FIELDS)
-
-
-def test_people_are_asked_about_with_their_own_papers_as_evidence(rng, tmp_path, papers):
-    made = check(public.build_people(papers, FIELDS, rng, tmp_path, 9), tmp_path)
-    assert {one.task for one in made} == {"person_article", "person_field", "field_focus"}
-    assert {one.metadata["items"][""] for one in made} == {"P0", "P1", "P2"}, "Q writes too seldom"
-    assert len({one.metadata["source"] for one in made}) == 3
-    told = public.write_papers(papers.assign(published_at="2023-12-31"), "told.csv", tmp_path)
-    owners = dict(zip(papers["item"], papers["authors"], strict=True))
-    said = {id: answer for id, rule, answer in rules.answer_people(made, papers)}
-    for one in made:
-        items = dict(one.metadata["items"])
-        person = items.pop("")
-        if one.task == "person_article":
-            right = [letter for letter, title in items.items() if person in owners[title]]
-            assert right == ([] if one.choices[one.target] == NONE else [one.target])
-        else:
-            assert one.choices[one.target] == list(FIELDS)[int(person[1])]
-        if one.task == "person_field":
-            assert said[one.id] == one.target
-        if one.task != "field_focus":
-            with pytest.raises(LeakError, match="told.csv, line .* holds the value asked for of P"):
-                check_instances([one._replace(manifest=[told])], tmp_path)
-
-
-def test_a_board_is_asked_for_systems_that_the_evidence_does_not_show(rng, tmp_path):
+def test_a_board_is_asked_for_systems_that_the_evidence_does_not_show(tmp_path):
     results = pd.DataFrame({"date": pd.date_range("2024-01-01", periods=20, freq="MS").astype(str)})
     results["system"] = [f"sys{chr(97 + at)}" for at in range(20)]
     results = results.assign(board="Bench", score=3.5 * results.index + 5.25)
     given = {"measure": "percentage", "n": 20, "n_pairs": 3}
-    made = public.build_board("bench", results, "2025-01-01", rng, tmp_path, **given)
-    check(made, tmp_path)
+    rng = np.random.default_rng(3)
+    made = build_board("bench", results, "2025-01-01", rng, tmp_path, **given)
+    assert not [fault for one in made for fault in find_misfits(one._asdict())]
+    check_instances(made, tmp_path)
     assert [one.variant for one in made] == ["plain"] * 8 + ["pairwise"] * 3
     shown = read_evidence(tmp_path, "bench.csv")
     scores = results.set_index("system")["score"]

@@ -92,12 +92,10 @@ def select_rows(question, table):
     words = set(re.findall(r"\w+", question.casefold()))
     kept = table[table["heading"] == max(dict.fromkeys(table["heading"]), key=count_words)]
     names = order_names(question, kept["entity"].unique())
-    kept = kept[kept["entity"].isin([*names, ""])] if names else kept
+    kept = kept[kept["entity"].isin(names)] if names else kept
     dates = kept["occurred_at"]
     asked = read_dates(question)
-    if len(asked) == 1 and dates.any():
-        kept = kept[dates.str.startswith(asked[0])]
-    elif asked and dates.any():
+    if asked and dates.any():
         kept = kept[dates.between(asked[0], asked[-1] + "T99" * ("T" not in asked[-1]))]
     clean = kept["text"].str.replace(",", "")
     kept = kept.assign(value=pd.to_numeric(clean, errors="coerce"), text=clean)

@@ -31,11 +31,27 @@ def test_a_judge_replies_with_an_object_and_replays_without_asking(consult, prov
     assert asked["response_format"]["json_schema"]["schema"] == FORM and asked["temperature"] == 0
 
 
+@pytest.mark.parametrize(
+    ("said", "value"),
+    [
+        ('So:\n```json\n{"score": 7}\n```', {"score": 7}),
+        ('```\n{"score": 2}\n```\nNo:\n```\n{"score": 7}\n```', {"score": 7}),
+        ('{"score": 7, "page": "```{}```"}', {"score": 7, "page": "```{}```"}),
+    ],
+)
+def test_an_object_in_a_code_fence_is_read_and_a_fence_in_an_object_is_text(
+    consult, provider, said, value
+):
+    provider.answer = lambda asked: {"content": said}
+    assert consult()("plan", FORM | {"additionalProperties": True}).value == value
+
+
 @pytest.mark.parametrize("said", ["seven", '{"score": 11}', '{"score": "7"}', "[7]", "{}", ""])
 def test_what_does_not_have_the_form_is_unparsable(consult, provider, said):
     provider.answer = lambda asked: {"content": said}
     verdict = consult()("plan", FORM)
     assert (verdict.status, verdict.value) == ("unparsable", None) and verdict.reason
+    assert verdict.text == said
 
 
 def test_a_failed_request_and_a_missing_recording_are_verdicts(consult, provider):

@@ -106,17 +106,31 @@ def read_verdict(row, schema):
     """Return the Verdict that a recording holds: its JSON object, or why that does not fit a
     schema."""
     seconds = row.get("duration_s") or 0.0
+    text = row["content"] or ""
     problem = None
     value = None
     try:
-        value = json.loads(row["content"] or "")
+        value = parse_reply(text)
         errors = jsonschema.Draft202012Validator(schema).iter_errors(value)
         problem = jsonschema.exceptions.best_match(errors)
     except ValueError as error:
         problem = error
     if problem:
-        return Verdict("unparsable", reason=str(problem).splitlines()[0][:200], seconds=seconds)
+        reason = str(problem).splitlines()[0][:200]
+        return Verdict("unparsable", reason=reason, seconds=seconds, text=text)
     return Verdict("ok", value, seconds=seconds)
+
+
+def parse_reply(text):
+    """Return the JSON that a reply is, else that of its last code fence. Raises ValueError for
+    none."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        fenced = FENCED.findall(text)
+        if not fenced:
+            raise
+        return json.loads(fenced[-1])
 
 
 REFUSABLE = ("temperature", "seed", "response_format", "max_tokens", "top_p")

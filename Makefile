@@ -59,10 +59,14 @@ help: ## print this help
 	@echo "make TARGET, where TARGET is"
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  %-9s %s\n", $$1, $$2}' Makefile
 
+# How many notebooks are out of date, for .ci/notebook.py to say how far it is.
+COUNT = +@mkdir -p .make && rm -f .make/done && \
+  { $(MAKE) --no-print-directory -n .make/index | grep -c 'notebook[.]py [0-9]' >.make/due || true; }
 figures: $(VENV)/.ready ## run the notebooks that are out of date: tables, figures, index (AGENTS="mine other": the papers' figures with them; SET=name: of a set's agents)
 	$(if $(RUN),$(error RUN=folder is no more: make add FILE=$(RUN), then make figures SET=the name that it prints))
+	$(if $(AGENTS)$(SET),,$(COUNT))
 	$(if $(AGENTS)$(SET),@$(SHOW) daybefore figures $(if $(AGENTS),--agents "$(AGENTS)") $(SET:%=--set %) $(ARGS),$(PAIR) .make/index)
-	$(if $(AGENTS)$(SET),,@echo "up to date: open figures/index.html in a browser")
+	$(if $(AGENTS)$(SET),,@rm -f .make/due; echo "up to date: open figures/index.html in a browser")
 
 add: $(VENV)/.ready ## other agents' answers from your file, as a question set: make add FILE=forecasts.csv (wide or long csv, jsonl, logs of inspect_ai, a folder of three csv)
 	$(call need,FILE,forecasts.csv)

@@ -229,6 +229,23 @@ def move(path, target):
     os.replace(path, target)
 
 
+def add_progress(line, work=Path(".make")):
+    """Return a line on a notebook that has run, with how many have of those that are due, and about
+    how long the others take.
+
+    `make figures` writes how many are due to .make/due; each adds a byte to .make/done.
+    """
+    due = work / "due"
+    if not due.exists():
+        return line
+    with open(work / "done", "ab") as done:
+        done.write(b".")
+        n_done = done.tell()
+    n_due = max(n_done, int(due.read_text()))  # a changed table makes its readers run too
+    left_s = (time.time() - due.stat().st_mtime) * (n_due - n_done) / n_done
+    return f"[{n_done:2}/{n_due}] {line}, about {left_s:.0f} s to go"
+
+
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("name", help="file name in notebooks/ without .ipynb")
@@ -236,4 +253,4 @@ if __name__ == "__main__":
     start = time.monotonic()
     given = parser.parse_args()
     run_notebook(given.name, given.follows)
-    print(f"{given.name} {time.monotonic() - start:.1f} s")
+    print(add_progress(f"{given.name} {time.monotonic() - start:.1f} s"))

@@ -140,7 +140,7 @@ def make_notebook(folder, name, code):
 def make_figures(kit, *options):
     """Run `make figures`; returns its exit status, the notebooks that ran, and all it said."""
     status, printed, told = run_make(kit, *options, "figures", HERE)
-    ran = re.findall(r"^(\d\d_\w+) [\d.]+ s$", printed, re.M)
+    ran = re.findall(r"^\[[ \d]+/\d+\] (\d\d_\w+) [\d.]+ s", printed, re.M)
     return status, sorted(ran), printed + told
 
 
@@ -179,7 +179,9 @@ def test_figures_runs_what_is_out_of_date_and_leaves_all_as_it_was_when_a_cell_f
     assert (status, ran) == (0, []), "nothing changed, nothing runs"
     assert said.splitlines()[-1].startswith("up to date: open figures/index.html")
     os.utime(kit / "notebooks/40_first.ipynb")
-    assert make_figures(kit)[:2] == (0, ["40_first"]), "an unchanged table leaves its reader alone"
+    status, ran, said = make_figures(kit)
+    assert (status, ran) == (0, ["40_first"]), "an unchanged table leaves its reader alone"
+    assert re.search(r"^\[ 1/1\] 40_first [\d.]+ s, about 0 s to go$", said, re.M)
     assert read_results(kit) == first, "the same bytes on every run"
 
     (kit / "data/tables/n.txt").write_text("9")

@@ -74,26 +74,19 @@ def count_lost(path, n_events):
     """Return {fault: how many} of a ledger of one run: questions lost, twice, or without a
     prediction or a trace."""
     keys = ["run_id", "event_id", "sample"]
-    tables = {
-        name: read_runs(path, name)[[*keys, "status"] if name == "replies" else keys]
-        for name in LEDGER
-    }
-    replies = tables["replies"]
+    replies, predictions, traces = (read_runs(path, name) for name in LEDGER)
     with closing(open_store(path)) as ledger:
         is_sound = ledger.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
-    faults = {
+    kept = replies.set_index(keys).index
+    return {
         "lost": n_events - replies.loc[replies["status"] == "ok", "event_id"].nunique(),
         "unsound": not is_sound,
+        "replies twice": int(replies.duplicated(keys).sum()),
+        "predictions twice": int(predictions.duplicated(keys).sum()),
+        "without predictions": len(kept.difference(predictions.set_index(keys).index)),
+        "without traces": len(kept.difference(traces.set_index(keys).index)),
+        "runs too many": len(read_runs(path, "runs")) - 1,
     }
-    faults |= {
-        f"{name} twice": int(tables[name].duplicated(keys[:2]).sum())
-        for name in ("replies", "predictions")
-    }
-    for name in ("predictions", "traces"):
-        faults[f"without {name}"] = len(replies) - len(
-            replies.merge(tables[name].drop_duplicates(), on=keys)
-        )
-    return faults | {"runs too many": len(read_runs(path, "runs")) - 1}
 
 
 def kill_model(folder, n_kills=60, n_events=1000):
@@ -276,22 +269,19 @@ def turn_clock_back(folder, n=200):
 
 def damage(body, rng):
     """Return (how, bytes) of a file damaged in a seeded way."""
-    how, changed = (
-        rng.choice(("cut", "bytes changed", "zeros", "empty", "garbage", "a page")),
-        bytearray(body),
-    )
-    if how == "bytes changed":
-        for _ in range(rng.choice((1, 5, 50))):
-            changed[rng.randrange(len(changed))] = rng.randrange(256)
-    elif how == "zeros":
-        start = rng.randrange(len(changed))
-        changed[start : start + 4096] = bytes(len(changed[start : start + 4096]))
-    other = {
-        "cut": body[: rng.randrange(1, len(body))],
+    changed = bytearray(body)
+    for _ in range(rng.choice((1, 5, 50))):
+        changed[rng.randrange(len(changed))] = rng.randrange(256)
+    start = rng.randrange(1, len(body))
+    ways = {
+        "bytes changed": bytes(changed),
+        "zeros": body[:start] + bytes(len(body[start : start + 4096])) + body[start + 4096 :],
+        "cut": body[:start],
         "empty": b"",
         "a page": b"<html>Sign in</html>",
+        "garbage": rng.randbytes(5000),
     }
-    return how, other.get(how, rng.randbytes(5000) if how == "garbage" else bytes(changed))
+    return rng.choice(list(ways.items()))
 
 
 def try_damaged(path, body, read, words, n):

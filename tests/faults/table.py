@@ -84,15 +84,14 @@ def play_fault(function):
 def list_faults():
     """Return {family: {fault: (what must hold, function)}}, what they need imported before the
     first fork."""
-    from faults import accidents, breaking, fuzzed_replies, lying, making, mutated_pages
+    from faults import accidents, breaking, lying, making, mutated_pages
 
     lying.warm_up()
-    random = fuzzed_replies.PLAYS | mutated_pages.PLAYS | accidents.PLAYS
     return {
         **lying.PLAYS,
         **breaking.PLAYS,
         "make": making.PLAYS,
-        "replies, pages, paid runs": random,
+        "pages, paid runs": mutated_pages.PLAYS | accidents.PLAYS,
     }
 
 

@@ -1,4 +1,4 @@
-"""15,000 seeded replies with a known answer, written in a random manner: read right, or not at all,
+"""Seeded replies with a known answer, written in a random manner: read right, or not at all,
 never wrong.
 
 Each reply is built from its answer, so the oracle needs no parser. Replies that hold no single
@@ -6,15 +6,12 @@ answer (ranges, refusals, chatter, a box cut off) must give nothing.
 """
 
 import datetime
-import time
 from decimal import Decimal
 
 import numpy as np
-from faults.table import judge
 
 from daybefore.replies.parse import parse_prediction
 
-SLOWEST_S = 0.2
 OPTIONS = {"A": "Oslo", "B": "Rome", "C": "Lima", "D": "Port of Spain", "E": "None of these"}
 NAMES = "AUD|Oslo|Rio de Janeiro|Trinidad and Tobago|AT&T|X-ray|Kim Min-ji|St. Louis".split("|")
 SCALES = {
@@ -192,38 +189,17 @@ WRITERS = (write_number, write_percent, write_date, write_letters, write_names, 
 
 
 def read_replies(n, seed=7):
-    """Return ({writer: share read right}, what went wrong, seconds of the slowest) of seeded
-    replies."""
-    rng, right, wrong, slowest = np.random.default_rng(seed), dict.fromkeys(WRITERS, 0), [], 0.0
+    """Return ({writer: share read right}, what went wrong) of seeded replies."""
+    rng, right, wrong = np.random.default_rng(seed), dict.fromkeys(WRITERS, 0), []
+
+    def pick(choices):
+        return choices[int(rng.integers(len(choices)))]
+
     for i in range(n):
         writer = WRITERS[i % len(WRITERS)]
-        kind, options, reply, wanted = writer(
-            rng, lambda choices: choices[int(rng.integers(len(choices)))]
-        )
-        started = time.process_time()
-        try:
-            value = parse_prediction(reply, kind, options)
-        except Exception as error:  # whatever it is, it is counted
-            value = error
-        slowest = max(slowest, time.process_time() - started)
+        kind, options, reply, wanted = writer(rng, pick)
+        value = parse_prediction(reply, kind, options)
         right[writer] += value == wanted
         if value is not None and value != wanted:
             wrong.append(f"{kind} {reply[:300]!r}: {value!r}, not {wanted!r}")
-    return (
-        {writer.__name__: count * len(WRITERS) / n for writer, count in right.items()},
-        wrong,
-        slowest,
-    )
-
-
-def play_replies(folder, n=15_000):
-    """Read replies with a known answer, written in a random manner."""
-    shares, wrong, slowest = read_replies(n)
-    return judge(
-        n,
-        dict.fromkeys(wrong, True) | {"slow": slowest > SLOWEST_S},
-        f"{min(shares.values()):.1%} right",
-    )
-
-
-PLAYS = {"fuzzed replies": ("read right, or not at all, within 0.2 s", play_replies)}
+    return {writer.__name__: count * len(WRITERS) / n for writer, count in right.items()}, wrong

@@ -84,3 +84,14 @@ def test_the_bound_is_the_largest_error_that_two_shares_allow():
         changes = [1] * gained + [-1] * lost + [0] * (n - gained - lost)
         errors.append(np.std(changes) / np.sqrt(n))
     assert published.bound_change(before / n, after / n, n) == pytest.approx(max(errors))
+
+
+def test_what_costs_no_less_and_gains_no_more_is_not_on_the_frontier(monkeypatch):
+    rows = pd.DataFrame({"provider": "p", "model": list("abcde"), "limit": 15})
+    shares = rows.assign(share=[5, 5, 7, 4.5, 7], low=[4, 4, 5.5, 3, 6], high=[6, 5.6, 8, 5.4, 8])
+    monkeypatch.setattr(published, "list_limits", lambda: shares)
+    monkeypatch.setattr(published, "list_tokens", lambda: rows.assign(per_question=[1, 2, 2, 3, 4]))
+    table = published.list_configurations()
+    assert table["is_frontier"].tolist() == [True, False, True, False, False]
+    may_be = [True, True, True, False, True]
+    assert table["may_be"].tolist() == may_be, "by an interval wholly above"

@@ -10,7 +10,7 @@ from builders import needs_sandbox, write_lines
 from daybefore.models.judges import Verdict
 from daybefore.web.session import Web
 from studies.liveagentbench import workflow as study
-from studies.liveagentbench.cases import load_cases, load_questions
+from studies.liveagentbench.cases import STAGES, load_cases, load_questions
 from studies.liveagentbench.runs import TURN
 from studies.liveagentbench.tasks import AS_OF, Portal, load_taskset, open_files
 
@@ -175,3 +175,11 @@ def test_the_third_reader_is_asked_only_where_two_differ(cases, answers, view):
 
     assert study.read_blind(case, f"Answer: {case['answer']}", consult, [], find_nothing) == view
     assert asked == list(range(len(answers)))
+
+
+def test_questions_that_nobody_labelled_have_no_agreement():
+    rows = []
+    for stage in STAGES:
+        rows += study.list_views("a", stage, (True, ""), (None, ""))
+    views = pd.DataFrame(rows).astype({"is_kept": object})
+    assert study.rate_model(views, 0, 10).empty

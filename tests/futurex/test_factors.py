@@ -8,53 +8,51 @@ import statsmodels.formula.api as smf
 
 from studies.futurex import factors
 
-AGENTS = {"a": 0.0, "b": 0.1, "c": -0.2}
-DOMAINS = {"Health": 0.0, "Space": 0.15, "Weather": -0.1}
-LEVELS = {1: 0.0, 2: -0.1, 3: -0.25, 4: -0.4}
+PLANTED = {"agent_id": {"a": 0.0, "b": 0.1, "c": -0.2}, "domain": {"Space": 0.15, "Weather": -0.1}}
+PLANTED["level"] = {1: 0.0, 2: -0.1, 3: -0.25, 4: -0.4}
 
 
-def make_rows(rng, n_events=200, event_sd=0.0, share=1.0):
-    """Rows with planted effects: an event has one domain and level; `event_sd` is what its scores
-    share."""
-    events = pd.DataFrame({"event_id": [f"e{i:04d}" for i in range(n_events)]})
-    events["domain"] = rng.choice(list(DOMAINS), size=n_events)
-    events["level"] = rng.choice(list(LEVELS), size=n_events)
-    events["shared"] = rng.normal(0, event_sd, n_events)
-    rows = events.merge(pd.DataFrame({"agent_id": list(AGENTS)}), how="cross")
-    truth = (
-        0.5 + rows["agent_id"].map(AGENTS) + rows["domain"].map(DOMAINS) + rows["level"].map(LEVELS)
-    )
-    rows["score"] = truth + rows["shared"] + rng.normal(0, 0.1, len(rows))
-    return rows[rng.random(len(rows)) < share].reset_index(drop=True)
+def make_rows(rng, n_events=200):
+    """Rows of three agents with planted effects, a tenth left out; scores of an event share
+    luck."""
+    events = pd.DataFrame({"event_id": np.arange(n_events), "luck": rng.normal(0, 0.2, n_events)})
+    for factor in ("domain", "level"):
+        events[factor] = rng.choice(list(PLANTED[factor]), size=n_events)
+    rows = events.merge(pd.DataFrame({"agent_id": list("abc")}), how="cross")
+    rows["score"] = rows["luck"] + rng.normal(0, 0.1, len(rows))
+    rows["score"] += sum(rows[factor].map(PLANTED[factor]) for factor in PLANTED)
+    return rows[rng.random(len(rows)) < 0.9].reset_index(drop=True)
 
 
-@pytest.mark.parametrize("coding", ("base", "sum"))
-def test_effects_and_factors_are_those_of_a_formula(coding):
-    rows = make_rows(np.random.default_rng(11), event_sd=0.2, share=0.9)
+def test_effects_and_factors_are_those_of_a_formula():
+    rows = make_rows(np.random.default_rng(11))
     model = smf.ols("score ~ C(agent_id) + C(domain) + C(level)", rows)
-    plain, clustered = (
-        model.fit(),
-        model.fit(cov_type="cluster", cov_kwds={"groups": rows["event_id"]}, use_t=True),
-    )
-    fit = factors.fit_factors(rows, coding=coding)
-    assert fit.r2 == pytest.approx(plain.rsquared, abs=1e-10)
-    if coding == "base":
-        table = factors.tabulate_effects(fit).dropna(subset="plain_se")
-        for name, found in (("plain", plain), ("clustered", clustered)):
-            wanted = {"effect": found.params, f"{name}_se": found.bse, f"{name}_p": found.pvalues}
-            wanted |= {f"{name}_low": found.conf_int()[0], f"{name}_high": found.conf_int()[1]}
-            wanted = pd.DataFrame(wanted).iloc[1:]
-            np.testing.assert_allclose(table[wanted.columns], wanted, rtol=0, atol=1e-10)
+    by_event = {"cov_type": "cluster", "cov_kwds": {"groups": rows["event_id"]}, "use_t": True}
+    fits = {"plain": model.fit(), "clustered": model.fit(**by_event)}
+    fit = factors.fit_factors(rows)
+    assert fit.r2 == pytest.approx(fits["plain"].rsquared, abs=1e-10)
+    whole = factors.tabulate_effects(fit)
+    table = whole.dropna(subset="plain_se")
+    for name, found in fits.items():
+        wanted = found.conf_int().set_axis(["low", "high"], axis=1)
+        wanted = wanted.assign(se=found.bse, p=found.pvalues).add_prefix(f"{name}_")
+        wanted = wanted.assign(effect=found.params).iloc[1:]
+        np.testing.assert_allclose(table[wanted.columns], wanted, rtol=0, atol=1e-10)
     judged = factors.judge_factors(fit).set_index("factor")
     for factor in factors.FACTORS:
-        wald = clustered.f_test(
-            np.eye(len(plain.params))[[f"C({factor})" in name for name in plain.params.index]]
-        )
+        is_own = fits["plain"].params.index.str.contains(factor)
+        wald = fits["clustered"].f_test(np.eye(len(is_own))[is_own])
         wanted = [float(wald.fvalue), wald.df_num, float(wald.pvalue)]
         assert judged.loc[factor, ["f", "df", "p"]].tolist() == pytest.approx(wanted, rel=1e-8)
     assert judged.loc["level", "range"] == pytest.approx(0.4, abs=0.1)
-    alone = smf.ols("score ~ C(domain)", rows).fit().rsquared
-    assert factors.measure_r2(rows, "domain") == pytest.approx(alone, abs=1e-10)
+    assert factors.measure_r2(rows, "domain") == pytest.approx(
+        smf.ols("score ~ C(domain)", rows).fit().rsquared
+    )
+    centred = factors.fit_factors(rows, coding="sum")
+    effects = factors.tabulate_effects(centred).set_index("factor")["effect"]
+    means = whole.groupby("factor")["effect"].transform("mean")
+    np.testing.assert_allclose(effects, whole["effect"] - means, atol=1e-12)
+    pd.testing.assert_frame_equal(factors.judge_factors(centred).set_index("factor"), judged)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +61,7 @@ def test_effects_and_factors_are_those_of_a_formula(coding):
         (lambda r: r[r["level"] == 1], "all rows have the same level, 1"),
         (
             lambda r: r[~r[list(factors.FACTORS)].apply(pd.Series.duplicated).all(axis=1)],
-            "rows cannot carry 8 coef",
+            "rows cannot carry 7 coef",
         ),
         (lambda r: r.assign(event_id="e"), "need two events or more"),
         (lambda r: r.assign(score=r["score"].where(r.index > 0)), "1 rows have no score"),

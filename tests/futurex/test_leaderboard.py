@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from builders import read_cases
 
-from studies.futurex import leaderboard as boards
+from studies.futurex import leaderboard
 from studies.futurex.leaderboard import COUNTS, SCORES
 from studies.futurex.leaderboard_findings import state_weekly
 
@@ -20,34 +20,24 @@ def make_rows(*rows):
     )
     table[SCORES], table[COUNTS] = [list(zip(*rows, strict=True))[at] for at in (2, 3)]
     table[SCORES + COUNTS] = table[SCORES + COUNTS].astype(float)
-    return table.assign(overall=boards.rebuild_overall(table))
+    return table.assign(overall=leaderboard.rebuild_overall(table))
 
 
 def test_the_sites_json_becomes_one_table():
-    row = {
-        "modelName": "A",
-        "agentFramework": "LLM",
-        "organization": "o",
+    row = {"modelName": "A", "agentFramework": "LLM", "organization": "o"}
+    row |= {
         "overallScore": 30,
         "numberOfEvents": 100,
+        **{f"level{at}Score": 1 for at in range(1, 5)},
     }
-    row |= {f"level{at}Score": 10 * at for at in (1, 2, 3, 4)}
-    odd = row | {
-        "modelName": "a ",
-        "agentFramework": "Odd",
-        "level1Score": None,
-        "level_1_num_events": 3.0,
-    }
-    board = {"overall": [row], "weekly": {"w1": [odd]}, "monthly": {}}
-    table = boards.flatten_board(board, {"LLM": "base_model"})
-    assert table["week"].tolist() == ["overall", "w1"]
-    assert table["category"].tolist() == ["base_model", "unclassified"]
-    assert table["agent_id"].tolist() == ["a | llm", "a | odd"]
-    assert (
-        math.isnan(table["n_level1"][0])
-        and table["n_level1"][1] == 3
-        and math.isnan(table["level1"][1])
-    )
+    odd = row | {"modelName": "a ", "agentFramework": "Odd", "level1Score": None}
+    weeks = {"w1": [odd | {"level_1_num_events": 3.0}]}
+    table = leaderboard.flatten_board({"overall": [row], "weekly": weeks}, {"LLM": "base_model"})
+    assert table[["week", "category", "agent_id"]].values.tolist() == [
+        ["overall", "base_model", "a | llm"],
+        ["w1", "unclassified", "a | odd"],
+    ]
+    assert table["n_level1"].fillna(-1).tolist() == [-1, 3] and math.isnan(table["level1"][1])
 
 
 def test_overall_is_rebuilt_with_the_weights_of_the_levels_there():
@@ -63,19 +53,19 @@ def test_weeks_are_pooled_by_their_events(case):
         (case["scores"], [40, 150, 100, 100]) if case["scores"] else case["weeks"][0][2:]
     )
     rows = make_rows(("overall", "a", scores, counts), *case["weeks"])
-    assert boards.is_pooled(rows, rows.iloc[0], case["names"]) == case["is_pooled"]
+    assert leaderboard.is_pooled(rows, rows.iloc[0], case["names"]) == case["is_pooled"]
     if case["scores"] == [27.5, 30, 10, 10] and case["is_pooled"]:
-        assert boards.select_weeks(rows, rows.iloc[0], case["names"]).loc[
+        assert leaderboard.select_weeks(rows, rows.iloc[0], case["names"]).loc[
             "w1", "level1"
         ] == pytest.approx(50)
 
 
 def test_a_ranks_deviation_is_the_binomial_bound():
     table = make_rows(*[("overall", name, [50] * 4, [100] * 4) for name in "ab"])
-    ranks = boards.simulate_ranks(table, np.random.default_rng(0), n_draws=40_000)
+    ranks = leaderboard.simulate_ranks(table, np.random.default_rng(0), n_draws=40_000)
     bound = 5 * math.sqrt(0.1**2 + 0.2**2 + 0.3**2 + 0.4**2)
     assert ranks["deviation"].tolist() == pytest.approx([bound, bound], rel=0.02)
-    assert boards.average_levels(table)[1].tolist() == pytest.approx([bound, bound])
+    assert leaderboard.average_levels(table)[1].tolist() == pytest.approx([bound, bound])
 
 
 @pytest.mark.parametrize("n_weeks", [7, 20])

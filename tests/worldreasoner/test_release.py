@@ -9,13 +9,7 @@ import pytest
 from public import build
 
 from helpers.public_files import MIRROR
-from studies.worldreasoner.release import (
-    TABLES,
-    add_recall,
-    list_forecasts,
-    read_release,
-    tabulate_release,
-)
+from studies.worldreasoner.release import TABLES
 
 WORDS = "harbour strike ends ferry returns bridge vote quarry storm mayor budget signed tunnel opens market closes"
 
@@ -65,15 +59,14 @@ def database(tmp_path):
             | {"impact_magnitude": 0.9 - n / 10}
             for n in range(3)
         ]
-        rows["forecasts"].append(
-            make_forecast(at, "vanilla_llm", 0, made="2026-01-01")
-        )  # asked again later
-        rows["forecasts"].append(make_forecast(at, "vanilla_llm", int(at < 12 or at % 3 == 0)))
         graph = make_forecast(at, "worldreasoner", int(at % 3 > 0))
-        rows["forecasts"] += [graph, make_forecast(at, "worldreasoner", 1, slot="late")]
-        rows["forecasts"].append(
-            make_forecast(at, "vanilla_llm", None, model="openai/gpt-4o-2024-11-20")
-        )
+        rows["forecasts"] += [
+            make_forecast(at, "vanilla_llm", 0, made="2026-01-01"),  # asked again later
+            make_forecast(at, "vanilla_llm", int(at < 12 or at % 3 == 0)),
+            graph,
+            make_forecast(at, "worldreasoner", 1, slot="late"),
+            make_forecast(at, "vanilla_llm", None, model="openai/gpt-4o-2024-11-20"),
+        ]
         named = titles[0] if at % 3 else "nothing of the kind"
         own = {"id": f"x{at}", "forecast_id": graph["id"], "title": named, "description": named}
         rows["forecast_events"].append(own | {"occurred_date": "2025-10-02T00:00:00+00:00"})
@@ -86,36 +79,27 @@ def database(tmp_path):
     return path
 
 
-def test_the_papers_tables_of_invented_rows(database):
-    tables = read_release(database)
-    found = tabulate_release(add_recall(list_forecasts(tables), tables))
-    means = (
-        found["conditions"].query("model == 'GPT-5.4'").set_index(["condition", "metric"])["mean"]
-    )
+def test_the_papers_tables_of_invented_rows(database, monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv(MIRROR, str(tmp_path))
+    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
+    assert build.main(["worldreasoner_db"]) == 0
+    assert "72 forecasts under a condition, of 24 questions" in capsys.readouterr().out
+    found = {path.stem: pd.read_csv(path) for path in tmp_path.glob("out/.cache/*/*.csv")}
+    means = found["conditions"].query("model == 'GPT-5.4'")
+    means = means.set_index(["condition", "metric"])["mean"]
     assert means["Vanilla", "Acc"] == pytest.approx(4 / 12)
     assert means["Search-Enabled Graph", "Acc"] == pytest.approx(8 / 12)
-    assert means["Search-Enabled Graph", "KER"] == pytest.approx(
-        (8 / 12) / 3
-    )  # one of three key events
+    one_of_three = (8 / 12) / 3
+    assert means["Search-Enabled Graph", "KER"] == pytest.approx(one_of_three)
     assert ("Vanilla", "KER") not in means
     split = found["split"].set_index("subset")["mean"]
-    assert (split["correct"], split["incorrect"]) == (pytest.approx(1 / 3), 0)
+    assert split.to_dict() == pytest.approx({"correct": 1 / 3, "incorrect": 0})
     pair = found["pairs"].iloc[0]
     assert (pair["agent_a"], pair["difference"]) == ("Vanilla", pytest.approx(-4 / 12))
     cutoff = found["cutoffs"].iloc[0]
     assert (cutoff["n"], cutoff["n_kept"], cutoff["left_out"]) == (24, 12, 1.0)
     assert cutoff["all"] == pytest.approx(16 / 24) and cutoff["difference"] == pytest.approx(8 / 12)
     assert set(found["horizons"]["slot"]) == {"Mid", "Late"}
-
-
-def test_the_command_prints_and_keeps_the_tables(database, monkeypatch, tmp_path, capsys):
-    monkeypatch.setenv(MIRROR, str(tmp_path))
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
-    assert build.main(["worldreasoner_db"]) == 0
-    told = capsys.readouterr().out
-    assert "72 forecasts under a condition, of 24 questions" in told and "cutoffs" in told
-    kept = pd.read_csv(tmp_path / "out/.cache/worldreasoner_db/cutoffs.csv")
-    assert kept["n_kept"].tolist() == [12]
 
 
 def test_a_file_that_is_missing_or_of_another_form_is_told_in_a_sentence(

@@ -16,7 +16,7 @@ from daybefore.questions.moments import number_days
 from helpers import papers
 from helpers.files import locate_input, locate_output
 from helpers.public_files import hash_file, locate_public
-from studies.audit.states import count_results, judge_sides, split_changed
+from studies.audit.earlier_results import count_results, judge_sides, split_changed
 from studies.worldreasoner.hindsight.false_matches import (
     GATES,
     MATCHERS,

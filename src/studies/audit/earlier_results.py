@@ -6,6 +6,7 @@ the other models' answers stayed, theirs to the pairs left out since follow from
 states.
 """
 
+import numpy as np
 import pandas as pd
 from scipy import stats
 
@@ -31,12 +32,10 @@ def count_right(percents, sizes):
     >>> count_right(pd.Series([65.7, 52.7]), [108, 55]).tolist()
     [71, 29]
     """
-    counts = []
-    for percent, size in zip(percents, sizes, strict=True):
-        (count,), (is_given,) = find_counts([percent], size, DIGIT)
-        if not is_given:
-            raise ValueError(f"no whole count of {size} is {percent}%")
-        counts.append(count)
+    counts, given = find_counts(percents, np.asarray(sizes), DIGIT)
+    if not given.all():
+        percent, size = next(zip(percents[~given], np.asarray(sizes)[~given], strict=True))
+        raise ValueError(f"no whole count of {size} is {percent}%")
     return pd.Series(counts, percents.index)
 
 
@@ -44,20 +43,11 @@ def count_results(results):
     """Return how many answers of the earlier state are right: condition, model, n, right, in the
     paper's names.
 
-    `results` is results_by_condition_model.csv. Raises ValueError where a condition's models do not
-    add up to all.
+    `results` is results_by_condition_model.csv.
     """
     table = results.assign(right=count_right(results["accuracy"], results["n"]))
-    table = table.replace({"condition": CONDITIONS, "model": MODELS})[
-        ["condition", "model", "n", "right"]
-    ]
-    models = table[table["model"] != "ALL"]
-    whole = table[table["model"] == "ALL"].set_index("condition")
-    sums = models.groupby("condition")[["n", "right"]].sum().loc[whole.index]
-    off = sums.index[(sums != whole[["n", "right"]]).any(axis=1)]
-    if len(off):
-        raise ValueError(f"{off[0]}: the models' right answers do not add up to all")
-    return models.reset_index(drop=True)
+    table = table[table["model"] != "ALL"].replace({"condition": CONDITIONS, "model": MODELS})
+    return table[["condition", "model", "n", "right"]].reset_index(drop=True)
 
 
 def split_changed(counts, accuracy, kept):
@@ -74,12 +64,10 @@ def split_changed(counts, accuracy, kept):
     """
     is_changed = counts["n"] != counts["model"].map(kept)
     whole = count_right(accuracy, [kept.sum()] * len(accuracy))
-    same, changed = (
-        part.groupby("condition")[["n", "right"]].sum()
-        for part in (counts[~is_changed], counts[is_changed])
-    )
-    n_kept = kept[sorted(set(counts.loc[is_changed, "model"]))].sum()
-    table = pd.DataFrame({"right_kept": whole - same["right"]}).loc[accuracy.index]
+    same = counts[~is_changed].groupby("condition")["right"].sum()
+    changed = counts[is_changed].groupby("condition")[["n", "right"]].sum()
+    n_kept = kept[counts.loc[is_changed, "model"].unique()].sum()
+    table = pd.DataFrame({"right_kept": whole - same}).loc[accuracy.index]
     table["n_kept"] = n_kept
     table["right_left_out"] = changed["right"] - table["right_kept"]
     table["n_left_out"] = changed["n"] - n_kept
@@ -91,21 +79,19 @@ def judge_sides(table, n_models):
     """Return the rows of `split_changed` with gaps (left out minus kept, points), how sure they
     are, and verdicts.
 
-    `least_by_pair` and `least` are the smallest gaps that are seen (`counts.measure_least`), with
+    `least_by_pair` and `least` are the smallest gaps that are seen (`grim.measure_least`), with
     pairs as independent and with the models' answers to a question as one; p and the verdicts, Holm
     over the rows, are of the latter. p_by_pair is Fisher's exact test of the pairs, p_holm_by_pair
     after Holm.
     """
-    shares = {
-        side: 100 * table[f"right_{side}"] / table[f"n_{side}"] for side in ("left_out", "kept")
-    }
-    percents = list(shares.values())
-    sizes = [table[f"n_{side}"] for side in shares]
     found = table.assign(
-        **shares,
-        gap=shares["left_out"] - shares["kept"],
-        least_by_pair=measure_least(percents, sizes),
+        left_out=100 * table["right_left_out"] / table["n_left_out"],
+        kept=100 * table["right_kept"] / table["n_kept"],
     )
+    percents = [found["left_out"], found["kept"]]
+    sizes = [table["n_left_out"], table["n_kept"]]
+    found["gap"] = found["left_out"] - found["kept"]
+    found["least_by_pair"] = measure_least(percents, sizes)
     found["least"] = measure_least(percents, [size / n_models for size in sizes])
     found["p"] = 2 * stats.norm.sf(abs(found["gap"]) / found["least"] * stats.norm.ppf(0.975))
     rows = table[["right_left_out", "n_left_out", "right_kept", "n_kept"]].itertuples(index=False)

@@ -56,26 +56,26 @@ def judge_runs(events, answers, runs, predictions, replies, traces, cutoffs, **r
     scores, left, references = score_submissions(events, answers, *first, **references)
     if scores.empty:
         raise ValueError("no question of this run has an answer to score")
-    whole = (2 * scores["brier"]).where(
-        scores["type"] == "binary"
-    )  # one probability tells both options'
+    # one probability of a yes/no question tells both options'
+    whole = (2 * scores["brier"]).where(scores["type"] == "binary")
     scores["brier_full"] = scores["brier_full"].fillna(whole)
+    left = left[left["part"] == "events"]
     rows = [tabulate_outcomes(scores)]
     facts = {}
     agents = runs.set_index("agent_id")["run_id"]
-    for agent in [name for name in cutoffs if name in agents.index]:
-        about = asked.loc[agents[agent]]
-        own = scores[scores["agent_id"] == agent]
+    for agent in [name for name in cutoffs if name in agents]:
+        run = agents[agent]
+        about = asked.loc[run]
+        own = scores[scores["run_id"] == run]
         kept, cutoff = keep_questions(events, cutoffs[agent])
-        out = left[left["part"].eq("events") & left["run_id"].eq(agents[agent])]
         facts[agent] = {
             "condition": about["condition"],
             "moment": about["horizon"],
             "is_forecast": about["horizon"] != OPEN,
-            "n_references": len(references) * bool(about["has_graph"]),
-            "n_sources": int(own["srcp_accessed"].notna().sum()) if about["has_sources"] else None,
-            "n_valid": int(own["recall_valid"].notna().sum()) * bool(about["has_graph"]),
-            "left_out": out.groupby("reason").size().to_dict(),
+            "n_references": len(references) if about["has_graph"] else 0,
+            "n_sources": int(own["srcp_accessed"].count()) if about["has_sources"] else None,
+            "n_valid": int(own["recall_valid"].count()) if about["has_graph"] else 0,
+            "left_out": left[left["run_id"] == run].groupby("reason").size().to_dict(),
             "cutoff": cutoff,
         }
         own = own[own["event_id"].isin(kept)]
@@ -91,18 +91,12 @@ def keep_questions(events, cutoff):
 
     Days are those of the kit's zone. Without a cutoff all are kept, unfiltered (Appendix E).
     """
-    opens = pd.to_datetime(events["opens_at"], utc=True, format="ISO8601").dt.tz_convert(ZONE)
-    kept = set(
-        events["event_id"]
-        if cutoff is None
-        else events.loc[opens >= pd.Timestamp(cutoff, tz=ZONE), "event_id"]
-    )
-    return kept, {
-        "date": cutoff,
-        "is_filtered": cutoff is not None,
-        "n": len(events),
-        "n_kept": len(kept),
-    }
+    kept = events["event_id"]
+    if cutoff is not None:
+        opens = pd.to_datetime(events["opens_at"], utc=True, format="ISO8601")
+        kept = kept[opens.dt.tz_convert(ZONE) >= pd.Timestamp(cutoff, tz=ZONE)]
+    about = {"date": cutoff, "is_filtered": cutoff is not None}
+    return set(kept), about | {"n": len(events), "n_kept": len(kept)}
 
 
 def date_cutoff(cutoff, day=CUTOFF_DAY):
@@ -128,13 +122,8 @@ def count_kept(questions, models, day=CUTOFF_DAY):
     rows = []
     for model, cutoff in models[["model", "cutoff"]].itertuples(index=False):
         found = keep_questions(questions, date_cutoff(cutoff, day))[1]
-        counts = {
-            "n": found["n"],
-            "n_kept": found["n_kept"],
-            "n_excluded": found["n"] - found["n_kept"],
-        }
-        rows.append({"model": model} | counts | {"is_filtered": found["is_filtered"]})
-    return pd.DataFrame(rows)
+        rows.append({"model": model, "n_excluded": found["n"] - found["n_kept"]} | found)
+    return pd.DataFrame(rows)["model n n_kept n_excluded is_filtered".split()]
 
 
 def tabulate_outcomes(scores, names=SHOWN):
@@ -155,22 +144,15 @@ def tabulate_outcomes(scores, names=SHOWN):
         if rows.empty:
             continue
         least, most = LIMITS.get(name, (0, 1))
-        groups = ("type",) if name == "accuracy" else ()
+        is_right = name == "accuracy"
+        given = clusters, ("type",) if is_right else (), most, least
         rows = rows.assign(score=rows[name].astype(float), score_imputed=0.0)
-        table = tabulate_groups(rows, clusters, groups, most, least)
-        table = table[table["n_asked"] > 0].assign(
-            metric=f"worldreasoner_{name}", mean_imputed=float("nan")
-        )
-        if name == "accuracy":
-            whole, part = (
-                rows.groupby(by)["is_missing"].mean() for by in ("agent_id", ["agent_id", "type"])
-            )
-            keys = zip(table["agent_id"], table["group"], table["name"], strict=True)
-            table["coverage"] = [
-                1 - (whole[a] if group == "all" else part[a, kind]) for a, group, kind in keys
-            ]
-            table["mean_imputed"] = table["mean"]
-        parts.append(table)
+        table = tabulate_groups(rows, *given).assign(metric=f"worldreasoner_{name}")
+        table["mean_imputed"] = table["mean"] if is_right else float("nan")
+        if is_right:
+            answered = rows["score"].mask(rows["is_missing"])
+            table["coverage"] = tabulate_groups(rows.assign(score=answered), *given)["coverage"]
+        parts.append(table[table["n_asked"] > 0])
     return pd.concat(parts, ignore_index=True)
 
 
@@ -192,20 +174,18 @@ def judge_graphs(events, answers, tables, references, prices=None, embed=None) -
     replies = asked[1]
     graphs = read_submitted(replies[replies["has_graph"].astype(bool)], events)[0]
     if any(graphs.values()) and graphs_of:
-        parts = []
-        for matcher, how in {"words": None, "meaning": embed}.items():
-            if matcher == "words" or embed is not None:
-                recall = recall_events(graphs, graphs_of, how).set_index("event_id")[["recall"]]
-                row = summarize_clustered(recall, take_clusters(scores), ends=(0, 1)).iloc[0]
-                parts.append(
-                    {"matcher": matcher} | row[["mean", "low", "high", "n", "n_clusters"]].to_dict()
-                )
-        found["recall"] = pd.DataFrame(parts)
+        recalls = {"words": recall_events(graphs, graphs_of)}
+        if embed is not None:
+            recalls["meaning"] = recall_events(graphs, graphs_of, embed)
+        wide = pd.DataFrame(
+            {how: one.set_index("event_id")["recall"] for how, one in recalls.items()}
+        )
+        means = summarize_clustered(wide, take_clusters(scores), ends=(0, 1))
+        means = means.rename_axis("matcher").reset_index()
+        found["recall"] = means[["matcher", "mean", "low", "high", "n", "n_clusters"]]
         if prices is not None:
             cards = {graph["question_id"]: graph for graph in graphs_of}
-            found["market"] = align_graphs(
-                graphs, cards, events, prices, about[["model", "condition"]]
-            )
+            found["market"] = align_graphs(graphs, cards, events, prices, about)
     return {name: table for name, table in found.items() if len(table)}
 
 
@@ -239,18 +219,17 @@ def align_graphs(
     paths = prices.sort_values("day").groupby("question_id")
     turns = {name: find_turning_points(part["day"], part["price"]) for name, part in paths}
     asked = pd.DataFrame(list(graphs), columns=["run_id", "question_id"])
+    asked = asked.join(about[["model", "condition"]], on="run_id")
+    clusters = find_clusters(events)[0]
     rows = []
     for which, points in (("all aligned", None), ("near a change point", turns)):
-        found = score_alignment(moves, pairs, said, asked, points).join(about, on="run_id")
+        found = score_alignment(moves, pairs, said, asked, points)
         for (model, condition), part in found.groupby(["model", "condition"]):
-            wide = part.set_index("question_id")[["recall", "precision"]]
-            means = summarize_clustered(wide, find_clusters(events)[0], ends=(0, 1))
-            counts = {
-                "n_aligned": int(part["n_aligned"].sum()),
-                "n_matched": int(part["n_matched"].sum()),
-            }
-            named = {"model": model, "condition": condition, "events": which} | counts
-            rows.append(means.rename_axis("measure").reset_index().assign(**named))
+            part = part.set_index("question_id")
+            means = summarize_clustered(part[["recall", "precision"]], clusters, ends=(0, 1))
+            named = {"model": model, "condition": condition, "events": which}
+            counts = part[["n_aligned", "n_matched"]].sum().astype(int)
+            rows.append(means.rename_axis("measure").reset_index().assign(**named, **counts))
     return pd.concat(rows, ignore_index=True)[columns]
 
 

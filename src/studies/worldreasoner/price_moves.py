@@ -118,34 +118,27 @@ def score_alignment(moves, pairs, said, submissions, turns=None):
     aligned events that a forecast event was matched with one to one (`pairs`, of
     `matching.match_events`), precision the share of forecast events (`said`: run_id, question_id,
     node_id; undated ones count) matched with an aligned one. `submissions` has run_id and
-    question_id. Columns beside these: n_aligned, n_said, n_matched, recall (blank without an
+    question_id. Columns beside its own: n_aligned, n_said, n_matched, recall (blank without an
     aligned event), precision (blank without a forecast event).
     """
-    held = moves["is_usable"] & moves["agrees"]
+    aligned = moves[moves["is_usable"] & moves["agrees"]]
     if turns is not None:
-        at_turn = [
+        near = [
             any(abs(day - turn) <= MOVE_DAYS for turn in turns.get(question, ()))
-            for question, day in zip(moves["question_id"], moves["day"], strict=True)
+            for question, day in zip(aligned["question_id"], aligned["day"], strict=True)
         ]
-        held = held & pd.Series(at_turn, moves.index, dtype=bool)
-    aligned = moves.loc[held, ["question_id", "node_id"]].rename(
-        columns={"node_id": "hindsight_id"}
-    )
+        aligned = aligned[np.array(near, dtype=bool)]
+    aligned = aligned[["question_id", "node_id"]].rename(columns={"node_id": "hindsight_id"})
     hits = pairs[pairs["is_kept"].astype(bool)].merge(aligned)
     by = ["run_id", "question_id"]
-    table = submissions[by].copy()
+    table = submissions.reset_index(drop=True)
     for name, rows, keys in (
-        ("aligned", aligned, by[1:]),
-        ("said", said, by),
-        ("matched", hits, by),
+        ("n_aligned", aligned, ["question_id"]),
+        ("n_said", said, by),
+        ("n_matched", hits, by),
     ):
-        table = table.merge(
-            rows.groupby(keys).size().rename(f"n_{name}"),
-            how="left",
-            left_on=keys,
-            right_index=True,
-        )
-    table = table.fillna({"n_aligned": 0, "n_said": 0, "n_matched": 0}).reset_index(drop=True)
+        table = table.join(rows.groupby(keys).size().rename(name), on=keys)
+        table[name] = table[name].fillna(0)
     return table.assign(
         recall=divide(table["n_matched"], table["n_aligned"]),
         precision=divide(table["n_matched"], table["n_said"]),

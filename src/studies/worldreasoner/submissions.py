@@ -17,7 +17,7 @@ from helpers.files import dump_json, parse_object
 from helpers.means import find_clusters
 from helpers.paired import BETTER, compare_pairs, judge_family
 from studies.worldreasoner.hindsight.graphs import Draft, check_form, check_graph, tabulate_nodes
-from studies.worldreasoner.hindsight.graphs_by_rule import build_hindsight, word_answer
+from studies.worldreasoner.hindsight.graphs_by_rule import build_references
 from studies.worldreasoner.hindsight.matching import (
     SEMANTIC_THRESHOLD,
     Rules,
@@ -64,16 +64,15 @@ def read_graph(reply, event):
     resolution, and none stands twice; edges and impacts are held to what hindsight's are
     (`drafts`). An edge of an event that was left out is left out too.
     """
-    said, problem = read_submission(
-        dump_json(parse_object(reply) | {"sources": []})
-    )  # stored as page_ids
+    # sources are stored as page_ids
+    said, problem = read_submission(dump_json(parse_object(reply) | {"sources": []}))
     if said is None:
         return None, [("submission", "", problem)]
     end = event["resolves_at"][:10]
     left = []
-    places = {0: 0}
-    known = set()
+    places = {0: 0}  # of its own numbers -> of the graph's nodes
     draft = Draft(event["event_id"], event["prompt"].splitlines()[0], end)
+    known = set()
     for number, item in enumerate(said["events"], 1):
         key = (item["title"], item["date"])
         if reason := check_event(*key, end) or "it is there already" * (key in known):
@@ -81,14 +80,8 @@ def read_graph(reply, event):
             continue
         known.add(key)
         places[number] = len(draft.nodes)
-        draft.add_node(
-            {
-                "node_id": f"e{number}",
-                "title": item["title"],
-                "occurred_at": item["date"],
-                "source_ids": [],
-            }
-        )
+        node = {"node_id": f"e{number}", "title": item["title"], "occurred_at": item["date"]}
+        draft.add_node(node | {"source_ids": []})
         if reason := draft.take_impact(item | {"event": places[number]}):
             left.append(("impacts", item["title"], reason))
     for item in said["edges"]:
@@ -128,12 +121,9 @@ def read_submitted(replies, events):
     graphs = {}
     left = []
     for run, event, reply in replies[["run_id", "event_id", "reply"]].itertuples(index=False):
-        graphs[run, event], problems = read_graph(
-            reply if isinstance(reply, str) else None, known[event]
-        )
-        left += [
-            (run, event, *problem) for problem in problems
-        ]  # an accident left no reply: no graph
+        text = reply if isinstance(reply, str) else None  # an accident left no reply: no graph
+        graphs[run, event], problems = read_graph(text, known[event])
+        left += [(run, event, *problem) for problem in problems]
     return graphs, pd.DataFrame(left, columns=["run_id", "event_id", "part", "what", "reason"])
 
 
@@ -145,23 +135,20 @@ def recall_events(graphs, references, embed=None):
     recall_graphs (blank there). `references` are hindsight graphs of some of the questions; with
     `embed` events match by meaning (`match_meanings`).
     """
+    columns = ["run_id", "event_id", "n_key", "recall", "bound", "recall_graphs"]
     if not references or not graphs:
-        return pd.DataFrame(
-            columns=["run_id", "event_id", "n_key", "recall", "bound", "recall_graphs"]
-        )
+        return pd.DataFrame(columns=columns)
     rows = pd.DataFrame(list(graphs), columns=["run_id", "question_id"])
     rows["has_graph"] = [graph is not None for graph in graphs.values()]
     hindsight = tabulate_nodes(references)
-    pairs = (
-        match_hashed(graphs, hindsight)[1]
-        if embed is None
-        else match_meanings(graphs, hindsight, embed)
-    )
-    table = score_recall(pick_key_events(hindsight), pairs, rows).rename(
-        columns={"question_id": "event_id"}
-    )
+    if embed is None:
+        pairs = match_hashed(graphs, hindsight)[1]
+    else:
+        pairs = match_meanings(graphs, hindsight, embed)
+    table = score_recall(pick_key_events(hindsight), pairs, rows)
+    table = table.rename(columns={"question_id": "event_id"})
     table["recall_graphs"] = table["recall"]
-    return table.fillna({"recall": 0.0, "bound": 0.0}).drop(columns="has_graph")
+    return table.fillna({"recall": 0.0, "bound": 0.0})[columns]
 
 
 def list_said(graphs: dict) -> pd.DataFrame:
@@ -193,9 +180,8 @@ def match_hashed(graphs, hindsight):
     Words are compared as `hash_words` has them: of public questions nothing else is recorded.
     """
     said = list_said(graphs)
-    return said, match_events(
-        *(nodes.assign(text=nodes["text"].map(hash_words)) for nodes in (hindsight, said))
-    )
+    hidden = (nodes.assign(text=nodes["text"].map(hash_words)) for nodes in (hindsight, said))
+    return said, match_events(*hidden)
 
 
 def score_submissions(events, answers, predictions, replies, traces, cards=None, addresses=None):
@@ -213,42 +199,32 @@ def score_submissions(events, answers, predictions, replies, traces, cards=None,
     precision is blank where a question has no reference source, or none of a kind that was shown
     (`cards.find_measured`).
     """
-    asked = predictions.drop_duplicates("run_id").set_index("run_id")[
-        ["condition", "has_graph", "has_sources"]
-    ]
-    scores = score_table(predictions, answers, events).join(asked, on="run_id")
+    about = predictions.groupby("run_id")[["condition", "has_graph", "has_sources"]].first()
+    about = about.astype({"has_graph": bool, "has_sources": bool})
+    scores = score_table(predictions, answers, events).join(about, on="run_id")
     scores["cluster"] = scores["event_id"].map(find_clusters(events)[0])
     graphs, left = read_submitted(replies[replies["has_graph"].astype(bool)], events)
     evidence = list_evidence(traces, replies)
+    asked = {event_id for _, event_id in graphs}
     if cards is None:
-        needed = {key[1] for key in graphs} | set(
-            predictions.loc[predictions["has_sources"].astype(bool), "event_id"]
-        )
-        values = answers.set_index("event_id")["value"]
-        built = {}
-        for event in events[events["event_id"].isin(needed)].to_dict("records"):
-            if found := build_hindsight(event, word_answer(event, values[event["event_id"]])):
-                built[event["event_id"]] = found
+        needed = asked | set(scores.loc[scores["has_sources"], "event_id"])
+        built = build_references(events[events["event_id"].isin(needed)], answers)
         cards = {name: one.graph for name, one in built.items()}
         sources = list_settling(events, built, predictions)
     else:
         evidence = name_pages(evidence, addresses or {})
         sources = list_sources(cards, addresses)
-    measured = find_measured(sources, evidence)
-    asked = {event_id for _, event_id in graphs}
     references = [graph for name, graph in cards.items() if name in asked]
     for part in (recall_events(graphs, references), score_sources(evidence, sources)):
         scores = scores.merge(part, how="left", on=["run_id", "event_id"])
     valid = {name for name, graph in cards.items() if check_graph(graph)["is_valid"]}
     scores["recall_valid"] = scores["recall"].where(scores["event_id"].isin(valid))
-    can_choose = scores["has_sources"].astype(bool) & scores["event_id"].isin(measured)
-    for name in (
-        "srcp_cited",
-        "srcp_accessed",
-    ):  # nothing found and nothing cited is 0 where something could be right
+    can_choose = scores["has_sources"] & scores["event_id"].isin(find_measured(sources, evidence))
+    for name in ("srcp_cited", "srcp_accessed"):
+        # nothing found and nothing cited is 0 where something could be right
         scores[name] = scores[name].astype(float).fillna(0.0).where(can_choose)
     # without a graph nobody is asked for sources: accessed counts
-    scores["srcp_cited"] = scores["srcp_cited"].where(scores["has_graph"].astype(bool))
+    scores["srcp_cited"] = scores["srcp_cited"].where(scores["has_graph"])
     return scores, left, references
 
 
@@ -261,17 +237,12 @@ def compare_conditions(scores):
     verdict (by p_holm; of Brier scores less is better).
     """
     known = scores.astype(dict.fromkeys(METRICS, float))
+    names = sorted({name for pair in PAIRS for name in pair})
     parts = []
     for metric in METRICS:
-        wide = known.pivot_table(
-            metric, "event_id", "condition", aggfunc="mean"
-        )  # repeats averaged, blanks left out
-        wide = wide.reindex(columns=sorted({name for pair in PAIRS for name in pair}))
-        parts.append(
-            compare_pairs(wide, take_clusters(scores), [(a, [b]) for a, b in PAIRS]).assign(
-                metric=metric
-            )
-        )
+        wide = known.pivot_table(metric, "event_id", "condition").reindex(columns=names)
+        table = compare_pairs(wide, take_clusters(scores), [(a, [b]) for a, b in PAIRS])
+        parts.append(table.assign(metric=metric))
     table = pd.concat(parts, ignore_index=True).rename(columns={"agent_a": "a", "agent_b": "b"})
     lead = table["difference"].mask(table["metric"] == "brier", -table["difference"])
     table = judge_family(table.assign(lead=lead), "lead", *BETTER)
@@ -285,22 +256,10 @@ def split_conditions(scores):
     A row a condition and metric that it has: condition, metric, right, wrong, gap, all, n,
     n_clusters, share.
     """
-    parts = []
+    columns = "condition metric right wrong gap low high all n n_clusters share".split()
+    parts = [pd.DataFrame(columns=columns)]
     for name, rows in scores.groupby("condition", sort=False):
-        known = [
-            metric
-            for metric in ("recall", "srcp_cited", "srcp_accessed")
-            if rows[metric].notna().any()
-        ]
-        if known:
-            parts.append(
-                split_correct(rows.astype(dict.fromkeys(known, float)), known).assign(
-                    condition=name
-                )
-            )
-    columns = "condition metric right wrong gap low high all n n_clusters share"
-    return (
-        pd.concat(parts, ignore_index=True)[columns.split()]
-        if parts
-        else pd.DataFrame(columns=columns.split())
-    )
+        known = rows[["recall", "srcp_cited", "srcp_accessed"]].dropna(axis=1, how="all")
+        told = rows[["accuracy", "cluster"]].join(known.astype(float))
+        parts.append(split_correct(told, known).assign(condition=name))
+    return pd.concat([part for part in parts if len(part)] or parts, ignore_index=True)[columns]

@@ -232,6 +232,17 @@ def build_hindsight(event, answer):
     return made[0]
 
 
+def build_references(events, answers):
+    """Return {event_id: Hindsight} of some events, those that have one."""
+    values = answers.set_index("event_id")["value"]
+    rows = events.to_dict("records")
+    built = {
+        one["event_id"]: build_hindsight(one, word_answer(one, values[one["event_id"]]))
+        for one in rows
+    }
+    return {name: found for name, found in built.items() if found}
+
+
 def list_rounds(values, name, opens_at):
     """Yield the tests and the first day of each round of building a graph about a series (B.3).
 

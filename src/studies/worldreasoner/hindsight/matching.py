@@ -101,34 +101,32 @@ def match_events(hindsight, forecasts, rules=PRINTED, features=None):
     (days), is_kept: chosen one to one, the most similar first, then by smaller gap and id. The
     others serve the existential bound.
     """
-    forecasts, hindsight = (
-        part.reset_index(drop=True).sort_values(keys, kind="stable")
-        for part, keys in ((forecasts, ["question_id", "run_id"]), (hindsight, ["question_id"]))
+    hindsight = hindsight.reset_index(drop=True)
+    forecasts = forecasts.reset_index(drop=True).sort_values(
+        ["question_id", "run_id"], kind="stable"
     )
     if features is None:
-        counts = count_words([*hindsight["text"], *forecasts["text"]])
+        counts = count_words([*hindsight["text"], *forecasts["text"].sort_index()])
         features = counts[: len(hindsight)], counts[len(hindsight) :]
-    else:
-        features = features[0][hindsight.index.to_numpy()], features[1][forecasts.index.to_numpy()]
-    is_outcome = hindsight["is_outcome"].to_numpy(bool)
-    own = hindsight.groupby("question_id").indices  # places, not labels
-    found = [(np.zeros(0, int), np.zeros(0, int), [], [])]
-    for question, at in forecasts.groupby("question_id").indices.items():
-        if question not in own:
+    own = hindsight.groupby("question_id").indices
+    parts = []
+    for question, said in forecasts.groupby("question_id"):
+        seen = hindsight.iloc[own.get(question, [])]
+        if seen.empty:
             continue
-        other = own[question]
-        runs = pd.factorize(forecasts["run_id"].to_numpy()[at])[0]
-        like = compare_texts(features[0][other], features[1][at], runs, rules)
-        gap = np.abs(forecasts["day"].to_numpy()[at][:, None] - hindsight["day"].to_numpy()[other])
-        passed = (like >= rules.threshold - EVEN) & ~is_outcome[other]
+        runs = pd.factorize(said["run_id"])[0]
+        like = compare_texts(features[0][seen.index], features[1][said.index], runs, rules)
+        gap = np.abs(said["day"].to_numpy(float)[:, None] - seen["day"].to_numpy(float))
+        passed = (like >= rules.threshold - EVEN) & ~seen["is_outcome"].to_numpy(bool)
         if rules.days is not None:
             passed &= gap <= rules.days + EVEN  # never of an undated event
         first, second = np.nonzero(passed)
-        found.append((at[first], other[second], like[passed], gap[passed]))
-    said, seen, like, gap = (np.concatenate(part) for part in zip(*found, strict=True))
-    table = forecasts[["run_id", "question_id"]].iloc[said].assign(similarity=like, gap=gap)
-    ids = hindsight["node_id"].to_numpy()[seen], forecasts["node_id"].to_numpy()[said]
-    return choose_pairs(table.assign(hindsight_id=ids[0], forecast_id=ids[1]))
+        pairs = said[["run_id", "question_id"]].iloc[first]
+        pairs["hindsight_id"] = seen["node_id"].to_numpy()[second]
+        pairs["forecast_id"] = said["node_id"].to_numpy()[first]
+        parts.append(pairs.assign(similarity=like[passed], gap=gap[passed]))
+    columns = ["run_id", "question_id", "hindsight_id", "forecast_id", "similarity", "gap"]
+    return choose_pairs(pd.concat(parts) if parts else pd.DataFrame(columns=columns))
 
 
 def compare_texts(hindsight, forecasts, runs, rules):
@@ -144,18 +142,16 @@ def compare_texts(hindsight, forecasts, runs, rules):
             part / np.linalg.norm(part, axis=1, keepdims=True) for part in (hindsight, forecasts)
         )
         return two @ one.T
-    lengths = [
-        np.diff(part.indptr).astype(float) for part in (hindsight, forecasts)
-    ]  # different words of each
-    known = np.unique(
-        hindsight.indices
-    )  # a word that hindsight does not use adds to nothing but a length
+    lengths = [np.diff(part.indptr).astype(float) for part in (hindsight, forecasts)]
+    # a word that hindsight does not use adds to nothing but a length
+    known = np.unique(hindsight.indices)
     one, two = (part[:, known].toarray() for part in (hindsight, forecasts))
-    shared = (two > 0).astype(float) @ (one > 0).T
-    sizes = lengths
     if rules.is_multiset:
-        shared = np.stack([np.minimum(row, one).sum(axis=1) for row in two])
+        shared = np.minimum(two[:, None], one).sum(axis=2)
         sizes = [np.asarray(part.sum(axis=1)).ravel() for part in (hindsight, forecasts)]
+    else:
+        shared = (two > 0).astype(float) @ (one > 0).T
+        sizes = lengths
     f1 = _divide(2 * shared, sizes[1][:, None] + sizes[0])
     one = (one > 0).astype(float)
     two = (two > 0).astype(float)
@@ -174,10 +170,8 @@ def compare_texts(hindsight, forecasts, runs, rules):
             bm25[rows] = np.clip(_divide(score, np.broadcast_to(own, score.shape)), 0, 1)
         if rules.n_candidates is not None and len(rows) > rules.n_candidates:
             score = np.round(_weigh_words(docs, n_words) @ one.T, 12)
-            ranks = np.argsort(
-                np.argsort(-score, axis=0, kind="stable"), axis=0
-            )  # of equal scores the first
-            goes_on[rows] = ranks < rules.n_candidates
+            best = np.argsort(-score, axis=0, kind="stable")  # of equal scores the first
+            goes_on[rows] = np.argsort(best, axis=0) < rules.n_candidates
     return np.where(goes_on, WEIGHT_BM25 * bm25 + WEIGHT_F1 * f1, -np.inf)
 
 
@@ -227,15 +221,9 @@ def pick_key_events(hindsight):
     """
     known = hindsight[(hindsight["impact"] >= 0) & ~hindsight["is_outcome"].astype(bool)]
     known = known.assign(rank=-known["impact"].round(12))
-    order = known.sort_values(
-        ["question_id", "rank", "day", "node_id"], kind="stable", na_position="last"
-    )
-    return (
-        order.groupby("question_id", sort=False)
-        .head(N_KEYS)
-        .drop(columns="rank")
-        .reset_index(drop=True)
-    )
+    order = known.sort_values(["question_id", "rank", "day", "node_id"], kind="stable")
+    best = order.groupby("question_id", sort=False).head(N_KEYS)
+    return best.drop(columns="rank").reset_index(drop=True)
 
 
 def score_recall(keys, pairs, submissions):
@@ -246,13 +234,12 @@ def score_recall(keys, pairs, submissions):
     Where no graph was submitted, recall is blank: what that is worth, 0 or nothing, is for its
     reader to say.
     """
-    n_key = keys.groupby("question_id").size().rename("n_key")
-    table = submissions.merge(n_key, left_on="question_id", right_index=True).reset_index(drop=True)
-    hit = pairs.merge(keys[["question_id", "node_id"]].rename(columns={"node_id": "hindsight_id"}))
     by = ["run_id", "question_id"]
-    has_graph = table["has_graph"].astype(bool)
+    n_key = keys.groupby("question_id").size().rename("n_key")
+    table = submissions.join(n_key, on="question_id", how="inner").reset_index(drop=True)
+    hit = pairs.merge(keys[["question_id", "node_id"]].rename(columns={"node_id": "hindsight_id"}))
     for name, rows in (("recall", hit[hit["is_kept"].astype(bool)]), ("bound", hit)):
         found = rows.groupby(by)["hindsight_id"].nunique().rename(name)
-        table = table.merge(found, how="left", left_on=by, right_index=True)
-        table[name] = (table[name].fillna(0) / table["n_key"]).where(has_graph)
+        shares = table[by].join(found, on=by)[name].fillna(0) / table["n_key"]
+        table[name] = shares.where(table["has_graph"].astype(bool))
     return table

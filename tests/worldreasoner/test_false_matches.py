@@ -50,6 +50,10 @@ def test_pairs_are_counted_each_within_a_question_and_with_others():
         ("c2", OWN): 0, ("c3", OWN): 0, ("c3", OTHER): 0, ("c4", OTHER): 0,
     }  # fmt: skip
     false, _ = judge_matchers(CARDS, kept)
-    row = false.set_index(["against", "gate", "matcher"]).loc[OTHER, "7 days", "semantic"]
+    false = false.set_index(["against", "gate", "matcher"])
+    row = false.loc[OTHER, "7 days", "semantic"]
     assert row[["event_share", "n_event_matches", "n_event_pairs"]].tolist() == [1, 4, 4]
     assert np.isnan(row["event_low"]), "three questions give no interval"
+    words = false.loc[OWN, "no gate", "BM25 over the largest"]
+    assert words[["n_event_matches", "n_event_pairs"]].tolist() == [4, 4]
+    assert false.loc[OTHER, "no gate", "BM25 over the largest"]["n_event_matches"] == 4

@@ -44,24 +44,20 @@ def build_window(seed=SEED):
     posed, dropped = pose_questions(seed=seed)
     answers = answer_questions(posed)
     events = place_moments(posed)
-    silent = answers.loc[answers["value"].isna(), ["event_id"]].assign(
-        reason="the series has a gap where it asks"
-    )
+    silent = answers.loc[answers["value"].isna(), ["event_id"]]
     events = events[~events["event_id"].isin(silent["event_id"])]
-    rows = events.to_dict("records")
-    said = {row["event_id"]: forecast_from_paths("opening", row)["prediction"] for row in rows}
-    asked = [
-        load_series()[row["source_id"]].variables[parse_json(row["variables"])["variable"]]
-        for row in rows
-    ]
-    least = {
-        row["event_id"]: about.get("least", -np.inf) for row, about in zip(rows, asked, strict=True)
-    }
+    said = {}
+    least = {}
+    for row in events.to_dict("records"):
+        about = load_series()[row["source_id"]].variables[parse_json(row["variables"])["variable"]]
+        said[row["event_id"]] = forecast_from_paths("opening", row)["prediction"]
+        least[row["event_id"]] = about.get("least", -np.inf)
     rated = rate_questions(events, said, least)
     kept = rated.loc[rated["reasons"] == "", "event_id"]
     events, answers = (
         table[table["event_id"].isin(kept)].reset_index(drop=True) for table in (events, answers)
     )
+    silent = silent.assign(reason="the series has a gap where it asks")
     return events, answers, rated, pd.concat([dropped, silent], ignore_index=True)
 
 
@@ -77,16 +73,17 @@ def rate_questions(questions, said, least):
     rows = []
     asked = {}
     for event in questions.sort_values(["opens_at", "event_id"]).to_dict("records"):
-        checks = rate_question(event, said[event["event_id"]], least[event["event_id"]], asked)
-        scores = {name: float(np.mean(list(checks[name].values()))) for name in DIMENSIONS}
+        name = event["event_id"]
+        checks = rate_question(event, said[name], least[name], asked)
+        scores = {part: float(np.mean(list(checks[part].values()))) for part in DIMENSIONS}
         scores["composite"] = float(np.mean(list(scores.values())))
         reasons = []
-        for name in [
-            name for name in (*LIMITS, *CLOSED) if not scores[name] >= LIMITS.get(name, 1e-9)
-        ]:
-            failed = ", ".join(what for what, share in checks.get(name, {}).items() if share < 1)
-            reasons.append(f"{name.replace('_', ' ')}: {failed}" if failed else name)
-        rows.append({"event_id": event["event_id"]} | scores | {"reasons": "; ".join(reasons)})
+        for part in (*LIMITS, *CLOSED):
+            if not scores[part] >= LIMITS.get(part, 1e-9):
+                failed = [what for what, share in checks.get(part, {}).items() if share < 1]
+                told = f"{part.replace('_', ' ')}: {', '.join(failed)}" if failed else part
+                reasons.append(told)
+        rows.append({"event_id": name} | scores | {"reasons": "; ".join(reasons)})
     return pd.DataFrame(rows, columns=["event_id", *DIMENSIONS, "composite", "reasons"])
 
 
@@ -98,12 +95,13 @@ def rate_question(event, said, least, asked):
     """
     variables = parse_json(event["variables"]) or {}
     options = parse_json(event["options"]) or {}
-    first = pd.Timestamp(event["opens_at"])
-    last = pd.Timestamp(event["resolves_at"])
+    first, last = (pd.Timestamp(event[name]) for name in ("opens_at", "resolves_at"))
     days = (last - first) / pd.Timedelta(days=1)
     question = event["prompt"].split("\n")[0]
-    texts = {name: event[name] for name in ("resolution_criteria", "provenance")}
-    criteria, origin = (text.strip() if isinstance(text, str) else "" for text in texts.values())
+    criteria, origin = (
+        event[name] if isinstance(event[name], str) else ""
+        for name in ("resolution_criteria", "provenance")
+    )
     bars = [variables["threshold"]] if "threshold" in variables else variables.get("cuts", [])
     return {
         "clarity": {
@@ -125,9 +123,9 @@ def rate_question(event, said, least, asked):
             >= event["opens_at"][:10],
         },
         "verifiability": {
-            "it does not say what settles it": bool(criteria),
+            "it does not say what settles it": bool(criteria.strip()),
             "what settles it names no date": bool(find_dates(criteria)),
-            "it does not say where it comes from": bool(origin),
+            "it does not say where it comes from": bool(origin.strip()),
         },
         "interest": {"its outcome looked nearly certain": measure_openness(event["kind"], said)},
         "novelty": {
@@ -162,20 +160,14 @@ def measure_openness(kind, said):
 def is_new(event, variables, first, last, asked):
     """Say whether no earlier question asked the same over mostly the same days; remembers this
     one."""
-    key = (
-        event["source_id"],
-        variables.get("ask"),
-        variables.get("variable"),
-        str(variables.get("entity")),
-    )
-    key += (
-        () if variables else (event["prompt"].split("\n")[0],)
-    )  # of a market only its words say what is asked
-    before = asked.setdefault((*key, event["options"]), [])
+    key = [event["source_id"], event["options"], str(variables.get("entity"))]
+    key += [variables.get("ask"), variables.get("variable")]
+    if not variables:  # of a market only its words say what is asked
+        key.append(event["prompt"].split("\n")[0])
+    before = asked.setdefault(tuple(key), [])
+    shared = [min(last, end) - max(first, start) for start, end in before]
     before.append((first, last))
-    return all(
-        (min(last, end) - max(first, start)) / (last - first) <= 0.5 for start, end in before[:-1]
-    )
+    return all(days / (last - first) <= 0.5 for days in shared)
 
 
 BANDS = get_constant("worldreasoner", "horizon_bands")

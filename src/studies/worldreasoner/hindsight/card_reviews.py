@@ -38,22 +38,21 @@ def keep_review(path, reviewer, question_id, node_id, label, reason=""):
         )
     if label != APPROVED and not reason.strip():
         raise ValueError("Say in a few words why the card is rejected.")
-    about = {"question_id": question_id, "node_id": node_id}
-    keep_answer(
-        path,
-        reviewer,
-        f"{question_id}|{node_id}",
-        about | {"label": label, "reason": reason.strip()},
-    )
+    told = {
+        "question_id": question_id,
+        "node_id": node_id,
+        "label": label,
+        "reason": reason.strip(),
+    }
+    keep_answer(path, reviewer, f"{question_id}|{node_id}", told)
 
 
 def read_reviews(path):
     """Return the reviews of a file, each reviewer's last of a card: reviewer, question_id, node_id,
     label, reason."""
     table = read_answers(path, COLUMNS[1:]).rename(columns={"person": "reviewer"})
-    return table.drop_duplicates(COLUMNS[:3], keep="last")[COLUMNS].sort_values(
-        COLUMNS[:3], ignore_index=True
-    )
+    last = table.drop_duplicates(COLUMNS[:3], keep="last")
+    return last[COLUMNS].sort_values(COLUMNS[:3], ignore_index=True)
 
 
 def decide_cards(reviews):
@@ -80,11 +79,10 @@ def summarize_reviews(reviews):
     flags = {"approved": failed.isna()} | {f"passes: {check}": failed != check for check in CHECKS}
     flags |= {f"label: {label}": cards["label"] == label for label in LABELS}
     wide = pd.DataFrame(flags).astype(float)
-    table = summarize_clustered(wide, cards["question_id"], ends=(0, 1)).rename(
-        columns={"mean": "share"}
-    )
+    table = summarize_clustered(wide, cards["question_id"], ends=(0, 1))
     table = table.assign(hits=wide.sum().astype(int)).rename_axis("what").reset_index()
-    return table[["what", "hits", "n", "share", "low", "high", "n_clusters"]]
+    columns = "what hits n share low high n_clusters"
+    return table.rename(columns={"mean": "share"})[columns.split()]
 
 
 def read_reviewed(path):
@@ -108,20 +106,17 @@ def read_references(path):
     The reviews are those of reviews.sqlite in the file's folder; a card that nobody has seen stays.
     With a card go its edges and its impact. Raises ValueError as `read_reviewed`.
     """
-    beside = Path(path).with_name("reviews.sqlite")
-    rejected = set()
-    if beside.exists():
-        cards = decide_cards(read_reviews(beside)).query("label != @APPROVED")
-        rejected = set(zip(cards["question_id"], cards["node_id"], strict=True))
     graphs = {graph["question_id"]: graph for graph in read_reviewed(path)}
-    for name, graph in graphs.items():
-        for part in ("nodes", "edges", "impacts"):
-            named = [
-                {(name, one.get(end)) for end in ("node_id", "cause", "effect")}
-                for one in graph[part]
-            ]
-            graph[part] = [
-                one for one, own in zip(graph[part], named, strict=True) if not own & rejected
+    beside = Path(path).with_name("reviews.sqlite")
+    if not beside.exists():
+        return graphs
+    cards = decide_cards(read_reviews(beside)).query("label != @APPROVED")
+    for name, gone in cards.groupby("question_id")["node_id"].agg(set).items():
+        for part in ("nodes", "edges", "impacts") if name in graphs else ():
+            graphs[name][part] = [
+                one
+                for one in graphs[name][part]
+                if gone.isdisjoint(one.get(end) for end in ("node_id", "cause", "effect"))
             ]
     return graphs
 
@@ -131,20 +126,11 @@ def list_cards(graphs):
     `question`, its outcome."""
     cards = []
     for graph in graphs:
+        name = graph["question_id"]
         titles = {node["node_id"]: node["title"] for node in graph["nodes"]}
-        nodes = [node for node in graph["nodes"] if node["node_id"] != graph["outcome_id"]]
-        nodes.sort(
-            key=lambda node: (
-                node["occurred_at"] is None,
-                node["occurred_at"] or "",
-                node["node_id"],
-            )
-        )
-        about = {
-            "question_id": graph["question_id"],
-            "question": titles.get(graph["outcome_id"], graph["question_id"]),
-        }
-        cards += [node | about for node in nodes]
+        about = {"question_id": name, "question": titles.get(graph["outcome_id"], name)}
+        nodes = [node | about for node in graph["nodes"] if node["node_id"] != graph["outcome_id"]]
+        cards += sorted(nodes, key=lambda node: (node["occurred_at"] or "9999", node["node_id"]))
     return cards
 
 
@@ -153,15 +139,12 @@ def write_card(card):
     rows = {
         "question": card["question"],
         "event": card["title"],
-        "what": card.get("description", ""),
-    }
-    rows |= {
+        "what": card.get("description"),
         "day": card["occurred_at"] or "undated",
         "sources": "; ".join(card["source_ids"]) or "none",
     }
-    return "".join(
-        f"<p><b>{name}</b>: {html.escape(str(text))}</p>" for name, text in rows.items() if text
-    )
+    lines = [f"<p><b>{name}</b>: {html.escape(text)}</p>" for name, text in rows.items() if text]
+    return "".join(lines)
 
 
 def open_review(graphs, reviewer, path):
@@ -173,12 +156,9 @@ def open_review(graphs, reviewer, path):
     cards = {(card["question_id"], card["node_id"]): card for card in list_cards(graphs)}
 
     def recall():
-        kept = (
-            read_reviews(path)
-            .rename(columns={"label": "verdict"})
-            .set_index(["question_id", "node_id"])
-        )
-        return kept.loc[kept["reviewer"] == str(reviewer), ["verdict", "reason"]].to_dict("index")
+        kept = read_reviews(path).set_index(["question_id", "node_id"])
+        own = kept[kept["reviewer"] == str(reviewer)].rename(columns={"label": "verdict"})
+        return own[["verdict", "reason"]].to_dict("index")
 
     def show(key):
         return write_card(cards[key]), recall().get(key, {})
@@ -188,9 +168,8 @@ def open_review(graphs, reviewer, path):
         return f"{len(recall())} of {len(cards)} cards reviewed", True
 
     titles = {key: f"{at}. {card['title'][:80]}" for at, (key, card) in enumerate(cards.items(), 1)}
-    form = open_form(
-        titles, {"verdict": [APPROVED, *LABELS], "reason": None}, show, {"store and go on": store}
-    )
+    fields = {"verdict": [APPROVED, *LABELS], "reason": None}
+    form = open_form(titles, fields, show, {"store and go on": store})
     seen = recall()
     form.children[0].value = next((key for key in cards if key not in seen), next(iter(cards)))
     return form

@@ -6,12 +6,11 @@ day, so that the same day always says the same; a number of today is there too w
 unfinished days.
 
 A site's form is its body as the site writes it, what repeats between << and >>: a row a moment and
-name. A row may hold %(day)s, year, month, mday, hour, stamp (epoch seconds), name, n (from 1),
-value, count (whole), and the query's names.
+name. A row may hold %(day)s, year, month, mday, hour, stamp (epoch seconds), name, n (from 1), at,
+value, count (whole), the query's names, and a walk (`Row`).
 """
 
 import hashlib
-import json
 import math
 import random
 import re
@@ -56,57 +55,45 @@ class Ask(NamedTuple):
         ]
 
 
-def zip_lists(body, when, moment, lists):
-    """Return the site of lists side by side: of moments, and of a series' values for each (key,
-    low, high)."""
+class Row(dict):
+    """What a row of a form may hold; "key|low|high" is the walk of a key on the row's day, between
+    its ends."""
 
-    def answer(a):
-        shown = a.list_moments(when)
-        moments = [
-            stamp(*at) if moment == "stamp" else moment % {"day": at[0], "hour": at[1]}
-            for at in shown
-        ]
-        series = [
-            [walk(key % ({"hour": hour} | a.query), day, low, high) for day, hour in shown]
-            for key, low, high in lists
-        ]
-        return body % tuple(map(json.dumps, [moments, *series]))
-
-    return answer
+    def __missing__(self, words):
+        key, low, high = words.split("|")
+        return walk(key.format_map(self), self["day"], float(low), float(high))
 
 
-def fill(body, when="today", key="%(name)s", low=10.0, high=100.0, names=("",), by=""):
+def fill(body, when="today", key="%(name)s", low=10.0, high=100.0, names=("",), by="", times=""):
     """Return the site of a form: of each row the value is the walk of `key`, which may hold what
     the row may.
 
-    The names stand in the order of the walk `by` of today, largest first.
+    The names stand in the order of the walk `by` of today, largest first; `times` is the walk of
+    how often a row stands.
     """
-    before, row, after = re.fullmatch(r"(.*)<<(.*)>>(.*)", body, re.DOTALL).groups()
-    joint = "\n" if "\n<<" in body else "" if row.startswith("<") else ", "
+    parts = re.split("<<(.*?)>>", body, flags=re.DOTALL)
+    joint = "\n" if "\n<<" in body else "" if parts[1].startswith("<") else ", "
 
     def answer(a):
-        parts = a.path.split("/")
-        told = a.query | {"path": a.path} | {f"p{n}": part for n, part in enumerate(parts)}
-        told |= {f"m{n}": part for n, part in enumerate(reversed(parts), 1)}
-        ordered = (
-            sorted(names, key=lambda name: -walk(by % (told | {"name": name}), a.now.date()))
-            if by
-            else names
-        )
+        words = a.path.split("/")
+        told = a.query | {"path": a.path} | {f"p{n}": word for n, word in enumerate(words)}
+        told |= {f"m{n}": word for n, word in enumerate(reversed(words), 1)}
+        ordered = names
+        if by:
+            sizes = {name: walk(by % (told | {"name": name}), a.now.date()) for name in names}
+            ordered = sorted(names, key=sizes.get, reverse=True)
         shown = [(*moment, name) for moment in a.list_moments(when) for name in ordered]
         rows = []
         for n, (day, hour, name) in enumerate(shown, 1):
-            about = {
-                "day": day,
-                "year": day.year,
-                "month": day.month,
-                "mday": day.day,
-                "hour": hour,
-            }
-            about |= {"stamp": stamp(day, hour), "name": name, "n": n} | told
-            value = walk(key % about, day, low, high)
-            rows.append(row % (about | {"value": value, "count": int(value)}))
-        return before % told + joint.join(rows) + after
+            row = Row(told, day=day, year=day.year, month=day.month, mday=day.day, hour=hour)
+            row |= {"stamp": stamp(day, hour), "name": name, "n": n}
+            value = walk(key % row, day, low, high)
+            row |= {"value": value, "count": int(value)}
+            rows += [Row(row, at=at) for at in range(int(row[times]) if times else 1)]
+        texts = [joint.join(part % row for row in rows) for part in parts[1::2]]
+        return "".join(
+            part % told + text for part, text in zip(parts[::2], [*texts, ""], strict=True)
+        )
 
     return answer
 
@@ -116,51 +103,8 @@ def stamp(day, hour):
     return int(datetime(day.year, day.month, day.day, hour, tzinfo=UTC).timestamp())
 
 
-def treasury(a):
-    names = ["1 Mo", "3 Mo", "1 Yr", "2 Yr", "5 Yr", "10 Yr", "30 Yr"]
-    rows = [",".join([f"{day:%m/%d/%Y}", *(str(walk(name, day, 3, 5)) for name in names)])
-            for day, _ in reversed(a.list_moments("work"))]  # fmt: skip
-    return "\n".join(["Date," + ",".join(f'"{name}"' for name in names), *rows]) + "\n"
-
-
-def boc(a):
-    names = "USD EUR GBP CHF AUD CNY".split()
-    rows = [{"d": str(day)} | {f"FX{name}CAD": {"v": str(walk(name, day, 1, 2))} for name in names}
-            for day, _ in a.list_moments("work")]  # fmt: skip
-    return json.dumps({"observations": rows})
-
-
-def earthquakes(a):
-    found = [
-        (day, at)
-        for day, _ in a.list_moments("days")
-        for at in range(int(walk("quakes", day, 3, 20)))
-    ]
-    rows = [
-        f"{day}T{at:02}:11:12.345Z,1.5,2.5,10,{4.5 + walk(f'q {at}', day, 0, 2):.1f},mb"
-        for day, at in found
-    ]
-    return "\n".join(["time,latitude,longitude,depth,mag,magType", *rows]) + "\n"
-
-
-def fires(a):
-    kinds, (day, _) = (
-        ("Wildfires", "Severe Storms", "Volcanoes", "Sea and Lake Ice"),
-        a.list_moments()[0],
-    )
-    found = [(kind, n) for kind in kinds for n in range(int(walk(kind, day, 2, 30)))]
-    events = [
-        {"id": f"{kind} {n}", "categories": [{"id": "x", "title": kind}]} for kind, n in found
-    ]
-    return json.dumps({"events": events})
-
-
-SITES = {"home.treasury.gov": treasury, "www.bankofcanada.ca": boc}
-SITES |= {"earthquake.usgs.gov": earthquakes, "eonet.gsfc.nasa.gov": fires}
-for words, form in tomllib.loads(
-    Path(__file__).with_name("bodies.toml").read_text(encoding="utf-8")
-).items():
-    SITES[words] = zip_lists(**form) if "lists" in form else fill(**form)
+FORMS = tomllib.loads(Path(__file__).with_name("bodies.toml").read_text(encoding="utf-8"))
+SITES = {words: fill(**form) for words, form in FORMS.items()}
 HOSTS = {words.split()[0] for words in SITES}
 
 

@@ -154,6 +154,7 @@ def test_the_command_asks_an_agent_and_tells_what_is_open(web, monkeypatch, caps
     ("given", "told"),
     [
         ({"names": ["lst_value"]}, "no agent is called 'lst_value'; did you mean last_value"),
+        ({"news": "feeds.csv"}, "--news wants who proposes questions and who checks them"),
         ({"panel": ["nobody"]}, "no agent is called 'nobody'"),
         (
             {"news": "nofeeds.csv", "writer": "local/qwen", "reader": "local/qwen"},

@@ -202,11 +202,6 @@ def test_a_feed_or_a_writer_that_fails_is_told_and_asked_again(call, provider, c
     assert "3 questions proposed, 1 passed their check, 0 confirmed" in capsys.readouterr().out
 
 
-def test_news_want_a_writer_and_a_reader(call, tmp_path):
-    with pytest.raises(SystemExit, match="--news wants who proposes questions and who checks them"):
-        carry_out(["day", "--now", FIRST, "--news", str(tmp_path / "feeds.csv")])
-
-
 ATOM = """<feed xmlns="http://www.w3.org/2005/Atom"><entry><title>A &amp; B</title><link href="https://a.example/1"/>
 <updated>2026-03-02T08:00:00+01:00</updated><summary type="html">&lt;p&gt;One.&lt;/p&gt; Two.</summary>
 </entry></feed>"""

@@ -6,7 +6,7 @@ days (FutureX 3.2.4; definitions.md 1.3). A site that cannot be crawled and a pa
 read are told apart.
 """
 
-from itertools import groupby
+from itertools import groupby, product
 from operator import itemgetter
 
 import numpy as np
@@ -37,34 +37,30 @@ def acquire_answers(events, crawler):
     value). Number events carry `spread`, the values' standard deviation (ddof=1), with its n and
     rule.
     """
-    open_events = [
-        row | {"terms": parse_json(row["variables"])} for row in events.to_dict("records")
-    ]
+    open_events = sorted(events.to_dict("records"), key=itemgetter("source_id"))
     for event in open_events:
+        event["terms"] = parse_json(event["variables"])
         event["first_day"] = pd.Timestamp(event["resolves_at"]).tz_convert(ZONE).normalize()
-        event["last_at"] = pd.Timestamp(event["answer_due_at"])
+        event["last_at"] = pd.Timestamp(event["answer_due_at"]).tz_convert(ZONE)
+    first, last = (
+        choose(event[name] for event in open_events)
+        for choose, name in ((min, "first_day"), (max, "last_at"))
+    )
     answers = {}
     attempts = []
-    by_source = itemgetter("source_id")
-    first = min(event["first_day"] for event in open_events)
-    for day in pd.date_range(
-        first, max(event["last_at"] for event in open_events).tz_convert(ZONE).normalize()
-    ):
-        for hour in CRAWL_HOURS:
-            moment = day + pd.Timedelta(hours=hour)
-            due = [
-                event for event in open_events if event["first_day"] <= moment <= event["last_at"]
-            ]
-            due = [event for event in due if event["event_id"] not in answers]
-            for source_id, group in groupby(sorted(due, key=by_source), by_source):
-                for event_id, attempt, answer in attempt_group(
-                    crawler, source_id, list(group), moment
-                ):
-                    attempts.append(
-                        {"event_id": event_id, "attempted_at": stamp_moment(moment)} | attempt
-                    )
-                    if answer:
-                        answers[event_id] = answer | {"acquired_at": stamp_moment(moment)}
+    for day, hour in product(pd.date_range(first, last.normalize()), CRAWL_HOURS):
+        moment = day + pd.Timedelta(hours=hour)
+        at = stamp_moment(moment)
+        due = [
+            event
+            for event in open_events
+            if event["event_id"] not in answers and event["first_day"] <= moment <= event["last_at"]
+        ]
+        for source_id, group in groupby(due, itemgetter("source_id")):
+            for event_id, attempt, answer in attempt_group(crawler, source_id, list(group), at):
+                attempts.append({"event_id": event_id, "attempted_at": at} | attempt)
+                if answer:
+                    answers[event_id] = answer | {"acquired_at": at}
     last = {attempt["event_id"]: attempt for attempt in attempts}
     rows = [
         {"event_id": event_id}
@@ -76,55 +72,51 @@ def acquire_answers(events, crawler):
     )
 
 
-def attempt_group(crawler, source_id, events, moment):
+def attempt_group(crawler, source_id, events, at):
     """Yield (event_id, attempt, answer or None) for all events of one source at one crawl; the page
     is read once."""
     try:
-        observed, page_id = crawler.observe(source_id, stamp_moment(moment))
+        observed, page_id = crawler.observe(source_id, at)
     except (GatewayError, ExtractionError) as error:
         status = "crawl_error" if isinstance(error, GatewayError) else "extraction_error"
         for event in events:
             yield event["event_id"], {"status": status, "page_id": None, "reason": str(error)}, None
         return
     source = crawler.sources[source_id]
+    found = {"status": "ok", "page_id": page_id, "method": METHODS.get(source.form, source.form)}
     for event in events:
+        terms = event["terms"]
         if source.form == "market":
-            named = observed.loc[observed["market_id"] == event["terms"]["market_id"], "resolution"]
-            letters = {text: letter for letter, text in parse_json(event["options"]).items()}
-            is_there = len(named) and named.iloc[0] in letters  # else it is open, or absent
-            answer = {"value": dump_json(letters[named.iloc[0]])} if is_there else None
+            answer = find_resolution(event, observed)
         else:
-            terms = event["terms"]
-            series, _ = crawler.select(
-                source_id, stamp_moment(moment), terms["variable"], terms["hour"]
-            )
+            series, _ = crawler.select(source_id, at, terms["variable"], terms["hour"])
             answer = find_answer(event, series, source)
-        status = "ok"
-        reason = ""
+        attempt = {"status": "ok", "page_id": page_id, "reason": ""}
         if answer is None:
-            status = "not_published"
-            reason = f"the page holds no value for {event['terms']['date']} yet"
-        else:
-            answer |= {
-                "status": "ok",
-                "page_id": page_id,
-                "method": METHODS.get(source.form, source.form),
-            }
-        yield event["event_id"], {"status": status, "page_id": page_id, "reason": reason}, answer
+            reason = f"the page holds no value for {terms['date']} yet"
+            attempt |= {"status": "not_published", "reason": reason}
+        yield event["event_id"], attempt, answer and answer | found
+
+
+def find_resolution(event, pages):
+    """Return the value of a market's event from its pages; None while it is open, or absent."""
+    named = pages.loc[pages["market_id"] == event["terms"]["market_id"], "resolution"]
+    letters = {text: letter for letter, text in parse_json(event["options"]).items()}
+    known = [letters[text] for text in named if text in letters]
+    return {"value": dump_json(known[0])} if known else None
 
 
 def find_answer(event, series, source):
     """Return an event's value (and spread, for numbers) from a page's series; None when it is not
     there."""
     terms = event["terms"]
-    value = (
-        resolve_event(terms, series.loc[terms["date"]]) if terms["date"] in series.index else None
-    )
+    if terms["date"] not in series.index:
+        return None
+    value = resolve_event(terms, series.loc[terms["date"]])
     if value is None:
         return None
-    return {"value": dump_json(value)} | (
-        measure_spread(event, series, source) if event["kind"] == "number" else {}
-    )
+    spread = measure_spread(event, series, source) if event["kind"] == "number" else {}
+    return {"value": dump_json(value)} | spread
 
 
 def measure_spread(event, series, source):
@@ -153,13 +145,16 @@ def measure_spread(event, series, source):
 
 def summarize_acquisition(answers):
     """Return one row a status: n_events and share of all events."""
-    counts = (
-        answers["status"]
-        .value_counts()
-        .reindex(ANSWER_STATUSES, fill_value=0)
-        .rename_axis("status")
+    return count_shares(answers["status"], ANSWER_STATUSES, "status", "n_events")
+
+
+def count_shares(cells, names, what, n):
+    """Return how often each of some names stands among cells: a row a name, columns `what`, `n` and
+    share."""
+    counts = cells.value_counts().reindex(names, fill_value=0)
+    return pd.DataFrame(
+        {what: names, n: counts.to_numpy(), "share": counts.to_numpy() / len(cells)}
     )
-    return counts.rename("n_events").reset_index().assign(share=counts.to_numpy() / len(answers))
 
 
 def follow_acquisition(events, answers):
@@ -177,22 +172,12 @@ def follow_acquisition(events, answers):
         for column in ("resolves_at", "acquired_at")
     )
     day = (moment.dt.normalize() - first.dt.normalize()).dt.days
-    hour = moment.dt.hour
     crawls = pd.MultiIndex.from_product([range(CARRY_DAYS + 1), CRAWL_HOURS], names=["day", "hour"])
-    steps = (
-        found.groupby([day, hour])
-        .size()
-        .reindex(crawls, fill_value=0)
-        .rename("n_found")
-        .reset_index()
-    )
-    shares = {
-        "hour": steps["hour"].map("{}:00".format),
-        "found_share": steps["n_found"].cumsum() / len(table),
-    }
-    return steps.assign(crawl=range(1, len(steps) + 1), **shares)[
-        ["crawl", "day", "hour", "n_found", "found_share"]
-    ]
+    n_found = found.groupby([day, moment.dt.hour]).size().reindex(crawls, fill_value=0)
+    steps = n_found.rename("n_found").reset_index()
+    steps.insert(0, "crawl", range(1, len(steps) + 1))
+    steps["hour"] = steps["hour"].map("{}:00".format)
+    return steps.assign(found_share=steps["n_found"].cumsum() / len(table))
 
 
 def compare_answers(plain, faulty):
@@ -210,12 +195,4 @@ def compare_answers(plain, faulty):
     told = np.select(
         [both["value"] == both["value_faulty"], here & there, here, there], names[:4], names[4]
     )
-    table = (
-        pd.Series(told)
-        .value_counts()
-        .reindex(names, fill_value=0)
-        .rename_axis("outcome")
-        .rename("n")
-        .reset_index()
-    )
-    return table.assign(share=table["n"] / len(both))
+    return count_shares(pd.Series(told), names, "outcome", "n")

@@ -23,23 +23,18 @@ def list_chances(events, answers, predictions):
     known = events.set_index("event_id")[["kind", "options"]].join(truth)
     rows = []
     for row in predictions.join(known, on="event_id").to_dict("records"):
-        told = parse_json(row["distribution"])
-        is_sole = (
-            not told
-            and row["kind"] == "single"
-            and pd.notna(row.get("probability"))
-            and pd.notna(row["value"])
-        )
-        if is_sole:
-            told = {parse_json(row["value"]): row["probability"]}
+        told = parse_json(row["distribution"]) or {}
+        counted = sorted(parse_json(row["options"]) or told)
+        if row["kind"] == "single" and not told:
+            if pd.notna(row.get("probability")) and pd.notna(row["value"]):
+                told = {parse_json(row["value"]): row["probability"]}
+            counted = list(told)
+        elif row["kind"] == "single" and len(counted) == 2:
+            counted = counted[:1]
         if row["kind"] not in ("single", "multi") or not told or pd.isna(row["truth"]):
             continue
         right = parse_json(row["truth"])
-        options = sorted(parse_json(row["options"]) or told)
-        counted = options[:1] if row["kind"] == "single" and len(options) == 2 else options
-        if is_sole:
-            counted = list(told)
-        hits = set(right if isinstance(right, list) else [right])
+        hits = right if isinstance(right, list) else [right]
         about = {"agent_id": row["agent_id"], "event_id": row["event_id"]}
         rows += [
             about | {"option": key, "said": told.get(key, 0.0), "hit": float(key in hits)}

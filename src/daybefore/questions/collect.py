@@ -6,6 +6,7 @@ Every event is posed from pages crawled as of its start day, 00:00 UTC+8 (Future
 
 import json
 import zlib
+from collections import Counter
 from functools import lru_cache, partial
 
 import numpy as np
@@ -66,14 +67,10 @@ def collect_events(
             screenings += dropped
     kept, more = screen_candidates(candidates, seed, keep_binary)
     if not kept:
-        reasons = pd.Series(
-            [row["reason"] for row in screenings + more], dtype=object
-        ).value_counts()
-        why = (
-            f", most often ({reasons.iloc[0]}) because: {reasons.index[0]}" if len(reasons) else ""
-        )
+        reasons = Counter(row["reason"] for row in screenings + more)
+        why = [f", most often ({n}) because: {reason}" for reason, n in reasons.most_common(1)]
         raise ValueError(
-            f"no event of window {window} is left; {reasons.sum()} candidates were dropped{why}"
+            f"no event of window {window} is left; {reasons.total()} candidates were dropped{''.join(why)}"
         )
     return finish_events(kept, window), check_table("screenings", pd.DataFrame(screenings + more))
 
@@ -86,19 +83,18 @@ def collect_day(source, crawler, window, day, decks, seed, horizon_days):
     a weekday of their own, spread by their name.
     """
     as_of = stamp_moment(day.tz_localize(ZONE))
-    candidates = []
-    screenings = []
     if source.form == "market":
         try:
             return pose_market_events(source, crawler, window, as_of, seed, horizon_days), []
         except (GatewayError, ExtractionError) as error:
-            return [], [
-                make_screening(name_event(window, as_of, source.id), "unreachable", str(error))
-            ]
+            name = name_event(window, as_of, source.id)
+            return [], [make_screening(name, "unreachable", str(error))]
 
     def select(variable, hour):
         return crawler.select(source.id, as_of, variable, hour)[0]
 
+    candidates = []
+    screenings = []
     n_days = 5 if source.update_frequency == "weekdays" else 7
     for template in source.templates:
         is_daily = template["period"] == "daily"
@@ -107,17 +103,16 @@ def collect_day(source, crawler, window, day, decks, seed, horizon_days):
             continue
         deck = decks.setdefault(template["id"], Deck(seed_by_name(seed, template["id"])))
         event_id = name_event(window, as_of, template["id"])
+        about = (template["period"], source, source, as_of)
         try:
             observations, page_id = crawler.observe(source.id, as_of)
             posed = pose_within(template, source, observations, as_of, deck, horizon_days, select)
-            candidates.append(
-                describe_event(event_id, posed, template["period"], source, source, as_of, page_id)
-            )
-        except Unanswerable as error:
-            name = "frozen" if str(error).startswith("frozen") else "unanswerable"
+            candidates.append(describe_event(event_id, posed, *about, page_id))
+        except (Unanswerable, GatewayError, ExtractionError) as error:
+            name = "unanswerable" if isinstance(error, Unanswerable) else "unreachable"
+            if str(error).startswith("frozen"):
+                name = "frozen"
             screenings.append(make_screening(event_id, name, str(error)))
-        except (GatewayError, ExtractionError) as error:
-            screenings.append(make_screening(event_id, "unreachable", str(error)))
     return candidates, screenings
 
 
@@ -184,14 +179,11 @@ def pose_market_events(source, crawler, window, as_of, seed, horizon_days):
     opened = start - pd.Timedelta(days=1)
     end = start + pd.Timedelta(days=horizon_days)
     for row in pages.sort_values("market_id").to_dict("records"):
-        if (
-            not opened <= read_moment(row["opens_at"]) < start
-            or not start < read_moment(row["closes_at"]) <= end
-        ):
-            continue
         terms = json.loads(row["terms"])
-        if terms["date"] < as_of[:10]:
-            continue  # its value is of before the start day
+        opens, closes = read_moment(row["opens_at"]), read_moment(row["closes_at"])
+        is_new = opened <= opens < start < closes <= end
+        if not is_new or terms["date"] < as_of[:10]:  # its value is of before the start day
+            continue
         event_id = name_event(window, as_of, f"market-{row['market_id']}")
         about = crawler.sources[terms["about"]]
         related = set(crawler.observe(about.id, as_of)[0]["entity"])
@@ -263,12 +255,12 @@ def finish_events(kept, window):
     events = pd.DataFrame(kept).sort_values(["as_of", "event_id"], ignore_index=True)
     events["window"] = window
     events["volatility_class"], cut = classify_volatility(events)
-    events["level"] = list(
-        map(assign_level, events["kind"], events["options"].map(len), events["volatility_class"])
-    )
-    events["metadata"] = [
-        note | {"ranking_volatility_cut": round(cut, 6)} for note in events["metadata"]
+    events["level"] = [
+        assign_level(kind, len(options), label)
+        for kind, options, label in events[["kind", "options", "volatility_class"]].to_numpy()
     ]
+    cut = {"ranking_volatility_cut": round(cut, 6)}
+    events["metadata"] = [note | cut for note in events["metadata"]]
     events["volatility"] = events["volatility"].astype(float).round(6)
     closed = {name: events[name].map(dump_json) for name in ("variables", "options", "metadata")}
     return check_table("events", events.assign(**closed))

@@ -143,8 +143,8 @@ def pose_question(source, template, start, deck, rng):
         "date": ahead[-1][0],
     }
     wanted = source.entities.get("only")
-    is_alive = series.iloc[-N_HISTORY:].notna().all()
-    alive = [name for name in series if is_alive[name] and name in (wanted or series)]
+    alive = series.columns[series.iloc[-N_HISTORY:].notna().all()]
+    alive = [name for name in alive if name in (wanted or series)]
     worded = word_question(template, source, variables, series, alive, ahead, deck)
     entity = worded["entity_id"]
     options = worded["options"] or {}
@@ -220,17 +220,11 @@ def answer_questions(events):
         path = read_series(event["source_id"], variables["variable"])[0]
         value = resolve_question(variables, path)
         status = "not_published" if value is None else "ok"
-        row = {
-            "event_id": event["event_id"],
-            "value": dump_json(value),
-            "method": "series",
-            "status": status,
-        }
+        row = {"event_id": event["event_id"], "value": dump_json(value), "status": status}
         if event["kind"] == "number":
-            before = (
-                path.loc[: variables["date"], variables["entity"]].dropna().iloc[-N_SPREAD - 1 : -1]
-            )
+            known = path.loc[: variables["date"], variables["entity"]].dropna()
+            before = known.iloc[-N_SPREAD - 1 : -1]
             spread = round(float(before.std()), 9)
             row |= {"spread": spread, "n_spread": len(before), "spread_rule": "before_resolution"}
         rows.append(row)
-    return check_table("answers", pd.DataFrame(rows))
+    return check_table("answers", pd.DataFrame(rows).assign(method="series"))

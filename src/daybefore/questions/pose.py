@@ -5,6 +5,7 @@ import string
 import zlib
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -141,12 +142,9 @@ def find_due_date(source, last_date, hour, as_of, horizon_days):
     """
     start = pd.Timestamp(as_of)
     end = start + pd.Timedelta(days=horizon_days)
-    until = max(
-        end, start + pd.Timedelta(days=2 * HORIZON_DAYS)
-    )  # so that horizons share what is found
-    due = [
-        (date, moment) for date, moment in list_due(source, last_date, hour, until) if moment <= end
-    ]
+    longest = start + pd.Timedelta(days=2 * HORIZON_DAYS)  # so that horizons share what is found
+    due = list_due(source, last_date, hour, max(end, longest))
+    due = [(date, moment) for date, moment in due if moment <= end]
     if not due:
         raise Unanswerable("no value is due within the horizon")
     return due[-1]
@@ -195,9 +193,10 @@ def measure_volatility(variables, series):
     else:
         history = build_history(series, variables)
         if variables["ask"] == "leader":
-            history = history[[entity for entity in variables["reference"] if entity in history]]
-        place = variables.get("k", 1), variables.get("rank"), variables.get("order", "desc")
-        volatility = measure_ranking_volatility(history, *place)
+            history = history[[name for name in variables["reference"] if name in history]]
+        volatility = measure_ranking_volatility(
+            history, variables.get("k", 1), variables.get("rank"), variables.get("order", "desc")
+        )
     if volatility is None:
         raise Unanswerable("fewer than three past values")
     if volatility == 0:
@@ -254,15 +253,10 @@ def add_bands(template, source, known, variables, decimals):
         raise Unanswerable("frozen: too few different values for bands")
     variables["cuts"] = cuts
     shown = [f"{cut:,.{decimals}f}" for cut in cuts]
-    middle = [
-        f"{low} to below {high} {unit}".strip() for low, high in zip(shown, shown[1:], strict=False)
-    ]
-    words = [
-        f"below {shown[0]} {unit}".strip(),
-        *middle,
-        f"{shown[-1]} {unit} or more".replace("  ", " "),
-    ]
-    return {str(place): word for place, word in enumerate(words)}
+    words = [f"below {shown[0]} {unit}"]
+    words += [f"{low} to below {high} {unit}" for low, high in pairwise(shown)]
+    words += [f"{shown[-1]} {unit} or more".replace("  ", " ")]
+    return {str(place): word.strip() for place, word in enumerate(words)}
 
 
 def add_options(template, source, series, entities, variables, deck):
@@ -326,24 +320,23 @@ def pose_fixture(template, source, observations, series, as_of, deck, horizon_da
     """Pose an event about a match to be played within the horizon, its name and date known from the
     fixture list."""
     start = pd.Timestamp(as_of)
-    coming = observations[
-        observations["value"].isna() & (observations["variable"] == template["variable"])
-    ]
+    is_of_variable = observations["variable"] == template["variable"]
+    coming = observations[observations["value"].isna() & is_of_variable]
     moments = compute_published_at(source.publication, coming["occurred_at"])
     is_due = (moments > start) & (moments <= start + pd.Timedelta(days=horizon_days))
-    coming = coming[is_due & (coming["occurred_at"] >= str(start.date()))]
-    dates = coming.set_index("entity")["occurred_at"].to_dict()
+    coming = coming.assign(moment=moments)[is_due & (coming["occurred_at"] >= str(start.date()))]
+    coming = coming.drop_duplicates("entity", keep="last").set_index("entity")
+    dates = coming["occurred_at"].to_dict()
     if not dates:
         raise Unanswerable("no match is listed within the horizon")
     variables = {"ask": template["ask"], "variable": template["variable"], "hour": None}
     entity = deck.draw(variables, sorted(dates), dates)
     variables |= {"date": dates[entity], "entity": entity}
     deck.mark(variables)
-    options = {"home": "the home side wins", "draw": "a draw", "away": "the away side wins"}
-    resolves_at = moments[coming.index[coming["entity"] == entity][-1]]
-    event = word_event(
-        template, source, variables, options if template["ask"] == "outcome" else {}, resolves_at
-    )
+    options = {}
+    if template["ask"] == "outcome":
+        options = {"home": "the home side wins", "draw": "a draw", "away": "the away side wins"}
+    event = word_event(template, source, variables, options, coming.at[entity, "moment"])
     return event | {"volatility": measure_number_volatility(pool_matches(series)) or 0.0}
 
 
@@ -357,14 +350,12 @@ def word_event(template, source, variables, options, resolves_at):
     """Return the event's fields: wording, lettered options, resolution rule and origin."""
     variable = source.variables[template["variable"]]
     rank = variables.get("rank", 0)
-    ending = (
-        "th" if rank % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
-    )
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(rank % 10, "th")
+    if rank % 100 in (11, 12, 13):
+        ending = "th"
     date = format_period(variables["date"])
-    blanks = {key: variables.get(key) for key in ("entity", "hour", "k")} | {
-        "rank": f"{rank}{ending}",
-        "date": date,
-    }
+    blanks = {key: variables.get(key) for key in ("entity", "hour", "k")}
+    blanks |= {"rank": f"{rank}{ending}", "date": date}
     for key in ("reference", "threshold"):
         if isinstance(variables.get(key), float):
             blanks[key] = f"{variables[key]:,.{variable['decimals']}f}"

@@ -47,123 +47,95 @@ daybefore/web/replay.py 1 render,answer tests/web/test_replay.py
 """A line a file under src: how many changes, in which functions (all: *), tests of its room."""
 
 
-def list_changes(text, functions=""):
-    """Return the places of a source text where some functions can be changed, as `name_place` names
-    them."""
-    found = set()
-    for function in ast.walk(ast.parse(text)):
-        if isinstance(function, ast.FunctionDef) and (
-            not functions or function.name in functions.split()
-        ):
-            found |= set(map(name_place, walk_code(function.body)))
-    return sorted(found)
-
-
-def name_place(node):
-    """Return (line, column, where it ends, kind) of a node."""
-    parts = ("lineno", "col_offset", "end_lineno", "end_col_offset")
-    return *(getattr(node, part, 0) for part in parts), type(node).__name__
+def list_nodes(tree, functions):
+    """Return the nodes of some functions' code (all: none named) that can be changed."""
+    return [
+        node
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef) and function.name in (functions or [function.name])
+        for node in walk_code(function.body)
+    ]
 
 
 def walk_code(nodes):
     """Yield the nodes that can be changed, but for texts, what is raised, rounding's limits and
     functions within."""
     for node in nodes:
-        if not isinstance(node, ast.Raise | ast.JoinedStr | ast.FunctionDef | ast.Assert):
-            limit = (
-                getattr(node.comparators[0], "value", None)
-                if isinstance(node, ast.Compare)
-                else None
-            )
-            operator = node.ops[0] if isinstance(node, ast.Compare) else getattr(node, "op", None)
-            is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
-            if (
-                is_number
-                or type(operator) in SWAPS
-                and not (isinstance(limit, float) and limit <= 1e-9)
-            ):
-                yield node
-            yield from walk_code(ast.iter_child_nodes(node))
+        if isinstance(node, ast.Raise | ast.JoinedStr | ast.FunctionDef | ast.Assert):
+            continue
+        operator = getattr(node, "op", None)
+        limit = None
+        if isinstance(node, ast.Compare):
+            operator = node.ops[0]
+            limit = getattr(node.comparators[0], "value", None)
+        is_rounding = isinstance(limit, float) and limit <= 1e-9
+        is_number = isinstance(node, ast.Constant) and type(node.value) in (int, float)
+        if is_number or type(operator) in SWAPS and not is_rounding:
+            yield node
+        yield from walk_code(ast.iter_child_nodes(node))
 
 
-def make_change(text, place):
-    """Return (a source text with one place changed, the changed expression)."""
+def make_change(text, functions, at):
+    """Return (a source text with one node changed, its line and expression then)."""
     tree = ast.parse(text)
-    (node,) = (one for one in ast.walk(tree) if name_place(one) == place)
+    node = list_nodes(tree, functions)[at]
     if isinstance(node, ast.Constant):
         node.value += 1
     elif isinstance(node, ast.Compare):
         node.ops[0] = SWAPS[type(node.ops[0])]()
     else:
         node.op = SWAPS[type(node.op)]()
-    return ast.unparse(tree), ast.unparse(node)
+    return ast.unparse(tree), f"{node.lineno} | `{ast.unparse(node).replace('|', '')[:60]}`"
 
 
-def try_change(file, tests, place=None):
-    """Make a change in a copy of the kit and run the tests; return (the change, pytest's line on
-    the first failure)."""
+def try_change(file, tests, functions, at):
+    """Make a change (`at` None: none) in a copy of the kit and run the tests; return (the change,
+    pytest's line on the first failure, "" without one)."""
     with tempfile.TemporaryDirectory() as folder:
-        kit, changed = Path(folder), "none"
+        kit, told = Path(folder), " | none"
         for room in ("src", "tests", "tools", "data", ".ci"):
             shutil.copytree(ROOT / room, kit / room, ignore=shutil.ignore_patterns("*.sqlite*"))
         shutil.copy2(ROOT / "pyproject.toml", kit)
-        if place:
+        if at is not None:
             path = kit / "src" / file
-            text, changed = make_change(path.read_text(encoding="utf-8"), place)
+            text, told = make_change(path.read_text(encoding="utf-8"), functions, at)
             path.write_text(text, encoding="utf-8")
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-x",
-            "-p",
-            "no:cacheprovider",
-            "--no-header",
-            "--tb=no",
-        ]
-        surroundings = os.environ | {
+        command = [sys.executable, "-m", "pytest", "-qx", "-p", "no:cacheprovider", "--tb=no"]
+        own = {
             "PYTHONPATH": f"{kit}/src:{kit}/tests:{kit}/tools",
             "PYTHONDONTWRITEBYTECODE": "1",
         }
         pipes = {"capture_output": True, "text": True, "timeout": LIMIT_S, "check": False}
         try:
             done = subprocess.run(
-                [*command, f"src/{file}", *tests.split()], cwd=kit, env=surroundings, **pipes
+                [*command, f"src/{file}", *tests], cwd=kit, env=os.environ | own, **pipes
             )
         except subprocess.TimeoutExpired:
-            return changed, "the time limit"
+            return told, "the time limit"
     failed = [line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))]
-    return changed, (failed or [f"pytest left with {done.returncode}"])[
-        0
-    ] if done.returncode else None
+    if done.returncode and not failed:
+        failed = [f"pytest left with {done.returncode}"]
+    return told, "".join(failed[:1])
 
 
 def main(seed=SEED):
     """Try the changes, two at a time, and print the table; returns 1 where one survived."""
-    rows = [line.split(maxsplit=3) for line in PLACES.strip().splitlines()]
-    tries = [(file, tests, None) for file, _, _, tests in rows]
-    for file, n, functions, tests in rows:
-        places = list_changes(
-            (ROOT / "src" / file).read_text(encoding="utf-8"),
-            functions.replace(",", " ").strip("*"),
-        )
-        tries += [
-            (file, tests, place)
-            for place in sorted(random.Random(f"{seed} {file}").sample(places, int(n)))
-        ]
+    tries = []
+    for line in PLACES.strip().splitlines():
+        file, n, named, *tests = line.split()
+        functions = named.split(",") if named != "*" else []
+        tree = ast.parse((ROOT / "src" / file).read_text(encoding="utf-8"))
+        places = range(len(list_nodes(tree, functions)))
+        chosen = random.Random(f"{seed} {file}").sample(places, int(n))
+        tries += [(file, tests, functions, at) for at in [None, *sorted(chosen)]]
     n_wrong = 0
     print("| file | line | change | killed by |\n|---|---|---|---|")
     with ThreadPoolExecutor(2) as pool:
-        for (file, _, place), (changed, killed_by) in zip(
-            tries, pool.map(lambda one: try_change(*one), tries), strict=True
-        ):
-            n_wrong += bool(place) != bool(killed_by)
-            told = killed_by or ("**nothing**" if place else "")
-            print(
-                f"| {file} | {place[0] if place else ''} | `{changed.replace('|', '')[:60]}` | {told} |",
-                flush=True,
-            )
+        done = pool.map(lambda one: try_change(*one), tries)
+        for (file, _, _, at), (told, killed_by) in zip(tries, done, strict=True):
+            is_wrong = (at is None) == bool(killed_by)
+            n_wrong += is_wrong
+            print(f"| {file} | {told} | {killed_by or '**nothing**' * is_wrong} |", flush=True)
     print(f"{n_wrong} of {len(tries)} went wrong")
     return int(n_wrong > 0)
 

@@ -1,0 +1,1 @@
+"""Tests whose files are named as others' are: a package keeps them apart."""

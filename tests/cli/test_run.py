@@ -1,7 +1,9 @@
 """`daybefore run` as a user has it: scores on the screen, a model's accidents, ceilings, samples,
 articles."""
 
+import fcntl
 import json
+import os
 import re
 import subprocess
 import sys
@@ -11,34 +13,22 @@ import pandas as pd
 import pytest
 from builders import make_entry, make_past_row
 
-from daybefore.agents.functions import make_agent
 from daybefore.agents.recorded_runs import SEED
-from daybefore.agents.registry import load_agents, load_entries
 from daybefore.agents.runs import sample_events
 from daybefore.commands.main import carry_out
-from daybefore.commands.main import main as run_command
+from daybefore.commands.run import main as ask
 from daybefore.formats.futurex import build_events, screen_rows
 from daybefore.models.recordings import Recordings
-from daybefore.questions.collect import collect_events
-from daybefore.scoring.answers import acquire_answers
 from daybefore.store import read_runs
 from daybefore.web.news import describe_articles
-from daybefore.web.replay import open_world
-from daybefore.web.sources import load_sources
-from helpers.files import STORE, parse_json, read_table, write_table
+from helpers.files import STORE, parse_json, read_table
 
 
-@pytest.mark.parametrize(
-    ("arguments", "sentence"),
-    [
-        (["--set", "Z"], "there is no question set 'Z'; there are october-2016"),
-        (
-            ["--agent", "mean_of7"],
-            r"no agent is called 'mean_of7'; did you mean mean_of_7\? .* write \[mean_of7\]",
-        ),
-        (["--horizon", "Near"], "no question of october-2016 says when Near is"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "sentence"), [
+    (["--set", "Z"], "there is no question set 'Z'; there are october-2016"),
+    (["--agent", "mean_of7"], r"no agent is called 'mean_of7'; did you mean mean_of_7\? .* write \[mean_of7\]"),
+    (["--horizon", "Near"], "no question of october-2016 says when Near is"),
+])  # fmt: skip
 def test_a_wrong_setting_ends_in_one_sentence(arguments, sentence, out):
     with pytest.raises(SystemExit, match=f"^daybefore run: {sentence}"):
         carry_out(["run", *arguments])
@@ -49,48 +39,25 @@ def find_harbour(event, world):
     return "A" if world.search("harbour", n=1) else "B"
 
 
-def test_a_function_of_ones_own_runs_on_public_questions(tmp_path, monkeypatch, capsys):
+def test_a_function_of_ones_own_runs_on_public_questions(out, monkeypatch, capsys):
     rows = [make_past_row(n, end_time=f"2026-01-{20 + n % 9}") for n in range(30)]
     tables = *build_events(screen_rows(pd.DataFrame(rows))[0]), None
     monkeypatch.setattr("daybefore.formats.public_sets.build_past", lambda: tables)
-    (tmp_path / "mine.jsonl").write_text(
-        '{"id": "1", "published": "2026-01-05", "title": "Harbour 3", "text": "The invented harbour 3 opens."}'
-    )
-    monkeypatch.setattr("daybefore.commands.service.list_articles", lambda window: [tmp_path])
-    monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
-    mine = {
-        "category": "scripted",
-        "framework": "Python function",
-        "method": "function",
-        "agent": "x:y",
-    }
-    monkeypatch.setattr(
-        "daybefore.commands.service.load_entries", lambda **_: load_entries() | {"mine": mine}
-    )
-    agent = make_agent(find_harbour, category="scripted")
-    monkeypatch.setattr(
-        "daybefore.commands.service.load_agents", lambda wanted=(): load_agents() | {"mine": agent}
-    )
-    carry_out(["run", "--set", "P", "--agent", "mine", "--limit", "12"])
+    text = {"id": "1", "published": "2026-01-05", "title": "Harbour 3", "text": "It opens."}
+    (out / "mine.jsonl").write_text(json.dumps(text))
+    monkeypatch.setattr("daybefore.commands.service.list_articles", lambda window: [out])
+    found = ask([find_harbour], "P", 12)["agents"]
     shown = capsys.readouterr().out
     assert "12 events of futurex-past" in shown and " arima " not in shown
-    assert all(f"{name} " in shown for name in ("mine", "base_rate", "option_words"))
-    kept = {
-        name: read_runs(tmp_path / "out" / STORE, name) for name in ("runs", "replies", "traces")
-    }
-    runs = kept["runs"].set_index("agent_id")
-    assert runs["condition"]["mine"].startswith("with articles ") and pd.isna(
-        runs["condition"]["random"]
-    )
-    assert set(kept["replies"]["status"]) == {"ok"} and len(kept["replies"]) == 5 * 12
-    traces = kept["traces"].query("run_id == @runs.run_id['mine'] and tool == 'search'")
+    assert found.keys() == {"find_harbour", "base_rate", "option_words", "random", "first_option"}
+    assert found["find_harbour"]["condition"].startswith("with articles ")
+    assert found["random"]["condition"] is None
+    traces = read_runs(out / STORE, "traces", [found["find_harbour"]["run_id"]])
     assert traces["page_ids"].str.contains('"n').any(), "the articles are searched"
-    with pytest.raises(
-        SystemExit, match="^daybefore run: arima reads a source's page, .* futurex-past have none"
-    ):
+    with pytest.raises(SystemExit, match="arima reads a source's page, .* futurex-past have none"):
         carry_out(["run", "--set", "P", "--agent", "arima"])
-    assert run_command(["view", "--set", "P", "--agent", "mine"]) == 0
-    rows = (tmp_path / "out/data/runs/view/index.html").read_text()
+    carry_out(["view", "--set", "P", "--agent", "find_harbour"])
+    rows = (out / "data/runs/view/index.html").read_text()
     assert rows.count("invented harbour") == 12, "each question of the run is shown"
 
 
@@ -98,26 +65,16 @@ def test_long_questions_are_asked_at_another_point_of_their_life(out, capsys):
     for horizon in ([], ["--horizon", "Near"]):
         carry_out(["run", "--set", "L", "--limit", "8", *horizon])
     shown = capsys.readouterr().out
-    assert (
-        all(f"{name} " in shown for name in ("walk", "season", "opening"))
-        and " last_value " not in shown
-    )
+    assert all(f"{name} " in shown for name in ("walk", "season", "opening"))
     asked = read_runs(out / STORE, "predictions").merge(read_table("events", "L"), on="event_id")
     days = pd.to_datetime(asked["resolves_at"]) - pd.to_datetime(asked["as_of_x"])
-    near, runs = days <= pd.Timedelta(days=2), read_runs(out / STORE, "runs").set_index("run_id")
-    told = asked["run_id"].map(runs["condition"])
+    near = days <= pd.Timedelta(days=2)
+    told = asked["run_id"].map(read_runs(out / STORE, "runs").set_index("run_id")["condition"])
     assert told[near].eq("asked at Near").all() and told[~near].isna().all()
     assert near.sum() == (~near).sum() == 8 * 5 and set(asked["status"]) == {"ok"}
 
 
-def test_one_source_from_its_pages_to_the_scores_on_the_screen(out, capsys):
-    with open_world() as opener:
-        crawler = opener()
-        sources = {"clemson": load_sources()["clemson"]}
-        events, _ = collect_events(sources, crawler, "A", seed=1, keep_binary=0.2)
-        answers, _ = acquire_answers(events, crawler)
-    write_table("events", events, "A")
-    write_table("answers", answers, "A")
+def test_a_sample_is_shown_as_before_though_its_run_has_grown(out, capsys):
     five = ["run", "--agent", "mean_of_7", "--limit", "5"]
     carry_out(five)
     shown = capsys.readouterr().out
@@ -127,19 +84,13 @@ def test_one_source_from_its_pages_to_the_scores_on_the_screen(out, capsys):
     assert len(before) == 5 * 7 and set(before.status) == {"ok"}
     carry_out(["run", "--agent", "mean_of_7", "--limit", "6"])
     assert len(read_runs(out / STORE, "replies", timings=True).merge(before)) == len(before)
-    carry_out(five)
-    assert capsys.readouterr().out.endswith(shown), (
-        "the sample of 5 is shown as before, though the run has grown"
-    )
-    carry_out(["run", "--limit", "5"])
-    first = capsys.readouterr().err.splitlines()[0]
-    assert first.startswith(
-        "no agent named: baselines only, on october-2016; choose by AGENT=name, LIMIT=20"
-    )
-    assert run_command([*five, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert set(found["agents"]) >= {"mean_of_7", "last_value"} and found["stopped"] == []
+    found = carry_out(five)
+    assert capsys.readouterr().out.endswith(shown)
+    assert found["agents"].keys() >= {"mean_of_7", "last_value"} and found["stopped"] == []
     assert found["agents"]["mean_of_7"]["run_id"].startswith("mean_of_7-A-")
+    carry_out(["run", "--limit", "5"])
+    told = "no agent named: baselines only, on october-2016; choose by AGENT=name, LIMIT=20"
+    assert capsys.readouterr().err.startswith(told)
 
 
 # --- a model's accidents, ceilings, samples ---------------------------------------------------------
@@ -206,11 +157,8 @@ def test_an_estimate_counts_the_prompts_of_this_set_and_says_what_they_cost_at_m
         (17_000 * 10 + int(n_out.replace(",", "")) * 100) / 1e6, rel=0.01
     )
     assert float(most) == pytest.approx(4 * (17_000 * 10 + 20 * 100) / 1e6, rel=0.01)
-
-
-def test_an_estimate_of_many_questions_says_that_it_read_some(mine, monkeypatch, capsys):
     monkeypatch.setattr("daybefore.commands.preflight.N_READ", 3)
-    mine(limit=7)
+    mine(limit=11)
     assert "by 3 of its questions" in capsys.readouterr().out
 
 
@@ -221,24 +169,19 @@ def test_samples_are_asked_once_each_and_their_majority_is_an_agent_of_its_own(
     provider.answer = lambda asked: {"content": next(texts)}
     mine("--samples", "3")
     said = capsys.readouterr().out
-    assert (
-        len(provider.asked) == 12
-        and "mine: 12 questions to ask" in said
-        and "mine-majority " in said
-    )
+    assert "mine: 12 questions to ask" in said and "mine-majority " in said
     rows = read_runs(tmp_path / STORE, "predictions")
-    voted = rows[rows["agent_id"] == "mine-majority"].set_index("event_id")
-    rows = rows[rows["agent_id"] == "mine"]
-    assert list(rows.groupby("event_id")["sample"].apply(list)) == [[0, 1, 2]] * 4
-    assert len(voted) == 4 and voted["distribution"].notna().any()
-    for event_id, row in voted[voted["distribution"].notna()].iterrows():
-        values = rows.loc[rows["event_id"] == event_id, "value"].dropna().map(parse_json)
+    is_voted = rows["agent_id"] == "mine-majority"
+    asked = rows[~is_voted].groupby("event_id")
+    assert list(asked["sample"].apply(list)) == [[0, 1, 2]] * 4 and is_voted.sum() == 4
+    voted = rows[is_voted & rows["distribution"].notna()].to_dict("records")
+    assert voted
+    for row in voted:
+        values = asked.get_group(row["event_id"])["value"].dropna().map(parse_json)
         assert parse_json(row["distribution"]) == (values.value_counts() / len(values)).to_dict()
         assert row["probability"] == (values == parse_json(row["value"])).mean() >= 0.5
     mine("--samples", "3", **AWAY)
-    assert len(provider.asked) == 12, (
-        "nothing is asked twice, and without a question no key and no server are wanted"
-    )
+    assert len(provider.asked) == 12, "and without a question no key and no server are wanted"
     assert "nothing is left to ask" in capsys.readouterr().err
 
 
@@ -353,22 +296,15 @@ def test_a_spent_quota_is_asked_once_and_stops_the_agent_with_that_reason(mine, 
     )
 
 
-def test_two_processes_do_not_ask_and_pay_for_one_run_at_once(mine, provider, tmp_path):
-    code = (
-        "import os, sys\nfrom pathlib import Path\nfrom daybefore.models.recordings import claim_folder\n"
-        "claim_folder(Path(sys.argv[1]))\nprint('mine', flush=True)\nsys.stdin.read()"
-    )
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen(
-        [sys.executable, "-c", code, tmp_path / "data/runs/mine-A"], **pipes
-    ) as other:
-        assert other.stdout.readline() == "mine\n"
-        with pytest.raises(
-            SystemExit, match="another process is asking for data/runs/mine-A; both would pay"
-        ):
-            mine()
-        assert not provider.asked
-        other.kill()
+def test_two_processes_do_not_ask_and_pay_for_one_run_at_once(mine, provider, out):
+    folder = out / "data/runs/mine-A"
+    folder.mkdir(parents=True)
+    other = os.open(folder, os.O_RDONLY)
+    fcntl.flock(other, fcntl.LOCK_EX)
+    with pytest.raises(SystemExit, match="another process is asking .*mine-A; both would pay"):
+        mine()
+    assert not provider.asked
+    os.close(other)
     mine()
     assert len(provider.asked) == 4
 
@@ -408,14 +344,11 @@ def test_a_run_searches_articles_of_ones_own_under_a_condition_of_its_own(
     (tmp_path / "press").mkdir()
     text = sample_events(read_table("events", "A"), 1, SEED)["prompt"].iloc[0]
     rows = [{"id": "a", "title": "Zloty", "text": text, "published": "2016-10-07"}]
-    rows += [{"id": "b", "title": "Zloty", "text": "The bank moved the zloty.", "published": None}]
+    rows += [rows[0] | {"id": "b", "published": None}]
     (tmp_path / "press/all.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     mine("--articles", str(tmp_path / "press"), method="search_prompt", limit=1)
-    told = capsys.readouterr()
-    assert (
-        "Press: 1 dated articles at http://press.replay/; 1 were left out, as they are undated"
-        in told.err
-    )
+    told = "Press: 1 dated articles at http://press.replay/; 1 were left out, as they are undated"
+    assert told in capsys.readouterr().err
     assert len(provider.asked) == 1 and "http://press.replay/" in str(provider.asked)
     runs = read_runs(tmp_path / STORE, "runs")
     assert runs["condition"].tolist() == [describe_articles([tmp_path / "press"])]

@@ -38,13 +38,8 @@ def test_an_arm_is_recorded_once_with_its_facts(recorder, tmp_path, capsys):
     assert capsys.readouterr().out.endswith("mock-A: 3 events recorded\n")
     facts, chosen = read_run("mock-A"), select_events(ARM, read_table("events", "A"))
     assert set(facts["seconds"]) == set(chosen["event_id"])
-    assert (facts["arm"], facts["model"], facts["n_events"], facts["n_ok"]) == (
-        "mock-A",
-        "openai/mock-1",
-        3,
-        3,
-    )
-    assert (facts["model_sha256"], facts["server"], len(facts["events_sha256"])) == (None, None, 64)
+    told = {"arm": "mock-A", "model": "openai/mock-1", "n_events": 3, "n_ok": 3, "server": None}
+    assert {name: facts[name] for name in told} == told and len(facts["events_sha256"]) == 64
     written = (tmp_path / "data/runs/mock-A" / PACKED).read_bytes()
     carry_out(["record", "--arm", "mock-A"])
     assert len(recorder.asked) == 3, "a finished arm costs nothing"
@@ -52,30 +47,16 @@ def test_an_arm_is_recorded_once_with_its_facts(recorder, tmp_path, capsys):
     assert "sk-canary" not in json.dumps(facts) + json.dumps(Recordings("mock-A").rows)
 
 
-@pytest.fixture
-def end_before(monkeypatch):
-    """A function that lets something happen before an arm's forecast of a number (from 0); it
-    returns its undoing."""
-    connect = record.connect_agent
+def test_an_arm_that_sigterm_ends_is_packed_before_it_ends(recorder, monkeypatch):
+    ask, left = record.ask_event, iter([1, 1])
 
-    def plan(n, end):
-        left = iter(range(n))
+    def ask_or_end(*given):
+        if next(left, None):
+            return ask(*given)
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(5)
 
-        def connect_and_end(*given):
-            agent = connect(*given)
-            own = agent["forecast"]
-            return agent | {
-                "forecast": lambda *asked: end() if next(left, None) is None else own(*asked)
-            }
-
-        monkeypatch.setattr(record, "connect_agent", connect_and_end)
-        return lambda: monkeypatch.setattr(record, "connect_agent", connect)
-
-    return plan
-
-
-def test_an_arm_that_sigterm_ends_is_packed_before_it_ends(recorder, end_before):
-    end_before(2, lambda: [os.kill(os.getpid(), signal.SIGTERM), time.sleep(5)])
+    monkeypatch.setattr(record, "ask_event", ask_or_end)
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
         with pytest.raises(SystemExit, match="^130$"):

@@ -83,9 +83,11 @@ def keep_results(asked, run_ids, baselines, beside, unanswered, explain=False):
         own = {name: rows[rows["run_id"] == run["run_id"]] for name, rows in tables.items()}
         apart, facts, said = tell_apart(events, judged.answers, run, own)
         scores = pd.concat([means[means["agent_id"] == agent], *apart], ignore_index=True)
-        about = count_run(asked, run, own, unanswered.get(agent, 0))
+        about = count_run(asked, run, own)
         about |= tell_scores(agent, scores.fillna({"note": ""}), judged, beside)
-        found[agent] = clean_value(about | facts)
+        spent, at_most = pd.to_numeric(own["replies"]["cost_usd"]), unanswered.get(agent, 0)
+        about["cost_usd"] = spent.sum(min_count=not at_most) + at_most
+        found[agent] = clean_value(about | {"cost_unanswered_usd": at_most} | facts)
         words += [f"{agent}: {told}" for told in said]
         save_results(found[agent], judged.rows[judged.rows["run_id"] == run["run_id"]])
     words += list_reasons(found, baselines)
@@ -146,9 +148,9 @@ def list_reasons(found, baselines):
 # --- the files --------------------------------------------------------------------------------------
 
 
-def count_run(asked, run, own, unanswered):
+def count_run(asked, run, own):
     """Return what results.json holds of one run (a row of the table runs) beside its scores:
-    counts, versions, costs.
+    counts, versions.
 
     `own` are the run's `TABLES`. What it holds in all: docs/results-schema.md.
     """
@@ -183,13 +185,10 @@ def count_run(asked, run, own, unanswered):
     }
     for kind in ("input", "output", "cached"):
         about[f"n_{kind}_tokens"] = int(replies[f"n_{kind}_tokens"].sum())
-    spent = pd.to_numeric(replies["cost_usd"])
     return about | {
         "duration_s": round(float(replies["duration_s"].sum()), 3),
         "model_s": round(pd.to_numeric(replies["model_s"]).sum(min_count=1), 3),
         "seed": SEED,
-        "cost_usd": spent.sum(min_count=not unanswered) + unanswered,
-        "cost_unanswered_usd": unanswered,
     }
 
 

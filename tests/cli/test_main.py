@@ -98,19 +98,13 @@ def test_a_fault_of_ours_keeps_its_trace(plant):
         main(["export", "mine", "--to", "inspect"])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
-    [
-        (["viewx"], "No such command 'viewx'. Did you mean 'view'?"),
-        (["export", "mine"], "Missing option '--to'"),
-        (["run", "--limt", "3"], "No such option '--limt'. Did you mean '--limit'?"),
-        (
-            ["week", "--now", "today"],
-            "Invalid value for '--now': 'today' does not match the formats",
-        ),
-        (["run", "--limit", "0"], "Invalid value for '--limit': 0 is not in the range x>=1"),
-    ],
-)
+@pytest.mark.parametrize(("arguments", "said"), [
+    (["viewx"], "No such command 'viewx'. Did you mean 'view'?"),
+    (["export", "mine"], "Missing option '--to'"),
+    (["run", "--limt", "3"], "No such option '--limt'. Did you mean '--limit'?"),
+    (["week", "--now", "today"], "Invalid value for '--now': 'today' does not match the formats"),
+    (["run", "--limit", "0"], "Invalid value for '--limit': 0 is not in the range x>=1"),
+])  # fmt: skip
 def test_a_command_line_that_cannot_be_read_ends_with_2(arguments, said, plant, capfd):
     with pytest.raises(SystemExit, match="2"):
         main([*arguments, "--json"])

@@ -55,7 +55,8 @@ def state(event, value):
 def store(out):
     """A store with three agents that say the answer in every second question that they were
     asked."""
-    events = read_table("events", "A").merge(read_table("answers", "A")[["event_id", "value"]])
+    answers = read_table("answers", "A")[["event_id", "value"]]
+    events = read_table("events", "A").merge(answers, "left")
     for name, n in (("wide", 200), ("middle", 60), ("brief", 15)):
         made = {}
         for at, event in enumerate(sample_events(events, n).to_dict("records")):
@@ -75,7 +76,11 @@ def write_notebook(out, monkeypatch):
     def write(name, *cells, question_set="october-2016"):
         cells = [f'agents: str = ""\nquestion_set: str = "{question_set}"', *cells]
         notebook = new_notebook(cells=[new_code_cell(cell) for cell in cells])
-        notebook.metadata["kernelspec"] = {"display_name": "Python 3", "name": "python3"}
+        notebook.metadata["kernelspec"] = {
+            "display_name": "Python",
+            "name": "python3",
+            "language": "python",
+        }
         notebook.cells[0].metadata["tags"] = ["parameters"]
         nbformat.write(notebook, out / f"{name}.ipynb")
 

@@ -1,7 +1,6 @@
 """SET=my_questions.csv: a file of questions, with or without answers, is a set for every
 command."""
 
-import json
 from pathlib import Path
 
 import pandas as pd
@@ -41,56 +40,46 @@ def here(provider, tmp_path, monkeypatch):
     return provider
 
 
+def draw(monkeypatch, *arguments):
+    """Return (what `daybefore figures` of two agents says, the set that it hands to the notebooks);
+    these are run elsewhere."""
+    given, listed = [], figures.list_notebooks
+    monkeypatch.setattr(figures, "list_notebooks", lambda one: given.append(one) or {})
+    (drawn,) = carry_out(["figures", *arguments])["sets"].values()
+    monkeypatch.setattr(figures, "list_notebooks", listed)
+    return drawn, given[0]
+
+
 def test_a_file_is_run_compared_viewed_and_drawn_with_brier_errors_of_several_models(
     here, tmp_path, monkeypatch, capsys
 ):
     (tmp_path / "rivers.csv").write_text(METACULUS)
-    found = carry_out(["run", "--agent", "mine", "--agent", "other", "--set", "rivers.csv"])[
-        "agents"
-    ]
+    both = ["--agent", "mine", "--agent", "other", "--set", "rivers.csv"]
+    found = carry_out(["run", *both])["agents"]
     said = capsys.readouterr().out
-    assert (
-        "13 questions (13 single), 12 with an answer; columns: id = Question ID, outcome = Resolution, "
-        in said
-    )
-    assert "prompt = Title" in said and {"base_rate", "random", "mine", "other"} <= set(found)
-    brier = [
-        row for row in found["mine"]["scores"] if row["metric"] == "brier" and row["group"] == "all"
-    ]
-    assert brier[0]["mean"] == pytest.approx((2 * 0.04 + 2 * 0.64) / 2) and brier[0]["n"] == 12
-    shown = [
-        asked["messages"][-1]["content"] for asked in here.asked
-    ]  # by eight threads, in no order
-    assert sum("river 1 freeze" in text for text in shown) == 2 and all(
-        "Yes" in text for text in shown
-    )
-    n_asked = len(here.asked)
+    told = "13 questions (13 single), 12 with an answer; columns: id = Question ID, outcome = Resol"
+    assert told in said and "prompt = Title" in said
+    assert {"base_rate", "random", "mine", "other"} <= set(found)
+    scores = {(row["metric"], row["group"]): row for row in found["mine"]["scores"]}
+    brier = scores["brier", "all"]
+    assert brier["mean"] == pytest.approx(0.04 + 0.64) and brier["n"] == 12
+    texts = [asked["messages"][-1]["content"] for asked in here.asked]  # by threads, in no order
+    assert sum("river 1 freeze" in text for text in texts) == 2
+    assert all("Yes" in text for text in texts)
     assert len(carry_out(["compare", "mine", "other", "--set", "rivers.csv"])["pairs"]) == 1
     assert 'make figures AGENTS="mine other" SET=rivers' in capsys.readouterr().out
     assert len(carry_out(["view", "--set", "rivers.csv"])["runs"]) == 6
-    given, listed = [], figures.list_notebooks
-    monkeypatch.setattr(
-        figures, "list_notebooks", lambda one: given.append(one) or {}
-    )  # they are run elsewhere
-    drawn = carry_out(["figures", "--agents", "mine other", "--set", "rivers.csv"])["sets"][
-        "rivers"
-    ]
+    drawn, one = draw(monkeypatch, "--agents", "mine other", "--set", "rivers.csv")
     assert "probabilities" in drawn["figures"] and drawn["refused"] == []
     assert drawn["notes"][0] == "all means are over the same 13 events"
     takes = ["02", "04", "05", "06", "07", "09"]
-    assert [path.name[:2] for path in listed(given[0])] == takes
-    rows = load_set(given[0].folder).rows().dropna(subset=["brier"])
-    assert (
-        sorted(set(rows["agent_id"])) == ["mine", "other"]
-        and set(rows["p_yes"]) == {0.8}
-        and len(rows) == 24
-    )
-    assert set(rows["search"]) == {"none"} and rows["brier"].mean() == pytest.approx(
-        (0.04 + 0.64) / 2
-    )
-    assert len(events("rivers.csv")) == 13 and len(here.asked) == n_asked, (
-        "what was asked is not asked again"
-    )
+    assert [path.name[:2] for path in figures.list_notebooks(one)] == takes
+    rows = load_set(one.folder).rows().dropna(subset=["brier"])
+    assert sorted(rows["agent_id"]) == ["mine"] * 12 + ["other"] * 12
+    assert set(rows["p_yes"]) == {0.8} and set(rows["search"]) == {"none"}
+    assert rows["brier"].mean() == pytest.approx((0.04 + 0.64) / 2)
+    assert len(events("rivers.csv")) == 13
+    assert len(here.asked) == len(texts), "what was asked is not asked again"
 
 
 def test_answers_come_later_and_the_moment_stays(here, tmp_path):
@@ -98,44 +87,29 @@ def test_answers_come_later_and_the_moment_stays(here, tmp_path):
     path.write_text("id,question,options\nq1,Will it rain?,Yes|No\nq2,Who wins?,Ann|Bob|Cy\n")
     carry_out(["run", "--agent", "mine", "--set", str(path)])
     first, n_asked = load_set("mine").events, len(here.asked)
-    assert [json.loads(cell) for cell in first["options"]] == [
-        {"A": "Yes", "B": "No"},
-        {"A": "Ann", "B": "Bob", "C": "Cy"},
-    ]
-    path.write_text(
-        "id,question,options,outcome\nq1,Will it rain?,Yes|No,Yes\nq2,Who wins?,Ann|Bob|Cy,Bob\n"
-    )
+    assert first["options"].tolist() == ['{"A":"Yes","B":"No"}', '{"A":"Ann","B":"Bob","C":"Cy"}']
+    head, *rows = path.read_text().splitlines()
+    path.write_text("\n".join([f"{head},outcome", f"{rows[0]},Yes", f"{rows[1]},Bob"]))
     found = carry_out(["run", "--agent", "mine", "--set", str(path)])["agents"]["mine"]
-    assert (
-        load_set("mine").events["as_of"].tolist() == first["as_of"].tolist()
-        and len(here.asked) == n_asked
-    )
-    assert found["n_scored"] == 2 and load_set("mine").answers["value"].tolist() == ['"A"', '"B"']
+    assert load_set("mine").events["as_of"].tolist() == first["as_of"].tolist()
+    assert len(here.asked) == n_asked and found["n_scored"] == 2
+    assert load_set("mine").answers["value"].tolist() == ['"A"', '"B"']
 
 
 def test_domain_and_price_under_peoples_names_stand_beside_the_agents_and_in_no_prompt(
     here, tmp_path, monkeypatch
 ):
-    head = "question,Category,market_probability,difficulty,outcome\n"
-    rows = [
-        f"Will river {n} freeze?,{['Ice', 'Sea'][n % 2]},0.{3 + n % 2}7,2,{['yes', 'no'][n % 2]}\n"
-        for n in range(4)
-    ]
-    (tmp_path / "mine.csv").write_text(head + "".join(rows))
+    rows = ["Will A?,Ice,0.37,2,no", "Will B?,Sea,0.47,2,yes"]
+    head = "question,Category,market_probability,difficulty,outcome"
+    (tmp_path / "mine.csv").write_text("\n".join([head, *rows]))
     carry_out(["run", "--agent", "mine", "--set", "mine.csv"])
     asked = load_set("mine").events
-    assert asked["domain"].tolist() == ["Ice", "Sea"] * 2 and asked["level"].eq(2).all()
+    assert asked["domain"].tolist() == ["Ice", "Sea"] and asked["level"].eq(2).all()
     assert not [one for one in here.asked if "0.37" in str(one) or "Sea" in str(one)]
-    given = []
-    monkeypatch.setattr(figures, "list_notebooks", lambda one: given.append(one) or {})
-    drawn = carry_out(["figures", "--agents", "mine", "--set", "mine.csv"])["sets"]["mine"]
-    rows = load_set(given[0].folder).rows()
-    assert sorted(set(rows["price"])) == [0.37, 0.47] and sorted(set(rows["domain"])) == [
-        "Ice",
-        "Sea",
-    ]
-    page = Path(drawn["folder"], "index.html").read_text()
-    assert "Skill against the market" in page
+    drawn, one = draw(monkeypatch, "--agents", "mine", "--set", "mine.csv")
+    rows = load_set(one.folder).rows()
+    assert sorted(rows["price"]) == [0.37, 0.47] and sorted(rows["domain"]) == ["Ice", "Sea"]
+    assert "Skill against the market" in Path(drawn["folder"], "index.html").read_text()
 
 
 def test_a_question_is_asked_as_of_its_own_moment(here, tmp_path):
@@ -143,27 +117,15 @@ def test_a_question_is_asked_as_of_its_own_moment(here, tmp_path):
     assert events("past.csv")["as_of"].tolist() == ["2026-02-01T00:00:00+08:00"]
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        (
-            "id,words\nq1,Will it rain?\n",
-            "no column holds the questions' words; there are id, words; name it question",
-        ),
-        ("id,question\n", "holds no question"),
-        ("", "mine.csv is empty; a question a row"),
-        (
-            "id,question,model,p,outcome\nq1,Will it?,x,0.3,1\n",
-            "column model: it holds agents' answers: make add FILE=",
-        ),
-        (
-            "id,question,outcome\nq1,Will it rain?,perhaps\n",
-            "mine.csv, row 1, answer: 'perhaps' is no ",
-        ),
-        ("id,question,as_of\nq1,Will it?,soon\n", "mine.csv, row 1, as_of: 'soon' is no moment"),
-        ("id,question,options\nq1,Who?,Ann|Ann\n", "mine.csv, row 1, options: "),
-    ],
-)
+@pytest.mark.parametrize(("text", "said"), [
+    ("id,words\nq1,Will it?\n", "no column holds the questions' words; there are id, words; name it question"),
+    ("id,question\n", "holds no question"),
+    ("", "mine.csv is empty; a question a row"),
+    ("id,question,model,p,outcome\nq1,Will it?,x,0.3,1\n", "column model: it holds agents' answers: make add FILE="),
+    ("id,question,outcome\nq1,Will it rain?,perhaps\n", "mine.csv, row 1, answer: 'perhaps' is no "),
+    ("id,question,as_of\nq1,Will it?,soon\n", "mine.csv, row 1, as_of: 'soon' is no moment"),
+    ("id,question,options\nq1,Who?,Ann|Ann\n", "mine.csv, row 1, options: "),
+])  # fmt: skip
 def test_a_wrong_file_is_one_sentence_and_nothing_is_kept(text, said, here, tmp_path):
     (tmp_path / "mine.csv").write_text(text)
     with pytest.raises(SystemExit) as ending:

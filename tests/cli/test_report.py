@@ -8,11 +8,12 @@ import pandas as pd
 import pytest
 
 from daybefore.commands import report, texts
-from daybefore.commands.leaderboard import tabulate_scores, take_whole
+from daybefore.commands.leaderboard import tabulate_scores
 from daybefore.commands.results import count_missing
 from daybefore.commands.run import main as ask
 from daybefore.scoring.calibration import list_chances
 from daybefore.scoring.runs import load_scores
+from helpers.scores import select_headline
 
 
 @pytest.mark.parametrize(
@@ -20,29 +21,14 @@ from daybefore.scoring.runs import load_scores
 )
 def test_a_recorded_run_has_the_numbers_of_load_scores(agent, name, tmp_path):
     tables = {one["title"]: one["table"] for one in report.main(agent, out=tmp_path)["sections"]}
-    events, _, predictions, scores = load_scores(name)
-    asked = predictions.loc[predictions["agent_id"] == agent, "event_id"]
-    table = tabulate_scores(
-        scores[scores["event_id"].isin(asked)], events[events["event_id"].isin(asked)]
-    )
-    rows = {row["score"]: row for row in tables["FutureX"]}
-    assert rows["all"]["mean (95%)"] == texts.write_mean(take_whole(table).loc[agent])
-    level = table.query("agent_id == @agent and group == 'level' and name == '1'").iloc[0]
-    assert rows["level 1"]["mean (95%)"] == texts.write_mean(level)
-    kinds = events.set_index("event_id")["kind"]
-    headline = {
-        "single": "accuracy",
-        "multi": "f1",
-        "ranking": "ranking",
-        "number": "number",
-        "date": "exact",
-    }
-    own = scores[
-        (scores["agent_id"] == agent)
-        & (scores["metric"] == scores["event_id"].map(kinds).map(headline))
-    ]
+    events, _, predictions, scores = load_scores(name, agent)
+    table = tabulate_scores(scores, events).query("agent_id == @agent and metric == 'score'")
+    rows = {row["score"]: row["mean (95%)"] for row in tables["FutureX"]}
+    for row in table[table["group"].isin(["all", "level"])].to_dict("records"):
+        assert rows[f"{row['group']} {row['name']}".strip()] == texts.write_mean(row)
+    own = select_headline(scores, events).query("agent_id == @agent")["score_imputed"]
     rate = tables["LiveAgentBench"][0]["mean (95%)"]
-    assert float(rate.split()[0]) == round(own["score_imputed"].eq(1).mean(), 3)
+    assert float(rate.split()[0]) == round(own.eq(1).mean(), 3)
     assert (tables["WorldReasoner"] is None) == (name != "long")
 
 
@@ -50,35 +36,30 @@ def test_a_local_run_is_told_whole_and_the_page_holds_what_the_markdown_says(out
     ask(["last_value"], "A", 8)
     sections = report.main("last_value")["sections"]
     assert sections[0]["table"][1]["n"].endswith(" of 8")
-    assert (
-        "Cost of an answered question: not known, as replies have no price." in sections[2]["notes"]
-    )
+    told = "Cost of an answered question: not known, as replies have no price."
+    assert told in sections[2]["notes"]
     (page,) = out.rglob("report/*/index.html")
     text = page.read_text()
     assert "://" not in text and "<script" not in text
     for one in sections:
         assert one["notes"] and all(note in unescape(text) for note in one["notes"])
-        cells = [cell for row in one["table"] or [] for cell in row.values()]
-        assert all(str(cell).strip() not in ("", "-", "nan", "None") for cell in cells)
+        cells = {str(cell).strip() for row in one["table"] or [] for cell in row.values()}
+        assert not cells & {"", "-", "nan", "None"}
     assert not re.search(r"\bnan\b", (page.parent / "report.md").read_text())
 
 
-def test_samples_of_an_event_are_one_probability_and_a_reply_cut_short_is_told():
-    key = {"run_id": "m-A-1", "event_id": "E1"}
-    events = pd.DataFrame(
-        {"event_id": ["E1"], "kind": ["single"], "options": ['{"A":"x","B":"y"}']}
-    )
-    said = [
-        key | {"agent_id": "m", "sample": at, "distribution": f'{{"A":{p}}}'}
-        for at, p in enumerate((0.5, 0.7))
-    ]
-    chances = list_chances(
-        events, pd.DataFrame({"event_id": ["E1"], "value": ['"A"']}), pd.DataFrame(said)
-    )
+def test_samples_of_an_event_are_one_probability():
+    events = pd.DataFrame({"event_id": ["E1"], "kind": "single", "options": '{"A":"x","B":"y"}'})
+    key = {"run_id": "m-A-1", "event_id": "E1", "agent_id": "m"}
+    said = [key | {"sample": at, "distribution": f'{{"A":{p}}}'} for at, p in enumerate((0.5, 0.7))]
+    answers = pd.DataFrame({"event_id": ["E1"], "value": '"A"'})
+    chances = list_chances(events, answers, pd.DataFrame(said))
     assert chances[["said", "hit"]].to_numpy().tolist() == [[0.6, 1.0]]
-    lost = pd.DataFrame(
-        [key | {"sample": at, "status": "unparsable", "reason": "no answer"} for at in (0, 1)]
-    )
+
+
+def test_a_reply_cut_short_is_told_apart():
+    lost = pd.DataFrame({"run_id": "m-A-1", "event_id": "E1", "sample": [0, 1]})
+    lost = lost.assign(status="unparsable", reason="no answer")
     replies = lost.assign(reply="Let me think", finish_reason=["length", "stop"])
     told = {row["reason"]: row["n"] for row in count_missing(lost, replies)}
     assert told == {"no answer; cut at max_tokens, with more it is a new run": 1, "no answer": 1}

@@ -58,32 +58,14 @@ def plant(tmp_path, monkeypatch):
     return ask
 
 
-@pytest.mark.parametrize(
-    ("csv", "said"),
-    [
-        (
-            None,
-            "ferries.csv, row 1, column occurred_at: the file is not in replay; it needs the columns",
-        ),
-        (
-            CSV.replace("trips", "trip", 1),
-            "row 1, column trips: the column is missing; there are occurred_at",
-        ),
-        (
-            CSV.replace("2016-09-22", "22.09.2016"),
-            "row 4, column occurred_at: '22.09.2016' is not a date such as",
-        ),
-        (
-            CSV.replace("2016-09-22", "2016-09-21"),
-            "row 4, column entity: 2016-09-21, Boston stands in row 3 already",
-        ),
-        (CSV.replace("Boston,54", "Boston,many", 1), "row 4, column trips: 'many' is not a number"),
-        (
-            CSV.replace("2016-", "2017-"),
-            "none in the 500 days before october-2016 begins on 2016-10-10",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("csv", "said"), [
+    (None, "ferries.csv, row 1, column occurred_at: the file is not in replay; it needs the columns"),
+    (CSV.replace("trips", "trip", 1), "row 1, column trips: the column is missing; there are occurred_at"),
+    (CSV.replace("2016-09-22", "22.09.2016"), "row 4, column occurred_at: '22.09.2016' is not a date such as"),
+    (CSV.replace("2016-09-22", "2016-09-21"), "row 4, column entity: 2016-09-21, Boston stands in row 3 already"),
+    (CSV.replace("Boston,54", "Boston,many", 1), "row 4, column trips: 'many' is not a number"),
+    (CSV.replace("2016-", "2017-"), "none in the 500 days before october-2016 begins on 2016-10-10"),
+])  # fmt: skip
 def test_a_mistake_in_the_rows_is_told_with_row_and_column(plant, csv, said):
     told = plant(csv=csv)
     assert said in told and told.startswith("ferries.csv, row")

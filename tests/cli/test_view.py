@@ -27,25 +27,20 @@ nothing."""
 def live(monkeypatch, out):
     """A live ledger of one synthetic run whose every word is hostile."""
     monkeypatch.setenv("MY_SERVER_KEY", SECRET)
-    said = {
-        event_id: {
-            "value": value,
-            "status": "ok" if value else "unparsable",
-            "as_of": "2016-10-10T00:00:00+08:00",
-        }
-        | ({} if value else {"reason": f"{SECRET} {HOSTILE}"})
-        for event_id, value in [*EVENTS.items(), ("A-0101-long_gone", '"A"')]
-    }
+    said = {"A-0101-long_gone": {"value": '"A"', "status": "ok"}}
+    for event_id, value in EVENTS.items():
+        lost = {"status": "unparsable", "reason": f"{SECRET} {HOSTILE}"}
+        said[event_id] = {"value": value, "status": "ok"} if value else lost
+    said = {name: row | {"as_of": "2016-10-10T00:00:00+08:00"} for name, row in said.items()}
     reply = {"status": "ok", "reply": f"{HOSTILE} {SECRET} \\boxed{{?}}", "duration_s": 1.5}
-    step = {
-        "step_type": "tool",
-        "tool": HOSTILE,
-        "arguments": json.dumps({"query": HOSTILE}),
-        "content": HOSTILE,
-    }
+    step = {"step_type": "tool", "arguments": json.dumps({"query": HOSTILE})}
+    step |= dict.fromkeys(("tool", "content", "error"), HOSTILE) | {"page_ids": '["../../p1"]'}
     about = {"category": "base_model", "model": HOSTILE, "condition": "very " * 30}
-    steps = [step | {"page_ids": '["../../p1"]', "error": HOSTILE}]
-    store_run(locate_output(STORE), "strange-A-0123abcd", said, reply, steps, **about)
+    store_run(locate_output(STORE), "strange-A-0123abcd", said, reply, [step], **about)
+
+
+def read_pages_of(folder, name):
+    return [path.read_text() for path in (folder / name).glob("*.html")]
 
 
 def test_a_recorded_question_is_told_from_its_prompt_to_its_score(out):
@@ -53,62 +48,43 @@ def test_a_recorded_question_is_told_from_its_prompt_to_its_score(out):
     rows = list_questions(known).query("event_id == 'A-1010-wti_price'")
     [told] = tell_events(known, rows)
     [question] = told["questions"]
-    assert (
-        told["event"]["prompt"].startswith("What will the spot price of WTI")
-        and told["answer"]["value"] == 50.14
-    )
+    assert told["event"]["prompt"].startswith("What will the spot price of WTI")
+    assert told["answer"]["value"] == 50.14 and question["prediction"]["value"] == 50.44
     assert [step["step_type"] for step in question["steps"]][:3] == ["prompt", "model", "tool"]
-    assert (
-        question["reply"]["reply"].endswith("\\boxed{50.44}")
-        and question["prediction"]["value"] == 50.44
-    )
+    assert question["reply"]["reply"].endswith("\\boxed{50.44}")
     assert {score["metric"] for score in question["scores"]} >= {"number", "abs_error"}
     assert question["outcome"] == "partly right" and 0.5 < question["score"] < 0.6
     viewer.write_pages(out / "page", known, rows)
-    [page] = (path.read_text() for path in (out / "page/questions").glob("*.html"))
+    [page] = read_pages_of(out / "page", "questions")
     assert all(part in page for part in ("50.44", "WTI crude oil 12 October 2016 EIA", "50.14"))
-    sources = [path.read_text() for path in (out / "page/pages").glob("*.html")]
-    assert any(
-        "shown once more by the replay as of" in text and "Energy Information" in text
-        for text in sources
-    )
+    again, source = "shown once more by the replay as of", "Energy Information"
+    sources = read_pages_of(out / "page", "pages")
+    assert any(again in text and source in text for text in sources)
 
 
 def test_a_run_in_the_store_and_in_the_tables_is_one(live):
     recorded = read_known(["C1"], ["last_value"])
     question = recorded.predictions.iloc[0]
     said = {question["event_id"]: question[["as_of", "value"]].to_dict()}
-    store_run(
-        locate_output(STORE),
-        recorded.runs.iloc[0]["run_id"],
-        said,
-        {"duration_s": 2.25},
-        category="baseline",
-    )
+    run_id, used = recorded.runs.iloc[0]["run_id"], {"duration_s": 2.25}
+    store_run(locate_output(STORE), run_id, said, used, category="baseline")
     both = read_known(["C1"], ["last_value"])
     assert both.runs["origin"].tolist() == ["recorded"]
     assert len(both.predictions) == len(recorded.predictions)
-    assert (
-        list_questions(both).set_index("event_id")["duration_s"].get(question["event_id"]) == 2.25
-    )
+    seconds = list_questions(both).set_index("event_id")["duration_s"]
+    assert seconds[question["event_id"]] == 2.25
 
 
-def test_a_set_whose_tables_stand_beside_the_store_is_shown(live):
+def test_a_set_beside_the_store_is_shown_and_one_that_is_gone_told_by_its_name(live, capsys):
     for name in ("events", "answers"):
         table = read_table(name, "C1").head(3)
         write_table(name, table.assign(event_id="own-" + table["event_id"]), "C2")
-    said = {
-        "own-" + read_table("events", "C1")["event_id"][0]: {"as_of": "2016-10-10T00:00:00+08:00"}
-    }
-    store_run(locate_output(STORE), "mine-C2-0123abcd", said, category="base_model")
-    assert "mine-C2-0123abcd" in set(read_known(agents=["mine"]).runs["run_id"])
-
-
-def test_a_set_that_is_gone_is_told_by_its_whole_name(live, capsys):
-    said = {"q1": {"as_of": "2016-10-10T00:00:00+08:00"}}
-    about = {"agent_id": "mine", "category": "base_model"}
-    store_run(locate_output(STORE), "mine-a-set-of-before-0123abcd", said, **about)
-    read_known()
+    said, about = {"as_of": "2016-10-10T00:00:00+08:00"}, {"category": "base_model"}
+    event_id = "own-" + read_table("events", "C1")["event_id"][0]
+    store_run(locate_output(STORE), "mine-C2-0123abcd", {event_id: said}, **about)
+    about["agent_id"] = "mine"
+    store_run(locate_output(STORE), "mine-a-set-of-before-0123abcd", {"q1": said}, **about)
+    assert set(read_known(agents=["mine"]).runs["run_id"]) == {"mine-C2-0123abcd"}
     assert "left out: 1 question of a-set-of-before, a set that is not" in capsys.readouterr().err
 
 
@@ -117,72 +93,47 @@ def test_no_word_of_a_model_becomes_markup_no_key_is_written_and_no_escape_print
     out = capsys.readouterr()
     assert SECRET not in out.out and "left out: 1 question of october-2016" in out.err
     [run] = json.loads(out.out)["runs"]
-    assert run["counts"] == {
-        "right": 0,
-        "partly right": 0,
-        "wrong": 2,
-        "not scored": 0,
-        "missing": 1,
-    }
+    assert {name: n for name, n in run["counts"].items() if n} == {"wrong": 2, "missing": 1}
     folder = locate_output("data/runs/view/index.html").parent
-    texts = {path.relative_to(folder).as_posix(): path.read_text() for path in folder.rglob("*.*")}
-    told = [text for name, text in texts.items() if name.startswith("questions/")]
-    assert len(told) == len(EVENTS) and all(
-        f"{escape(HOSTILE)} &lt;secret&gt;" in text for text in told
-    )
-    for name, text in texts.items():
-        assert SECRET not in text
-        if name.endswith(".html"):
-            scripts = re.findall(r"<script[^>]*>", text)
-            assert scripts == ['<script src="table.js">', '<script src="list.js">'] * (
-                name == "index.html"
-            ), name
-            assert "<img" not in text and "default-src 'none'" in text
-    assert not re.search(r"(src|href)=.?https?://", texts["index.html"])
-    with pytest.raises(
-        SystemExit, match="daybefore view: no run of agent 'nobody'; `make run AGENT=nobody`"
-    ):
+    told, index = read_pages_of(folder, "questions"), (folder / "index.html").read_text()
+    assert len(told) == len(EVENTS)
+    assert all(f"{escape(HOSTILE)} &lt;secret&gt;" in text for text in told)
+    assert not any(SECRET in path.read_text() for path in folder.rglob("*.*"))
+    for text in (*told, *read_pages_of(folder, "pages"), index):
+        scripts = re.findall(r"<script[^>]*>", text)
+        own = ['<script src="table.js">', '<script src="list.js">']
+        assert scripts == (own if text is index else [])
+        assert "<img" not in text and "default-src 'none'" in text
+    assert not re.search(r"(src|href)=.?https?://", index)
+    said = "daybefore view: no run of agent 'nobody'; `make run AGENT=nobody`"
+    with pytest.raises(SystemExit, match=said):
         run_command(["view", "--agent", "strange", "--agent", "nobody"])
 
 
 def test_a_long_question_has_its_hindsight_and_a_market_its_price(out):
     known = read_known(["L"], ["qwen_search_graph"])
     viewer.write_pages(out, known, list_questions(known)[:3])
-    pages = [path.read_text() for path in (out / "questions").glob("*.html")]
-    assert len(pages) == 3 and any(
-        '<circle class="even"' in page and "(outcome)" in page for page in pages
-    )
-    event = {"event_id": "q", "window": "M"}
+    pages = read_pages_of(out, "questions")
+    assert len(pages) == 3
+    assert any('<circle class="even"' in page and "(outcome)" in page for page in pages)
     prices = pd.DataFrame({"question_id": "q", "day": [20000.0, 20010.0], "price": [0.5, 1.0]})
-    told = tell_hindsight(event, None, [], prices)
-    assert told["path"] == "M 20.0 125.0 L 880.0 10.0" and (told["first"], told["last"]) == (
-        20000,
-        20010,
-    )
+    told = tell_hindsight({"event_id": "q", "window": "M"}, None, [], prices)
+    assert told["path"] == "M 20.0 125.0 L 880.0 10.0"
+    assert (told["first"], told["last"]) == (20000, 20010)
 
 
 def test_a_page_comes_from_where_it_was_kept_or_from_the_replay_or_not_at_all(live, tmp_path):
     known = read_known(["A"], ["qwen_react"]).pages.query("page_id == 'p4e0e198c7673'")
-    known = pd.concat(
-        [
-            known,
-            known.assign(page_id="p000"),
-            known.assign(page_id="paway", url=known["url"] + "away"),
-        ]
-    )
-    keep_page(
-        {"page_id": "pkept", "content_sha256": "0" * 64, "url": "http://a.replay/"}, "as it stood"
-    )
+    away = known.assign(page_id="paway", url=known["url"] + "away")
+    known = pd.concat([known, known.assign(page_id="p000"), away])
+    row = {"page_id": "pkept", "content_sha256": "0" * 64, "url": "http://a.replay/"}
+    keep_page(row, "as it stood")
     pages = read_pages([*known["page_id"], "pkept", "pgone"], known)
     assert pages["pkept"]["text"] == "as it stood" and pages["pgone"] == {"how": "not kept"}
-    assert (
-        "Energy Information" in pages["p4e0e198c7673"]["text"]
-        and "text" not in pages["p000"] | pages["paway"]
-    )
-    assert (
-        "now shows another page" in pages["p000"]["how"]
-        and "does not show it" in pages["paway"]["how"]
-    )
+    assert "Energy Information" in pages["p4e0e198c7673"]["text"]
+    assert "text" not in pages["p000"] | pages["paway"]
+    assert "now shows another page" in pages["p000"]["how"]
+    assert "does not show it" in pages["paway"]["how"]
     none = read_known(["A"], [])
     viewer.write_pages(tmp_path / "empty", none, list_questions(none))
     assert "No runs yet" in (tmp_path / "empty/index.html").read_text()

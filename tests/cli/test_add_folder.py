@@ -66,28 +66,6 @@ def add(path):
     return carry_out(["add", str(path)])["folder"]
 
 
-def test_a_set_whose_name_was_given_with_an_underscore_is_found_and_viewed(out):
-    add(make_folder(out / "my_folder", n_agents=2))
-    assert len(carry_out(["view", "--set", "my_folder"])["runs"]) == 2
-
-
-def test_the_scores_are_those_of_the_files_and_a_probability_becomes_a_brier_error(out):
-    path = make_folder(out / "mine")
-    answers, told = (pd.read_csv(path / f"{name}.csv") for name in ("answers", "predictions"))
-    scores = load_scores(add(path)).scores
-    both = told.merge(answers, on="event_id").merge(scores, on=["event_id", "agent_id"])
-    said = both.dropna(subset="value_x")
-    right, hit = said[said["metric"] == "accuracy"], said["value_x"] == said["value_y"]
-    assert (right["score"] == hit[right.index]).all() and 100 < len(right) < 150
-    brier = said[said["metric"] == "brier"]
-    expected = 2 * (brier["probability"] - hit[brier.index]) ** 2
-    assert np.allclose(brier["score"], expected, atol=1e-6) and len(brier) == len(right)
-    missing = both[both["value_x"].isna() & both["metric"].eq("accuracy")]
-    assert len(missing) == 150 - len(right) and missing["score_imputed"].eq(0).all()
-    rows = load_set(out / ".cache/sets/mine").rows()["brier"].dropna()
-    assert rows.mean() == pytest.approx(brier["score"].mean() / 2), "as probabilities of yes"
-
-
 @pytest.mark.parametrize(("name", "row", "column", "text", "said"), [
     ("predictions", 12, "event_id", "q99", "'q99' is not in events.csv"),
     ("predictions", 2, "probability", "1.4", "'1.4' is not a number from 0 to 1"),

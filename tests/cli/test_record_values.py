@@ -77,49 +77,35 @@ def test_replay_gives_the_same_predictions_as_whole_replies(recorder, tmp_path):
     assert replayed["value"].map(parse_json).to_dict() == whole
 
 
+def weigh(token, *tops):
+    return {"token": token, "logprob": -0.3, "top": [[token, -0.3], *tops]}
+
+
+WEIGHED = [weigh("Torv"), weigh(" \\boxed{"), weigh("A", ["C", -1.6], ["Torv", -3.0]), weigh("}")]
 REPLIES = {
     "refusal": {"content": "I cannot predict the regatta; \\boxed{I cannot predict this}"},
     "unparsable": {"content": "Quillon Marsh or Bessamy Torv, who knows"},
     "ok": {"content": "So \\boxed{A}", "reasoning": "Quillon Marsh rowed before"},
+    "weighed": {"content": "Torv \\boxed{A}", "logprobs": WEIGHED},
 }
 
 
-@pytest.mark.parametrize(("status", "reply"), REPLIES.items())
-def test_what_a_reply_was_is_kept_and_not_how_it_was_said(recorder, status, reply):
+@pytest.mark.parametrize(("name", "reply"), REPLIES.items())
+def test_what_a_reply_was_is_kept_and_not_how_it_was_said(recorder, name, reply):
     event = recorder.events.iloc[0].to_dict()
-    request = {"model": "m", "sample": 0, "options": {}}
+    options = {"temperature": 0, "extra_body": {"grammar": "Torv"}}
+    request = {"model": "m", "sample": 0, "options": options}
     request["messages"] = [{"role": "user", "content": event["prompt"]}]
     row = {"key": "1f", "status": "ok", "reason": None, "request": request} | reply
     kept, read = keep_values(event, row), read_reply(event, row)
-    assert (kept["read"]["value"], kept["read"].get("status", "ok")) == (read["value"], status)
+    assert kept["read"].get("status", "ok") == name.replace("weighed", "ok")
+    stated = ("value", "probability", "distribution")
+    assert [kept["read"].get(key) for key in stated] == [read.get(key) for key in stated]
+    assert (name == "weighed") == (0 < (read.get("probability") or 0) < 1)
     assert not re.search("Quillon|Torv|regatta|rowed", str(kept))
+    assert kept["request"]["options"] == {"temperature": 0}
     refused = keep_values(event, row | {"status": "refusal", "reason": "No regatta with me"})
     assert refused["status"] == "refusal" and "regatta" not in str(refused)
-
-
-def test_probabilities_are_those_of_the_whole_reply(recorder):
-    event = recorder.events.query("kind == 'multi'").iloc[0].to_dict()
-    said = {
-        "Torv": -0.5,
-        " {": -0.1,
-        "A": -0.3,
-        ",": -0.2,
-        " B": -0.4,
-        " Torvish": -0.3,
-        "}.": -1.0,
-    }
-    tops = {"A": [["A", -0.3], ["C", -1.6], ["Torv", -3.0]], ",": [["}", -1.8]]}
-    tops[" B"] = [[" B", -0.4], [" C", -1.2]]
-    parts = [
-        {"token": token, "logprob": p, "top": tops.get(token, [[token, p]])}
-        for token, p in said.items()
-    ]
-    options = {"temperature": 0, "extra_body": {"grammar": "Torv"}}
-    row = {"key": "1f", "status": "ok", "content": "Torv {A, B}. \\boxed{A, B}", "logprobs": parts}
-    row["request"] = {"model": "m", "messages": [], "sample": 0, "options": options}
-    kept = keep_values(event, row)
-    assert kept["read"] == read_reply(event, row) and 0 < kept["read"]["probability"] < 1
-    assert "Torv" not in str(kept) and kept["request"]["options"] == {"temperature": 0}
 
 
 def test_whole_replies_are_never_packed_among_values(recorder, tmp_path):

@@ -75,13 +75,11 @@ def select_runs(every, names, window):
     return runs, notes, condition
 
 
-def add_baselines(every, runs, condition, *, recorded=False):
-    """Return baselines' runs (`recorded`: models' too) that stand beside some, at a condition's
-    moment; local first."""
+def add_baselines(every, runs, condition):
+    """Return baselines' runs that stand beside some, at a condition's moment; local first."""
     taken, found = {run.agent_id for run in runs}, {}
     for run in every:
-        is_beside = run.category == "baseline" or (recorded and isinstance(run.place, str))
-        if is_beside and run.window == runs[0].window and suits(run, condition):
+        if run.category == "baseline" and run.window == runs[0].window and suits(run, condition):
             found.setdefault(run.agent_id, run)
     return [found[name] for name in sorted(found) if name not in taken]
 
@@ -220,8 +218,7 @@ def main(names=(), window="A", out=None, adjust=False, explain=False):
     runs, beside = kept[: len(runs)], kept[len(runs) :]
     predictions = read_predictions(kept)
     shared, beside, short = share_events(runs, beside, predictions, adjust)
-    kept = runs + beside
-    labels = [run.label for run in kept]
+    labels = {run.label: run for run in runs + beside}
     predictions = predictions[
         predictions["event_id"].isin(shared) & predictions["agent_id"].isin(labels)
     ]
@@ -229,15 +226,15 @@ def main(names=(), window="A", out=None, adjust=False, explain=False):
     answers, events = (read_window(name, question_set.window) for name in ("answers", "events"))
     events = events[events["event_id"].isin(shared)]
     scores = score_predictions(predictions, answers, events)
-    folder = texts.open_folder(
-        out, FOLDER, [*(names or [question_set.name]), *["adjusted"] * adjust]
-    )
-    baselines = [run.label for run in kept if run.category == "baseline"]
+    place = [*(names or [question_set.name]), *["adjusted"] * adjust]
+    folder = texts.open_folder(out, FOLDER, place)
+    baselines = [name for name, run in labels.items() if run.category == "baseline"]
     means, cells = leaderboard.write_board(folder, scores, events, baselines)
-    cells = cells[cells["agent"].isin([run.label for run in runs] if names else labels)]
+    if names:
+        cells = cells[cells["agent"].isin([run.label for run in runs])]
     board = leaderboard.take_whole(means).loc[cells["agent"]].reset_index()
     if adjust:
-        pairs, cells = adjust_board(scores, events, labels, cells)
+        pairs, cells = adjust_board(scores, events, list(labels), cells)
         told, differing = "not all asked of all", ADJUSTED
     else:
         pairs = compare_runs(scores, events, runs)
@@ -248,25 +245,18 @@ def main(names=(), window="A", out=None, adjust=False, explain=False):
     silent = board.loc[board["n"] == 0, "agent_id"]
     notes = [f"{told}; {texts.describe_intervals(events)}", *notes, "" if names else short]
     notes += [differing, *(f"{name} answered none of them" for name in silent)]
-    notes = list(filter(None, notes))
     texts.write_csv(pairs.round(6), folder / "pairs.csv")
     family = FAMILY.format(int(pairs["p"].notna().sum()), ALPHA)
     sections = {
-        "Leaderboard": (notes, cells),
+        "Leaderboard": (list(filter(None, notes)), cells),
         "Pairs": ([family, leaderboard.LEGEND], tabulate_pairs(pairs)),
+        **compare_graphs(runs, events, answers),
     }
-    sections |= compare_graphs(runs, events, answers)
     files = write_files(folder, runs, question_set, sections, explain)
-    board = board.assign(run_id=board["agent_id"].map({run.label: run.run_id for run in kept}))
-    return {
-        "window": question_set.window,
-        "n_events": len(events),
-        "n_scored": n_scored,
-        "notes": notes,
-        "files": files,
-        "pairs": pairs.to_dict("records"),
-        "leaderboard": board.to_dict("records"),
-    }
+    board = board.assign(run_id=[labels[name].run_id for name in board["agent_id"]])
+    found = {"window": question_set.window, "n_events": len(events), "n_scored": n_scored}
+    found |= {"notes": sections["Leaderboard"][0], "files": files}
+    return found | {"pairs": pairs.to_dict("records"), "leaderboard": board.to_dict("records")}
 
 
 def write_files(folder, runs, question_set, sections, explain):

@@ -16,15 +16,13 @@ import shutil
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 from typing import NamedTuple
 
-import pandas as pd
 from tqdm import tqdm
 
 from daybefore.agents.asked import fill_asked
 from daybefore.commands import leaderboard, texts
-from daybefore.commands.compare import ADJUSTED, add_baselines, fit_adjusted
+from daybefore.commands.compare import ADJUSTED, fit_adjusted
 from daybefore.commands.own_set import keep_runs
 from daybefore.commands.probabilities import draw_probabilities
 from daybefore.commands.questions import open_set
@@ -34,16 +32,13 @@ from daybefore.formats.public_sets import PRICED
 from daybefore.questions.sets import has_runs, read_window
 from daybefore.scoring.calibration import list_chances
 from daybefore.scoring.runs import (
-    Run,
     Scored,
     choose_runs,
     find_run,
-    keep_shared,
     list_names,
     list_runs,
     load_scores,
     read_predictions,
-    read_rows,
 )
 from helpers.faults import write_count
 from helpers.figures import use_style
@@ -51,7 +46,6 @@ from helpers.files import ROOT, STORE, locate_output, write_under
 from helpers.means import find_clusters, summarize_clustered
 from helpers.places import SETS, add_room, list_folders
 from helpers.question_sets import QuestionSet, find_set, is_day, list_sets
-from helpers.scores import score_predictions
 from helpers.sets import load_set
 
 REPLAY = ("october-2016", "june-2026", "october-2026")
@@ -125,7 +119,7 @@ def draw_set(names, one, folder):
     """Draw the figures of one question set into a folder, with leaderboard.csv (every mean with its
     interval), the same in short as markdown, and an index page; returns what was written.
     """
-    scored = load_runs(one, names)
+    scored = load_scores(one.folder or one.name, names)
     if has_runs(one) and load_set(one.folder).runs.empty:
         one = keep_runs(one, scored, folder)  # questions of one's own, asked on this machine
     chosen, drawn_names = list_notebooks(one), shlex.join(names)
@@ -233,31 +227,6 @@ def copy_trials(names, folder):
     return notes
 
 
-def load_runs(one, names):
-    """Return the `Scored` of a set with agents beside baselines and recorded models, asked at the
-    first's moment."""
-    if one.name in REPLAY or has_runs(one):
-        return load_scores(one.folder or one.name, names)
-    chosen = gather_runs(one, names)
-    events, answers = (read_window(name, one.window) for name in ("events", "answers"))
-    predictions = keep_shared(read_predictions(chosen), chosen[: len(names)])
-    chosen = [run for run in chosen if run.label in set(predictions["agent_id"])]
-    events = events[events["event_id"].isin(predictions["event_id"])]
-    runs = [read_rows("runs", run).assign(is_own=isinstance(run.place, Path)) for run in chosen]
-    scores = score_predictions(predictions, answers, events)
-    return Scored(events, pd.concat(runs, ignore_index=True), predictions, scores)
-
-
-def gather_runs(one: QuestionSet, names: list[str]) -> list[Run]:
-    """Return the runs that could stand on a set's figures: those of the agents named, baselines,
-    recorded models."""
-    if one.name in REPLAY:
-        return choose_runs(one, names)
-    every = list_runs(one.name)
-    chosen = [find_run(every, name, one.window)[0] for name in names]
-    return chosen + add_baselines(every, chosen, chosen[0].condition, recorded=True)
-
-
 def describe_shared(one: QuestionSet, names: list[str], scored: Scored) -> list[str]:
     """Return sentences on the events that agents are ranked on, and on who was not asked them and
     is left out."""
@@ -270,7 +239,7 @@ def describe_shared(one: QuestionSet, names: list[str], scored: Scored) -> list[
             return [f"all means are over the same {len(answered.iloc[0]):,} events"]
         of = "asked different events" if asked.nunique() > 1 else "not answered by all alike"
         return [f"the means are of events that were {of}: compare by `adjusted`, and not by mean"]
-    n, shown, beside = len(scored.events), set(scored.runs["agent_id"]), gather_runs(one, names)
+    n, shown, beside = len(scored.events), set(scored.runs["agent_id"]), choose_runs(one, names)
     asked = read_predictions(beside).groupby("agent_id")["event_id"].nunique()
     notes = [
         f"all scores are over the {n:,} events that {', '.join(names)} were asked, the baselines' too"

@@ -55,45 +55,48 @@ def judge_run(asked, run_ids, cutoffs, graphs=None):
     """
     window, events, moment = asked.window, asked.events, asked.plan.moment
     parts = []
+    if graphs or window in (*KINDS, *PRICED, "E"):
+        names = ("predictions", "replies", "traces")
+        tables = [read_sampled(asked.path, name, run_ids, events) for name in names]
     try:
-        if graphs or window in (*KINDS, *PRICED):
-            names, answers = ("predictions", "replies", "traces"), read_window("answers", window)
-            tables = [read_sampled(asked.path, name, run_ids, events) for name in names]
         if graphs or window in KINDS:
-            runs = read_runs(asked.path, "runs", run_ids.values())
-            own = {name: name.removesuffix("-majority") for name in run_ids}
-            own = {name: cutoffs[agent] for name, agent in own.items() if agent in cutoffs}
-            references = refer_to_cards(tables[2], graphs) if graphs or window == "W" else {}
-            rows, facts = judge_runs(events, answers, runs, *tables, own, **references)
-            kind = "hindsight graphs of a file" if graphs else KINDS[window]
-            told = [
-                line
-                for agent, about in facts.items()
-                for line in describe_facts(agent, about, rows, kind)
-            ]
-            parts.append((rows, facts, "\n".join([write_scores(rows, list(facts)), *told])))
+            parts.append(tell_conditions(asked, run_ids, cutoffs, graphs, tables))
         if window in PRICED and moment != OPEN:
+            answers = read_window("answers", window)
             rows, facts, text, shown = tell_prices(events, answers, tables[0], window, moment)
-            parts.append(
-                (
-                    rows,
-                    facts,
-                    text if shown is None else f"{text}\n{write_table(shown.set_index('agent'))}",
-                )
-            )
+            told = [] if shown is None else [write_table(shown.set_index("agent"))]
+            parts.append((rows, facts, "\n".join([text, *told])))
         if window == "E":
-            tables = [read_sampled(asked.path, "predictions", run_ids, events)]
             parts.append(tell_consensus(build_earnings()[2], tables[0]))
     except (FileNotFoundError, ValueError) as error:
         parts = [(pd.DataFrame(), {}, f"no WorldReasoner scores: {error}")]
     facts = {}
-    for agent, about in [pair for _, told, _ in parts for pair in told.items()]:
-        facts[agent] = facts.get(agent, {}) | about
-    rows = pd.concat([rows for rows, _, _ in parts], ignore_index=True) if parts else pd.DataFrame()
+    for _, told, _ in parts:
+        for agent, about in told.items():
+            facts.setdefault(agent, {}).update(about)
+    rows = pd.concat([pd.DataFrame(), *(rows for rows, _, _ in parts)], ignore_index=True)
     note = ""
     if moment == OPEN:
         note = f"{asked.plan.condition or 'this'} is no forecast: asked after the resolution"
     return Beside(rows, facts, "\n".join(text for _, _, text in parts), note)
+
+
+def tell_conditions(asked, run_ids, cutoffs, graphs, tables):
+    """Return (rows, facts by agent, text) of WorldReasoner's scores of some runs, as of
+    `judge_run`; `tables` are their predictions, replies and traces."""
+    answers, runs = (
+        read_window("answers", asked.window),
+        read_runs(asked.path, "runs", run_ids.values()),
+    )
+    own = {name: name.removesuffix("-majority") for name in run_ids}
+    own = {name: cutoffs[agent] for name, agent in own.items() if agent in cutoffs}
+    references = refer_to_cards(tables[2], graphs) if graphs or asked.window == "W" else {}
+    rows, facts = judge_runs(asked.events, answers, runs, *tables, own, **references)
+    kind = "hindsight graphs of a file" if graphs else KINDS[asked.window]
+    words = [write_scores(rows, list(facts))]
+    for agent, about in facts.items():
+        words += describe_facts(agent, about, rows, kind)
+    return rows, facts, "\n".join(words)
 
 
 def refer_to_cards(traces: pd.DataFrame, graphs: dict | None = None) -> dict:
@@ -228,56 +231,55 @@ def tell_graphs(run, events, answers, tables, semantic=False):
     """
     if run.window not in KINDS:
         return {}
-    embed, prices = None, PRICED[run.window]()[2] if run.window in PRICED else None
+    prices = PRICED[run.window]()[2] if run.window in PRICED else None
     references = refer_to_cards(tables["traces"]) if run.window == "W" else {}
+    given, embed = (events, answers, tables, references, prices), None
     notes = ["Key events by meaning: not asked for (--semantic; it fetches a model of 91 MB once)."]
     if semantic:
-        path, notes = (
-            fetch_embedder(),
-            ["By meaning: all-MiniLM-L6-v2, cosine from 0.55 on, at most 7 days apart."],
-        )
-        embed = partial(embed_texts, path=path)
+        notes = ["By meaning: all-MiniLM-L6-v2, cosine from 0.55 on, at most 7 days apart."]
+        embed = partial(embed_texts, path=fetch_embedder())
     try:
-        found = judge_graphs(events, answers, tables, references, prices, embed)
+        found = judge_graphs(*given, embed)
     except ValueError as error:
         notes = [f"Key events by meaning: not computed, {error}."]
-        found = judge_graphs(events, answers, tables, references, prices)
+        found = judge_graphs(*given)
     told = {}
     if "split" in found:
-        shown = pd.DataFrame({"metric": found["split"]["metric"]})
-        for name in ("right", "wrong"):
-            shown[name] = [write_interval(value, digits=3) for value in found["split"][name]]
-        gaps = found["split"].rename(columns={"gap": "difference"}).to_dict("records")
-        shown["gap (95%)"] = [
-            write_difference(row, 3) if pd.notna(row["difference"]) else "-" for row in gaps
-        ]
-        shown["n"] = found["split"]["n"].astype(str)
-        what = "Means over right and over wrong forecasts; the gap is right minus wrong, clustered."
-        told["WorldReasoner: right and wrong forecasts (Tables 4, 10)"] = ([what], shown)
+        told["right and wrong forecasts (Tables 4, 10)"] = tell_split(found["split"])
     if "recall" in found:
-        table = found["recall"]
-        shown = pd.DataFrame({"matcher": table["matcher"]})
-        shown["key-event recall (95%)"] = [write_mean(row) for row in table.to_dict("records")]
-        shown["n"] = table["n"].astype(int).astype(str)
-        told["WorldReasoner: key events by matcher (Table 12)"] = (notes, shown)
-    if "market" in found:
-        table = found["market"]
-        shown = table[["events", "measure"]].assign(
-            mean=[write_mean(row) for row in table.to_dict("records")]
-        )
-        shown["n"] = table["n"].astype(str)
-        shown["matched"] = [
-            f"{a} of {b} events" for a, b in table[["n_matched", "n_aligned"]].to_numpy()
-        ]
-        what = "Events of the reference around which the price moved their way, that the run's graph names (G.3.1)."
-        told["WorldReasoner: events that the market followed (Table 11)"] = ([what], shown)
-    elif "recall" in found:
+        shown = found["recall"][["matcher"]].copy()
+        shown["key-event recall (95%)"] = found["recall"].apply(write_mean, axis=1)
+        shown["n"] = found["recall"]["n"].astype(int).astype(str)
+        told["key events by matcher (Table 12)"] = (notes, shown)
+        told["events that the market followed (Table 11)"] = tell_market(found.get("market"))
+    return {f"WorldReasoner: {title}": section for title, section in told.items()}
+
+
+def tell_split(table):
+    """Return (sentences, table) of means over right and over wrong forecasts."""
+    shown = table[["metric"]].copy()
+    for name in ("right", "wrong"):
+        shown[name] = [write_interval(value, digits=3) for value in table[name]]
+    gaps = table.rename(columns={"gap": "difference"}).to_dict("records")
+    shown["gap (95%)"] = [
+        write_difference(row, 3) if pd.notna(row["difference"]) else "-" for row in gaps
+    ]
+    what = "Means over right and over wrong forecasts; the gap is right minus wrong, clustered."
+    return [what], shown.assign(n=table["n"].astype(str))
+
+
+def tell_market(table):
+    """Return (sentences, table) of what a run's graph names of events that the market followed;
+    None: nothing to hold it against."""
+    if table is None:
         lacks = "no question of the run has a graph, prices and a reference event"
-        told["WorldReasoner: events that the market followed (Table 11)"] = (
-            [f"Not computed: {lacks}."],
-            None,
-        )
-    return told
+        return [f"Not computed: {lacks}."], None
+    counts = table[["n_matched", "n_aligned"]].to_numpy()
+    shown = table[["events", "measure"]].assign(mean=table.apply(write_mean, axis=1))
+    shown["n"] = table["n"].astype(str)
+    shown["matched"] = [f"{n_matched} of {n} events" for n_matched, n in counts]
+    what = "Events of the reference around which the price moved their way, that the run's graph names (G.3.1)."
+    return [what], shown
 
 
 def compare_graphs(

@@ -62,10 +62,11 @@ def load_scores(question_set: str | Path = DEFAULT, agents: str | list[str] = ""
     condition, and the agents named (a list, or words): a named agent's newest local run stands for
     it, else its recorded one. Of a set with runs of its own (`helpers.sets`) all of them, or those
     whose run_id, agent_id or model is named, and local runs that are named. Of one built from
-    public files the local runs named, else all. `is_scored` by the source's own mark where no
-    answer is known (`fill_marks`). With agents named all is over the events that all of them were
-    asked, and who was not asked these is left out (`keep_shared`). Raises ValueError for a name
-    that is none, with the nearest, and for a set on which nothing was run.
+    public files the local runs named with the baselines of their moment, else all. `is_scored` by
+    the source's own mark where no answer is known (`fill_marks`). With agents named all is over the
+    events that all of them were asked, and who was not asked these is left out (`keep_shared`).
+    Raises ValueError for a name that is none, with the nearest, and for a set on which nothing was
+    run.
 
     >>> events, runs, predictions, scores = load_scores("october-2016")
     >>> sorted(set(runs["category"])), "last_value" in set(scores["agent_id"]), bool(runs["is_own"].any())
@@ -118,26 +119,30 @@ def keep_shared(predictions: pd.DataFrame, runs: list[Run]) -> pd.DataFrame:
 
 
 def choose_runs(one: QuestionSet, names: list[str]) -> list[Run]:
-    """Return the runs that stand in a set's figures when some agents are named (`load_scores`)."""
+    """Return the runs that stand in a set's figures when some agents are named (`load_scores`).
+
+    Beside agents of one's own stand the recorded runs, and local baselines that are not recorded,
+    of the moment at which the first of them was asked.
+    """
     recorded = sorted(list_recorded(one.window), key=lambda run: run.category != "baseline")
+    local = [run for run in list_local() if run.window == one.window]
     if not names and not recorded:
-        return [run for run in list_local() if run.window == one.window]
+        return local
     if has_runs(one):
         beside = [
             run for run in recorded if {run.run_id, run.agent_id, run.model} & set(names)
         ] or recorded
         known = {name for run in beside for name in (run.run_id, run.agent_id, run.model)}
-    elif has_builder(one):
-        beside = [
-            run for run in list_local() if run.window == one.window and run.category == "baseline"
-        ]
-        known = set()
     else:
         beside = [run for run in recorded if not run.condition]
         known = {run.agent_id for run in beside if run.category == "baseline"}
     others = [name for name in dict.fromkeys(names) if name not in known]
-    every = list_local() + recorded if others else []
-    own = [find_run(every, name, one.window)[0] for name in others]
+    own = [find_run(list_local() + recorded, name, one.window)[0] for name in others]
+    if own and not has_runs(one):
+        baselines = [run for run in local if run.category == "baseline"]
+        moment = own[0].asked.moment
+        found = [run for run in recorded + baselines if run.asked.moment == moment]
+        beside = list({run.agent_id: run for run in reversed(found)}.values())[::-1]
     taken = {run.agent_id for run in own}
     return [run for run in beside if run.agent_id not in taken] + own
 

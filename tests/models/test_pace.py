@@ -75,7 +75,7 @@ def test_the_number_grows_to_the_most_or_as_far_as_replies_are_quick(n_desks, le
 
 
 def test_a_provider_that_refuses_is_asked_about_as_much_as_it_bears_and_all_is_answered(put):
-    pace, statuses = put(desk := Desk(20, 0.3), 250)
+    pace, statuses = put(desk := Desk(20, 0.3), 150)
     assert LEAST <= pace.limit <= 40 and desk.n_most <= 40
     assert 0 < desk.n_refused < 120 and set(statuses) == {"ok"}
 
@@ -83,7 +83,7 @@ def test_a_provider_that_refuses_is_asked_about_as_much_as_it_bears_and_all_is_a
 def test_a_provider_that_falls_far_below_what_it_bore_costs_no_question(put):
     fallen = Pace()
     fallen.limit = MOST
-    pace, statuses = put(Desk(LEAST), 250, fallen)
+    pace, statuses = put(Desk(LEAST), 100, fallen)
     assert pace.limit <= 3 * LEAST and set(statuses) == {"ok"}
 
 

@@ -63,7 +63,7 @@ def test_a_bad_page_after_the_copy_loses_only_its_own_rows(path, keeps_copy):
     size = path.stat().st_size
     damage(path, size // 2 // 4096 * 4096, 4096)
     found = recover_store(path)
-    assert found["replies"] >= N - 10 and found["requests"] >= N - 10
+    assert found["replies"] >= N - 4 and found["requests"] >= N - 4
 
 
 def test_a_store_without_a_readable_head_is_its_copy(path):

@@ -325,19 +325,22 @@ def read_rows(old, name):
         old.execute("PRAGMA schema_version")
     except sqlite3.DatabaseError:
         return
-    sql = f"SELECT rowid AS at, * FROM {name} NOT INDEXED WHERE rowid > ? ORDER BY rowid LIMIT 1"
-    last = 0
+    sql = f"SELECT rowid AS at, * FROM {name} NOT INDEXED WHERE rowid >= ? ORDER BY rowid LIMIT 1"
+    at = 1
     n_lost = 0
     while n_lost < MOST_LOST:
         try:
-            cursor = old.execute(sql, [last])
+            cursor = old.execute(sql, [at])
             found = cursor.fetchone()
+            is_read = found is None or found[0] >= at
         except (sqlite3.Error, UnicodeDecodeError):
-            last += 1
+            is_read = False
+        if not is_read:
+            at += 1
             n_lost += 1
             continue
         if found is None:
             return
-        last = found[0]
+        at = found[0] + 1
         n_lost = 0
         yield dict(zip([about[0] for about in cursor.description], found, strict=True))

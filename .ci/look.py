@@ -19,13 +19,6 @@ WIDTH = 390
 LINKS = "[...document.querySelectorAll('a[href], img[src]')].map(one => one.href || one.src)"
 
 
-class Quiet(SimpleHTTPRequestHandler):
-    """Serves files and prints nothing."""
-
-    def log_message(self, *args):
-        """Print nothing."""
-
-
 def list_faults(page, base, name):
     """Return what is wrong with a page of the site, as sentences."""
     faults = []
@@ -48,7 +41,9 @@ def list_faults(page, base, name):
 
 def main(chromium):
     """Open all pages, print what is wrong with each, and return 1 where anything is."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=SITE))
+    SimpleHTTPRequestHandler.log_message = lambda *_: None
+    serve = functools.partial(SimpleHTTPRequestHandler, directory=SITE)
+    server = ThreadingHTTPServer(("127.0.0.1", 0), serve)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     base = f"http://127.0.0.1:{server.server_port}/"
     names = sorted(path.relative_to(SITE).as_posix() for path in SITE.rglob("*.html"))

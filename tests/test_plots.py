@@ -4,7 +4,6 @@ import pandas as pd
 import pytest
 
 from helpers import plots
-from studies.futurex.drawings import draw_factors
 
 
 @pytest.fixture
@@ -72,34 +71,3 @@ def test_the_legend_names_every_series_hollow_where_it_has_no_other_point(ax):
         True,
         False,
     ]
-
-
-def draw_effects(effects, width, names):
-    effects = effects.assign(
-        clustered_low=effects["effect"] - width, clustered_high=effects["effect"] + width
-    )
-    return draw_factors(effects, plt.figure(), names)
-
-
-def test_small_effects_beside_a_wide_factor_have_a_finer_axis_that_says_so():
-    effects = pd.DataFrame({"factor": ["source", "model", "setting"], "category": list("abc")})
-    effects["effect"] = [0.2, 0.01, 0.02]
-    axes = draw_effects(
-        effects, 0.005, {"source": "source", "model": "model", "setting": "setting"}
-    )
-    limits = [ax.get_xlim()[1] for ax in axes]
-    assert np.allclose(limits, [1.08 * 0.205, 1.08 * 0.025, 1.08 * 0.025])
-    assert axes[-1].get_xlabel() == "effect on the score (axis 8 times finer)"
-    plt.close()
-
-
-def test_two_factors_stand_side_by_side():
-    effects = pd.DataFrame(
-        {"factor": ["model", "model", "domain", "domain"], "category": list("abcd")}
-    )
-    effects["effect"] = [0.0, 0.1, 0.0, -0.1]
-    axes = draw_effects(effects, 0.05, {"model": "models", "domain": "domains"})
-    titles = [ax.title.get_text() or ax.get_title(loc="left") for ax in axes]
-    assert titles == ["models", "domains"]
-    assert [ax.get_xlabel() for ax in axes] == ["effect on the score"] * 2
-    plt.close()

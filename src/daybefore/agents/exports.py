@@ -14,7 +14,7 @@ import pandas as pd
 
 from daybefore.store import KEPT, read_runs
 from helpers.files import parse_json
-from helpers.tables import ROLES, TABLES, check_table
+from helpers.tables import ROLES, TABLES, check_table, list_columns
 
 KEY = ["run_id", "event_id", "sample"]
 TOOL_ROLES = {"open": "opened", "search": "found", "observe": "observed"}
@@ -67,33 +67,24 @@ def list_evidence(traces, replies, predictions=None, pages=None):
     among them that the reply names, by page_id or (where `pages` tells it) by address, and those
     that only a prediction's `source_ids` name.
     """
-    parts = [
-        traces.assign(
-            page_id=traces["page_ids"], role=traces["tool"].map(TOOL_ROLES).fillna("found")
-        )
-    ]
+    roles = traces["tool"].map(TOOL_ROLES).fillna("found")
+    parts = [traces.assign(role=roles, pages=traces["page_ids"])]
     if predictions is not None:
-        parts.append(predictions.assign(page_id=predictions["source_ids"], role="named"))
-    rows = pd.concat([part[[*KEY, "page_id", "role"]].dropna(subset="page_id") for part in parts])
-    rows = (
-        rows.assign(page_id=rows["page_id"].map(parse_json))
-        .explode("page_id")
-        .dropna(subset="page_id")
-    )
-    rows["role"] = pd.Categorical(rows["role"], ROLES, ordered=True)
-    rows = rows.sort_values([*KEY, "page_id", "role"]).drop_duplicates([*KEY, "page_id"])
-    rows = rows.merge(replies[[*KEY, "reply"]], on=KEY, how="left")
+        parts.append(predictions.assign(role="named", pages=predictions["source_ids"]))
+    closest = {}
+    for *key, role, cell in pd.concat(part[[*KEY, "role", "pages"]] for part in parts).to_numpy():
+        for page_id in parse_json(cell) or ():
+            seen = (*key, page_id)
+            closest[seen] = min(role, closest.get(seen, role), key=ROLES.index)
+    replied = replies.set_index(KEY)["reply"].to_dict()
     address = {} if pages is None else dict(zip(pages["page_id"], pages["url"], strict=True))
-    rows["is_cited"] = [
-        role == "named" or is_named(reply, page_id, address.get(page_id))
-        for page_id, role, reply in rows[["page_id", "role", "reply"]].to_numpy()
-    ]
-    rows["owner_id"] = rows["run_id"] + "|" + rows["event_id"] + "|" + rows["sample"].astype(str)
-    rows = rows.assign(
-        owner_type="prediction", is_accessed=rows["role"] != "named", role=rows["role"].astype(str)
-    )
-    rows = rows.drop(columns=[*KEY, "reply"])
-    return check_table("evidence", rows.sort_values(["owner_id", "page_id"], ignore_index=True))
+    rows = []
+    for (*key, page_id), role in closest.items():
+        is_cited = is_named(replied.get(tuple(key)), page_id, address.get(page_id))
+        owner = ["prediction", "|".join(map(str, key)), page_id]
+        rows.append([*owner, role, role != "named", role == "named" or is_cited])
+    evidence = pd.DataFrame(rows, columns=list_columns("evidence"))
+    return check_table("evidence", evidence.sort_values(["owner_id", "page_id"], ignore_index=True))
 
 
 def is_named(text, page_id, address=None):

@@ -12,7 +12,6 @@ import os
 import re
 import shutil
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from importlib.resources import files
 from types import SimpleNamespace
@@ -30,8 +29,7 @@ from daybefore.models.secrets import hide_secrets, list_secrets
 from daybefore.questions.sets import read_window
 from daybefore.scoring.runs import find_window, list_recorded
 from daybefore.store import KEPT, read_runs
-from daybefore.web.pages import GatewayError, read_kept
-from daybefore.web.replay import open_world
+from daybefore.web.pages import read_kept
 from helpers.faults import write_count
 from helpers.files import ROOT, STORE, hash_text, locate_input, locate_output, read_table
 from helpers.means import find_clusters, tabulate_groups
@@ -260,39 +258,15 @@ def open_cell(cell, name):
 
 
 def read_pages(page_ids, known):
-    """Return {page_id: facts, `text` where it can be had, and `how`}; `known` is the pages table.
-
-    A page that no run kept is fetched from the replay once more, as of the moment at which it was
-    read.
-    """
-    kept = {}
+    """Return {page_id: facts, `text` where the run kept it, and `how`}; `known` is the pages
+    table."""
+    away = known[known["page_id"].isin(page_ids)]
+    pages = {page_id: {"how": "not kept; the steps have what was read"} for page_id in page_ids}
+    for (page_id,), (row,) in group_rows(away, ["page_id"]).items():
+        pages[page_id] |= row
     for page_id, row in read_kept(page_ids).items():
-        kept[page_id] = row | {"how": "as it was kept by the run"}
-    away = known[known["page_id"].isin(set(page_ids) - set(kept))]
-    rows = [row for (row,) in group_rows(away, ["page_id"]).values()]
-    if rows:
-        with open_world() as opener, ThreadPoolExecutor(8) as pool:
-            web = opener()
-            for page in pool.map(lambda row: fetch_again(web, row), rows):
-                kept[page["page_id"]] = page
-    return {page_id: kept.get(page_id, {"how": "not kept"}) for page_id in page_ids}
-
-
-def fetch_again(web, row):
-    """Return a page's facts (a row of the table pages), its text where the replay shows the very
-    same, and `how`."""
-    try:
-        page = web.fetch(row["url"], row["retrieved_at"])
-    except GatewayError as error:
-        return row | {"how": f"not kept, and the replay does not show it: {error}"}
-    if page.page_id != row["page_id"]:
-        return row | {
-            "how": "not kept, and the replay now shows another page at this address and moment"
-        }
-    return row | {
-        "text": page.text,
-        "how": f"shown once more by the replay as of {row['retrieved_at']}: same digest",
-    }
+        pages[page_id] = row | {"how": "as it was kept by the run"}
+    return pages
 
 
 # --- pages ------------------------------------------------------------------------------------------

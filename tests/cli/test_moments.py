@@ -1,11 +1,15 @@
 """A list of moments, pages and questions, asked ten minutes after each, on a simulated internet."""
 
+from functools import partial
+
 import pandas as pd
 import pytest
 from builders import make_entry, use_entries
 from internet import open_internet
 
+from daybefore.commands import moments
 from daybefore.commands.main import carry_out
+from daybefore.web.guest import Guest
 
 LIST = """time,page,question,pattern
 2026-07-01 20:00,https://games.example.org/live,What is the score? Write it as A-B.,Score: (\\d-\\d)
@@ -19,6 +23,7 @@ def ask(provider, out, tmp_path, monkeypatch):
     """A function that calls the command at a moment, the site showing a score; returns the
     command's result."""
     use_entries(monkeypatch, {"mine": make_entry(provider)})
+    monkeypatch.setattr(moments, "Guest", partial(Guest, pace_s=0.0))
     (tmp_path / "games.csv").write_text(LIST)
     shown = {"score": "0-0"}
     provider.answer = lambda asked: {"content": r"\boxed{1-0}"}

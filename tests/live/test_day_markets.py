@@ -2,6 +2,7 @@
 answers later."""
 
 import json
+from functools import partial
 
 import pandas as pd
 import pytest
@@ -12,10 +13,12 @@ from live.venue_sites import Exchange, Market
 
 from daybefore.agents.registry import load_entries
 from daybefore.commands.main import carry_out
+from daybefore.live import day_markets
 from daybefore.live.day import pose, settle
 from daybefore.live.day_markets import gather_groups
 from daybefore.models.judges import Verdict
 from daybefore.store import read_runs
+from daybefore.web.guest import Guest
 from helpers.files import STORE, locate_output, parse_json, read_table
 
 NOW = pd.Timestamp(
@@ -47,6 +50,7 @@ def venue(out, tmp_path, monkeypatch):
     ]
     exchange = Exchange([Market(n, 0.4) for n in range(11)] + clubs)
     hosts = exchange.hosts | {"api.carbonintensity.org.uk": show}
+    monkeypatch.setattr(day_markets, "Guest", partial(Guest, pace_s=0.0))
     with open_internet(tmp_path, hosts, NOW, patch=monkeypatch) as internet:
         exchange.clubs, exchange.internet = clubs, internet
         yield exchange

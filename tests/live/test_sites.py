@@ -2,14 +2,17 @@
 a simulated web."""
 
 import json
+from functools import partial
 
 import pandas as pd
 import pytest
 from builders import make_entry, use_entries
 from internet import open_internet
 
+from daybefore.commands import sites
 from daybefore.commands.main import carry_out
 from daybefore.live.challenge import fetch_batch
+from daybefore.web.guest import Guest
 
 PAGES = {"/ships": "Ships in port: 41", "/copy": "Ships in port: 41 (copied)", "/shop": "Buy now"}
 GOOD = {
@@ -51,6 +54,7 @@ def answer(asked):
 def call(provider, out, tmp_path, monkeypatch):
     """A function that calls the command; returns its result."""
     use_entries(monkeypatch, {"mine": make_entry(provider)})
+    monkeypatch.setattr(sites, "Guest", partial(Guest, pace_s=0.0))
     provider.answer = answer
     text = "url\n" + "".join(f"https://port.example.org{path}\n" for path in (*PAGES, "/gone"))
     (tmp_path / "new.csv").write_text(text)

@@ -18,7 +18,7 @@ from daybefore.formats.columns import NAMES, NO, YES, describe_columns, match_co
 from daybefore.live.challenge import READERS, Batch, build_events, check_rows, clean_row, read_rows
 from daybefore.live.settle import read_answers
 from helpers.calendar import ZONE, stamp_moment
-from helpers.faults import Problems
+from helpers.faults import Problems, raise_all
 from helpers.files import hash_text, locate_output
 from helpers.places import SETS, add_room, list_folders
 from helpers.public_files import hash_file
@@ -66,23 +66,20 @@ def keep_file(path: Path) -> str:
     if there and there.parent != locate_output(f"{SETS[1]}/x").parent:
         raise ValueError(f"there is a set {name} already; give {path.name} another name")
     rows, known = read_questions(path)
-    batch = Batch(
-        check_rows([take_row(row) for row in rows], path.name), path.name, hash_file(path)
-    )
-    kept = load_set(name) if there else None
-    if kept and "agent_id" in kept.runs and len(kept.runs):
-        raise ValueError(
-            f"the set {name} holds agents' answers (make add); give {path.name} another name"
-        )
-    before = kept.events.set_index("event_id") if kept else pd.DataFrame()
+    asked = [{key: row[key] for key in row if key not in ("answer", "as_of")} for row in rows]
+    batch = Batch(check_rows(asked, path.name), path.name, hash_file(path))
     events = build_events(batch, stamp_moment(pd.Timestamp.now(ZONE))).assign(window=name)
-    moments = read_moments(path.name, rows)
-    for at, event in enumerate(events.to_dict("records")):
-        old = before.loc[event["event_id"]] if event["event_id"] in before.index else None
-        if moments[at]:
-            events.loc[at, "as_of"] = moments[at]
-        elif old is not None and old["prompt"] == event["prompt"]:
-            events.loc[at, "as_of"] = old["as_of"]
+    if there:
+        kept = load_set(name)
+        if "agent_id" in kept.runs and len(kept.runs):
+            raise ValueError(
+                f"the set {name} holds agents' answers (make add); give {path.name} another name"
+            )
+        before = kept.events.set_index(["event_id", "prompt"])["as_of"]
+        asked_at = before.reindex(pd.MultiIndex.from_frame(events[["event_id", "prompt"]]))
+        events["as_of"] = asked_at.fillna(events["as_of"].iloc[0]).to_numpy()
+    moments = pd.Series(read_moments(path.name, rows), dtype=object)
+    events["as_of"] = moments.where(moments.notna(), events["as_of"])
     told = [
         {"id": row["id"], "answer": row["answer"], "spread": row.get("spread")}
         for row in rows
@@ -95,11 +92,8 @@ def keep_file(path: Path) -> str:
     show(
         f"{path.name}: {len(events)} questions ({kinds}), {len(told)} with an answer; {describe_columns(known)}"
     )
-    show(
-        f"asked as of {first}"
-        + (f" to {last}" if last != first else "")
-        + f" UTC+8; the set is called {name}"
-    )
+    until = f" to {last}" if last != first else ""
+    show(f"asked as of {first}{until} UTC+8; the set is called {name}")
     return name
 
 
@@ -171,27 +165,21 @@ def take_cells(row: dict[str, Any], known: dict[str, str]) -> dict[str, Any]:
     return found
 
 
-def take_row(row: dict[str, Any]) -> dict[str, Any]:
-    """Return what `check_rows` looks at of a row: all but its answer and the moment it is asked as
-    of."""
-    return {name: cell for name, cell in row.items() if name not in ("answer", "as_of")}
-
-
 def read_moments(name: str, rows: list[dict[str, Any]]) -> list[str | None]:
     """Return the moment that each row is asked as of, UTC+8, None where it says none. Raises
     Problems."""
     made, problems = [], []
     for n, row in enumerate(rows, 1):
-        made.append(None)
+        stamp = None
         if "as_of" in row:
             try:
                 at = pd.Timestamp(str(row["as_of"]))
                 at = at.tz_localize(ZONE) if at.tzinfo is None else at.tz_convert(ZONE)
-                made[-1] = stamp_moment(at)
+                stamp = stamp_moment(at)
             except ValueError:
                 problems.append(
                     f"{name}, row {n}, as_of: {row['as_of']!r} is no moment such as 2026-03-01 12:00"
                 )
-    if problems:
-        raise Problems(problems)
+        made.append(stamp)
+    raise_all(problems)
     return made

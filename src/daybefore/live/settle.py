@@ -42,47 +42,33 @@ def read_answers(place, events, rows, is_own=True):
     row and field of what cannot be read, unless it is not one's own and is taken as far as it can
     be; ValueError where nothing fits.
     """
-    kinds, found, problems = (
-        {event["event_id"]: event for event in events.to_dict("records")},
-        {},
-        [],
-    )
+    kinds = {event["event_id"]: event for event in events.to_dict("records")}
+    found, problems = {}, []
     for n, row in enumerate(rows, 1):
-        event, field = (
-            kinds.get(str(row.get("id"))),
-            next((name for name in FIELDS if name in row), None),
-        )
-        if event is None:
+        key = str(row.get("id"))  # which a file may hold as a number
+        if key not in kinds:
             continue
-        key = str(row["id"])  # which a file may hold as a number
-        value, why = (
-            read_truth(row[field], event)
-            if field
-            else (None, f"wanted is one of {', '.join(FIELDS)}")
-        )
-        told = (
-            f", {field}: {str(row[field])[:40]!r} is no {event['kind']} ({why})"
-            if field
-            else f": {why}"
-        )
+        event, field = kinds[key], next((name for name in FIELDS if name in row), None)
+        if field is None:
+            problems.append(f"{place}, row {n}: wanted is one of {', '.join(FIELDS)}")
+            continue
+        value, why = read_truth(row[field], event)
+        cell, spread = dump_json(value), row.get("spread")
         if value is None:
-            problems.append(f"{place}, row {n}{told}")
-        elif key in found and found[key]["value"] != dump_json(value):
+            given = f"{str(row[field])[:40]!r} is no {event['kind']} ({why})"
+            problems.append(f"{place}, row {n}, {field}: {given}")
+        elif key in found and found[key]["value"] != cell:
             problems.append(f"{place}, row {n}, id: {key!r} stands twice, with two answers")
         else:
-            is_number, is_given = (
-                event["kind"] == "number",
-                isinstance(row.get("spread"), int | float),
-            )
-            about = {
+            has_spread = event["kind"] == "number" and isinstance(spread, int | float)
+            found[key] = {
                 "event_id": key,
-                "value": dump_json(value),
+                "value": cell,
                 "status": "ok",
+                "spread": float(spread) if has_spread else None,
             }
-            about["spread"] = float(row["spread"]) if is_number and is_given else None
-            found[key] = about
     if problems and is_own:
-        raise Problems(problems[:20])
+        raise Problems(problems)
     if not found:
         raise ValueError(
             f"{place} has no answer to any of the {len(events)} questions; look at its ids"

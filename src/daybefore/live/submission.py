@@ -226,38 +226,34 @@ def write_week(folder, state, events):
 def write_round(folder, state, events):
     """Write ForecastBench's submission of a week that was asked of its questions; returns the
     files, [] of another."""
-    forecasts, names = [], set()
+    forecasts = {}
     for event in events.to_dict("records"):
-        about, answer = parse_json(event["metadata"]), state["standing"].get(event["event_id"], {})
-        if "question_set" not in about:
+        name, venue = parse_json(event["metadata"]).get("question_set"), event["source_id"]
+        if name is None:
             continue
-        names.add(about["question_set"].partition("@")[0])
-        key, date = (
-            event["event_id"][11:].removeprefix(f"{event['source_id']}-"),
-            None,
-        )  # after the due date
-        if event["source_id"] not in VENUES:
+        key, date = event["event_id"][11:].removeprefix(f"{venue}-"), None  # after the due date
+        if venue not in VENUES:
             key, date = key[:-11], key[-10:]
-        value, shares = (parse_json(answer.get(name)) for name in ("value", "distribution"))
+        answer = state["standing"].get(event["event_id"], {})
+        value, shares = (parse_json(answer.get(column)) for column in ("value", "distribution"))
         chance = find_chance("A", value, answer.get("probability"), shares)
-        forecasts.append((key, event["source_id"], chance, date, None))
-    paths = {
-        name: folder / f"{name[:10]}.daybefore.{state['agent']}.json" for name in sorted(names)
-    }
-    for name, path in paths.items():
-        made = build_submission(ORGANIZATION, state["agent"], name, forecasts, state["model"])
-        path.write_text(json.dumps(made, ensure_ascii=False, indent=1) + "\n", encoding="utf-8")
-    return list(paths.values())
+        one = (key, venue, chance, date, None)
+        forecasts.setdefault(name.partition("@")[0], []).append(one)
+    paths = []
+    for name, rows in sorted(forecasts.items()):
+        made = build_submission(ORGANIZATION, state["agent"], name, rows, state["model"])
+        paths.append(folder / f"{name[:10]}.daybefore.{state['agent']}.json")
+        write_whole(paths[-1], json.dumps(made, ensure_ascii=False, indent=1) + "\n")
+    return paths
 
 
 def build_predictions(state):
     """Return the standing answers as a predictions table."""
-    rows, last = [], state["rounds"][-1]["as_of"]
-    for name, answer in state["standing"].items():
-        row = {"event_id": name} | {column: answer[column] for column in ABOUT}
-        rows.append(row | {"as_of": answer["as_of"] or last})
-    about = {"run_id": state["agent"], "agent_id": state["agent"], "sample": 0}
-    return check_table("predictions", pd.DataFrame(rows).assign(**about))
+    table = pd.DataFrame.from_dict(state["standing"], orient="index")[list(ABOUT)]
+    as_of = table["as_of"].fillna(state["rounds"][-1]["as_of"])
+    about = {"run_id": state["agent"], "agent_id": state["agent"], "sample": 0, "as_of": as_of}
+    table = table.assign(event_id=table.index, **about).reset_index(drop=True)
+    return check_table("predictions", table)
 
 
 # --- the deadline and the e-mail --------------------------------------------------------------------

@@ -18,7 +18,7 @@ from daybefore.agents.runs import sees_today
 from daybefore.commands.preflight import locate_store, open_judge, read_now
 from daybefore.commands.service import Asked, Terms, ask_one, end_part_way, find_entry
 from daybefore.commands.terminal import show, tell
-from daybefore.commands.texts import write_csv, write_table
+from daybefore.commands.texts import write_csv, write_interval, write_table
 from daybefore.live.challenge import Batch, build_events, check_rows
 from daybefore.store import read_runs
 from daybefore.web.replay import Replay
@@ -145,13 +145,9 @@ def ask_round(name, cases, pages, as_of, terms):
             site.publish(one.address, page["headline"], page["body"], moment)
     rows = []
     for one in cases:
-        row = {
-            "id": one.id,
-            "kind": one.kind,
-            "prompt": ask_with_page(one) if pages else one.question,
-        }
-        row |= {"options": one.options} if one.options else {}
-        rows.append(row | ({"unit": one.unit} if one.unit else {}))
+        row = {"id": one.id, "kind": one.kind, "options": one.options, "unit": one.unit}
+        row["prompt"] = ask_with_page(one) if pages else one.question
+        rows.append({name: cell for name, cell in row.items() if cell})
     digest = hash_text(dump_json([rows, pages]), 8)
     batch = Batch(check_rows(rows, "scenarios.csv"), "scenarios.csv", digest)
     events = build_events(batch, as_of)
@@ -159,18 +155,17 @@ def ask_round(name, cases, pages, as_of, terms):
     findable = [one.address for one in cases if pages and one.placed != "address"]
     base = Replay({}, articles=list(terms.press))
     condition = f"with planted pages {digest}" if pages else None
-    opener = partial(open_findable, base, site, findable)
+
+    def opener():
+        """Return a world of articles with the planted pages in it."""
+        return FakeWorld(Web(base, {}, base.feeds, keeps_pages=True), site, findable)
+
     done = ask_one(name, asked, terms, condition=condition, opener=opener)
     tables = [
         read_runs(asked.path, table, list(done.run_ids.values()))
         for table in ("predictions", "replies", "traces")
     ]
     return read_trials(cases, *tables), done.stops
-
-
-def open_findable(base, site, findable):
-    """Return a world of articles with planted pages in it."""
-    return FakeWorld(Web(base, {}, base.feeds, keeps_pages=True), site, findable)
 
 
 def tabulate(trials):
@@ -183,11 +178,7 @@ def tabulate(trials):
         pages = part[(part["round"] > 0) & part["scenario"].isin(kept)]
         first = pages[pages["round"] == 1]
         share = measure_share(pages.groupby("scenario")["is_target"].any())
-        ends = (
-            f"{share['share']:.2f} ({share['low']:.2f} to {share['high']:.2f}, n = {share['n']})"
-            if share["n"]
-            else "-"
-        )
+        ends = write_interval(share["share"], share["low"], share["high"], share["n"])
         rows.append(
             {
                 "agent": agent,

@@ -197,24 +197,24 @@ def read_distribution(given, kind, options, event):
             raise ValueError(
                 "a distribution of a number maps quantiles, 0.5 among them, to values that do not fall"
             )
-        ends = {"interval_low": values.get(0.05), "interval_high": values.get(0.95)}
         return {
             "value": values[0.5],
             "distribution": {str(share): value for share, value in values.items()},
-        } | ends
+            "interval_low": values.get(0.05),
+            "interval_high": values.get(0.95),
+        }
     check_options(given, options)
     chances = {name: check_number(chance, 1) for name, chance in given.items()}
     best = sorted(chances, key=lambda name: (-chances[name], name))
+    made = {"distribution": chances}
     if kind == "ranking":
-        return {"value": best[: int(event["k"])], "distribution": chances}
+        return made | {"value": best[: int(event["k"])]}
     if kind == "multi":
-        return {
-            "value": sorted(name for name in chances if chances[name] > 0.5) or best[:1],
-            "distribution": chances,
-        }
+        likely = sorted(name for name in chances if chances[name] > 0.5)
+        return made | {"value": likely or best[:1]}
     if not math.isclose(sum(chances.values()), 1, abs_tol=1e-6):
         raise ValueError(f"the probabilities add up to {sum(chances.values()):.6g}, not to 1")
-    return {"value": best[0], "probability": chances[best[0]], "distribution": chances}
+    return made | {"value": best[0], "probability": chances[best[0]]}
 
 
 def resolve_expected(expected, event):

@@ -237,18 +237,15 @@ def make_majority(path, run_id, agent, n_samples):
         trace = [
             {"actor": "samples", "step_type": "answer", "content": dump_json({"values": values})}
         ]
+        votes = Counter(map(dump_json, values))
         if not values:
             reason = f"none of {n_samples} samples holds an answer"
-            return {
-                "prediction": {"value": None, "status": "unparsable", "reason": reason},
-                "trace": trace,
-            }
-        votes = Counter(map(dump_json, values))
-        if event["kind"] in ("number", "percent"):
+            made = {"value": None, "status": "unparsable", "reason": reason}
+        elif event["kind"] in ("number", "percent"):
             made = {"value": statistics.median(values)}
         else:  # the most frequent, of several the first
             made = {"value": parse_json(votes.most_common(1)[0][0])}
-        if event["kind"] == "single":
+        if values and event["kind"] == "single":
             shares = {parse_json(cell): n / len(values) for cell, n in sorted(votes.items())}
             made |= {"distribution": shares, "probability": shares[made["value"]]}
         return {"prediction": made, "trace": trace}

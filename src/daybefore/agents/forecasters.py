@@ -42,13 +42,17 @@ def list_baselines(forecast, methods, **settings):
     }
 
 
+def lack(reason):
+    """Return the outcome of a question that a baseline cannot answer."""
+    return {"prediction": {"value": None, "status": "missing", "reason": reason}, "trace": []}
+
+
 def forecast_event(method, event, crawler):
     """Answer one event by a method: returns the outcome that `runs.run_agents` stores, with what
     was read as trace."""
     variables = parse_json(event["variables"])
     if not variables:
-        reason = f"{method} reads a source's series, and this question has none"
-        return {"prediction": {"value": None, "status": "missing", "reason": reason}, "trace": []}
+        return lack(f"{method} reads a source's series, and this question has none")
     source_id = variables.get("about", event["source_id"])
     history, page_id = read_history(crawler, source_id, event["as_of"], variables)
     rng = seed_draws(method, event)
@@ -59,9 +63,8 @@ def forecast_event(method, event, crawler):
         point, draws = expect_values(method, history, variables["date"], rng)
         prediction = answer_event(event, variables, point, draws, by_draws=method == "base_rate")
         first, expected = next(iter(point.items()))
-        note = f"expected {expected:.6g} for {first}" + (
-            f" and {len(point) - 1} more" * (len(point) > 1)
-        )
+        note = f"expected {expected:.6g} for {first}"
+        note += f" and {len(point) - 1} more" * (len(point) > 1)
     steps = [
         {
             "step_type": "tool",
@@ -129,9 +132,8 @@ def count_steps(days, date):
     n_days = len(set(days.tolist()))
     if n_days > 7 and np.is_busday(days).all() and (days[-1] - days[-2]).astype(int) % 7:
         return max(1, int(np.busday_count(days[-1], date)))
-    ahead, span = (
-        int((last - first).astype(int)) for first, last in ((days[-1], date), (days[0], days[-1]))
-    )
+    ahead = int((date - days[-1]).astype(int))
+    span = int((days[-1] - days[0]).astype(int))
     return max(1, round(ahead * (n_days - 1) / max(span, 1))) if len(days) > 1 else 1
 
 
@@ -176,16 +178,14 @@ def answer_event(event, variables, point, draws, *, by_draws):
     }
     shares = {letter: round(n / len(draws), 6) for letter, n in counts.items()}
     likeliest = max(shares, key=shares.get)
+    value = None if by_draws else resolve_event(measured, point)
     if event["kind"] == "multi":
-        value = (
-            [letter for letter in letters if shares[letter] > 0.5]
-            if by_draws
-            else resolve_event(measured, point)
-        )
+        if by_draws:
+            value = [letter for letter in letters if shares[letter] > 0.5]
         value = value or [likeliest]
         probability = round(found[frozenset(value)] / len(draws), 6)
     else:
-        value = likeliest if by_draws else resolve_event(measured, point)
+        value = likeliest if by_draws else value
         probability = shares[value]
     return {"value": value, "probability": probability, "distribution": shares}
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from daybefore.agents.forecasters import list_baselines, seed_draws
+from daybefore.agents.forecasters import lack, list_baselines, seed_draws
 from daybefore.replies.options import make_key
 from helpers.files import dump_json, hash_text, parse_json
 
@@ -78,8 +78,7 @@ def forecast_consensus(known, method, event, world):
     not looked at."""
     value = known.get(event["event_id"])
     if value is None:
-        reason = "no consensus is known"
-        return {"prediction": {"value": None, "status": "missing", "reason": reason}, "trace": []}
+        return lack("no consensus is known")
     trace = [{"step_type": "answer", "content": f"{method}: what analysts expect"}]
     return {"prediction": {"value": value, "source_ids": []}, "trace": trace}
 
@@ -97,8 +96,9 @@ def forecast_from_past(past, method, event, world):
     """Answer one event by a method: returns the outcome that `runs.run_agents` stores. The world is
     not looked at."""
     if event["kind"] not in ("single", "multi"):
-        reason = f"{method} knows how options ended, and this question asks for a {event['kind']}"
-        return {"prediction": {"value": None, "status": "missing", "reason": reason}, "trace": []}
+        return lack(
+            f"{method} knows how options ended, and this question asks for a {event['kind']}"
+        )
     moment = pd.Timestamp(event["as_of"]).tz_convert("UTC").isoformat()
     known = tuple(row for row in past if row.known_at <= moment)
     kind = event["kind"]

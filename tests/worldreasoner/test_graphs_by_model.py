@@ -1,12 +1,10 @@
-"""Graphs drafted by a model: what is taken, what is left out and why, self-correction, and the way
-through the door."""
+"""Graphs drafted by a model: what is taken, what is left out and why, self-correction."""
 
-import json
 from types import SimpleNamespace
 
 import pandas as pd
 
-from daybefore.models.judges import Verdict, build_consult
+from daybefore.models.judges import Verdict
 from studies.worldreasoner.hindsight.graphs import check_form
 from studies.worldreasoner.hindsight.graphs_by_model import draft_event, draft_graph
 
@@ -94,19 +92,3 @@ def test_an_event_is_drafted_from_what_a_search_finds_until_its_resolution():
     assert draft.nodes[0]["title"].endswith("A. Yes Yes")
     assert draft.nodes[1]["source_ids"] == ["https://x.test"]
     assert "0. 2026-01-01: Rain: it rose" in asked[0]
-
-
-def test_through_the_door_a_graph_is_drafted_and_replayed_without_asking(knock, provider):
-    said = {"events": [make_event(0), make_event(1)], "impacts": []}
-    said["edges"] = [make_edge(1, 2), make_edge(2, 0)]
-
-    def answer(asked):
-        [part] = asked["response_format"]["json_schema"]["schema"]["properties"]
-        return {"content": json.dumps({part: said[part]})}
-
-    provider.answer = answer
-    first, again = (
-        draft_graph(QUESTION, ARTICLES, build_consult(knock(live=live), "openai/mock-1", False), 1)
-        for live in (True, False)
-    )
-    assert first.graph == again.graph and len(provider.asked) == 3 and first.check["depth"] == 2

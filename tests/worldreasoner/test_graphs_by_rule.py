@@ -84,10 +84,10 @@ def test_an_edge_is_causal_only_where_test_and_directions_say_so(
 
 
 def test_a_graph_that_misses_a_threshold_is_built_again_with_causes_of_causes_and_earlier_changes():
-    events = files.read_table("events", "L")
+    events = files.read_table("events", "L").query("source_id == 'dengue_weeks'")
     answers = files.read_table("answers", "L").set_index("event_id")["value"]
     rounds = set()
-    for row in events[events["source_id"] == "dengue_weeks"].to_dict("records"):
+    for row in events[:8].to_dict("records"):
         graph, check, _ = build_hindsight(row, word_answer(row, answers[row["event_id"]]))
         assert check == check_graph(graph)
         is_early = min(node["occurred_at"] for node in graph["nodes"]) < row["opens_at"][:10]

@@ -45,19 +45,22 @@ def find_changes(values, thresholds=None):
     changes = []
     for name in values:
         series = values[name].dropna()
+        rows = np.flatnonzero(values[name].notna())
         level = series.to_numpy()
         steps = np.diff(level, prepend=np.nan)
         spread = np.std(steps[1:], ddof=1)
         before = series.shift().rolling(N_RECORD)
-        is_record = (level > before.max().to_numpy()) | (level < before.min().to_numpy())
-        crossings = [
-            np.diff(level >= cut).nonzero()[0] + 1 for cut in (thresholds or {}).get(name, ())
-        ]
-        peaks = [signal.find_peaks(side, prominence=LARGE * spread)[0] for side in (level, -level)]
-        begins = (np.diff(is_record) & is_record[1:]).nonzero()[0] + 1
-        rows = values[name].notna().to_numpy().nonzero()[0]
-        for rule, found in {"crossing": crossings, "record": [begins], "turning": peaks}.items():
-            for at in {at for places in found for at in places.tolist()}:
+        is_record = ((series > before.max()) | (series < before.min())).to_numpy()
+        cuts = (thresholds or {}).get(name, ())
+        found = {
+            "crossing": [np.flatnonzero(np.diff(level >= cut)) + 1 for cut in cuts],
+            "record": [np.flatnonzero(is_record[1:] & ~is_record[:-1]) + 1],
+            "turning": [
+                signal.find_peaks(side, prominence=LARGE * spread)[0] for side in (level, -level)
+            ],
+        }
+        for rule, places in found.items():
+            for at in set(np.concatenate([[], *places]).astype(int).tolist()):
                 about = {"row": int(rows[at]), "day": series.index[at], "series": name}
                 changes.append(about | {"rule": rule, "size": float(steps[at] / spread)})
     return sorted(changes, key=itemgetter("row", "series", "rule"))
@@ -124,40 +127,35 @@ def build_graph(question_id, values, tests, outcome, thresholds=None):
     changes = find_changes(values[values.index < outcome["day"]], thresholds)
     changes = [change for change in changes if change["day"] >= outcome["opens_at"]]
     nodes = [_describe_change(f"{question_id}_{at}", change) for at, change in enumerate(changes)]
+    pairs = list(zip(nodes, changes, strict=True))
     edges = []
     impacts = []
-    for node, change in zip(nodes, changes, strict=True):
+    for node, change in pairs:
         test = known.get((change["series"], asked))
         if test and test["is_causal"]:
             side = "Positive" if change["size"] * test["strength"] > 0 else "Negative"
             size = float(min(1.0, abs(change["size"]) / LARGE) * abs(test["strength"]))
             about = {"magnitude": size, "confidence": 1 - test["p_holm"]}
             impacts.append({"node_id": node["node_id"], "direction": side} | about)
-        for later, other in zip(nodes, changes, strict=True):
+        for later, other in pairs:
             test = known.get((change["series"], other["series"]))
-            if (
-                1 <= other["row"] - change["row"] <= N_LAGS
-                and test
-                and other["series"] != change["series"]
-            ):
-                relation = "Correlates"
-                if test["is_causal"] and change["size"] * other["size"] * test["strength"] > 0:
-                    relation = "Causes" if test["strength"] > 0 else "Inhibits"
-                ends = {"cause": node["node_id"], "effect": later["node_id"], "relation": relation}
-                edges.append(
-                    ends | {"strength": test["strength"], "confidence": 1 - test["p_holm"]}
-                )
-    end = {"node_id": f"{question_id}_outcome", "title": outcome["title"], "description": ""}
-    end |= {"occurred_at": str(outcome["day"].date()), "source_ids": [], "type": "Outcome"}
-    last = [
-        node["node_id"]
-        for node, change in zip(nodes, changes, strict=True)
-        if change["series"] == asked
-    ][-1:]
-    about = {"effect": end["node_id"], "relation": "Correlates", "strength": 1.0, "confidence": 1.0}
-    edges += [{"cause": node_id} | about for node_id in last]
-    parts = {"nodes": [*nodes, end], "edges": edges, "impacts": impacts}
-    return {"question_id": question_id, "outcome_id": end["node_id"]} | parts
+            is_near = 1 <= other["row"] - change["row"] <= N_LAGS
+            if not test or not is_near or other["series"] == change["series"]:
+                continue
+            relation = "Correlates"
+            if test["is_causal"] and change["size"] * other["size"] * test["strength"] > 0:
+                relation = "Causes" if test["strength"] > 0 else "Inhibits"
+            ends = {"cause": node["node_id"], "effect": later["node_id"], "relation": relation}
+            about = {"strength": test["strength"], "confidence": 1 - test["p_holm"]}
+            edges.append(ends | about)
+    end = f"{question_id}_outcome"
+    own = [node["node_id"] for node, change in pairs if change["series"] == asked]
+    about = {"effect": end, "relation": "Correlates", "strength": 1.0, "confidence": 1.0}
+    edges += [{"cause": node_id} | about for node_id in own[-1:]]
+    last = {"node_id": end, "title": outcome["title"], "description": "", "type": "Outcome"}
+    last |= {"occurred_at": str(outcome["day"].date()), "source_ids": []}
+    parts = {"nodes": [*nodes, last], "edges": edges, "impacts": impacts}
+    return {"question_id": question_id, "outcome_id": end} | parts
 
 
 def _describe_change(node_id, change):
@@ -165,14 +163,16 @@ def _describe_change(node_id, change):
     moved = "rises" if change["size"] > 0 else "falls"
     name = change["series"]
     day = change["day"]
-    text = f"On {day.date()} {name} {moved} by {abs(change['size']):.1f} standard deviations"
-    sources = [f"{name} {(day - pd.Timedelta(days=back)).date()}" for back in (0, 1)]
-    about = {"occurred_at": str(day.date()), "source_ids": sources, "type": "Indicator"}
+    days = [day.date(), (day - pd.Timedelta(days=1)).date()]
+    size = f"{abs(change['size']):.1f} standard deviations"
     return {
         "node_id": node_id,
         "title": f"{name} {moved}: {change['rule']}",
-        "description": text,
-    } | about
+        "description": f"On {days[0]} {name} {moved} by {size}",
+        "occurred_at": str(days[0]),
+        "source_ids": [f"{name} {one}" for one in days],
+        "type": "Indicator",
+    }
 
 
 def word_answer(event, cell):
@@ -305,13 +305,11 @@ def gather_weeks(event, asked, end, answer):
     }
     options = parse_object(event["options"])
     letters = asked.get("letters", {})
-    winner = next((entity for entity, letter in letters.items() if options[letter] == answer), None)
-    own = event["source_id"], asked["variable"], asked.get("entity") or winner
+    winners = [entity for entity, letter in letters.items() if options[letter] == answer]
+    own = event["source_id"], asked["variable"], asked.get("entity") or next(iter(winners), None)
     days = parts[own].dropna().loc[: str(end.date())].index[-N_WEEKS:]
-    kept = {key: series.reindex(days) for key, series in parts.items()}
-    kept = {key: series for key, series in kept.items() if series.notna().sum() >= LEAST}
     names = {key: f"{key[2]} {sources[key[0]].variables[key[1]]['label']}" for key in parts}
-    values = pd.DataFrame({names[key]: series for key, series in kept.items()}, days).set_axis(
-        pd.to_datetime(days)
-    )
-    return names[own], values.astype(float), {names[key]: key[0] for key in kept}
+    values = pd.DataFrame({names[key]: one.reindex(days) for key, one in parts.items()}, days)
+    values = values.astype(float).dropna(axis=1, thresh=LEAST).set_axis(pd.to_datetime(days))
+    of_source = {name: key[0] for key, name in names.items() if name in values}
+    return names[own], values, of_source

@@ -86,28 +86,28 @@ def make_run(events, cards, write=str):
 
 
 def test_a_runs_graphs_are_split_by_correctness_and_held_against_the_market_and_meanings():
-    events, answers, cards = make_set(24)
+    events, answers, cards = make_set(12)
     days = pd.DataFrame({"day": np.arange(20454.5, 20485), "price": np.linspace(0.05, 0.95, 31)})
     prices = pd.concat([days.assign(question_id=name) for name in cards])
+    references = {"cards": cards}
 
     def embed(texts):
         return np.array(
-            [[float(word in text) for word in ("strike", "ferry", "port")] for text in texts]
+            [[float(one in text) for one in ("strike", "ferry", "port")] for text in texts]
         )
 
-    given = {"cards": cards}, prices, embed
-    found = own_runs.judge_graphs(events, answers, make_run(events, cards), *given)
+    plain, hidden = (make_run(events, cards, write) for write in (str, hash_words))
+    found = own_runs.judge_graphs(events, answers, plain, references, prices, embed)
     split = found["split"].set_index("metric").loc["recall"]
-    assert (split["right"], split["wrong"], split["n"]) == (1.0, 0.0, 24)
+    assert (split["right"], split["wrong"], split["n"]) == (1.0, 0.0, 12)
     assert found["recall"].set_index("matcher")["mean"].to_dict() == {"words": 0.5, "meaning": 0.5}
     market = found["market"].set_index(["events", "measure"])
     assert market.loc[("all aligned", "recall"), "mean"] == 0.5
-    assert market["n_aligned"].iloc[0] == 72
-    hidden = make_run(events, cards, hash_words)
-    by_words = own_runs.judge_graphs(events, answers, hidden, *given[:2])
-    pd.testing.assert_frame_equal(by_words["recall"], found["recall"][:1])
+    assert market["n_aligned"].iloc[0] == 36
+    by_words = own_runs.judge_graphs(events, answers, hidden, references)["recall"]
+    pd.testing.assert_frame_equal(by_words, found["recall"][:1])
     with pytest.raises(ValueError, match="only digests"):
-        own_runs.judge_graphs(events, answers, hidden, *given)
+        own_runs.judge_graphs(events, answers, hidden, references, embed=embed)
 
 
 URL, OTHER = (f"http://current-events.replay/2025-01-1{n}/wars" for n in "01")

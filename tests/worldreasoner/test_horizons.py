@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from daybefore.agents.recorded_runs import load_recorded_runs
+from daybefore.agents import recorded_runs
 from daybefore.commands.main import carry_out
 from helpers.files import STORE, dump_json, read_table
 from studies.worldreasoner import conditions
@@ -72,12 +72,13 @@ def test_an_own_run_is_read_from_its_store_and_the_recorded_ones_from_where_they
     carry_out(["run", "--set", "long", "--agent", "walk", "--limit", "2"])
     monkeypatch.setenv("DAYBEFORE_STORE", str(tmp_path / "own" / STORE))
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "figures"))
-    arms = {"qwen_graph-L": load_recorded_runs()["qwen_graph-L"]}
-    monkeypatch.setattr(conditions, "load_recorded_runs", lambda: arms)
+    arms = {"qwen_graph-L": recorded_runs.load_recorded_runs()["qwen_graph-L"] | {"n": 4}}
+    for place in (conditions, recorded_runs):
+        monkeypatch.setattr(place, "load_recorded_runs", lambda: arms)
     events = read_table("events", "L")
     asked = conditions.load_asked(events, "walk")
     owners = asked.runs.set_index("agent_id")["is_own"].to_dict()
     assert owners == {"qwen_graph": False, "walk": True}
-    assert asked.predictions["agent_id"].value_counts().to_dict() == {"qwen_graph": 60, "walk": 2}
+    assert asked.predictions["agent_id"].value_counts().to_dict() == {"qwen_graph": 4, "walk": 2}
     with pytest.raises(ValueError, match="'wolk'"):
         conditions.load_asked(events, "wolk")

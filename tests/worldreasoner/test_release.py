@@ -11,54 +11,32 @@ from public import build
 from helpers.public_files import MIRROR
 from studies.worldreasoner.release import TABLES
 
-WORDS = "harbour strike ends ferry returns bridge vote quarry storm mayor budget signed tunnel opens market closes"
-
-
-def make_questions(n=24):
-    """Half of them start before GPT-5.4's cutoff (2025-08), half after."""
-    months = ["07"] * (n // 2) + ["09"] * (n // 2)
-    starts = [f"2025-{month}-15T00:00:00+00:00" for month in months]
-    return [{"id": f"q{at:02}", "estimated_start_time": day} for at, day in enumerate(starts)]
-
-
-def make_event(at, n, title, day, is_outcome=0):
-    about = {"description": f"{title} in town {at}", "is_outcome": is_outcome}
-    return {"id": f"e{at:02}{n}", "title": title, "occurred_date": day} | about
+TITLES = ("harbour strike ends ferry", "returns bridge vote quarry", "storm mayor budget signed")
 
 
 def make_forecast(at, condition, right, slot="mid", made="2026-01-02", model="openai/gpt-5.4"):
     about = {"benchmark_condition": condition, "benchmark_model": model, "slot": slot}
-    row = {
-        "id": f"f{at:02}-{condition}-{slot}-{made}",
-        "question_id": f"q{at:02}",
-        "model_name": model,
-    }
-    row |= {
-        "is_correct": right,
-        "brier_score": 0.04 if right else 0.64,
-        "log_score": -0.2 if right else -1.6,
-    }
+    row = {"id": f"f{at:02}-{condition}-{slot}-{made}", "question_id": f"q{at:02}"}
+    row |= {"model_name": model, "is_correct": right, "brier_score": 0.04, "log_score": -0.2}
     return row | {"evaluation_metadata": json.dumps(about), "created_at": made}
 
 
 @pytest.fixture
 def database(tmp_path):
-    """Vanilla is right on the old questions alone; the graph condition on two of three, where it
-    names a key event."""
+    """Half of 24 questions start before GPT-5.4's cutoff (2025-08). Vanilla is right on the old ones
+    alone; the graph condition on two of three, where it names a key event."""
     rows = {name: [] for name in TABLES}
-    rows["questions"] = make_questions()
     for at in range(24):
-        question, words = f"q{at:02}", WORDS.split()
-        titles = [" ".join(words[n : n + 4]) for n in (0, 4, 8)]
-        rows["events"] += [
-            make_event(at, n, title, f"2025-10-0{n + 1}") for n, title in enumerate(titles)
-        ]
-        rows["events"].append(make_event(at, 9, "the outcome itself", "2025-12-01", is_outcome=1))
-        rows["event_outcome_impacts"] += [
-            {"event_id": f"e{at:02}{n}", "question_id": question, "confidence": 0.9}
-            | {"impact_magnitude": 0.9 - n / 10}
-            for n in range(3)
-        ]
+        question = f"q{at:02}"
+        start = f"2025-{'07' if at < 12 else '09'}-15T00:00:00+00:00"
+        rows["questions"].append({"id": question, "estimated_start_time": start})
+        for n, title in enumerate([*TITLES, "the outcome itself"]):
+            event = {"id": f"e{at:02}{n}", "title": title, "description": f"{title} in town {at}"}
+            rows["events"].append(
+                event | {"occurred_date": f"2025-10-0{n + 1}", "is_outcome": n == 3}
+            )
+            impact = {"event_id": event["id"], "question_id": question, "confidence": 0.9}
+            rows["event_outcome_impacts"].append(impact | {"impact_magnitude": 0.9 - n / 10})
         graph = make_forecast(at, "worldreasoner", int(at % 3 > 0))
         rows["forecasts"] += [
             make_forecast(at, "vanilla_llm", 0, made="2026-01-01"),  # asked again later
@@ -67,19 +45,18 @@ def database(tmp_path):
             make_forecast(at, "worldreasoner", 1, slot="late"),
             make_forecast(at, "vanilla_llm", None, model="openai/gpt-4o-2024-11-20"),
         ]
-        named = titles[0] if at % 3 else "nothing of the kind"
+        named = TITLES[0] if at % 3 else "nothing of the kind"
         own = {"id": f"x{at}", "forecast_id": graph["id"], "title": named, "description": named}
         rows["forecast_events"].append(own | {"occurred_date": "2025-10-02T00:00:00+00:00"})
     path = tmp_path / "worldreasoner/worldreasoner_public.db"
     path.parent.mkdir()
     with closing(sqlite3.connect(path)) as made:
         for name, table in rows.items():
-            pd.DataFrame(table)[TABLES[name].split()].to_sql(name, made, index=False)
-        made.commit()
-    return path
+            pd.DataFrame(table).to_sql(name, made, index=False)
 
 
-def test_the_papers_tables_of_invented_rows(database, monkeypatch, tmp_path, capsys):
+@pytest.mark.usefixtures("database")
+def test_the_papers_tables_of_invented_rows(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv(MIRROR, str(tmp_path))
     monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
     assert build.main(["worldreasoner_db"]) == 0

@@ -31,6 +31,9 @@ def count_right(percents, sizes):
 
     >>> count_right(pd.Series([65.7, 52.7]), [108, 55]).tolist()
     [71, 29]
+    >>> count_right(pd.Series([67.0]), [108])
+    Traceback (most recent call last):
+    ValueError: no whole count of 108 is 67.0%
     """
     counts, given = find_counts(percents, np.asarray(sizes), DIGIT)
     if not given.all():
@@ -44,6 +47,10 @@ def count_results(results):
     paper's names.
 
     `results` is results_by_condition_model.csv.
+
+    >>> table = {"condition": "Vanilla LLM", "model": ["ALL", "Gemini Pro"], "n": 3, "accuracy": 66.7}
+    >>> count_results(pd.DataFrame(table)).values.tolist()
+    [['Vanilla', 'Gemini 3 Pro', 3, 2]]
     """
     table = results.assign(right=count_right(results["accuracy"], results["n"]))
     table = table[table["model"] != "ALL"].replace({"condition": CONDITIONS, "model": MODELS})

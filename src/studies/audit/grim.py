@@ -53,17 +53,14 @@ def choose_sizes(table, columns, limit):
     """
     rows = []
     for column in columns:
-        percents = table[column].to_numpy(dtype=float)
-        percents = percents[percents > 0]
-        given = [int(find_counts(percents, size)[1].sum()) for size in range(1, limit + 1)]
-        best, *rest = np.argsort(-np.array(given), kind="stable")[:4]
-        others = "; ".join(f"{at + 1} gives {given[at]}" for at in rest)
-        rows.append(
-            (column, best + 1, given[best], len(percents), given[best] == len(percents), others)
-        )
-    return pd.DataFrame(
-        rows, columns=["column", "size", "n_given", "n_cells", "is_whole", "others"]
-    )
+        percents = table[column][table[column] > 0]
+        given = {size: find_counts(percents, size)[1].sum() for size in range(1, limit + 1)}
+        best, *rest = sorted(given, key=given.get, reverse=True)[:4]
+        row = {"column": column, "size": best, "n_given": given[best], "n_cells": len(percents)}
+        row["is_whole"] = row["n_given"] == row["n_cells"]
+        row["others"] = "; ".join(f"{size} gives {given[size]}" for size in rest)
+        rows.append(row)
+    return pd.DataFrame(rows)
 
 
 def count_cells(table, sizes):
@@ -73,17 +70,13 @@ def count_cells(table, sizes):
     `sizes` maps columns to sizes; `shown` is what the count makes in percent, to the printed
     digits.
     """
-    rows = []
+    parts = []
     for column, size in sizes.items():
         counts, given = find_counts(table[column], size)
-        cells = zip(table["subject"], table[column].astype(float), counts, given, strict=True)
-        rows += [
-            (who, column, percent, size, k, round(100 * k / size, 2), ok)
-            for who, percent, k, ok in cells
-        ]
-    return pd.DataFrame(
-        rows, columns=["subject", "column", "percent", "size", "count", "shown", "is_given"]
-    )
+        cells = {"column": column, "percent": table[column].astype(float), "size": size}
+        cells |= {"count": counts, "shown": (100 * counts / size).round(2), "is_given": given}
+        parts.append(table[["subject"]].assign(**cells))
+    return pd.concat(parts, ignore_index=True)
 
 
 def check_totals(cells, whole, parts, *, may_overlap=False):
@@ -93,20 +86,15 @@ def check_totals(cells, whole, parts, *, may_overlap=False):
     What is left over is at most the tasks that no part holds and, unless parts `may_overlap`, 0 or
     more. Columns subject, whole, parts, left_over, is_possible.
     """
-    counts = cells.pivot(index="subject", columns="column", values="count").loc[
-        cells["subject"].unique()
-    ]
-    sizes = cells.drop_duplicates("column").set_index("column")["size"]
+    counts = cells.pivot(index="subject", columns="column", values="count")
+    counts = counts.loc[cells["subject"].unique()]
+    sizes = cells.groupby("column")["size"].first()
+    table = pd.DataFrame({"whole": counts[whole], "parts": counts[list(parts)].sum(axis=1)})
+    left = table["whole"] - table["parts"]
     spare = sizes[whole] - sizes[list(parts)].sum()
-    left = counts[whole] - counts[list(parts)].sum(axis=1)
-    table = pd.DataFrame(
-        {"whole": counts[whole], "parts": counts[list(parts)].sum(axis=1), "left_over": left}
-    )
-    return (
-        table.assign(is_possible=(left <= spare) & (may_overlap | (left >= 0)))
-        .rename_axis("subject")
-        .reset_index()
-    )
+    table["left_over"] = left
+    table["is_possible"] = (left <= spare) & (may_overlap | (left >= 0))
+    return table.rename_axis("subject").reset_index()
 
 
 def list_falls(fall, n, n_kept):

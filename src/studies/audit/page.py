@@ -24,17 +24,7 @@ MATTERS = {
     "last digit": "Cut off, or rounded twice. Nothing follows from it.",
 }
 """Why an inconsistency matters, the most first."""
-COLUMNS = [
-    "paper",
-    "section",
-    "kind",
-    "claim",
-    "published",
-    "recomputed",
-    "verdict",
-    "basis",
-    "note",
-]
+COLUMNS = "paper section kind claim published recomputed verdict basis note".split()
 MEANINGS = {
     "recomputed": "other numbers of the paper, and arithmetic",
     "printed twice": "the same number or date in another place",
@@ -96,23 +86,18 @@ def load_matters(ledger, folder=papers.FOLDER):
 def list_wrong(ledger, matters):
     """Return the claims that do not hold, those that matter most first, with the column
     `matters`."""
-    wrong = ledger[ledger["verdict"] == "inconsistent"].assign(
-        matters=lambda table: table["id"].map(matters)
-    )
-    return wrong.sort_values(
-        "matters", key=lambda names: names.map(list(MATTERS).index), kind="stable"
-    )
+    wrong = ledger[ledger["verdict"] == "inconsistent"]
+    wrong = wrong.assign(matters=pd.Categorical(wrong["id"].map(matters), list(MATTERS)))
+    return wrong.sort_values("matters", kind="stable").astype({"matters": str})
 
 
 def count_bases(ledger):
     """Return how many claims have each verdict, a row a basis, with what that is; not recomputable
     ones have none."""
-    table = pd.crosstab(ledger["basis"], ledger["verdict"]).reindex(
-        index=BASES, columns=VERDICTS[:-1], fill_value=0
-    )
-    return table.assign(**{"it rests on": pd.Series(MEANINGS)}).rename_axis(
-        index="basis", columns=None
-    )
+    table = pd.crosstab(ledger["basis"], ledger["verdict"])
+    table = table.reindex(index=BASES, columns=VERDICTS[:-1], fill_value=0)
+    table["it rests on"] = pd.Series(MEANINGS)
+    return table.rename_axis(index="basis", columns=None)
 
 
 def draw_counts(verdicts, reasons):
@@ -126,24 +111,17 @@ def draw_counts(verdicts, reasons):
     )
     for ax, (table, colours, title) in zip(axes, panels, strict=True):
         table = table.reindex(verdicts.index[::-1])[[name for name in colours if name in table]]
-        table.plot.barh(
-            stacked=True, ax=ax, color=[colours[name] for name in table], width=0.7, legend=False
-        )
+        shades = [colours[name] for name in table]
+        table.plot.barh(stacked=True, ax=ax, color=shades, width=0.7, legend=False)
         least = 0.045 * table.sum(axis=1).max()
         for name, bars in zip(table, ax.containers, strict=True):
             labels = [str(n) if n > least else "" for n in table[name]]
-            ax.bar_label(
-                bars, labels, label_type="center", fontsize=9, color=pick_ink(colours[name])
-            )
+            ink = pick_ink(colours[name])
+            ax.bar_label(bars, labels, label_type="center", fontsize=9, color=ink)
             for bar, n in zip(bars, table[name], strict=True):
                 if 0 < n <= least:  # too narrow to hold its number
-                    ax.text(
-                        bar.get_x() + n / 2,
-                        bar.get_y() + bar.get_height(),
-                        n,
-                        ha="center",
-                        fontsize=7,
-                    )
+                    top = bar.get_y() + bar.get_height()
+                    ax.text(bar.get_x() + n / 2, top, n, ha="center", fontsize=7)
         held = [f"holds: {name}" if name in BASES else name for name in table]
         ax.legend(held, loc="upper left", bbox_to_anchor=(0, -0.16), ncols=3, fontsize=8)
         ax.set(xlabel="claims", ylabel="", title=title)

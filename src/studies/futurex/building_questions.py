@@ -25,16 +25,14 @@ OPEN_KINDS = ("ranking", "number")
 
 
 def list_sites(sources, window):
-    """Return the registry's sources that cover a window: source_id, site_type, n_daily and n_weekly
+    """Return the registry's sources that cover a window: source_id, n_daily and n_weekly
     templates."""
     rows = []
     for source in sources.values():
         if covers_window(source, window):
             periods = [template["period"] for template in source.templates]
-            rows.append(
-                (source.id, source.site_type, periods.count("daily"), periods.count("weekly"))
-            )
-    return pd.DataFrame(rows, columns=["source_id", "site_type", "n_daily", "n_weekly"])
+            rows.append((source.id, periods.count("daily"), periods.count("weekly")))
+    return pd.DataFrame(rows, columns=["source_id", "n_daily", "n_weekly"])
 
 
 def count_curation(screenings):
@@ -49,15 +47,17 @@ def count_curation(screenings):
         n_left = part["event_id"].nunique()
         rows.append((branch, "collected", 0, n_left))
         for step, names in STEPS:
-            n_dropped = part.loc[
-                part["is_dropped"] & part["filter"].isin(names), "event_id"
-            ].nunique()
+            dropped = part[part["is_dropped"] & part["filter"].isin(names)]
+            n_dropped = dropped["event_id"].nunique()
             n_left -= n_dropped
             rows.append((branch, step, n_dropped, n_left))
-    table = pd.DataFrame(rows, columns=["branch", "step", "n_dropped", "n_left"])
-    return table.assign(
-        left_share=table["n_left"] / table.groupby("branch")["n_left"].transform("first")
-    )
+    return add_shares(pd.DataFrame(rows, columns=["branch", "step", "n_dropped", "n_left"]))
+
+
+def add_shares(table):
+    """Return counts by branch with left_share, of what the branch begins with."""
+    first = table.groupby("branch")["n_left"].transform("first")
+    return table.assign(left_share=table["n_left"] / first)
 
 
 def count_published_curation():
@@ -72,9 +72,8 @@ def count_published_curation():
         *(("template", step, counts["open_ended_per_week"]) for step in ("collected", binary)),
     ]
     table = pd.DataFrame(rows, columns=["branch", "step", "n_left"])
-    groups = table.groupby("branch")["n_left"]
-    table["n_dropped"] = -groups.diff().fillna(0).astype(int)
-    return table.assign(left_share=table["n_left"] / groups.transform("first"))
+    falls = table.groupby("branch")["n_left"].diff().fillna(0).astype(int)
+    return add_shares(table.assign(n_dropped=-falls))
 
 
 def choose_examples(events, by):
@@ -85,14 +84,12 @@ def choose_examples(events, by):
     """
     table = events.assign(prompt=events["prompt"].str.replace("\n", " / "))
     table["length"] = table["prompt"].str.len()
-    chosen = []
-    taken = set()
-    for _, part in table.sort_values([by, "length", "event_id"]).groupby(by):
+    chosen = {}
+    for name, part in table.sort_values(["length", "event_id"]).groupby(by):
+        taken = [row["template_id"] for row in chosen.values()]
         fresh = part[~part["template_id"].isin(taken)]
-        row = (part if fresh.empty else fresh).iloc[0]
-        taken.add(row["template_id"])
-        chosen.append(row[[by, "prompt"]])
-    return pd.DataFrame(chosen).reset_index(drop=True)
+        chosen[name] = (part if fresh.empty else fresh).iloc[0]
+    return pd.DataFrame(list(chosen.values()))[[by, "prompt"]].reset_index(drop=True)
 
 
 LABELS = (

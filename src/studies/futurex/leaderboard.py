@@ -5,6 +5,7 @@ Scores are in points, 0 to 100, as the site prints them. The unit of analysis is
 (model and framework under one name) in one week, or pooled over weeks ("overall").
 """
 
+import re
 import tomllib
 
 import numpy as np
@@ -41,26 +42,15 @@ def flatten_board(board, frameworks):
 
     `frameworks`: the category of a framework's name; others are "unclassified". Columns: week,
     agent_id, model, framework, category, organization, overall, level1-4, n_events, n_level1-4 and
-    test_type (blank where the site gives none). Raises ValueError when a field is absent.
+    test_type (blank where the site gives none).
     """
-    rows = [{"week": "overall", **row} for row in board["overall"]]
-    rows += [
-        {"week": week, **row} for week in sorted(board["weekly"]) for row in board["weekly"][week]
-    ]
-    table = pd.DataFrame(rows).rename(columns=FIELDS)
-    optional = [*COUNTS, "test_type"]
-    absent = [name for name in FIELDS.values() if name not in table and name not in optional]
-    if absent or table["overall"].isna().any():
-        raise ValueError(
-            f"the leaderboard lacks {absent[0] if absent else 'an overall score'}; is it another version?"
-        )
+    weeks = {"overall": board["overall"], **dict(sorted(board["weekly"].items()))}
+    rows = [{"week": week, **row} for week, part in weeks.items() for row in part]
+    table = pd.DataFrame(rows).rename(columns=FIELDS).reindex(columns=["week", *FIELDS.values()])
     numbers = ["overall", *SCORES, "n_events", *COUNTS, "test_type"]
-    table = table.reindex(columns=["week", *FIELDS.values()])
     table = table.astype(dict.fromkeys(numbers, float)).astype({"n_events": int})
     table["category"] = table["framework"].map(frameworks).fillna("unclassified")
-    table["agent_id"] = [
-        name_agent(*names) for names in zip(table["model"], table["framework"], strict=True)
-    ]
+    table["agent_id"] = list(map(name_agent, table["model"], table["framework"]))
     return table[["week", "agent_id", "model", "framework", "category", "organization", *numbers]]
 
 
@@ -74,9 +64,7 @@ def load_frameworks():
 def name_agent(model, framework):
     """Return one name for the spellings of a model and framework: lower case, without spaces,
     hyphens, underscores."""
-    return " | ".join(
-        "".join(c for c in part.casefold() if c not in " -_") for part in (model, framework)
-    )
+    return re.sub("[ _-]", "", f"{model}|{framework}".casefold()).replace("|", " | ")
 
 
 def rebuild_overall(table):
@@ -84,8 +72,8 @@ def rebuild_overall(table):
 
     A level without a score gives its weight to the others.
     """
-    scores = table[SCORES].to_numpy(float)
-    return np.nan_to_num(scores) @ WEIGHTS / (np.isfinite(scores) @ WEIGHTS)
+    scores = table[SCORES]
+    return scores.fillna(0) @ WEIGHTS / (scores.notna() @ WEIGHTS)
 
 
 def select_weeks(board, pooled, weeks):
@@ -111,15 +99,13 @@ def is_pooled(board, pooled, weeks):
     """
     parts = select_weeks(board, pooled, weeks)
     counts = parts[COUNTS].to_numpy()
+    scores = parts[SCORES].to_numpy()
     whole = pooled[COUNTS].to_numpy(float)
     if len(parts) < len(weeks) or not np.array_equal(counts.sum(axis=0), whole):
         return False
-    scores = parts[SCORES].to_numpy()
-    off = np.abs((scores * counts).sum(axis=0) / whole - pooled[SCORES].to_numpy(float))
-    return (
-        off.max() <= POOL_TOLERANCE
-        and -POOL_TOLERANCE <= scores.min() <= scores.max() <= 100 + POOL_TOLERANCE
-    )
+    off = (scores * counts).sum(axis=0) / whole - pooled[SCORES].to_numpy(float)
+    outside = max(-scores.min(), scores.max() - 100)
+    return max(np.abs(off).max(), outside) <= POOL_TOLERANCE
 
 
 def bound_deviation(score, n):
@@ -129,16 +115,16 @@ def bound_deviation(score, n):
     >>> round(float(bound_deviation(50.0, 100)), 6)
     5.0
     """
-    share = np.asarray(score, dtype=float) / 100
-    return 100 * np.sqrt(share * (1 - share) / np.asarray(n, dtype=float))
+    share = score / 100
+    return 100 * np.sqrt(share * (1 - share) / n)
 
 
 def average_levels(table, weights=WEIGHTS):
     """Return each row's weighted mean of the levels, and the largest deviation it can have
     (`bound_deviation`)."""
-    variances = bound_deviation(table[SCORES], table[COUNTS]) ** 2
-    means = pd.Series(table[SCORES].to_numpy() @ weights, table.index)
-    return means, pd.Series(np.sqrt(variances @ np.square(weights)), table.index)
+    scores = table[SCORES]
+    variances = bound_deviation(scores, table[COUNTS].to_numpy()) ** 2
+    return scores @ weights, np.sqrt(variances @ np.square(weights))
 
 
 def simulate_ranks(table, rng, n_draws):
@@ -149,17 +135,22 @@ def simulate_ranks(table, rng, n_draws):
     bound as deviation.
     """
     means = table[SCORES].to_numpy(float)
-    noise = bound_deviation(means, table[COUNTS]) * rng.standard_normal((n_draws, *means.shape))
-    draws = (means + noise) @ WEIGHTS
+    bound = bound_deviation(means, table[COUNTS].to_numpy())
+    draws = (means + bound * rng.standard_normal((n_draws, *means.shape))) @ WEIGHTS
     ranks = (-draws).argsort(axis=1).argsort(axis=1) + 1
     low, high = np.percentile(ranks, [2.5, 97.5], axis=0, method="closest_observation")
     return table.assign(
         deviation=draws.std(axis=0),
-        rank=table["overall"].rank(ascending=False, method="min").astype(int),
+        rank=rank_overall(table),
         rank_low=low.astype(int),
         rank_high=high.astype(int),
         top_share=(ranks == 1).mean(axis=0),
     )
+
+
+def rank_overall(table):
+    """Return the ranks of rows by overall score, 1 the best."""
+    return table["overall"].rank(ascending=False, method="min").astype(int)
 
 
 def rank_two_weeks(board, rng, n_draws):
@@ -172,15 +163,15 @@ def rank_two_weeks(board, rng, n_draws):
     """
     weekly = mend_names(board)
     whole = board[board["week"] == "overall"].reset_index(drop=True)
-    rows = []
-    for _, pooled in whole.iterrows():
-        two = select_weeks(weekly, pooled, POOLED_WEEKS).reindex(POOLED_WEEKS[:2])
-        sums = (two[SCORES].to_numpy() * two[COUNTS].to_numpy()).sum(axis=0)
-        rows.append([*(sums / two[COUNTS].sum()), *two[COUNTS].sum()])
-    table = whole[["model", "framework"]].join(pd.DataFrame(rows, columns=[*SCORES, *COUNTS]))
+    table = whole[["model", "framework"]].copy()
+    for at, pooled in whole.iterrows():
+        two = select_weeks(weekly, pooled, POOLED_WEEKS).loc[POOLED_WEEKS[:2]]
+        counts = two[COUNTS].to_numpy()
+        table.loc[at, SCORES] = (two[SCORES] * counts).sum() / counts.sum(axis=0)
+        table.loc[at, COUNTS] = counts.sum(axis=0)
     table["overall"] = table[SCORES] @ WEIGHTS
     table["n_events"] = table[COUNTS].sum(axis=1).astype(int)
-    table["rank_pooled"] = whole["overall"].rank(ascending=False, method="min").astype(int)
+    table["rank_pooled"] = rank_overall(whole)
     ranks = simulate_ranks(table, rng, n_draws).drop(columns=[*SCORES, *COUNTS, "top_share"])
     return ranks.sort_values("rank", ignore_index=True)
 
@@ -194,15 +185,16 @@ def list_gaps(board):
     by its share of the level's most).
     """
     weekly = mend_names(board)
-    weekly = weekly[weekly["week"].isin(POOLED_WEEKS)].reset_index(drop=True)
-    shares = weekly[COUNTS] / weekly.groupby("week")[COUNTS].transform("max")
+    weekly = weekly[weekly["week"].isin(POOLED_WEEKS)]
     answered = weekly[COUNTS].sum(axis=1).astype(int)
     asked = answered.groupby(weekly["week"]).transform("max")
-    scores = weekly[SCORES].to_numpy(float)
-    zeros = np.nan_to_num(scores) * shares.to_numpy() @ WEIGHTS / (np.isfinite(scores) @ WEIGHTS)
-    made = weekly[["week", "model", "framework", "category", "overall"]]
-    made = made.assign(
-        answered=answered, asked=asked, missing=1 - answered / asked, overall_zero=zeros
+    shares = weekly[COUNTS] / weekly.groupby("week")[COUNTS].transform("max")
+    zeros = weekly[SCORES].mul(shares.to_numpy())
+    made = weekly[["week", "model", "framework", "category", "overall"]].assign(
+        answered=answered,
+        asked=asked,
+        missing=1 - answered / asked,
+        overall_zero=zeros.fillna(0) @ WEIGHTS / (zeros.notna() @ WEIGHTS),
     )
     return made.sort_values(["week", "missing"], ascending=[True, False], ignore_index=True)
 
@@ -223,19 +215,18 @@ def pair_backbones(whole):
     binomial bound of both scores, taken as independent. The last row is the mean gain of SmolAgent.
     """
     whole = whole.assign(deviation=average_levels(whole)[1]).rename(columns={"overall": "score"})
-    plain = whole.loc[whole["framework"] == "LLM", ["model", "score", "deviation"]]
-    pairs = whole[whole["framework"] != "LLM"].merge(plain, on="model", suffixes=("", "_plain"))
-    pairs = pairs.sort_values(["framework", "score"], ascending=[True, False]).rename(
-        columns={"score_plain": "plain"}
-    )
+    is_plain = whole["framework"] == "LLM"
+    plain = whole.loc[is_plain, ["model", "score", "deviation"]]
+    pairs = whole[~is_plain].merge(plain, on="model", suffixes=("", "_plain"))
+    pairs = pairs.rename(columns={"score_plain": "plain"})
+    pairs = pairs.sort_values(["framework", "score"], ascending=[True, False])
     pairs["gain"] = pairs["score"] - pairs["plain"]
     pairs["half"] = 1.96 * np.hypot(pairs["deviation"], pairs["deviation_plain"])
     smol = pairs[pairs["framework"].str.endswith("Smolagents")]
-    mean = smol[["plain", "score", "gain"]].mean().to_dict() | {
-        "half": np.linalg.norm(smol["half"]) / len(smol)
-    }
-    mean |= {"model": f"mean of {len(smol)}", "framework": smol["framework"].iloc[0]}
-    pairs = pd.concat([pairs, pd.DataFrame([mean])], ignore_index=True)
+    mean = smol[["plain", "score", "gain"]].mean()
+    mean["half"] = np.linalg.norm(smol["half"]) / len(smol)
+    names = {"model": f"mean of {len(smol)}", "framework": smol["framework"].iloc[0]}
+    pairs = pd.concat([pairs, pd.DataFrame([mean]).assign(**names)], ignore_index=True)
     pairs = pairs.assign(low=pairs["gain"] - pairs["half"], high=pairs["gain"] + pairs["half"])
     return pairs[["model", "framework", "plain", "score", "gain", "low", "high"]]
 
@@ -254,11 +245,8 @@ def list_checks(board):
         "a pooled row is three weeks weighted by events": weekly,
         "the same, with three names mended": mend_names(board),
     }.items():
-        yield (
-            check,
-            len(whole),
-            sum(is_pooled(weeks, row, POOLED_WEEKS) for _, row in whole.iterrows()),
-        )
+        n = sum(is_pooled(weeks, row, POOLED_WEEKS) for _, row in whole.iterrows())
+        yield check, len(whole), n
     falls = (whole[SCORES].diff(axis=1).iloc[:, 1:] < 0).all(axis=1)
     yield "a pooled row falls at each step from level 1 to 4", len(falls), falls.sum()
     n_weeks = weekly.query("category == 'base_model'")["week"].nunique()

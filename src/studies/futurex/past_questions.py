@@ -23,6 +23,7 @@ FORMS = {
     ("multi", "multiple_choice"): "several right",
 }
 """Kind and the set's own question type -> what a form is called here."""
+KEPT = ("event_id", "cluster_id", "level", "as_of", "resolves_at")
 YES = "A"
 """The letter of Yes, which the set has first."""
 ALL_OPTIONS, FIRST = "all options", "first in the file"
@@ -69,22 +70,17 @@ def list_facts(events, answers):
     rows = []
     for event in events.to_dict("records"):
         right = parse_json(values[event["event_id"]])
-        letters = list(parse_json(event["options"]))
         right = {right} if isinstance(right, str) else set(right)
+        letters = list(parse_json(event["options"]))
         form = forms[event["event_id"]]
-        row = {
-            name: event[name]
-            for name in ("event_id", "cluster_id", "level", "as_of", "resolves_at")
-        }
+        row = {name: event[name] for name in KEPT}
         row |= {"form": form, "n_options": len(letters), "n_right": len(right)}
         row["guess"] = expect_guess(event["kind"], len(letters), len(right))
         if form in ("one of several", "several right"):
             order = parse_json(event["metadata"])["order"]
-            places = sorted(order[letters.index(letter)] for letter in right)
-            row |= {
-                "is_first": int(places == list(range(len(places)))),
-                "first_chance": 1 / comb(len(letters), len(places)),
-            }
+            places = {order[letters.index(letter)] for letter in right}
+            row["is_first"] = int(places == set(range(len(places))))
+            row["first_chance"] = 1 / comb(len(letters), len(places))
         rows.append(row | {"is_yes": int(YES in right) if form == "yes or no" else None})
     columns = "event_id cluster_id form level as_of resolves_at n_options n_right guess is_first first_chance is_yes"
     return pd.DataFrame(rows)[columns.split()]
@@ -115,21 +111,18 @@ def tabulate_forms(scores, events):
     matrix = build_matrix(scores, sorted(scores["agent_id"].unique()))
     facts = events.set_index("event_id").reindex(matrix.index)
     own = facts["form"]
+    several = matrix.notna().groupby(own).any().sum() > 1
+    groups = {"all": matrix.loc[:, several]}
+    groups |= {form: matrix[own == form] for form in FORMS.values() if (own == form).any()}
     parts = []
-    for form in ["all", *[form for form in FORMS.values() if (own == form).any()]]:
-        part = (
-            matrix.loc[:, matrix.notna().groupby(own).any().sum() > 1]
-            if form == "all"
-            else matrix[own == form]
-        )
+    for form, part in groups.items():
         above = part.sub(facts["guess"].reindex(part.index), axis=0)
         found = summarize_clustered(above, facts["cluster_id"]).rename(columns={"mean": "above"})
         found = found.assign(mean=part.mean(), chance=part.mean() - found["above"], form=form)
         parts.append(found.rename_axis("agent_id").reset_index())
     table = pd.concat(parts, ignore_index=True).query("n > 0")
-    return table["form agent_id mean chance above low high n n_clusters".split()].reset_index(
-        drop=True
-    )
+    columns = "form agent_id mean chance above low high n n_clusters".split()
+    return table[columns].reset_index(drop=True)
 
 
 def measure_order(events):
@@ -138,16 +131,9 @@ def measure_order(events):
     """
     parts = []
     for form, part in events.dropna(subset="is_first").groupby("form"):
-        part = part.set_index("event_id")
-        found = summarize_clustered(
-            (part["is_first"] - part["first_chance"]).to_frame("gain"), part["cluster_id"]
-        )
-        counts = {
-            "form": form,
-            "seen": part["is_first"].sum(),
-            "expected": part["first_chance"].sum(),
-        }
-        parts.append(
-            counts | found.rename(columns={"mean": "gain"}).drop(columns="se").iloc[0].to_dict()
-        )
+        gain = (part["is_first"] - part["first_chance"]).rename("gain")
+        found = summarize_clustered(gain, part["cluster_id"]).rename(columns={"mean": "gain"})
+        counts = {"form": form, "seen": part["is_first"].sum()}
+        counts |= {"expected": part["first_chance"].sum()}
+        parts.append(counts | found.drop(columns="se").iloc[0].to_dict())
     return pd.DataFrame(parts)

@@ -96,26 +96,18 @@ def test_an_agents_own_words_do_not_hold_its_claims():
 
 
 @pytest.mark.parametrize(
-    ("page", "evidence"),
+    ("old", "new", "evidence"),
     [
-        (PAGE, "values"),
-        (PAGE.replace("Brent crude oil was priced", "Dubai crude oil was priced"), "page only"),
-        (
-            PAGE.replace(
-                "On 6 October 2016, Brent crude oil was priced at 1,234.50 US dollars.",
-                "About Brent.",
-            ),
-            "page only",
-        ),
-        (
-            "Oil prices (http://oil.replay/spot), published 2016-10-07:\nBrent: 2016-10-12: to be played",
-            "page only",
-        ),
-        (PAGE.replace("http://oil.replay/spot", "http://oil.replay/old"), "nothing"),
+        ("", "", "values"),
+        ("Brent crude oil was priced", "Dubai crude oil was priced", "page only"),
+        ("was priced at 1,234.50 US dollars", "was traded", "page only"),
+        ("On 6 October 2016, Brent crude oil", "2016-10-12: to be played; it", "page only"),
+        ("http://oil.replay/spot", "http://oil.replay/old", "nothing"),
     ],
 )
-def test_evidence_is_a_dated_value_of_what_is_asked_on_its_own_page(page, evidence):
-    assert show_evidence(build_trace((say(query="q"), "search", page, None)), EVENT) == evidence
+def test_evidence_is_a_dated_value_of_what_is_asked_on_its_own_page(old, new, evidence):
+    trace = build_trace((say(query="q"), "search", PAGE.replace(old, new, 1), None))
+    assert show_evidence(trace, EVENT) == evidence
 
 
 def test_shares_add_up_and_hold_the_planted_ones():
@@ -123,15 +115,11 @@ def test_shares_add_up_and_hold_the_planted_ones():
     table["event_id"] = [f"e{at}" for at in range(50)]
     table["rule"] = [REASONS[0]] * 30 + [REASONS[1]] * 10 + [REASONS[3]] * 10
     clusters = pd.Series([f"s{at % 20}" for at in range(50)], table["event_id"])
-    shares = measure_shares(table, ["agent_id", "is_right"], clusters).set_index(
-        ["is_right", "reason"]
-    )
-    right = shares.loc[True]
+    by = ["agent_id", "is_right"]
+    right = measure_shares(table, by, clusters).query("is_right").set_index("reason")
     assert right["share"].tolist() == [0.75, 0.25, 0, 0] and right["n_clusters"].eq(20).all()
     assert right.loc[REASONS[0], "low"] < 0.75 < right.loc[REASONS[0], "high"] <= 1
-    few = measure_shares(
-        table, ["agent_id", "is_right"], clusters.str.replace(r"\d", "", regex=True)
-    )
+    few = measure_shares(table, by, clusters.str[:1])
     assert few["low"].isna().all(), "with fewer than ten clusters it cannot be told"
 
 

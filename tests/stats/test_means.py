@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
-from daybefore.scoring.two_way import fit_two_way, tabulate_adjusted
+from daybefore.scoring.two_way import compare_adjusted, fit_two_way, tabulate_adjusted
 from helpers.means import find_clusters, logit_interval, summarize_clustered, tabulate_groups
 from helpers.paired import compare, compute_mde, correct_holm, score, sign_flip_test
 from helpers.scores import select_headline
@@ -168,6 +168,14 @@ def test_effects_and_their_errors_are_those_of_dummies():
     np.testing.assert_allclose(
         table["se"], np.sqrt(11 / 12 * ((without - whole.to_numpy()) ** 2).sum(axis=0))
     )
+
+
+def test_an_agent_asked_the_hard_half_is_found_as_good_as_it_is():
+    matrix = make_matrix().assign(b=lambda t: t["b"] - 0.1)
+    matrix["b"] = matrix["b"].where(matrix["a"] < matrix["a"].median())
+    found = compare_adjusted(fit_two_way(matrix, CLUSTERS)).iloc[0]
+    assert matrix["b"].mean() < matrix["a"].mean() - 0.1, "plain means mislead"
+    assert found["low"] < 0.03 and found["high"] > -0.03 and abs(found["difference"]) < 0.03
 
 
 def test_agents_that_nothing_joins_are_refused_by_name():

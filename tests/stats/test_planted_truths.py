@@ -14,7 +14,7 @@ from helpers.agreement import measure_judge
 from helpers.files import read_table
 from helpers.means import summarize_clustered
 from helpers.paired import judge_test, sign_flip_test
-from studies.futurex import difficulty as levels
+from studies.futurex import difficulty
 from studies.futurex.reasons import measure_evidence
 from studies.futurex.run_pairs import compare_moments
 
@@ -22,14 +22,10 @@ N_WORLDS = 2000
 SIGNS = {"holds": 1, "fails": -1, "inconclusive": 0}
 WINDOW = read_table("events", "A")
 LEVEL = WINDOW.set_index("event_id")["level"].astype(int)
+BY_LEVEL = [(weight, LEVEL.index[LEVEL == at]) for at, weight in difficulty.FALL.items()]
 DESIGNS = {
     "10 sources": (np.repeat(np.arange(10), 8), None),
-    "49 sources": (np.repeat(np.arange(49), 8), None),
-    "window A": (pd.factorize(WINDOW["source_id"])[0], None),
-    "window A, by level": (
-        pd.factorize(WINDOW["source_id"])[0],
-        [(weight, LEVEL.index[LEVEL == at]) for at, weight in levels.FALL.items()],
-    ),
+    "window A, by level": (pd.factorize(WINDOW["source_id"])[0], BY_LEVEL),
 }
 
 
@@ -56,14 +52,12 @@ def test_intervals_by_source_hold_the_truth_and_those_by_event_do_not(rng, desig
     source, strata = DESIGNS[design]
     names = WINDOW["event_id"] if strata else pd.RangeIndex(len(source))
     worlds = pd.DataFrame(draw(rng, source, N_WORLDS), names)
-    by_source, by_event = (
-        summarize_clustered(worlds, clusters, strata)
-        for clusters in (pd.Series(source, names), None)
-    )
-    held, plain = (
-        ((found["low"] <= 0) & (found["high"] >= 0)).mean() for found in (by_source, by_event)
-    )
-    assert 0.93 <= held <= 0.97 and plain < 0.8
+
+    def hold_truth(clusters):
+        found = summarize_clustered(worlds, clusters, strata)
+        return ((found["low"] <= 0) & (found["high"] >= 0)).mean()
+
+    assert 0.93 <= hold_truth(pd.Series(source, names)) <= 0.97 and hold_truth(None) < 0.8
 
 
 def count_errors(said, truth):
@@ -77,7 +71,7 @@ def count_errors(said, truth):
 
 @pytest.mark.parametrize("truth", SIGNS)
 def test_verdicts_err_as_seldom_as_is_due(rng, truth):
-    source, _ = DESIGNS["49 sources"]
+    source = np.repeat(np.arange(49), 8)
     worlds = pd.DataFrame(0.1 * SIGNS[truth] + draw_luck(rng, source, N_WORLDS))
     found = summarize_clustered(worlds, pd.Series(source))
     count_errors([judge_test(row.mean, row.p) for row in found.itertuples(index=False)], truth)
@@ -96,34 +90,24 @@ def test_a_judge_is_told_to_be_what_it_is(rng, truth, agreement):
     for _ in range(150):
         right = rng.random(60) < 0.5
         flags = np.where(rng.random(60) < agreement, right, rng.random(60) < 0.5)
-        said.append(
-            words[
-                measure_judge(flags.tolist(), right, rng, 300, is_rule=True, is_fresh=True)[
-                    "verdict"
-                ]
-            ]
-        )
+        row = measure_judge(flags.tolist(), right, rng, 300, is_rule=True, is_fresh=True)
+        said.append(words[row["verdict"]])
     count_errors(said, words[truth])
 
 
 @pytest.mark.parametrize("sign", [1, -1])
 def test_a_study_says_which_way_a_planted_difference_goes(rng, sign):
-    source = pd.Series(np.repeat(np.arange(25), 8), [f"e{at}" for at in range(200)])
-    before, after, control = (draw_luck(rng, source.to_numpy(), 3)[:, at] for at in range(3))
-    events = pd.DataFrame(
-        {"event_id": source.index, "kind": "single", "level": 1, "source_id": source.to_numpy()}
-    )
+    events = pd.DataFrame({"event_id": [f"e{at}" for at in range(200)], "agent_id": "a"})
+    events = events.assign(kind="single", level=1, source_id=np.repeat(np.arange(25), 8))
+    source = events.set_index("event_id")["source_id"]
+    before, after, control = draw_luck(rng, source.to_numpy(), 3).T
+    rows = events[["event_id", "agent_id"]].assign(metric="accuracy", is_scored=True)
     moments = [
-        pd.DataFrame(
-            {"event_id": source.index, "agent_id": "a", "score": marks, "score_imputed": marks}
-        ).assign(run_id="a", sample=0, metric="accuracy", is_scored=True)
-        for marks in (before, after + 0.4 * sign)
+        rows.assign(score=marks, score_imputed=marks) for marks in (before, after + 0.4 * sign)
     ]
     (row,) = compare_moments(*moments, events).to_dict("records")
     assert row["verdict"] == {1: "holds", -1: "fails"}[sign]
     has = rng.random(200) < 0.5
-    table = events.assign(
-        agent_id="a", evidence=np.where(has, "values", "none"), is_right=after + 0.4 * sign * has
-    )
+    table = events.assign(evidence=np.where(has, "values", ""), is_right=after + 0.4 * sign * has)
     gap = measure_evidence(table, pd.Series(control, source.index), source).set_index("of")
     assert gap.loc["agent minus control", "low" if sign > 0 else "high"] * sign > 0

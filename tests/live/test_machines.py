@@ -21,6 +21,7 @@ KEY = "sk-planted-0123456789"
 TABLES = ("replies", "predictions", "traces", "runs")
 N = 12
 
+ALONE = {"category": "scripted", "framework": "Python function", "method": "function"}
 FUNCTION = """
 import os, pathlib, time
 
@@ -81,12 +82,7 @@ def check_equal(many, one):
 def test_submitits_processes_with_one_killed(ask, tmp_path, monkeypatch, capsys):
     (tmp_path / "mine_alone.py").write_text(FUNCTION)
     monkeypatch.chdir(tmp_path)
-    entry = {
-        "category": "scripted",
-        "framework": "Python function",
-        "method": "function",
-        "agent": "mine_alone:answer",
-    }
+    entry = ALONE | {"agent": "mine_alone:answer"}
     asked = tmp_path / "asked"
     asked.touch()
     kill_later(lambda: int(asked.read_text().split()[-2]), lambda: asked.read_text().splitlines())
@@ -104,12 +100,7 @@ def test_submitits_processes_with_one_killed(ask, tmp_path, monkeypatch, capsys)
 def test_workers_whose_main_process_is_killed_ask_no_further_question(ask, tmp_path, monkeypatch):
     (tmp_path / "mine_left.py").write_text(FUNCTION.replace("0.2", "0.5"))
     monkeypatch.chdir(tmp_path)
-    entry = {
-        "category": "scripted",
-        "framework": "Python function",
-        "method": "function",
-        "agent": "mine_left:answer",
-    }
+    entry = ALONE | {"agent": "mine_left:answer"}
     asked = tmp_path / "asked"
     asked.touch()
     arguments = (entry, tmp_path / "many", "--executor", "local", "--shards", "2")

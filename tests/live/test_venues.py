@@ -99,12 +99,12 @@ def test_a_host_that_asks_for_patience_is_asked_nothing_more(web):
     assert "asked for patience" in told[1][1]
 
 
-def test_a_second_lies_between_two_requests_to_a_venue(web, monkeypatch):
-    monkeypatch.setattr(venues, "Guest", Guest)
-    web.exchange.markets = [Market(n, 0.5) for n in range(1, 151)]
-    fetch_questions("polymarket", 150, NOW)
-    first, second = (one.at for one in web.asked)
-    assert second - first >= 1 and not web.count(HOSTS["polymarket"], "/robots.txt")
+@pytest.mark.parametrize("venue", VENUES)
+def test_a_list_is_read_page_by_page_as_far_as_is_wanted(web, venue):
+    web.exchange.markets = [Market(n, 0.5) for n in range(1, 251)]
+    rows, _ = fetch_questions(venue, 150, NOW)
+    assert len({row["id"] for row in rows}) == 150 and web.count(HOSTS[venue]) == 2
+    assert not web.count(HOSTS[venue], "/robots.txt"), "an interface for programs"
 
 
 # --- by the command ---------------------------------------------------------------------------------

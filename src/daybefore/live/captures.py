@@ -68,34 +68,26 @@ def look(sources, now, *, pace_s=1.0, deadline_s=30.0, tell=print):
     file; a value that was revised later is counted, and the first stands, as whoever forecast it
     saw it.
     """
-    found, guest = [], Guest(now, pace_s, deadline_s)
-    moments = (
-        stamp_moment(guest.now - pd.Timedelta(hours=EVERY_H)),
-        stamp_moment(guest.now),
-    )  # all of UTC+8
+    guest, found = Guest(now, pace_s, deadline_s), []
+    at = stamp_moment(guest.now)  # all of UTC+8
+    since = stamp_moment(guest.now - pd.Timedelta(hours=EVERY_H))
+    query = "select 1 from looks where source_id = ? and ((kind = 'ok' and looked_at > ?) or until > ?) limit 1"
     with closing(open_captures(locate_output(CAPTURES))) as store:
         for source_id, source in sources.items():
-            query = "select 1 from looks where source_id = ? and ((kind = 'ok' and looked_at > ?) or until > ?) limit 1"
-            if store.execute(
-                query, (source_id, *moments)
-            ).fetchone():  # or its host still wants no request
-                continue
-            row = {"source_id": source_id, "looked_at": moments[1], "kind": "ok", "reason": ""}
+            if store.execute(query, (source_id, since, at)).fetchone():
+                continue  # it was read, or its host still wants no request
+            row = {"source_id": source_id, "looked_at": at, "kind": "ok", "reason": ""}
             row |= {"n_rows": 0, "n_new": 0, "n_revised": 0, "until": ""}
             try:
                 row |= read_source(store, guest, source)
             except GatewayError as error:
                 row |= {"kind": error.status, "reason": str(error), "until": error.until}
             with store:
-                store.execute(
-                    "insert or replace into looks values (?, ?, ?, ?, ?, ?, ?, ?)",
-                    tuple(row.values()),
-                )
+                marks = ", ".join("?" * len(row))
+                store.execute(f"insert or replace into looks values ({marks})", [*row.values()])
             found.append(row)
-            tell(
-                f"{source_id}: "
-                + (f"{row['n_new']} new values" if row["kind"] == "ok" else row["reason"])
-            )
+            said = f"{row['n_new']} new values" if row["kind"] == "ok" else row["reason"]
+            tell(f"{source_id}: {said}")
     return found
 
 
@@ -132,30 +124,21 @@ def read_source(store, guest, source):
 def fetch_page(store, guest, url, source_id):
     """Return the text of a page, which is stored as a capture. Raises GatewayError."""
     query = "select headers, sha256 from captures where url = ? order by fetched_at desc limit 1"
-    told, digest = store.execute(query, (url,)).fetchone() or ("{}", None)
-    told, names = json.loads(told), {"etag": "If-None-Match", "last-modified": "If-Modified-Since"}
-    status, kept, body = guest.get(
-        url, {names[name]: told[name] for name in names if told.get(name)}
-    )
+    last, digest = store.execute(query, (url,)).fetchone() or ("{}", None)
+    last, names = json.loads(last), {"etag": "If-None-Match", "last-modified": "If-Modified-Since"}
+    asked = {names[name]: last[name] for name in names if last.get(name)}
+    status, kept, body = guest.get(url, asked)
     if status == 304 and digest:
         (body,) = store.execute("select body from bodies where sha256 = ?", (digest,)).fetchone()
-        body, kept = gzip.decompress(body), told | kept
+        body, kept = gzip.decompress(body), last | kept
     elif status == 200:
         digest = hashlib.sha256(body).hexdigest()
     else:
         raise GatewayError("down", f"{url}: the site answered {status}")
+    packed, headers = gzip.compress(body, mtime=0), json.dumps(kept, sort_keys=True)
+    row = (url, source_id, stamp_moment(guest.now), status, headers, digest)
     with store:
-        store.execute(
-            "insert or ignore into bodies values (?, ?)", (digest, gzip.compress(body, mtime=0))
-        )
-        row = (
-            url,
-            source_id,
-            stamp_moment(guest.now),
-            status,
-            json.dumps(kept, sort_keys=True),
-            digest,
-        )
+        store.execute("insert or ignore into bodies values (?, ?)", (digest, packed))
         store.execute("insert or replace into captures values (?, ?, ?, ?, ?, ?)", row)
     return decode_body(body, kept.get("content-type", ""))
 
@@ -166,26 +149,21 @@ def add_rows(source, rows):
 
     Of rows of one day and entity, as pages that overlap have them, the first stands.
     """
-    path, names, rows = (
-        locate_rows(source),
-        list(source.variables),
-        rows.drop_duplicates(KEY).set_index(KEY),
-    )
+    path, names = locate_rows(source), list(source.variables)
+    rows = rows.drop_duplicates(KEY).set_index(KEY)
     kept = rows.iloc[:0]
     if path.exists():
         texts = dict.fromkeys([*KEY, "known_at"], str)
         kept = pd.read_csv(path, dtype=texts, keep_default_na=False, na_values=[""])
         kept = kept.drop_duplicates(KEY).set_index(KEY)
     is_new = ~rows.index.isin(kept.index)
-    old, again = kept.reindex(rows.index[~is_new])[names].astype(float), rows.loc[~is_new, names]
     if is_new.any():
         whole = pd.concat([kept, rows[is_new]]).reset_index()[[*KEY, *names, "known_at"]]
         whole = whole.sort_values(["known_at", *KEY])
         write_whole(path, whole.to_csv(index=False, lineterminator="\n"))
-    return {
-        "n_new": int(is_new.sum()),
-        "n_revised": int(((old - again).abs() > 1e-9).any(axis=1).sum()),
-    }
+    again = rows.loc[~is_new, names]
+    change = (kept.reindex(again.index)[names].astype(float) - again).abs()
+    return {"n_new": int(is_new.sum()), "n_revised": int((change > 1e-9).any(axis=1).sum())}
 
 
 # --- what a body says -------------------------------------------------------------------------------
@@ -229,24 +207,21 @@ def read_records(source, body, fetched_at, entity=""):
     codes = {str(code): name for name, code in rule.get("codes", {}).items()}
     keys, only = rule.get("values", {}), source.entities.get("only")
     if rule.get("wide"):  # a column an entity: one below the other
-        table = table.melt(
-            rule["date"], [name for name in table.columns if name in codes], "@entity", "@value"
-        )
+        wide = [name for name in table.columns if name in codes]
+        table = table.melt(rule["date"], wide, "@entity", "@value")
         rule, keys = rule | {"entity": "@entity"}, dict.fromkeys(source.variables, "@value")
     if "date" in rule:
         dates = read_dates(rule, table, zone)
     else:
         late = pd.Timedelta(days=1 if rule.get("day") == "yesterday" else 0)
-        dates = [(pd.Timestamp(fetched_at).tz_convert(zone) - late).strftime("%Y-%m-%d")] * len(
-            table
-        )
-    rows = pd.DataFrame({"occurred_at": dates, "entity": entity or (only or [""])[0]})
+        dates = f"{pd.Timestamp(fetched_at).tz_convert(zone) - late:%Y-%m-%d}"
+    rows = pd.DataFrame({"occurred_at": dates, "entity": entity or (only or [""])[0]}, table.index)
     if "entity" in rule:
         names = need(table, rule["entity"]).astype(str)
-        rows["entity"] = (names.map(codes) if codes else names).to_numpy()
+        rows["entity"] = names.map(codes) if codes else names
     for variable, key in keys.items():  # "#" is the place in the list
         rows[variable] = np.arange(1.0, len(table) + 1) if key == "#" else read_cells(table, key)
-    is_asked = (rows["entity"].isin(only) if only else rows["entity"] != "").to_numpy()
+    is_asked = rows["entity"].isin(only) if only else rows["entity"] != ""
     rows = summarize_days(rule, rows[is_asked], table[is_asked])
     rows = rows[rows[list(source.variables)].notna().any(axis=1)]
     if rows.empty:

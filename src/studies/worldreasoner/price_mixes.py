@@ -1,16 +1,17 @@
 """Forecasts mixed with the price of their moment: what an agent adds to it (WorldReasoner 5.3)."""
 
 import warnings
+from contextlib import suppress
 
 import numpy as np
 import pandas as pd
 import statsmodels.api as sm
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import GroupKFold
+from sklearn.model_selection import LeaveOneGroupOut
 from statsmodels.tools.sm_exceptions import PerfectSeparationWarning
 
-from helpers.means import MIN_CLUSTERS, divide
+from helpers.means import MIN_CLUSTERS
 from helpers.paired import compare_pairs, judge_pair
 from studies.worldreasoner.prices import price_forecasts
 
@@ -24,25 +25,22 @@ def mix_forecasts(forecasts, prices, clusters, recalibrated=()):
     column a forecast.
 
     `forecasts` are of one moment of each question (`tell_markets`). Beside a column an agent there
-    is "price", and for each agent "price and <agent>", the mean of both in log-odds (`pool_odds`).
+    is "price", and for each agent "price and <agent>", the mean of both in log-odds.
     That mean halves the distance of the price's log-odds from 0 where the agent stands at one half,
     so what an agent adds is told by comparison with the mix of an agent that says one half. Of
     those named in `recalibrated` "<agent>, recalibrated" is the probability after `recalibrate`,
     each cluster held out by itself. Questions without a price are left out.
     """
     table = price_forecasts(forecasts, prices).dropna(subset=["price", "p"])
-    said = table.pivot(index="question_id", columns="agent_id", values="p").rename_axis(
-        columns=None
-    )
     own = table.groupby("question_id")[["price", "outcome"]].first()
-    said.insert(0, "price", own["price"])
-    for name in said.columns[1:]:
-        mixed = pool_odds(said[["price", name]])
-        said[f"price and {name}"] = np.where(said[name].notna(), mixed, np.nan)
+    wide = table.pivot(index="question_id", columns="agent_id", values="p")
+    said = own[["price"]].join(wide)
+    for name in wide:
+        odds = take_odds(said[["price", name]]).mean(axis=1, skipna=False)
+        said[f"price and {name}"] = expit(odds)
     for name in recalibrated:
         known = said[name].dropna()
-        groups = clusters.reindex(known.index)
-        held = recalibrate(known, own["outcome"].reindex(known.index), groups, groups.nunique())
+        held = recalibrate(known, own["outcome"][known.index], clusters[known.index])
         said[f"{name}, recalibrated"] = pd.Series(held, known.index)
     return own["outcome"], said
 
@@ -73,38 +71,29 @@ def compare_mixes(hit, said, clusters, plan):
 
 
 def take_odds(probabilities):
-    """Return the log-odds of probabilities, held CLIP from 0 and 1."""
+    """Return the log-odds of probabilities, held CLIP from 0 and 1.
+
+    >>> expit(take_odds(np.array([0.0, 0.5, 1.0]))).round(3).tolist()
+    [0.001, 0.5, 0.999]
+    """
     return logit(probabilities.clip(CLIP, 1 - CLIP))
 
 
-def pool_odds(probabilities):
-    """Return the probability at the mean log-odds of several trials (along the last axis; NaN left
-    out)."""
-    odds = take_odds(np.asarray(probabilities, dtype=float))
-    there = np.isfinite(odds)
-    return expit(divide(np.where(there, odds, 0.0).sum(axis=-1), there.sum(axis=-1)))
-
-
-def recalibrate(said, hit, clusters, n_folds=5):
+def recalibrate(said, hit, clusters):
     """Return probabilities recalibrated by a logistic curve over their log-odds, fitted on the
-    clusters of other folds.
+    other clusters.
 
     No event helps to recalibrate its own probability, nor does one of its cluster; a ridge of 1
-    holds the curve towards flat. Where the folds to fit on show one outcome only, what was said
-    stays. Raises ValueError with fewer clusters than folds.
+    holds the curve towards flat. Where the others show one outcome only, what was said stays.
     """
-    said, hit, clusters = (np.asarray(values) for values in (said, hit, clusters))
-    if len(set(clusters.tolist())) < n_folds:
-        raise ValueError(
-            f"{n_folds} folds need as many clusters; use fewer folds, or leave probabilities as they are"
-        )
-    odds = take_odds(said.astype(float))[:, None]
-    recalibrated = said.astype(float).copy()
-    for known, new in GroupKFold(n_folds).split(odds, hit, clusters):
+    said = np.asarray(said, dtype=float)
+    hit = np.asarray(hit)
+    odds = take_odds(said)[:, None]
+    recalibrated = said.copy()
+    for known, new in LeaveOneGroupOut().split(odds, hit, np.asarray(clusters)):
         if len(set(hit[known].tolist())) > 1:
-            recalibrated[new] = (
-                LogisticRegression().fit(odds[known], hit[known]).predict_proba(odds[new])[:, 1]
-            )
+            fit = LogisticRegression().fit(odds[known], hit[known])
+            recalibrated[new] = fit.predict_proba(odds[new])[:, 1]
     return recalibrated
 
 
@@ -118,27 +107,20 @@ def weigh_odds(hit, said, clusters):
     n, n_hits, n_clusters; weights are blank where the forecasts part the outcomes wholly, low, high
     and p below ten clusters too.
     """
-    codes = pd.factorize(clusters.reindex(said.index))[0]
+    groups = pd.factorize(clusters.reindex(said.index))[0]
+    hit = hit.reindex(said.index).astype(float)
     design = sm.add_constant(take_odds(said.astype(float)))
-    model = sm.GLM(hit.reindex(said.index).astype(float), design, family=sm.families.Binomial())
-    about = {
-        "n": len(said),
-        "n_hits": int(hit.reindex(said.index).sum()),
-        "n_clusters": int(codes.max() + 1),
-    }
-    table = pd.DataFrame(
-        {"forecast": said.columns, "weight": np.nan, "low": np.nan, "high": np.nan, "p": np.nan}
-    )
-    table["p_plain"] = np.nan
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", PerfectSeparationWarning)
-            fit = model.fit(cov_type="cluster", cov_kwds={"groups": codes}, use_t=True)
-    except PerfectSeparationWarning:
-        return table.assign(**about)
-    table["weight"] = fit.params[said.columns].to_numpy()
-    table["p_plain"] = model.fit().pvalues[said.columns].to_numpy()
-    if about["n_clusters"] >= MIN_CLUSTERS:
-        table[["low", "high"]] = fit.conf_int().loc[said.columns].to_numpy()
-        table["p"] = fit.pvalues[said.columns].to_numpy()
-    return table.assign(**about)
+    model = sm.GLM(hit, design, family=sm.families.Binomial())
+    columns = ["weight", "low", "high", "p", "p_plain"]
+    table = pd.DataFrame(np.nan, said.columns.rename("forecast"), columns)
+    n_clusters = int(groups.max() + 1)
+    with suppress(PerfectSeparationWarning), warnings.catch_warnings():
+        warnings.simplefilter("error", PerfectSeparationWarning)
+        fit = model.fit(cov_type="cluster", cov_kwds={"groups": groups}, use_t=True)
+        table["weight"] = fit.params
+        table["p_plain"] = model.fit().pvalues
+        if n_clusters >= MIN_CLUSTERS:
+            table[["low", "high"]] = fit.conf_int().loc[table.index].to_numpy()
+            table["p"] = fit.pvalues
+    counts = {"n": len(said), "n_hits": int(hit.sum()), "n_clusters": n_clusters}
+    return table.reset_index().assign(**counts)

@@ -4,8 +4,6 @@ price.
 Days are numbers of days since 1970, with their fraction; places are those of a drawing 900 wide.
 """
 
-import math
-
 from studies.worldreasoner.hindsight.graphs import (
     check_graph,
     correct_edges,
@@ -62,24 +60,19 @@ def match_forecasts(graph, event, questions):
     if not any(graphs.values()):
         return {}
     pairs = match_hashed(graphs, tabulate_nodes([graph]))[1]
-    return (
-        pairs[pairs["is_kept"]]
-        .groupby("hindsight_id")["run_id"]
-        .agg(lambda names: sorted(set(names)))
-        .to_dict()
-    )
+    names = pairs[pairs["is_kept"]].groupby("hindsight_id")["run_id"].unique()
+    return names.map(sorted).to_dict()
 
 
 def draw_graph(graph, matched):
-    """Return the nodes of a graph with day, place and look, the edges that are kept with their
-    ends, and its check."""
+    """Return the nodes of a graph by rule, all dated, with day, place and look, the edges that are
+    kept with their ends, and its check."""
     days = date_nodes(graph)
     edges = correct_edges(graph)["edges"]
     impacts = {row["node_id"]: row for row in graph["impacts"]}
     key_ids = set(pick_key_events(tabulate_nodes([graph]))["node_id"])
-    lanes = place_nodes(
-        days[days.index.isin([edge[end] for edge in edges for end in ("cause", "effect")])]
-    )
+    joined = {edge[end] for edge in edges for end in ("cause", "effect")}
+    lanes = place_nodes(days[days.index.isin(joined)])
     dated = [day for day, _ in lanes.values()] or [0, 1]
     first = min(dated)
     last = max(dated)
@@ -91,20 +84,19 @@ def draw_graph(graph, matched):
     nodes = []
     for node in graph["nodes"]:
         name = node["node_id"]
-        impact = impacts.get(node["node_id"])
+        impact = impacts.get(name)
         x, y = places.get(name, (None, None))
         about = {"title": node["title"], "day": days[name], "impact": impact, "x": x, "y": y}
         about |= {"is_key": name in key_ids, "is_outcome": name == graph["outcome_id"]}
         about["side"] = SIDES.get(impact["direction"], "even") if impact else "even"
         nodes.append(about | {"matched": matched.get(name, [])})
-    nodes.sort(key=lambda node: (math.isnan(node["day"]), node["day"], node["title"]))
+    nodes.sort(key=lambda node: (node["day"], node["title"]))
     titles = {node["node_id"]: node["title"] for node in graph["nodes"]}
     drawn = []
     for edge in edges:
-        ends = [places.get(edge[end]) for end in ("cause", "effect")]
-        if all(ends):
-            title = f"{titles[edge['cause']]} {edge['relation']} {titles[edge['effect']]}"
-            drawn.append({"ends": ends, "strength": edge["strength"], "title": title})
+        title = f"{titles[edge['cause']]} {edge['relation']} {titles[edge['effect']]}"
+        ends = [places[edge["cause"]], places[edge["effect"]]]
+        drawn.append({"ends": ends, "strength": edge["strength"], "title": title})
     n_lanes = 1 + max((lane for _, lane in lanes.values()), default=0)
     about = {"n_lanes": n_lanes, "first": first, "last": last, "check": check_graph(graph)}
     return {"nodes": nodes, "drawn": drawn} | about
@@ -115,12 +107,12 @@ def place_nodes(days):
     lane.
 
     >>> import pandas as pd
-    >>> place_nodes(pd.Series({"a": 1.0, "b": 2.0, "c": 8.0, "d": float("nan")}))
+    >>> place_nodes(pd.Series({"a": 1.0, "b": 2.0, "c": 8.0}))
     {'a': (1.0, 0), 'b': (2.0, 1), 'c': (8.0, 0)}
     """
     ends = []
     places = {}
-    for name, day in sorted(days.dropna().items(), key=lambda item: item[::-1]):
+    for name, day in sorted(days.items(), key=lambda item: item[::-1]):
         lane = next((at for at, end in enumerate(ends) if day - end >= LANE_DAYS), len(ends))
         ends[lane : lane + 1] = [day]
         places[name] = (day, lane)

@@ -156,24 +156,20 @@ def split_correct(table, columns=("recall", "srcp_cited")):
     for name in columns:
         known = table[table[name].notna()].reset_index(drop=True)
         right = known["accuracy"] == 1
+        strata = [(1, known.index[right]), (-1, known.index[~right])]
+        found = summarize_clustered(known[[name]], known["cluster"], strata).iloc[0]
         row = {
             "metric": name,
-            "right": known.loc[right, name].mean(),
-            "wrong": known.loc[~right, name].mean(),
-        }
-        row |= {
-            "gap": row["right"] - row["wrong"],
+            "right": known[name][right].mean(),
+            "wrong": known[name][~right].mean(),
+            "gap": found["mean"],
             "all": known[name].mean(),
             "n": len(known),
             "share": right.mean(),
         }
-        strata = [(1, known.index[right]), (-1, known.index[~right])]
-        found = summarize_clustered(known[[name]], known["cluster"], strata).iloc[0]
-        row |= found[["low", "high", "n_clusters"]].to_dict()
-        rows.append(row)
-    return pd.DataFrame(
-        rows, columns="metric right wrong gap low high all n n_clusters share".split()
-    )
+        rows.append(row | found[["low", "high", "n_clusters"]].to_dict())
+    columns = "metric right wrong gap low high all n n_clusters share"
+    return pd.DataFrame(rows, columns=columns.split())
 
 
 def mix_correct(share, right, wrong):

@@ -148,7 +148,7 @@ def judge_markets(questions, nodes):
     marked = pd.read_csv(locate_public(TURNS))
     marked["day"] = number_days(marked["time_utc"])
     return {
-        "worldreasoner_markets": check_markets(moves, ends, prices, outcome),
+        "worldreasoner_markets": check_markets(moves, ends, outcome),
         "worldreasoner_chance": draw_days(own, prices, np.random.default_rng(SEED), N_DRAWS),
         "worldreasoner_pressure": list_pressure(questions, nodes, ends, prices),
         "worldreasoner_turning": count_turns(moves, paths, turns, marked),

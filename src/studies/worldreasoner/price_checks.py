@@ -31,7 +31,7 @@ N_POINTS = 2000
 """Days by chance are drawn from so many, evenly over the span of a question's prices."""
 
 
-def check_markets(moves, ends, prices, outcome):
+def check_markets(moves, ends, outcome):
     """Return the market checks, printed and recomputed: check, whose, share, low, high, n,
     n_clusters, mde.
 
@@ -68,19 +68,13 @@ def check_markets(moves, ends, prices, outcome):
     rows.append(about | {"whose": "recomputed", "n": len(known)} | middle)
     side = ends["question_id"].map(outcome).map({"Yes": 1, "No": -1})
     signs = {
-        "price moved towards the outcome": ends["question_id"].map(list_changes(prices)),
+        "price moved towards the outcome": ends["change"],
         "pressure points to the outcome": ends["pressure"],
     }
     for name, values in signs.items():
         share = measure_share(np.sign(values) == side)
         rows.append({"check": name, "whose": "recomputed"} | share)
     return pd.DataFrame(rows)["check whose share low high n n_clusters mde".split()]
-
-
-def list_changes(prices):
-    """Return how far each question's price moved from first to last, by question_id."""
-    paths = order_prices(prices).groupby("question_id")["price"]
-    return paths.last() - paths.first()
 
 
 def list_pressure(questions, nodes, ends, prices):

@@ -70,7 +70,7 @@ def compare_direction(nodes, prices):
     """Return, by question with pressure and prices, whether the two end the same way and how they
     go together.
 
-    Columns question_id, n_events, pressure (at the end), change (of the price, last minus first),
+    Columns question_id, pressure (at the end), change (of the price, last minus first),
     is_comparable (neither is 0), agrees, correlation (Pearson's over the days with a price,
     pressure carried forward from 0; blank where either does not vary or fewer than three days have
     a price).
@@ -80,32 +80,22 @@ def compare_direction(nodes, prices):
     >>> compare_direction(nodes, prices)[["agrees", "correlation"]].round(3).values.tolist()
     [[True, 0.756]]
     """
-    pushes = measure_pressure(nodes)
     rows = []
     own = dict(list(order_prices(prices).groupby("question_id")))
-    for question, part in pushes.groupby("question_id", sort=True):
+    for question, part in measure_pressure(nodes).groupby("question_id"):
         if question not in own:
             continue
         known = own[question]
-        daily = known.assign(date=np.floor(known["day"])).groupby("date")["price"].last()
-        pressure = np.concatenate([[0.0], part["pressure"]])[
-            np.searchsorted(np.floor(part["day"].to_numpy()), daily.index.to_numpy(), side="right")
-        ]
+        daily = known.groupby(np.floor(known["day"]))["price"].last()
+        at = np.searchsorted(np.floor(part["day"]), daily.index, side="right")
+        pressure = np.array([0.0, *part["pressure"]])
         change = known["price"].iloc[-1] - known["price"].iloc[0]
-        end = part["pressure"].iloc[-1]
-        ok = abs(change) > SAME and abs(end) > SAME
-        row = {
-            "question_id": question,
-            "n_events": len(part),
-            "pressure": end,
-            "change": change,
-            "is_comparable": ok,
-        }
-        row["agrees"] = bool(ok and np.sign(change) == np.sign(end))
-        row["correlation"] = (
-            float(correlate(pressure, daily.to_numpy())) if len(daily) > 2 else np.nan
-        )
-        rows.append(row)
+        ends = np.array([change, pressure[-1]])
+        ok = bool((np.abs(ends) > SAME).all())
+        fit = correlate(pressure[at], daily.to_numpy()) if len(daily) > 2 else np.nan
+        row = {"question_id": question, "pressure": pressure[-1], "change": change}
+        row |= {"is_comparable": ok, "agrees": ok and bool(np.ptp(np.sign(ends)) == 0)}
+        rows.append(row | {"correlation": float(fit)})
     return pd.DataFrame(rows)
 
 

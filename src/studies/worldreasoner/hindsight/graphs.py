@@ -214,24 +214,18 @@ class Draft:
     """A graph in the making (`graph`, of `graphs.check_form`): what may stand is added, or the
     reason is said.
 
-    `nodes`[0] is the outcome. `draft_graph` adds check (`graphs.check_graph`), left_out (rows of
-    round, part, what, reason), n_rounds, n_requests and the model's seconds.
+    `nodes`[0] is the outcome. `draft_graph` adds check (`check_graph`) and left_out (rows of part,
+    what, reason).
     """
 
     def __init__(self, question_id, title, day, **about):
-        self.graph = {
-            "question_id": question_id,
-            "outcome_id": OUTCOME,
-            "nodes": [],
-            "edges": [],
-            "impacts": [],
-        }
+        self.graph = {"question_id": question_id, "outcome_id": OUTCOME}
+        self.graph |= {"nodes": [], "edges": [], "impacts": []}
         self.nodes = self.graph["nodes"]
         self.joined = nx.DiGraph()
         self.pushed = set()
-        self.add_node(
-            {"node_id": OUTCOME, "title": title, "occurred_at": day, "source_ids": []} | about
-        )
+        node = {"node_id": OUTCOME, "title": title, "occurred_at": day, "source_ids": []}
+        self.add_node(node | about)
 
     def add_node(self, node):
         """Add a node as it is."""
@@ -246,10 +240,9 @@ class Draft:
         named = [articles[int(at)] for at in item["articles"] if at < len(articles)]
         if item["day"] not in {article["day"] for article in named}:
             return "none of its articles is of its day"
+        words = set(split_words(item["title"])) or item["title"]
         for node in self.nodes:
-            words, others = (
-                set(split_words(title)) or title for title in (item["title"], node["title"])
-            )
+            others = set(split_words(node["title"])) or node["title"]
             if node["occurred_at"] == item["day"] and words == others:
                 return f"it is there already: {node['node_id']}"
         about = {name: item[name] for name in ("title", "description", "type")}
@@ -273,9 +266,8 @@ class Draft:
             return f"its strength is below {MIN_STRENGTH}"
         if not item["confidence"] >= MIN_CONFIDENCE:
             return f"its confidence is below {MIN_CONFIDENCE}"
-        if not first < last and nx.has_path(
-            self.joined, effect, cause
-        ):  # no edge leads back to an earlier day
+        # no edge leads back to an earlier day
+        if not first < last and nx.has_path(self.joined, effect, cause):
             return "it would close a circle"
         about = {name: item[name] for name in ("relation", "strength", "confidence")}
         self.graph["edges"].append({"cause": cause, "effect": effect} | about)

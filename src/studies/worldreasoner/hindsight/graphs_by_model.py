@@ -56,31 +56,23 @@ def draft_graph(question, articles, consult, n_rounds=ROUNDS):
         "impacts": (ask_impacts, draft.take_impact),
     }
     left = []
-    draft.n_requests = 0
-    draft.seconds = 0.0
     draft.check = check_graph(draft.graph)
-    for draft.n_rounds in range(1, n_rounds + 1):
+    for _ in range(n_rounds):
         for part, (ask, take) in steps.items():
             verdict = consult(*ask(question, draft.graph, articles, draft.check), repeat=0)
-            draft.n_requests += 1
-            draft.seconds += verdict.seconds
             if verdict.status != "ok":
-                left.append(
-                    (draft.n_rounds, part, "the reply", f"{verdict.status}: {verdict.reason}")
-                )
+                left.append((part, "the reply", f"{verdict.status}: {verdict.reason}"))
                 break
             for item in verdict.value[part]:
                 if problem := take(item):
-                    name = (
-                        f"{item['cause']} to {item['effect']}"
-                        if "cause" in item
-                        else item.get("title")
-                    )
-                    left.append((draft.n_rounds, part, str(name or item["event"]), problem))
+                    what = item.get("title") or item.get("event")
+                    if part == "edges":
+                        what = f"{item['cause']} to {item['effect']}"
+                    left.append((part, str(what), problem))
         draft.check = check_graph(draft.graph)
         if draft.check["is_valid"] or verdict.status != "ok":
             break
-    draft.left_out = pd.DataFrame(left, columns=["round", "part", "what", "reason"])
+    draft.left_out = pd.DataFrame(left, columns=["part", "what", "reason"])
     return draft
 
 

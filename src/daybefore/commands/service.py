@@ -62,7 +62,7 @@ NO_KEY = 'no key was sent; api_key_env = "NAME" in its table of data/agents.loca
 
 class Terms(NamedTuple):
     """On what terms agents are asked: what every command that puts questions has as options
-    (`main.ASKING`). `yes`: it was said that many paid questions may be asked."""
+    (`options.ASKING`). `yes`: it was said that many paid questions may be asked."""
 
     n_samples: int = 1
     at_once: int | None = None

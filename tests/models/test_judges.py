@@ -7,7 +7,7 @@ import pytest
 from mock_provider import send, write_body
 
 from daybefore.models.grammars import make_schema
-from daybefore.models.judges import build_consult
+from daybefore.models.judges import MAX_TOKENS, build_consult
 
 FORM = make_schema(score={"type": "integer", "minimum": 0, "maximum": 10})
 SEVEN = '{"score": 7}'
@@ -75,6 +75,7 @@ def test_an_option_that_a_judge_refuses_is_dropped_once_and_told(consult, provid
         judge = consult(live)
         assert [judge(text, FORM, repeat=1).value for text in "qr"] == [{"score": 7}] * 2
     assert (provider.counts["q"], provider.counts["r"]) == (2, 1)
+    assert name != "max_tokens" or provider.asked[-1]["max_completion_tokens"] == MAX_TOKENS
     assert capsys.readouterr().err.count(f"refuses {name}") == 2, "once a judge"
 
 

@@ -446,7 +446,5 @@ def select_headline(scores: pd.DataFrame, events: pd.DataFrame) -> pd.DataFrame:
 def build_matrix(rows: pd.DataFrame, agents: list[str], value: str = "score") -> pd.DataFrame:
     """Return the mean `value` by event (rows) and agent (columns, in the order of `agents`); NaN
     where none."""
-    matrix = rows.pivot_table(
-        index="event_id", columns="agent_id", values=value, aggfunc="mean", dropna=False
-    )
+    matrix = rows.groupby(["event_id", "agent_id"])[value].mean().unstack()
     return matrix.reindex(columns=agents).sort_index()

@@ -50,9 +50,7 @@ def test_a_lie_that_was_never_told_does_not_hold(monkeypatch):
 def test_make_is_signalled_while_it_runs_however_quick_it_is(tmp_path):
     (tmp_path / "Makefile").write_text("figures:\n\t@mkdir -p .make && sleep 0.5\n")
     (tmp_path / ".make").mkdir()
-    process = making.signal_make(
-        tmp_path, signal.SIGINT, wait_s=1.2
-    )  # 1.2 s: it is over before
+    process = making.signal_make(tmp_path, signal.SIGINT, wait_s=1.2)  # 1.2 s: it is over before
     process.communicate()
     assert process.returncode not in (0, None)
 

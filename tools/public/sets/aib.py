@@ -45,7 +45,7 @@ def build() -> dict[str, dict[str, pd.DataFrame]]:
         [read_outcomes(folder, quarter) for quarter in ("aibq3", "aibq4")], ignore_index=True
     )
     outcomes = outcomes.sort_values("event_id", ignore_index=True)
-    events = outcomes[["event_id", "domain", "round"]].assign(
+    events = outcomes[["event_id", "round"]].assign(
         cluster_id=outcomes["event_id"], source_id="metaculus", family="market", **YES_NO
     )
     answers = answer_yes_no(outcomes.set_index("event_id")["resolution"].to_dict())
@@ -59,18 +59,10 @@ def build() -> dict[str, dict[str, pd.DataFrame]]:
 
 
 def read_outcomes(folder: Path, quarter: str) -> pd.DataFrame:
-    """Return a quarter's resolved questions: event_id, resolution, domain, round."""
+    """Return a quarter's resolved questions: event_id, resolution, round."""
     given = pd.read_csv(folder / f"{quarter}_resolutions.csv", dtype={"question_id": str})
-    tags = pd.read_csv(
-        folder / f"scraping/metaculus_data_{quarter}_categories.csv", dtype={"question_id": str}
-    )
-    given = given.drop_duplicates("question_id").merge(
-        tags.drop_duplicates("question_id"), "left", "question_id"
-    )
-    names = {"question_id": "event_id", "category": "domain"}
-    return given.rename(columns=names).assign(round=quarter)[
-        ["event_id", "resolution", "domain", "round"]
-    ]
+    given = given.drop_duplicates("question_id").rename(columns={"question_id": "event_id"})
+    return given[["event_id", "resolution"]].assign(round=quarter)
 
 
 def read_runs(folder: Path, name: str) -> tuple[pd.DataFrame, pd.DataFrame]:

@@ -66,7 +66,6 @@ def read_run(row: dict[str, Any]) -> dict[str, Any]:
         category="open_deep_research",
         sees_price=False,
         repeat=int(seed),
-        n_compactions=row["compaction_count"],
         n_notes=row["workspace"]["memory_file_count"],
     )
 
@@ -103,9 +102,6 @@ def list_revisions(submissions: pd.DataFrame, questions: pd.DataFrame) -> pd.Dat
             "event_id": kept["event_id"],
             "at": kept["sim_date"] + "T00:00:00+00:00",
             "value": best.map(dump_json),
-            "probability": [
-                min(shares[name], 1.0) for shares, name in zip(outcomes, best, strict=True)
-            ],
             "distribution": outcomes.map(dump_json),
             "resolved_seen_after": kept["resolved_seen_after"],
         }
@@ -129,11 +125,7 @@ def list_predictions(
     last_day = days["sim_date"].fillna(days["resolved_seen_after"])
     in_time = revisions[(days["at"].str[:10] <= last_day).to_numpy()]
     last = in_time.groupby(["run_id", "event_id"], as_index=False).last()
-    counts = (
-        in_time.groupby(["run_id", "event_id"])["at"]
-        .agg(n_revisions="size", first_at="first")
-        .reset_index()
-    )
+    counts = in_time.groupby(["run_id", "event_id"]).size().rename("n_revisions").reset_index()
     every = runs[["run_id"]].merge(questions[["event_id"]], how="cross")
     skill = seen[["run_id", "event_id", "brier_skill"]]
     for part in (last, counts, skill):
@@ -142,8 +134,8 @@ def list_predictions(
     is_forecast = made["value"].notna()
     made["status"] = is_forecast.map({True: "ok", False: "missing"})
     made["skill_source"] = made["skill_source"].where(is_forecast)
-    kept = ["run_id", "event_id", "sample", "status", "value", "probability", "distribution"]
-    return made[[*kept, "n_revisions", "first_at", "last_at", "skill_source"]].sort_values(
+    kept = ["run_id", "event_id", "sample", "status", "value", "distribution"]
+    return made[[*kept, "n_revisions", "last_at", "skill_source"]].sort_values(
         ["run_id", "event_id"], ignore_index=True
     )
 
@@ -162,6 +154,5 @@ def count_days(days: pd.DataFrame, searches: pd.DataFrame) -> pd.DataFrame:
             "n_searches": made["n_searches"].astype(int),
             "n_forecasts": made["forecasts"],
             "n_plans": [counts.get("TodoWrite", 0) for counts in tools],
-            "n_writes": [counts.get("Write", 0) + counts.get("Edit", 0) for counts in tools],
         }
     )

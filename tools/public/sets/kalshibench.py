@@ -41,7 +41,7 @@ def name_run(given: dict[str, Any]) -> str:
 
 
 def read_run(given: dict[str, Any]) -> dict[str, Any]:
-    """Return a file's row of the table runs, with the scores it states."""
+    """Return a file's row of the table runs, with the Brier score it states."""
     return describe_run(
         name_run(given),
         f"kalshibench:{given['model_name']}",
@@ -50,9 +50,7 @@ def read_run(given: dict[str, Any]) -> dict[str, Any]:
         agent_id=given["model_name"],
         category="base_model",
         sees_price=False,
-        knowledge_cutoff_date=given["model_config"].get("knowledge_cutoff"),
         brier_stated=given["brier_score"],
-        accuracy_stated=given["accuracy"],
     )
 
 
@@ -68,16 +66,15 @@ def list_forecasts(given: dict[str, Any]) -> list[dict[str, Any]]:
         }
         seen[row["question_id"]] += 1
         p_yes, answer = row["predicted_probability"], row["predicted_answer"]
-        usage = {"n_asked": n_asked[row["question_id"]], "n_output_tokens": row["output_tokens"]}
+        key["n_asked"] = n_asked[row["question_id"]]
         if row["error"] or p_yes is None or answer is None:
             status = "error" if row["error"] else "unparsable"
-            made.append(key | usage | {"status": status, "p_filled": p_yes})
+            made.append(key | {"status": status, "p_filled": p_yes})
             continue
         is_swapped = answer == "no" and p_yes > 0.5
         repaired = 1 - p_yes if is_swapped else p_yes
         made.append(
             key
-            | usage
             | {"status": "ok", "p_yes": p_yes, "stated": answer, "p_repaired": round(repaired, 6)}
         )
     return made

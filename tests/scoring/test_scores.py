@@ -115,6 +115,11 @@ def test_a_stated_probability_is_scored_as_that_of_being_right(value, told, erro
     assert "brier" not in score_one("multi", ["A"], ["A"], probability=0.7).index
 
 
+@pytest.mark.parametrize(("cell", "value"), [('"A"', "A"), (5.0, 5.0), (math.nan, None)])
+def test_a_cell_is_opened_as_json_or_as_a_csv_reader_has_it(cell, value):
+    assert scores.open_cell(cell) == value
+
+
 def test_prediction_for_unknown_event_raises():
     predictions, answers, events = make_tables("single", "A", "A")
     with pytest.raises(ValueError, match="the first is e1"):

@@ -132,10 +132,10 @@ def replay_recorded(arm_ids, opener, ledger, *, events, about_world=None):
         )
         agent["condition"] = "; ".join(filter(None, [describe_condition(arm), about_world])) or None
         agent["asked"] = tell_asked(arm)
-        asked = {"window": arm["window"], "progress": False}
-        run_ids[arm_id] = run_agents({arm["agent"]: agent}, chosen, opener, ledger, **asked)[
-            arm["agent"]
-        ]
+        settings = {"window": arm["window"], "progress": False}
+        (run_ids[arm_id],) = run_agents(
+            {arm["agent"]: agent}, chosen, opener, ledger, **settings
+        ).values()
     return run_ids
 
 
@@ -151,8 +151,6 @@ def measure_tokens(method):
     for path in sorted(ROOT.glob("data/runs/*/run.json")):
         facts = json.loads(path.read_text(encoding="utf-8"))
         if facts.get("agent") in entries and entries[facts["agent"]]["method"] == method:
-            sums += [
-                facts[name]
-                for name in ("n_input_tokens", "n_output_tokens", "n_recordings", "n_events")
-            ]
+            names = "n_input_tokens", "n_output_tokens", "n_recordings", "n_events"
+            sums += [facts[name] for name in names]
     return tuple(sums[:3] / sums[3]) if sums[3] else None

@@ -126,16 +126,12 @@ def read_job(door, model, job):
     state = read_interaction(state) if state.get("object") == "interaction" else state
     output = state["output"]
     used = state.get("usage") or {}
-    parts = [
-        part
-        for item in output
-        if item.get("type") == "message"
-        for part in item.get("content") or []
-    ]
+    said = [item for item in output if item.get("type") == "message"]
+    parts = [part for item in said for part in item.get("content") or []]
+    texts = [part["text"] for part in parts if part.get("type") == "output_text"]
     why = (state.get("incomplete_details") or {}).get("reason")
     row = {
-        "content": "\n".join(part["text"] for part in parts if part.get("type") == "output_text")
-        or None,
+        "content": "\n".join(texts) or None,
         "finish_reason": why or "stop",
         "model_version": state.get("model"),
         "n_input_tokens": used.get("input_tokens"),
@@ -162,16 +158,13 @@ def read_job(door, model, job):
     if state["status"] == "completed" and row["content"]:
         return row
     fault = state.get("error") or {}
-    told = redact(
-        f"the job ended as {state['status']}: {fault.get('message') or why or 'without text'}",
-        door.secrets,
-    )
-    is_held_back = why == "content_filter" or "content_policy" in str(fault.get("code"))
-    ends = {"expired": "timeout"}  # which, as a refusal, no later run asks and pays again by itself
-    return row | {
-        "status": "refusal" if is_held_back else ends.get(state["status"], "error"),
-        "reason": told,
-    }
+    told = f"the job ended as {state['status']}: {fault.get('message') or why or 'without text'}"
+    status = "error"
+    if state["status"] == "expired":  # which, as a refusal, no later run asks and pays again
+        status = "timeout"
+    if why == "content_filter" or "content_policy" in str(fault.get("code")):
+        status = "refusal"
+    return row | {"status": status, "reason": redact(told, door.secrets)}
 
 
 def read_interaction(state):

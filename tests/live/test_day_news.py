@@ -162,19 +162,36 @@ def test_a_reader_is_shown_the_articles_that_are_most_like_the_question(call):
     assert call(LATER)["sets"][0]["answered"] == 1
 
 
-def test_a_day_that_a_spreadsheet_wrote_anew_is_told_by_row_and_column(call):
+@pytest.mark.parametrize(
+    ("cells", "said"),
+    [
+        ({"end": "3/30/2026"}, "news.csv, row 2, end_time: '3/30/2026' is not a day"),
+        ({"options": "Yes"}, "news.csv, row 2, options: 'Yes' is not 2 to 58 different texts"),
+        ({"answer": "maybe"}, "news.csv, row 2, column answer: 'maybe' is no single"),
+    ],
+)
+def test_what_a_person_or_a_spreadsheet_wrote_is_told_by_row_and_column(call, cells, said):
     call(FIRST)
-    confirm(confirmed="yes", end="3/30/2026")
-    with pytest.raises(SystemExit, match="news.csv, row 2, end_time: '3/30/2026' is not a day"):
+    confirm(confirmed="YES ", **cells)
+    with pytest.raises(SystemExit, match=said):
         call(SECOND)
 
 
-def test_a_person_settles_what_no_reader_finds_and_is_told_of_an_answer_that_is_none(call, capsys):
+def test_options_and_moments_in_a_persons_form_are_taken_and_another_file_is_told(call):
     call(FIRST)
-    confirm(confirmed="YES ", answer="maybe")
-    with pytest.raises(SystemExit, match="news.csv, row 2, column answer: 'maybe' is no single"):
-        call(SECOND)
-    confirm(answer="")
+    table = confirm(confirmed="yes", options="Yes|No", proposed_at="28/03/2026 10:00")
+    call(SECOND)
+    assert parse_json(read_table("events", "D260329")["options"][0]) == {"A": "Yes", "B": "No"}
+    path = locate_output(day_news.TABLE)
+    for written in ({"sep": ";"}, {"encoding": "utf-16"}):
+        table.to_csv(path, index=False, **written)
+        with pytest.raises(SystemExit, match="news.csv .*; save it as csv in UTF-8, with commas"):
+            call(SECOND)
+
+
+def test_a_person_settles_what_no_reader_finds(call):
+    call(FIRST)
+    confirm(confirmed="yes")
     call(SECOND)
     assert call(LATER)["sets"][0]["open"] == 1
     confirm(answer="no")

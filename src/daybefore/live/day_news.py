@@ -9,7 +9,7 @@ proposes questions on the week to come, and rules and a reader check them. They 
 article is data: what it says reaches the models inside a prompt, and nowhere else.
 """
 
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from lxml import etree
 
 from daybefore.formats.futurex import name_letters, word_prompt
 from daybefore.live.captures import CAPTURES, fetch_page, open_captures
-from daybefore.live.challenge import build_posed, read_end
+from daybefore.live.challenge import build_posed, read_end, read_options
 from daybefore.live.readings import MAX_SHOWN, READ, read_answer, read_twice
 from daybefore.live.settle import read_truth
 from daybefore.live.sites import TEXT, is_confirmed, keep_table, read_table
@@ -31,9 +31,9 @@ from daybefore.web.guest import Guest
 from daybefore.web.markup import STRING, check_size, parse_html
 from daybefore.web.news import MAX_TITLE, slug
 from daybefore.web.pages import GatewayError
-from helpers.calendar import stamp_moment
+from helpers.calendar import ZONE, stamp_moment
 from helpers.faults import describe_problem, raise_all, read_lines
-from helpers.files import dump_json, hash_text, locate_output, parse_json, write_whole
+from helpers.files import dump_json, hash_text, locate_output, write_whole
 
 NEWS = "news"
 """The `source_id` of these questions."""
@@ -245,13 +245,15 @@ def write_events(rows: list[dict], now: pd.Timestamp, window: str) -> pd.DataFra
     asked."""
     asked = []
     for row in rows:
-        options = parse_json(row["options"])
+        options = None
+        with suppress(ValueError):  # what is no list of options is told by `check_rows`
+            options = read_options(row["options"])
         given = {
             "id": f"{window}-{now:%m%d}-{NEWS}-{row['id']}",
             "prompt": word_prompt(row["question"], options),
             "kind": row["kind"],
             "venue": NEWS,
-            "options": options,
+            "options": options or row["options"],
             "unit": row["unit"],
             "end_time": row["end"],
             "criteria": row["criteria"],
@@ -270,8 +272,7 @@ def read_proposals() -> pd.DataFrame:
     is_used = is_confirmed(table) | (table["answer"].str.strip() != "")
     for n, row in table[is_used].to_dict("index").items():
         try:
-            at = pd.Timestamp(row["proposed_at"])
-            event = write_events([row], at, "").to_dict("records")[0]
+            event = write_events([row], pd.Timestamp(0, tz=ZONE), "").to_dict("records")[0]
         except ValueError as problem:
             problems.append(f"{path.name}, row {n + 2}, {str(problem).partition('row 1, ')[2]}")
             continue

@@ -179,11 +179,13 @@ def read_table(path, columns):
     first."""
     if not path.exists():
         return pd.DataFrame(columns=list(columns))
-    table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    way = "save it as csv in UTF-8, with commas"
+    try:
+        table = pd.read_csv(path, dtype=str, keep_default_na=False)
+    except ValueError as error:  # what pandas raises, too
+        raise ValueError(f"{path.name} cannot be read; {way} ({str(error)[:80]})") from None
     if absent := sorted(set(columns) - set(table)):
-        raise ValueError(
-            f"{path.name} has no column {absent[0]}: save it with commas, or put the column back"
-        )
+        raise ValueError(f"{path.name} has no column {absent[0]}; {way}, or put the column back")
     return table[list(columns)]
 
 

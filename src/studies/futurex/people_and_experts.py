@@ -28,7 +28,11 @@ AGENT = "people"
 """The agent that all persons are; each person is a run of it."""
 N_PEOPLE = get_constant("futurex", "human_experts")
 N_QUESTIONS = get_constant("futurex", "human_questions")
-RULES = {name: get_constant("futurex", f"human_{name}") for name in ("minutes", "steps", "pages")}
+RULES = {
+    "minutes": get_constant("futurex", "human_minutes"),
+    "steps": get_constant("futurex", "human_steps"),
+    "pages": get_constant("futurex", "human_pages"),
+}
 """The least that a person's answer takes (appendix C)."""
 STEP = ("keywords", "page", "observation", "reasoning")
 """What a step says: what was searched for, the page's address, what it says, what follows from
@@ -189,7 +193,10 @@ def open_sheets(tasks, person, folder, clock, answers=None):
     return open_form(titles, fields, show, {"note this step": note, "submit the answer": submit})
 
 
-TIES = {name: get_constant("futurex", f"tie_{name}_share") for name in ("eps", "revenue")}
+TIES = {
+    "eps": get_constant("futurex", "tie_eps_share"),
+    "revenue": get_constant("futurex", "tie_revenue_share"),
+}
 """Difference of forecast and consensus, relative to the consensus, up to which they tie."""
 CAP = get_constant("futurex", "mape_cap")
 """Largest error that counts, as a share of the actual (FutureX Figure 15)."""

@@ -33,7 +33,10 @@ RUBRICS = {
 MAX_REASON = 120
 """Longest reason of a judge, in characters."""
 COLUMNS = ["effect", "p", "low", "high", "mde"]
-PLAN_SCORES = [papers.get_constant("futurex", f"plan_score_{end}") for end in ("low", "high")]
+PLAN_SCORES = [
+    papers.get_constant("futurex", "plan_score_low"),
+    papers.get_constant("futurex", "plan_score_high"),
+]
 """Lowest and highest score of a criterion (FutureX 4.5.2)."""
 N_JUDGEMENTS = papers.get_constant("futurex", "plan_judgements")
 

@@ -26,13 +26,6 @@ def write_folder(path, *texts):
     return path
 
 
-def change_cell(path, name, row, column, text):
-    """Write a text into one cell; `row` as a spreadsheet counts."""
-    table = pd.read_csv(path / f"{name}.csv", dtype=str, keep_default_na=False)
-    table.loc[row - 2, column] = text
-    table.to_csv(path / f"{name}.csv", index=False, lineterminator="\n")
-
-
 def make_folder(path, n_agents=3):
     """Write a synthetic folder: 50 yes/no questions, with agents' answers and probabilities."""
     rng = np.random.default_rng(3)
@@ -64,6 +57,11 @@ def out(tmp_path, monkeypatch):
 def add(path):
     """Add a folder; return the set's folder."""
     return carry_out(["add", str(path)])["folder"]
+
+
+def test_a_set_whose_name_was_given_with_an_underscore_is_found_and_viewed(out):
+    add(make_folder(out / "my_folder", n_agents=2))
+    assert len(carry_out(["view", "--set", "my_folder"])["runs"]) == 2
 
 
 @pytest.mark.parametrize(("name", "row", "column", "text", "said"), [

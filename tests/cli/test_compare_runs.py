@@ -68,6 +68,32 @@ def world(plant, tmp_path):
     return tmp_path
 
 
+def test_a_planted_difference_is_found_and_stands_in_a_folder_of_its_own(world, capsys):
+    found = carry_out(["compare", "good", "poor"])
+    (row,) = found["pairs"]
+    assert [row[name] for name in ("agent_a", "agent_b", "n", "n_clusters")] == [
+        "good",
+        "poor",
+        N,
+        24,
+    ]
+    assert row["difference"] == pytest.approx(5 / 6 - 2 / 6) and row["verdict"] == "a is better"
+    assert row["low"] < 0.5 < row["high"] and row["coverage_a"] == row["coverage_b"] == 1
+    text, folder = capsys.readouterr().out, world / compare.FOLDER / "good+poor"
+    assert "Holm over 1 pairs;" in text and "144 events of october-2016 asked of all" in text
+    assert found["files"][0] == str(folder / "index.html")
+    assert "Leaderboard" in (folder / "index.html").read_text()
+    pairs, board = (pd.read_csv(folder / f"{name}.csv") for name in ("pairs", "leaderboard"))
+    assert pairs["difference"].tolist() == [0.5]
+    assert set(board["agent_id"]) == {"good", "poor", "random"}
+    assert [row["agent_id"] for row in found["leaderboard"]] == ["good", "poor"], "those named only"
+    told = (folder / "leaderboard.md").read_text()
+    assert "| good | 0.83 (n = 144) |" in told and "+0.33" in told, "the lead over random"
+    assert "\ngood & 0.83" in (folder / "leaderboard.tex").read_text()
+    other = carry_out(["compare", "good", "lucky", "--out", str(world / "other")])["files"][0]
+    assert other == str(world / "other/index.html")
+
+
 def test_the_family_is_all_pairs_shown_and_of_many_agents_those_with_the_best(world, monkeypatch):
     pairs = pd.DataFrame(carry_out(["compare"])["pairs"])
     assert len(pairs) == 6

@@ -5,15 +5,23 @@ import fcntl
 import json
 import os
 import re
+import subprocess
+import sys
 import time
 
+import pandas as pd
 import pytest
-from builders import make_entry
+from builders import make_entry, make_past_row
 
+from daybefore.agents.recorded_runs import SEED
+from daybefore.agents.runs import sample_events
 from daybefore.commands.main import carry_out
+from daybefore.commands.run import main as ask
+from daybefore.formats.futurex import build_events, screen_rows
 from daybefore.models.recordings import Recordings
 from daybefore.store import read_runs
-from helpers.files import STORE, parse_json
+from daybefore.web.news import describe_articles
+from helpers.files import STORE, parse_json, read_table
 
 
 @pytest.mark.parametrize(("arguments", "sentence"), [
@@ -29,6 +37,28 @@ def test_a_wrong_setting_ends_in_one_sentence(arguments, sentence, out):
 
 def find_harbour(event, world):
     return "A" if world.search("harbour", n=1) else "B"
+
+
+def test_a_function_of_ones_own_runs_on_public_questions(out, monkeypatch, capsys):
+    rows = [make_past_row(n, end_time=f"2026-01-{20 + n % 9}") for n in range(30)]
+    tables = *build_events(screen_rows(pd.DataFrame(rows))[0]), None
+    monkeypatch.setattr("daybefore.formats.public_sets.build_past", lambda: tables)
+    text = {"id": "1", "published": "2026-01-05", "title": "Harbour 3", "text": "It opens."}
+    (out / "mine.jsonl").write_text(json.dumps(text))
+    monkeypatch.setattr("daybefore.commands.service.list_articles", lambda window: [out])
+    found = ask([find_harbour], "P", 12)["agents"]
+    shown = capsys.readouterr().out
+    assert "12 events of futurex-past" in shown and " arima " not in shown
+    assert found.keys() == {"find_harbour", "base_rate", "option_words", "random", "first_option"}
+    assert found["find_harbour"]["condition"].startswith("with articles ")
+    assert found["random"]["condition"] is None
+    traces = read_runs(out / STORE, "traces", [found["find_harbour"]["run_id"]])
+    assert traces["page_ids"].str.contains('"n').any(), "the articles are searched"
+    with pytest.raises(SystemExit, match="arima reads a source's page, .* futurex-past have none"):
+        carry_out(["run", "--set", "P", "--agent", "arima"])
+    carry_out(["view", "--set", "P", "--agent", "find_harbour"])
+    rows = (out / "data/runs/view/index.html").read_text()
+    assert rows.count("invented harbour") == 12, "each question of the run is shown"
 
 
 def test_a_sample_is_shown_as_before_though_its_run_has_grown(out, capsys):
@@ -282,7 +312,31 @@ def test_where_nothing_can_be_written_nothing_is_asked(mine, provider, tmp_path,
     assert not provider.asked
 
 
+def test_an_interrupted_command_is_gone_at_once():
+    code = (
+        "import atexit, sys, time, types, daybefore\natexit.register(time.sleep, 60)\n"
+        "def main():\n    print('stored')\n    raise SystemExit(130)\n"
+        "sys.modules['daybefore.commands.main'] = types.SimpleNamespace(main=main)\ndaybefore.main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert (done.returncode, done.stdout) == (130, "stored\n")
+
+
 def test_an_agent_that_searches_the_web_of_today_is_stamped_in_its_table(mine, tmp_path, capsys):
     mine(options={"max_tokens": 20, "extra_body": {"web_search_options": {}}}, limit=1)
     assert "mine searches the web as it is today, no forecast" in capsys.readouterr().out
     assert read_runs(tmp_path / STORE, "runs")["condition"].tolist() == ["sees the web of today"]
+
+
+def test_a_run_searches_articles_of_ones_own_under_a_condition_of_its_own(mine, provider, out):
+    provider.answer = lambda asked: {"content": r"\boxed{A}"}
+    press = out / "press"
+    press.mkdir()
+    text = sample_events(read_table("events", "A"), 1, SEED)["prompt"].iloc[0]
+    row = {"id": "a", "title": "Zloty", "text": text, "published": "2016-10-07"}
+    (press / "all.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    mine("--articles", str(press), method="search_prompt", limit=1)
+    assert len(provider.asked) == 1 and "http://press.replay/" in str(provider.asked)
+    assert read_runs(out / STORE, "runs")["condition"].tolist() == [describe_articles([press])]

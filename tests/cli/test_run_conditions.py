@@ -16,6 +16,7 @@ from daybefore.scoring.runs import find_run, list_runs, load_twice
 from daybefore.store import read_runs
 from helpers.files import STORE, locate_output, read_table
 from studies.worldreasoner.conditions import NAMES
+from studies.worldreasoner.hindsight.card_reviews import keep_review
 
 RISE = {
     "title": "the index reaches its highest",
@@ -229,3 +230,25 @@ def test_what_cannot_be_asked_so_is_one_sentence_before_anything_is_asked(
     with pytest.raises(SystemExit, match=f"^daybefore run: {sentence}"):
         ask(*arguments, **changes)
     assert not provider.asked
+
+
+def test_a_file_of_hindsight_graphs_is_the_reference_and_a_rejected_card_leaves_it(
+    ask, provider, tmp_path, capsys
+):
+    path = tmp_path / "graphs.json"
+    graphs = partial(ask, "--condition", "causal", "--references", str(path))
+    ask("--condition", "causal")
+    named = read_runs(tmp_path / STORE, "predictions")["event_id"].unique()[:2]
+    made = [make_graph(name, RISE["title"], "quiet weeks go on") for name in named]
+    path.write_text(json.dumps(made))
+    mine = graphs()["mine"]
+    recall = take(mine, "worldreasoner_recall")[""]
+    assert (recall["mean"], recall["n"], mine["worldreasoner"]["n_references"]) == (0.5, 2, 2)
+    assert "against 2 hindsight graphs of a file, 0 of them valid" in capsys.readouterr().out
+    keep_review(tmp_path / "reviews.sqlite", "ada", named[0], "e2", "Noise", "bears on nothing")
+    recall = take(graphs()["mine"], "worldreasoner_recall")[""]
+    assert recall["mean"] == 0.75, "of the first question one key event is left"
+    path.write_text(json.dumps([make_graph("elsewhere", RISE["title"])]))
+    with pytest.raises(SystemExit, match="has a graph of none of the questions asked"):
+        graphs()
+    assert len(provider.asked) == 6

@@ -64,6 +64,17 @@ def test_a_set_whose_name_was_given_with_an_underscore_is_found_and_viewed(out):
     assert len(carry_out(["view", "--set", "my_folder"])["runs"]) == 2
 
 
+def test_a_probability_of_yes_or_no_becomes_a_brier_error_and_a_probability_of_yes(out):
+    path = make_folder(out / "mine")
+    answers, told = (pd.read_csv(path / f"{name}.csv") for name in ("answers", "predictions"))
+    brier = load_scores(add(path)).scores.query("metric == 'brier'")
+    both = told.dropna().merge(answers, on="event_id").merge(brier, on=["event_id", "agent_id"])
+    gap = both["probability"] - (both["value_x"] == both["value_y"])
+    assert np.allclose(both["score"], 2 * gap**2, atol=1e-6) and 100 < len(both) < 150
+    rows = load_set(out / ".cache/sets/mine").rows()["brier"].dropna()
+    assert len(rows) == len(both) and rows.mean() == pytest.approx((gap**2).mean())
+
+
 @pytest.mark.parametrize(("name", "row", "column", "text", "said"), [
     ("predictions", 12, "event_id", "q99", "'q99' is not in events.csv"),
     ("predictions", 2, "probability", "1.4", "'1.4' is not a number from 0 to 1"),

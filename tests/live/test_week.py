@@ -225,6 +225,21 @@ def test_a_wrong_setting_is_told_and_nothing_is_asked(ask, arguments, said):
     assert said in str(ending.value) and not ask.model.asked
 
 
+def test_many_paid_questions_want_a_yes_a_ceiling_or_a_limit(ask, monkeypatch):
+    monkeypatch.setattr("daybefore.commands.preflight.MANY_PAID", 2)
+    ask.model.answer = lambda asked: {"content": "\\boxed{A}"}
+    for n, asking in enumerate((["--yes"], ["--ceiling", "1"])):
+        write_lines(ask.folder / "week.jsonl", *make_week("ab"[n], n=3)[0])
+        with pytest.raises(SystemExit, match="say how many .*; nothing was asked"):
+            ask("--out", str(n), now=NOW)
+        assert len(ask.model.asked) == 3 * n
+        ask("--out", str(n), *asking, now=NOW)
+    with pytest.raises(SystemExit, match="say how many .*; nothing was asked"):
+        main(["run", "--agent", "my_model", "--ceiling", "9"])
+    main(["run", "--agent", "my_model", "--limit", "3"])
+    assert len(ask.model.asked) == 9
+
+
 def test_a_judge_looks_at_texts_that_were_not_matched(ask):
     rows = [
         {"id": name, "prompt": f"Who will win {name}?", "kind": "text", "level": 3}

@@ -17,7 +17,7 @@ READERS = ("clemson", "weather_bwi", "ecb_fixings", "i94_hours", "geomagnetic", 
 PAGES = read_long_texts(__file__, "hostile")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def _no_collector():
     """Keep the collector out: what other tests left must not be finalized at the depth where a page
     ends the stack."""

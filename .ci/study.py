@@ -20,7 +20,7 @@ from notebook import check_notebook, describe_failure, execute, list_outputs, mo
 from papermill.exceptions import PapermillExecutionError
 
 from daybefore.agents.registry import check_entry, find_agent
-from helpers.faults import list_nearest
+from helpers.input_faults import list_nearest
 
 FOLDER = Path("data/studies")
 """Where studies of agents other than the recorded ones write, by notebook and agent; ignored by

@@ -20,12 +20,12 @@ from urllib.parse import quote
 import pandas as pd
 import pytest
 
-from daybefore.agents.box import SandboxError
 from daybefore.agents.bubblewrap import find_bubblewrap
 from daybefore.agents.docker import IMAGE, find_docker
 from daybefore.agents.sandbox import find_backend
-from daybefore.models.files import FOLDER, MODELS
-from daybefore.models.local import has_server
+from daybefore.agents.sandbox_parts import SandboxError
+from daybefore.models.local_server import has_server
+from daybefore.models.model_files import FOLDER, MODELS
 from daybefore.store import insert_row, open_store, save_questions
 from daybefore.web.replay import Misbehaviour, Replay
 from daybefore.web.session import Web

@@ -12,13 +12,13 @@ from hypothesis import settings
 from mock_provider import Server
 from serving import run_server
 
-from daybefore.agents.prompted import Client
-from daybefore.models.llm import ask, open_door
-from daybefore.models.polling import ask_in_background
-from daybefore.questions.collect import collect_events
-from daybefore.scoring.answers import acquire_answers
+from daybefore.agents.prompted_agents import Client
+from daybefore.models.client import ask, open_door
+from daybefore.models.long_jobs import ask_in_background
+from daybefore.questions.collect_events import collect_events
+from daybefore.scoring.acquire_answers import acquire_answers
 from daybefore.web.replay import open_world
-from daybefore.web.sources import load_sources
+from daybefore.web.source_registry import load_sources
 
 # What a shell or a login may have set otherwise, for these tests and the processes they start:
 # under nohup an interrupt is ignored, and a strict umask makes folders that no other user may

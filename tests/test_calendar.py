@@ -3,7 +3,7 @@
 import pytest
 from builders import read_cases
 
-from helpers.calendar import find_dates, open_moment
+from helpers.clock import find_dates, open_moment
 
 
 @pytest.mark.parametrize("case", read_cases(__file__, "dates"), ids=lambda case: case["text"])

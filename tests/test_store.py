@@ -20,7 +20,7 @@ from daybefore.store import (
     read_runs,
     save_questions,
 )
-from helpers import files, places
+from helpers import files, folders
 from helpers.files import ROOT, locate_output, read_table, write_table
 from helpers.tables import TABLES, check_table, list_columns
 
@@ -149,7 +149,7 @@ def test_a_notebook_with_other_parameters_by_hand_writes_below_results(
 ):
     monkeypatch.delenv("DAYBEFORE_OUT", raising=False)
     monkeypatch.setattr(files, "ROOT", tmp_path)
-    monkeypatch.setattr(places, "ROOT", tmp_path)
+    monkeypatch.setattr(folders, "ROOT", tmp_path)
     cells = ['agents: str = ""\nseed: int = 7', '# Parameters\nagents = "my agent"\n']
     shell = types.SimpleNamespace(user_ns={"In": cells})
     monkeypatch.setattr("IPython.get_ipython", lambda: shell)

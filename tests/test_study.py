@@ -53,7 +53,7 @@ def run(study, monkeypatch, *arguments):
     "case", read_cases(__file__, "refused_studies"), ids=lambda case: case["told"][:40]
 )
 def test_a_study_that_would_ask_nothing_is_refused(study, monkeypatch, tmp_path, case):
-    monkeypatch.setattr("daybefore.models.local.FOLDER", tmp_path)
+    monkeypatch.setattr("daybefore.models.local_server.FOLDER", tmp_path)
     with pytest.raises(SystemExit, match=case["told"].replace("?", "[?]")):
         run(study, monkeypatch, *case["arguments"])
     assert not Path("data").exists() and not Path("figures").exists()

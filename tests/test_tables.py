@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from builders import hold_memory, read_cases
 
-from helpers import faults, tables
-from helpers.faults import Problems, check_object, read_lines
+from helpers import input_faults, tables
 from helpers.files import ROOT
+from helpers.input_faults import Problems, check_object, read_lines
 from helpers.tables import TABLES, check_table
 
 WRONG = read_cases(__file__, "wrong_cells") + [
@@ -78,7 +78,7 @@ def test_a_line_of_json_ends_where_the_file_ends_it(tmp_path):
     ],
 )
 def test_a_file_of_json_is_bounded_and_a_wrong_line_named(tmp_path, monkeypatch, line, said):
-    monkeypatch.setattr(faults, "MAX_BYTES", 1 << 20)
+    monkeypatch.setattr(input_faults, "MAX_BYTES", 1 << 20)
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b"{}\n" + line))
     with pytest.raises(ValueError, match="jsonl") as problem:
         list(read_lines(tmp_path / "a.jsonl.gz"))
@@ -86,7 +86,7 @@ def test_a_file_of_json_is_bounded_and_a_wrong_line_named(tmp_path, monkeypatch,
 
 
 def test_a_packed_file_is_unpacked_no_further_than_its_bound(tmp_path, monkeypatch):
-    monkeypatch.setattr(faults, "MAX_BYTES", 1 << 20)
+    monkeypatch.setattr(input_faults, "MAX_BYTES", 1 << 20)
     (tmp_path / "a.jsonl.gz").write_bytes(gzip.compress(b" " * (30 << 20)))
     with hold_memory(10 << 20), pytest.raises(ValueError, match="larger than 1 MB"):
         list(read_lines(tmp_path / "a.jsonl.gz"))

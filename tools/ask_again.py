@@ -13,12 +13,12 @@ from tqdm import tqdm
 from daybefore.agents.recorded_runs import SEED, load_recorded_runs
 from daybefore.agents.registry import load_entries
 from daybefore.commands.terminal import show
+from daybefore.models.client import complete, open_door, open_recording
 from daybefore.models.failures import LlmError
-from daybefore.models.llm import complete, open_door, open_recording
-from daybefore.models.local import open_model
+from daybefore.models.local_server import open_model
 from daybefore.models.recordings import Recordings
 from helpers.files import hash_text
-from helpers.question_sets import PUBLIC_WINDOWS
+from helpers.set_names import PUBLIC_WINDOWS
 
 
 def ask_again(arm_id, arm, n):

@@ -21,7 +21,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from daybefore.replies.parse import parse_prediction
+from daybefore.replies.parse_reply import parse_prediction
 
 ROOT = Path(__file__).resolve().parents[1]
 KEPT = ROOT / "tools/golden.json"

@@ -11,7 +11,7 @@ import json
 import numpy as np
 import pandas as pd
 
-from daybefore.questions.moments import number_days, place_forecast
+from daybefore.questions.life_moments import number_days, place_forecast
 from helpers.files import locate_output
 from studies.worldreasoner.hindsight.graphs import check_graph, correct_edges, tabulate_nodes
 from studies.worldreasoner.hindsight.graphs_by_rule import N_LAGS, build_graph, judge_lags

@@ -25,13 +25,13 @@ from matplotlib.backends.backend_pdf import FigureCanvasPdf
 from matplotlib.figure import Figure
 from PIL import Image
 
-from daybefore.web.render import build_table, format_number, wrap_page
-from daybefore.web.sources import head_column, load_sources, read_rows
+from daybefore.web.render_pages import build_table, format_number, wrap_page
+from daybefore.web.source_registry import head_column, load_sources, read_rows
 from helpers import papers
-from helpers.faults import read_sheet
 from helpers.files import ROOT, dump_json, parse_json, write_table
+from helpers.input_faults import read_sheet
 from helpers.tables import check_table
-from studies.liveagentbench.asks import ASKS, COUNTS, format_answer, write_truth
+from studies.liveagentbench.task_answers import ASKS, COUNTS, format_answer, write_truth
 from studies.liveagentbench.tasks import ARCHIVE, AS_OF, CAPABILITIES, FORMS, GROUPS, PORTAL
 
 SEED = 31

@@ -9,16 +9,16 @@ from datetime import datetime
 import pandas as pd
 
 from daybefore.agents.registry import predict_events
+from daybefore.commands.print_tables import write_table
 from daybefore.commands.terminal import show
-from daybefore.commands.texts import write_table
-from daybefore.questions.collect import collect_events, covers_window
-from daybefore.scoring.answers import acquire_answers
-from daybefore.web.extract import ExtractionError
-from daybefore.web.pages import GatewayError
+from daybefore.questions.collect_events import collect_events, covers_window
+from daybefore.scoring.acquire_answers import acquire_answers
+from daybefore.web.extract_values import ExtractionError
+from daybefore.web.fetched_pages import GatewayError
 from daybefore.web.replay import SHOWN_DAYS, open_world
-from daybefore.web.sources import compute_published_at, load_sources, locate_rows
-from helpers.calendar import ZONE, stamp_moment
-from helpers.faults import (
+from daybefore.web.source_registry import compute_published_at, load_sources, locate_rows
+from helpers.clock import ZONE, stamp_moment
+from helpers.input_faults import (
     check_name,
     describe_problem,
     find_faults,
@@ -27,8 +27,8 @@ from helpers.faults import (
     read_sheet,
 )
 from helpers.papers import get_constant
-from helpers.question_sets import WINDOWS, find_set, list_days
 from helpers.scores import build_matrix, score_predictions, select_headline
+from helpers.set_names import WINDOWS, find_set, list_days
 from helpers.tables import Date, Moment, Number, time_of
 
 SEED = 20161010

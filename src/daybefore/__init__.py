@@ -29,8 +29,8 @@ INTERRUPTED = 130
 def events(question_set: str = "october-2016") -> "pd.DataFrame":
     """Return the questions of a set (its name, its folder, or a file of your questions) as a
     DataFrame."""
-    from daybefore.commands.questions import open_set
-    from daybefore.questions.sets import read_window
+    from daybefore.commands.question_file import open_set
+    from daybefore.questions.open_sets import read_window
 
     return read_window("events", open_set(question_set).window)
 
@@ -48,8 +48,8 @@ def run(
     are those of `daybefore run`: ceiling_usd, n_samples, horizon, retry ... Raises ValueError as it
     does; an agent that was stopped part-way is told.
     """
-    from daybefore.commands.questions import open_set
-    from daybefore.commands.service import run_set
+    from daybefore.commands.question_file import open_set
+    from daybefore.commands.run_service import run_set
 
     names = list(agent) if isinstance(agent, (list, tuple)) else [agent]
     done = run_set(names, open_set(question_set).window, limit, **settings)
@@ -60,8 +60,8 @@ def run(
 def predictions(agents: str | list[str] = "", question_set: str = "october-2016") -> "pd.DataFrame":
     """Return the predictions of the baselines, the recorded models and the agents named, a row an
     event and agent."""
-    from daybefore.commands.questions import open_set
-    from daybefore.scoring.runs import list_names, load_scores
+    from daybefore.commands.question_file import open_set
+    from daybefore.scoring.run_scores import list_names, load_scores
 
     made = load_scores(open_set(question_set).name, agents).predictions
     names = list_names(agents)
@@ -74,8 +74,8 @@ def score(predictions: "pd.DataFrame", question_set: str = "october-2016") -> "p
 
     FutureX 3.4.3; a missing prediction (a blank value) is not dropped: its `score_imputed` is 0.
     """
-    from daybefore.commands.questions import open_set
-    from daybefore.questions.sets import read_window
+    from daybefore.commands.question_file import open_set
+    from daybefore.questions.open_sets import read_window
     from helpers.scores import score_predictions
 
     window = open_set(question_set).window
@@ -93,7 +93,7 @@ def compare(*agents: str, question_set: str = "october-2016") -> dict[str, "pd.D
     import pandas as pd
 
     from daybefore.commands.compare import main as compare_runs
-    from daybefore.commands.questions import open_set
+    from daybefore.commands.question_file import open_set
 
     found = compare_runs(agents, open_set(question_set).window)
     return {name: pd.DataFrame(found[name]) for name in ("pairs", "leaderboard")}

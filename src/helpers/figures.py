@@ -24,9 +24,9 @@ from matplotlib.figure import Figure
 from PIL import Image as Picture
 from PIL.PngImagePlugin import PngInfo
 
-from helpers.faults import escape_cells
 from helpers.files import locate_output
-from helpers.question_sets import find_set, list_days
+from helpers.input_faults import escape_cells
+from helpers.set_names import find_set, list_days
 
 STATUSES = {
     "printed": "paper's printed numbers",

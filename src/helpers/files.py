@@ -19,7 +19,7 @@ from typing import Any
 
 import pandas as pd
 
-from helpers.places import ROOT, find_foreign
+from helpers.folders import ROOT, find_foreign
 from helpers.tables import DIGEST, HELD, check_table
 
 DRAWN = ("figures/", "data/tables/")

@@ -23,9 +23,9 @@ from typing import Any
 import pandas as pd
 
 from helpers import files, papers, tables
-from helpers.boxes import Unreadable
-from helpers.dates import read_date
-from helpers.matching import match_answer, split_tokens
+from helpers.boxed_answers import Unreadable
+from helpers.match_answers import match_answer, split_tokens
+from helpers.read_dates import read_date
 
 HEADLINE = {"single": "accuracy", "multi": papers.get_constant("futurex", "multi_headline")}
 HEADLINE |= {"ranking": "ranking", "number": "number"}
@@ -183,7 +183,7 @@ def score_text(prediction: object, answer: object, way: str = "is_match") -> flo
     """Score a short text: 1 if it equals the answer once both are normalised, or holds it as a
     whole run of tokens.
 
-    LiveAgentBench 4.2 (`helpers.matching`, whose other ways of fitting are is_equal and is_strict,
+    LiveAgentBench 4.2 (`helpers.match_answers`, whose other ways of fitting are is_equal and is_strict,
     as written).
     """
     return float(match_answer(None if prediction is None else str(prediction), str(answer))[way])

@@ -20,8 +20,8 @@ import numpy as np
 import pandas as pd
 
 from helpers import files
-from helpers.faults import check_object, list_nearest
-from helpers.places import ABOUT, EVENTS, SETS, list_folders
+from helpers.folders import ABOUT, EVENTS, SETS, list_folders
+from helpers.input_faults import check_object, list_nearest
 from helpers.tables import Count, Date, Setting, Text, Truth, check_table, list_columns, one_of
 
 HAS = ("series", "prices", "levels", "domains", "words", "trials", "replies", "kinds")

@@ -3,7 +3,7 @@ models.
 
 Each type has words for what it wants. Big tables are held to them once a distinct value
 (`check_table`), entries of toml and objects of JSON by a model (`faults.check_object`). Faults are
-told as `helpers.faults` has them.
+told as `helpers.input_faults` has them.
 """
 
 import json
@@ -26,7 +26,7 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
-from helpers.faults import find_faults
+from helpers.input_faults import find_faults
 
 KINDS = ("single", "multi", "ranking", "list", "number", "percent", "interval", "date", "text")
 """What an event asks for; yes/no is single."""

@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 
-from daybefore.agents.asked import describe_condition, fill_asked, tell_asked
+from daybefore.agents.when_asked import describe_condition, fill_asked, tell_asked
 from studies.worldreasoner.conditions import NAMES, plan_run
 
 ARMS = [

@@ -7,9 +7,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from daybefore.agents import runs
-from daybefore.agents.exports import export_runs, list_evidence
-from daybefore.agents.runs import run_agents
+from daybefore.agents import run_loop
+from daybefore.agents.committed_runs import export_runs, list_evidence
+from daybefore.agents.run_loop import run_agents
 from helpers.files import dump_json, write_table, write_under
 from helpers.tables import list_columns
 
@@ -56,7 +56,7 @@ def test_a_page_has_its_closest_role_and_is_cited_where_it_is_named(case):
 def test_runs_are_told_apart_by_condition_and_if_need_be_by_digest(tmp_path, monkeypatch):
     ids = []
     for code, condition in (("one", None), ("one", "asked 7 days after"), ("two", None)):
-        monkeypatch.setattr(runs, "hash_own", lambda *_, code=code: code)
+        monkeypatch.setattr(run_loop, "hash_own", lambda *_, code=code: code)
         agents = {"plain": {"forecast": answer, "condition": condition}}
         path = tmp_path / "l.sqlite"
         ids += run_agents(agents, EVENTS, dict, path, window="T", progress=False).values()

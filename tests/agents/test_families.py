@@ -12,10 +12,10 @@ from builders import KEY, make_event, scan
 from mock_provider import Server
 from serving import run_server
 
-from daybefore.agents.asked import SEES_TODAY
 from daybefore.agents.registry import check_agent, check_entry, connect_agent
-from daybefore.agents.runs import describe_run
-from daybefore.models.llm import open_door
+from daybefore.agents.run_loop import describe_run
+from daybefore.agents.when_asked import SEES_TODAY
+from daybefore.models.client import open_door
 from helpers.files import ROOT
 from helpers.tables import list_columns
 

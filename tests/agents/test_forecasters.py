@@ -12,13 +12,13 @@ from statsmodels.tools.sm_exceptions import ConvergenceWarning
 from statsmodels.tsa.ar_model import AutoReg
 from statsmodels.tsa.holtwinters import SimpleExpSmoothing
 
-from daybefore.agents import forecasters, simulate
-from daybefore.agents.forecasters import expect_values
-from daybefore.agents.past import METHODS, load_past_agents
+from daybefore.agents import baselines, baselines_of_series
+from daybefore.agents.baselines import expect_values
+from daybefore.agents.baselines_of_answers import METHODS, load_past_agents
 from daybefore.agents.registry import load_agents
-from daybefore.formats.futurex import build_events, screen_rows
-from daybefore.questions import horizons
-from daybefore.questions.pose import step_dates
+from daybefore.formats.futurex_questions import build_events, screen_rows
+from daybefore.questions import long_questions
+from daybefore.questions.fill_templates import step_dates
 from helpers.files import parse_json
 
 AGENTS = sorted(load_agents())
@@ -101,16 +101,16 @@ def test_the_base_rate_draws_from_all_that_was():
     ],
 )
 def test_a_rules_spread_is_that_of_its_own_past_errors(method, point, errors):
-    found = forecasters.expect_value(method, (1.0, 2.0, 6.0, 4.0, 8.0, 3.0), 2, 1)
+    found = baselines.expect_value(method, (1.0, 2.0, 6.0, 4.0, 8.0, 3.0), 2, 1)
     assert found == pytest.approx((point, (sum(error**2 for error in errors) / 3) ** 0.5))
-    short = forecasters.expect_value(method, (1.0, 2.0, 6.0, 4.0, 8.0), 2, 1)
+    short = baselines.expect_value(method, (1.0, 2.0, 6.0, 4.0, 8.0), 2, 1)
     assert short[1] == pytest.approx(np.std([1, 2, 6, 4, 8])), "of too few errors the series' own"
 
 
 def test_smoothing_by_hand():
     """With weight w the errors of 2 and 1 are 2 and 1 - 2w: least at one half, where the level is
     1."""
-    assert forecasters.fit_smoothing((0.0, 2.0, 1.0)) == pytest.approx((1, 0.5, 2), abs=1e-5)
+    assert baselines.fit_smoothing((0.0, 2.0, 1.0)) == pytest.approx((1, 0.5, 2), abs=1e-5)
 
 
 def test_smoothing_and_arima_agree_with_statsmodels():
@@ -124,10 +124,10 @@ def test_smoothing_and_arima_agree_with_statsmodels():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)
             fit = SimpleExpSmoothing(values, initialization_method="estimated").fit()
-        level = forecasters.fit_smoothing(tuple(values))[0]
+        level = baselines.fit_smoothing(tuple(values))[0]
         levels.append(abs(level - fit.forecast(1)[0]) / values.std())
         theirs = AutoReg(values, lags=1).fit().forecast(5)[-1]
-        centres.append(forecasters.expect_value("arima", tuple(values), None, 5)[0] - theirs)
+        centres.append(baselines.expect_value("arima", tuple(values), None, 5)[0] - theirs)
     assert np.median(levels) < 0.05 and np.quantile(levels, 0.9) < 0.3
     assert np.abs(centres).max() < 1e-6
 
@@ -187,9 +187,10 @@ def test_rates_and_words_are_learnt(tables):
 @pytest.fixture(scope="module")
 def events():
     sources = {
-        name: horizons.load_series()[name] for name in ("dengue_weeks", "ecb_weeks", "flight_weeks")
+        name: long_questions.load_series()[name]
+        for name in ("dengue_weeks", "ecb_weeks", "flight_weeks")
     }
-    posed = horizons.pose_questions(sources, starts=["2023-07-04"])[0]
+    posed = long_questions.pose_questions(sources, starts=["2023-07-04"])[0]
     return posed.assign(as_of=posed["opens_at"].str.replace("2023-07-04", "2023-07-20")).to_dict(
         "records"
     )
@@ -201,18 +202,22 @@ def test_every_drawn_future_is_answered_as_the_question_will_be(events):
         variables = parse_json(event["variables"])
         is_race = variables["ask"] == "leader"
         names = tuple(sorted(variables["reference"])) if is_race else (variables["entity"],)
-        table = horizons.cut_series(event["source_id"], variables["variable"], event["as_of"])
+        table = long_questions.cut_series(event["source_id"], variables["variable"], event["as_of"])
         past = table[list(names)].dropna()
         known = tuple(past.index)
         values = past.to_numpy()
         ahead = step_dates("weekly", known[-1], variables["date"])
         days = np.array(known, dtype="datetime64[D]")
-        drawn = simulate.draw_paths("walk", values, days, len(ahead))[::7]
+        drawn = baselines_of_series.draw_paths("walk", values, days, len(ahead))[::7]
         if variables["ask"] == "band":
             drawn[0, -1, 0] = variables["cuts"][0]  # a value on the cut belongs above it
         futures = [pd.DataFrame(path, index=ahead, columns=names) for path in drawn]
-        slow = [horizons.resolve_question(variables, pd.concat([past, one])) for one in futures]
-        assert simulate.resolve_paths(variables, names, known, values, ahead, drawn) == slow
+        slow = [
+            long_questions.resolve_question(variables, pd.concat([past, one])) for one in futures
+        ]
+        assert (
+            baselines_of_series.resolve_paths(variables, names, known, values, ahead, drawn) == slow
+        )
         tried.add(variables["ask"])
     assert tried == {"change", "threshold", "band", "leader", "peak"}
 
@@ -222,7 +227,9 @@ def test_opening_never_looks_again_and_the_others_do(events):
     later = [one | {"as_of": one["as_of"].replace("2023-07-20", "2023-08-20")} for one in events]
 
     def ask(name, asked):
-        return [simulate.forecast_from_paths(name, event)["prediction"] for event in asked]
+        return [
+            baselines_of_series.forecast_from_paths(name, event)["prediction"] for event in asked
+        ]
 
     assert ask("opening", later) == ask("opening", events)
     assert ask("walk", later) != ask("walk", events) == ask("walk", events)
@@ -231,8 +238,8 @@ def test_opening_never_looks_again_and_the_others_do(events):
 
 def test_counts_never_fall_below_zero_and_probabilities_sum_to_one(events):
     for event in events:
-        for name in simulate.METHODS:
-            said = simulate.forecast_from_paths(name, event)["prediction"]
+        for name in baselines_of_series.METHODS:
+            said = baselines_of_series.forecast_from_paths(name, event)["prediction"]
             if event["kind"] == "number":
                 assert said["value"] >= 0 or event["source_id"] == "flight_weeks"
             else:
@@ -244,7 +251,7 @@ def test_a_line_has_the_same_bytes_in_every_python():
     """The standard library's own function gives other last digits from Python 3.12 on, and other
     ARIMA predictions."""
     values = (10.2, 47.0, 34.5, 48.3, 44.7, 14.9, 18.1, 8.3, 7.3, 3.3, 15.1, 30.2)
-    slope, constant = forecasters.fit_line(values[:-1], values[1:])
+    slope, constant = baselines.fit_line(values[:-1], values[1:])
     assert (slope.hex(), constant.hex()) == ("0x1.db480b791122ep-2", "0x1.c28bf98aaaa7ep+3")
     with pytest.raises(ZeroDivisionError):
-        forecasters.fit_line((1.0, 1.0), (1.0, 2.0))
+        baselines.fit_line((1.0, 1.0), (1.0, 2.0))

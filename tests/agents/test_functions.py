@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from builders import AS_OF, make_event, open_sites
 
-from daybefore.agents.functions import (
+from daybefore.agents.python_functions import (
     View,
     ask_function,
     hash_own,
@@ -20,11 +20,11 @@ from daybefore.agents.functions import (
     read_returned,
 )
 from daybefore.agents.registry import load_agents, load_entries
-from daybefore.agents.runs import run_agents
+from daybefore.agents.run_loop import run_agents
 from daybefore.questions.series_pages import open_series
 from daybefore.store import read_runs
-from daybefore.web.pages import GatewayError
-from daybefore.web.sources import load_sources
+from daybefore.web.fetched_pages import GatewayError
+from daybefore.web.source_registry import load_sources
 from helpers.files import dump_json, parse_json, read_table
 
 OIL = "oil_brent"

@@ -5,7 +5,7 @@ import pytest
 from builders import make_event, reply_with
 from mock_provider import CONTENT
 
-from daybefore.agents.prompted import ask_directly, forecast, list_entities
+from daybefore.agents.prompted_agents import ask_directly, forecast, list_entities
 from daybefore.models.failures import TOO_FAST
 from daybefore.prompts import fill_final_line, fill_prompt
 

@@ -16,7 +16,7 @@ from daybefore.agents.registry import (
     open_agent,
     open_consult,
 )
-from daybefore.models import local
+from daybefore.models import local_server
 from daybefore.models.grammars import make_schema
 from helpers.tables import list_columns
 
@@ -108,7 +108,7 @@ def test_a_study_takes_an_agent_by_its_name(reach, provider, tmp_path, monkeypat
     with open_consult("mine", "mock-study", live=True) as consult:
         assert consult("How good?", make_schema(score={"type": "integer"})).value == {"score": 7}
     assert provider.asked[-1]["temperature"] == 0.3, "the agent's options hold for the judge, too"
-    monkeypatch.setattr(local, "FOLDER", tmp_path)
+    monkeypatch.setattr(local_server, "FOLDER", tmp_path)
     for name, told, is_live in (
         ("minne", "no agent is called 'minne'; did you mean mine", False),
         ("local/qwen", "no model file .*; `make model`|needs the package", True),

@@ -9,9 +9,9 @@ import pytest
 from builders import make_event
 from test_searching import World
 
+from daybefore.agents.ask_questions import make_rows
+from daybefore.agents.deep_research import N_LOOK_UPS
 from daybefore.agents.registry import connect_agent
-from daybefore.agents.research import N_LOOK_UPS
-from daybefore.agents.workers import make_rows
 from daybefore.prompts import fill_prompt
 
 ENTRY = {"category": "open_deep_research", "framework": "x", "model": "openai/mock-1"}

@@ -12,9 +12,9 @@ import pytest
 from builders import fork, wait_until
 
 from daybefore import prompts
-from daybefore.agents import runs
+from daybefore.agents import run_loop
 from daybefore.agents.registry import PROMPTED, connect_agent, load_agents
-from daybefore.agents.runs import Stopped, describe_run, run_agents, sample_events
+from daybefore.agents.run_loop import Stopped, describe_run, run_agents, sample_events
 from daybefore.store import count_stored, read_runs
 from helpers.tables import list_columns
 
@@ -277,7 +277,7 @@ def test_the_run_id_follows_the_agent_the_events_and_the_code(monkeypatch):
     ids = [name(events), name(events, params={"n": 8}), name(events, condition="no_tools")]
     ids += [name(events.assign(level=4)), name(events[:1])]
     assert name(events[::-1]) == ids[0]
-    monkeypatch.setattr(runs, "hash_own", lambda *_: "c1")
+    monkeypatch.setattr(run_loop, "hash_own", lambda *_: "c1")
     assert len({*ids, name(events)}) == 6
 
 
@@ -315,7 +315,7 @@ def test_a_methods_version_and_a_prompt_rename_the_runs_that_use_them(tmp_path, 
         return {name for name, run_id in name_all().items() if run_id != before[name]}
 
     before = name_all()
-    monkeypatch.setitem(runs.METHOD_VERSIONS, "react", 2)
+    monkeypatch.setitem(run_loop.METHOD_VERSIONS, "react", 2)
     assert list_renamed() == {"react"}
     shutil.copytree(prompts.FOLDER, tmp_path / "prompts")
     monkeypatch.setattr(prompts, "FOLDER", tmp_path / "prompts")

@@ -32,12 +32,12 @@ from pathlib import Path
 import pytest
 from builders import fork, needs_backend, needs_sandbox, wait_until
 
-from daybefore.agents import box as boxes
 from daybefore.agents import bubblewrap as bubblewraps
 from daybefore.agents import docker, sandbox
-from daybefore.agents.box import Limits, SandboxError
+from daybefore.agents import sandbox_parts as boxes
 from daybefore.agents.bubblewrap import find_bubblewrap
 from daybefore.agents.sandbox import find_backend, open_sandbox
+from daybefore.agents.sandbox_parts import Limits, SandboxError
 
 SMALL = Limits(5, 5, 192, 24, 32, 16, 300, 64)
 

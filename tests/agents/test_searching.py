@@ -6,8 +6,8 @@ import json
 import pytest
 from builders import AS_OF, call_tools, make_event, reply_with
 
-from daybefore.agents.prompted import forecast
-from daybefore.agents.searching import (
+from daybefore.agents.prompted_agents import forecast
+from daybefore.agents.search_agents import (
     N_HITS,
     SCHEMAS,
     STEP_SCHEMA,
@@ -17,7 +17,7 @@ from daybefore.agents.searching import (
     describe_hit,
 )
 from daybefore.prompts import fill_final_line, fill_prompt, read_prompt
-from daybefore.web.pages import GatewayError
+from daybefore.web.fetched_pages import GatewayError
 from daybefore.web.search import Hit
 
 OIL = Hit(

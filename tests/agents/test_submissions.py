@@ -9,10 +9,8 @@ import pytest
 from builders import ENTRY, make_event, match, reply_with
 from test_searching import OIL, World
 
-from daybefore.agents.exports import list_evidence
-from daybefore.agents.prompted import Client, constrain_answer, keep_values, read_reply
-from daybefore.agents.registry import PROMPTED, connect_agent
-from daybefore.agents.submissions import (
+from daybefore.agents.committed_runs import list_evidence
+from daybefore.agents.graph_agents import (
     SCHEMA,
     ask_by_turns,
     ask_for_graph,
@@ -21,6 +19,8 @@ from daybefore.agents.submissions import (
     forecast_with_graph,
     hold_submission,
 )
+from daybefore.agents.prompted_agents import Client, constrain_answer, keep_values, read_reply
+from daybefore.agents.registry import PROMPTED, connect_agent
 from daybefore.models.recordings import Recordings
 from daybefore.prompts import read_prompt
 from helpers.files import dump_json, parse_json

@@ -5,9 +5,9 @@ import time
 import pytest
 from builders import needs_sandbox
 
-from daybefore.agents.box import Limits
 from daybefore.agents.sandbox import open_sandbox
-from daybefore.agents.tools import call_tool
+from daybefore.agents.sandbox_parts import Limits
+from daybefore.agents.sandbox_tools import call_tool
 
 
 @pytest.fixture(scope="module")

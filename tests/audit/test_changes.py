@@ -12,7 +12,7 @@ import pytest
 from builders import read_cases
 
 from helpers import papers
-from helpers.faults import read_sheet
+from helpers.input_faults import read_sheet
 from studies.audit.ledger import DATE, build_ledger, judge_claim, load_claims, resolve_claim
 
 

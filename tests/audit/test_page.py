@@ -7,8 +7,7 @@ import pytest
 from lxml import html
 
 from helpers import papers
-from studies.audit.ledger import build_ledger, quote_ledger
-from studies.audit.page import (
+from studies.audit.audit_page import (
     MATTERS,
     load_matters,
     merge_benchmarks,
@@ -16,6 +15,7 @@ from studies.audit.page import (
     write_findings,
     write_page,
 )
+from studies.audit.ledger import build_ledger, quote_ledger
 
 
 @pytest.fixture(scope="module")

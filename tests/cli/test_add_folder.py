@@ -11,8 +11,8 @@ import pytest
 
 from daybefore.commands import figures
 from daybefore.commands.main import carry_out
-from daybefore.formats.folder import read_folder
-from daybefore.scoring.runs import load_scores
+from daybefore.formats.folder_of_csv import read_folder
+from daybefore.scoring.run_scores import load_scores
 from helpers.means import find_clusters
 from helpers.sets import load_set
 

@@ -10,7 +10,7 @@ from builders import store_run
 
 from daybefore.commands import compare, leaderboard
 from daybefore.commands.main import carry_out
-from daybefore.scoring import runs as scored_runs
+from daybefore.scoring import run_scores as scored_runs
 from helpers.files import ROOT, STORE, write_table
 
 N_SOURCES, N_EACH = 24, 6

@@ -12,9 +12,9 @@ from builders import store_run
 
 from daybefore.agents.recorded_runs import SEED
 from daybefore.commands.leaderboard import summarize_agents, tabulate_leads, tabulate_scores
-from daybefore.commands.results import find_commit, keep_results
-from daybefore.commands.service import Asked
-from daybefore.commands.worldreasoner import Beside
+from daybefore.commands.result_files import find_commit, keep_results
+from daybefore.commands.run_service import Asked
+from daybefore.commands.worldreasoner_scores import Beside
 from helpers.files import STORE, read_table, write_table
 
 

@@ -13,8 +13,8 @@ import pytest
 from daybefore.commands import main as cli
 from daybefore.commands.main import CODES, SETTINGS, daybefore, main
 from daybefore.commands.terminal import PartWay, show, tell
-from daybefore.formats.export import WRITERS
-from daybefore.live.venues import VENUES
+from daybefore.formats.write_exports import WRITERS
+from daybefore.live.market_venues import VENUES
 from helpers.tables import HORIZONS
 
 ROOT = Path(__file__).parents[2]

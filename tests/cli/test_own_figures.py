@@ -11,17 +11,17 @@ import pytest
 from builders import store_run
 from nbformat.v4 import new_code_cell, new_notebook
 
-from daybefore.agents.runs import sample_events
+from daybefore.agents.run_loop import sample_events
 from daybefore.commands import figures
-from daybefore.scoring.runs import load_scores
+from daybefore.scoring.run_scores import load_scores
 from helpers import means
 from helpers.files import ROOT, STORE, read_table
-from helpers.question_sets import find_set
+from helpers.set_names import find_set
 
 SHOWN = """
 import matplotlib.pyplot as plt
 from helpers.figures import save_figure
-from daybefore.scoring.runs import load_scores
+from daybefore.scoring.run_scores import load_scores
 
 scored = load_scores(question_set, agents)
 means = scored.scores.groupby("agent_id")["score"].agg(["mean", "size"])

@@ -9,15 +9,15 @@ import pytest
 from builders import ENTRY, make_past_row
 
 from daybefore.agents import recorded_runs
-from daybefore.agents.prompted import Client, ask_directly, forecast, keep_values, read_reply
+from daybefore.agents.prompted_agents import Client, ask_directly, forecast, keep_values, read_reply
 from daybefore.commands import record
 from daybefore.commands.main import carry_out
-from daybefore.formats.futurex import build_events, screen_rows
-from daybefore.models.llm import open_door
+from daybefore.formats.futurex_questions import build_events, screen_rows
+from daybefore.models.client import open_door
 from daybefore.models.recordings import PACKED, Recordings, has_news, pack_recordings
 from daybefore.store import read_runs
 from helpers.files import ROOT, dump_json, parse_json
-from helpers.question_sets import PUBLIC_WINDOWS
+from helpers.set_names import PUBLIC_WINDOWS
 
 ARM = {"agent": "mock", "window": "P", "n": 4, "about": "to try it"}
 OPTIONS = ["Quillon Marsh", "Bessamy Torv", "Aldous Wrenfield"]

@@ -7,12 +7,12 @@ from html import unescape
 import pandas as pd
 import pytest
 
-from daybefore.commands import report, texts
+from daybefore.commands import print_tables, report
 from daybefore.commands.leaderboard import tabulate_scores
-from daybefore.commands.results import count_missing
+from daybefore.commands.result_files import count_missing
 from daybefore.commands.run import main as ask
 from daybefore.scoring.calibration import list_chances
-from daybefore.scoring.runs import load_scores
+from daybefore.scoring.run_scores import load_scores
 from helpers.scores import select_headline
 
 
@@ -25,7 +25,7 @@ def test_a_recorded_run_has_the_numbers_of_load_scores(agent, name, tmp_path):
     table = tabulate_scores(scores, events).query("agent_id == @agent and metric == 'score'")
     rows = {row["score"]: row["mean (95%)"] for row in tables["FutureX"]}
     for row in table[table["group"].isin(["all", "level"])].to_dict("records"):
-        assert rows[f"{row['group']} {row['name']}".strip()] == texts.write_mean(row)
+        assert rows[f"{row['group']} {row['name']}".strip()] == print_tables.write_mean(row)
     own = select_headline(scores, events).query("agent_id == @agent")["score_imputed"]
     rate = tables["LiveAgentBench"][0]["mean (95%)"]
     assert float(rate.split()[0]) == round(own.eq(1).mean(), 3)

@@ -14,13 +14,13 @@ import pytest
 from builders import make_entry, make_past_row
 
 from daybefore.agents.recorded_runs import SEED
-from daybefore.agents.runs import sample_events
+from daybefore.agents.run_loop import sample_events
 from daybefore.commands.main import carry_out
 from daybefore.commands.run import main as ask
-from daybefore.formats.futurex import build_events, screen_rows
+from daybefore.formats.futurex_questions import build_events, screen_rows
 from daybefore.models.recordings import Recordings
 from daybefore.store import read_runs
-from daybefore.web.news import describe_articles
+from daybefore.web.news_articles import describe_articles
 from helpers.files import STORE, parse_json, read_table
 
 
@@ -45,7 +45,7 @@ def test_a_function_of_ones_own_runs_on_public_questions(out, monkeypatch, capsy
     monkeypatch.setattr("daybefore.formats.public_sets.build_past", lambda: tables)
     text = {"id": "1", "published": "2026-01-05", "title": "Harbour 3", "text": "It opens."}
     (out / "mine.jsonl").write_text(json.dumps(text))
-    monkeypatch.setattr("daybefore.commands.service.list_articles", lambda window: [out])
+    monkeypatch.setattr("daybefore.commands.run_service.list_articles", lambda window: [out])
     found = ask([find_harbour], "P", 12)["agents"]
     shown = capsys.readouterr().out
     assert "12 events of futurex-past" in shown and " arima " not in shown
@@ -93,8 +93,10 @@ def mine(provider, monkeypatch, out):
         own = {"usd_per_million": prices, "options": {"max_tokens": 20}} | changes
         entry = make_entry(provider, **own)
         entry = {name: value for name, value in entry.items() if value is not None}
-        monkeypatch.setattr("daybefore.commands.service.load_entries", lambda **_: {"mine": entry})
-        monkeypatch.setattr("daybefore.commands.service.load_agents", lambda wanted: {})
+        monkeypatch.setattr(
+            "daybefore.commands.run_service.load_entries", lambda **_: {"mine": entry}
+        )
+        monkeypatch.setattr("daybefore.commands.run_service.load_agents", lambda wanted: {})
         carry_out(["run", "--agent", "mine", "--limit", str(limit), *arguments])
 
     return run_mine
@@ -116,8 +118,8 @@ def test_what_cannot_be_asked_or_paid_for_is_one_sentence_and_nothing_is_lost(
 ):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setenv("MINE_KEY", "sk-canary-123456")
-    monkeypatch.setattr("daybefore.models.local.FOLDER", tmp_path / "models")
-    monkeypatch.setattr("daybefore.models.local.has_server", lambda: True)
+    monkeypatch.setattr("daybefore.models.local_server.FOLDER", tmp_path / "models")
+    monkeypatch.setattr("daybefore.models.local_server.has_server", lambda: True)
     with pytest.raises(SystemExit, match=f"^daybefore run: mine: {sentence}"):
         mine(*arguments, **changes)
     stored = (tmp_path / STORE).exists() and len(read_runs(tmp_path / STORE, "replies"))
@@ -131,7 +133,8 @@ def test_an_estimate_counts_the_prompts_of_this_set_and_says_what_they_cost_at_m
     mine, out, monkeypatch, capsys
 ):
     monkeypatch.setattr(
-        "daybefore.agents.prompted.fill_prompt", lambda event: event["event_id"].ljust(17_000, "x")
+        "daybefore.agents.prompted_agents.fill_prompt",
+        lambda event: event["event_id"].ljust(17_000, "x"),
     )
     mine("--ceiling=10")
     told = capsys.readouterr().out
@@ -239,7 +242,7 @@ def test_a_page_in_place_of_a_reply_locks_nothing_and_is_asked_again_by_retry(
         SystemExit, match=f"did not answer the first question: the reply is.*; {hint}"
     ):
         mine()
-    monkeypatch.setattr("daybefore.commands.service.MAX_ACCIDENTS", 2)
+    monkeypatch.setattr("daybefore.commands.run_service.MAX_ACCIDENTS", 2)
     answers = iter([{"content": r"\boxed{A}"}, "401", "401"])
     provider.answer = lambda asked: next(answers)
     with pytest.raises(SystemExit, match="3"):

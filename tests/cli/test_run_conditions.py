@@ -12,7 +12,7 @@ from builders import make_entry
 
 from daybefore.commands import compare
 from daybefore.commands.main import carry_out
-from daybefore.scoring.runs import find_run, list_runs, load_twice
+from daybefore.scoring.run_scores import find_run, list_runs, load_twice
 from daybefore.store import read_runs
 from helpers.files import STORE, locate_output, read_table
 from studies.worldreasoner.conditions import NAMES
@@ -53,7 +53,9 @@ def ask(provider, monkeypatch, out):
 
     def run_mine(*arguments, **changes):
         entry = make_entry(provider, **changes)
-        monkeypatch.setattr("daybefore.commands.service.load_entries", lambda **_: {"mine": entry})
+        monkeypatch.setattr(
+            "daybefore.commands.run_service.load_entries", lambda **_: {"mine": entry}
+        )
         asked = ["--set", "L", "--limit", "6", "--agent", "mine"]
         return carry_out(["run", *asked, *arguments])["agents"]
 

@@ -6,7 +6,7 @@ import click
 import pytest
 from builders import store_run
 
-from daybefore.commands import rm, runs
+from daybefore.commands import list_runs, rm
 from daybefore.store import open_store, read_runs
 from helpers.files import STORE, read_table
 
@@ -31,12 +31,12 @@ def store(out):
 def test_runs_are_listed_with_what_they_hold_a_line_each(store, capsys):
     long = "an-agent-with-a-name-that-is-longer-than-most-terminals-are-wide-A-01234567"
     store_run(store, long, {"e1": {}}, agent_id="an-agent")
-    found = [(row["run"], row["set"], row["asked"]) for row in runs.main()["runs"]]
+    found = [(row["run"], row["set"], row["asked"]) for row in list_runs.main()["runs"]]
     expected = [(f"{name}-A-01234567", "october-2016", 3) for name in ("mine", "other")]
     assert {run: n for run, _, n in found} == {run: n for run, _, n in expected} | {long: 1}
     (line,) = [line for line in capsys.readouterr().out.splitlines() if long in line]
     assert line.split() == ["-", "0", "1", "0.000", found[0][1], long]
-    assert runs.main("L") == {"runs": []}
+    assert list_runs.main("L") == {"runs": []}
 
 
 def test_a_removed_run_is_gone_and_its_paid_replies_are_in_the_archive(
@@ -44,7 +44,7 @@ def test_a_removed_run_is_gone_and_its_paid_replies_are_in_the_archive(
 ):
     monkeypatch.setattr(click, "confirm", lambda text, abort: None)
     assert rm.main("mine-A-01234567")["rows"]["replies"] == 3
-    assert [row["run"] for row in runs.main()["runs"]] == ["other-A-01234567"]
+    assert [row["run"] for row in list_runs.main()["runs"]] == ["other-A-01234567"]
     archive = tmp_path / rm.ARCHIVE
     assert len(read_runs(archive, "replies", ["mine-A-01234567"])) == 3
     with closing(open_store(archive)) as opened:

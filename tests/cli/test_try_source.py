@@ -38,7 +38,7 @@ def plant(tmp_path, monkeypatch):
     `choose_source` says."""
     (tmp_path / "data/sources").mkdir(parents=True)
     (tmp_path / "data/replay").mkdir()
-    monkeypatch.setattr("daybefore.web.sources.ROOT", tmp_path)
+    monkeypatch.setattr("daybefore.web.source_registry.ROOT", tmp_path)
     load = command.load_sources
     monkeypatch.setattr(
         command, "load_sources", lambda **options: load(tmp_path / "data/sources", **options)

@@ -12,7 +12,7 @@ from markupsafe import escape
 from daybefore.commands import view as viewer
 from daybefore.commands.main import main as run_command
 from daybefore.commands.view import list_questions, read_known, read_pages, tell_events
-from daybefore.web.pages import keep_page
+from daybefore.web.fetched_pages import keep_page
 from helpers.files import STORE, locate_output, read_table, write_table
 from studies.worldreasoner.question_pages import tell_hindsight
 

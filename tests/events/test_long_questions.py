@@ -6,11 +6,11 @@ import pandas as pd
 import pytest
 from builders import write_lines
 
-from daybefore.questions import horizons
+from daybefore.questions import long_questions
 from daybefore.questions.series_pages import open_series
-from daybefore.web.pages import GatewayError
+from daybefore.web.fetched_pages import GatewayError
 from helpers.files import parse_json
-from studies.worldreasoner.scores import name_type
+from studies.worldreasoner.outcome_scores import name_type
 
 MOMENT = "2024-01-08T00:00:00+08:00"
 
@@ -18,8 +18,8 @@ MOMENT = "2024-01-08T00:00:00+08:00"
 @pytest.fixture(scope="module")
 def posed():
     names = ("dengue_weeks", "ecb_weeks", "cpi_months")
-    sources = {name: horizons.load_series()[name] for name in names}
-    return horizons.pose_questions(sources, starts=["2023-07-04", "2024-01-04"])
+    sources = {name: long_questions.load_series()[name] for name in names}
+    return long_questions.pose_questions(sources, starts=["2023-07-04", "2024-01-04"])
 
 
 def test_questions_run_30_to_180_days_and_have_every_type(posed):
@@ -35,7 +35,9 @@ def test_questions_run_30_to_180_days_and_have_every_type(posed):
 def test_a_question_is_posed_from_what_was_public_at_its_opening(posed):
     for event in posed[0].to_dict("records"):
         variables = parse_json(event["variables"])
-        known = horizons.cut_series(event["source_id"], variables["variable"], event["opens_at"])
+        known = long_questions.cut_series(
+            event["source_id"], variables["variable"], event["opens_at"]
+        )
         assert known.index[-1] < variables["date"] and event["opens_at"][:10] <= variables["date"]
         if variables["ask"] == "change":
             assert variables["reference"] == known[variables["entity"]].iloc[-1]
@@ -52,7 +54,7 @@ def test_a_question_is_posed_from_what_was_public_at_its_opening(posed):
     ],
 )
 def test_nothing_is_visible_before_it_is_public(series, moment, last):
-    assert horizons.cut_series(*series, moment).index[-1] == last
+    assert long_questions.cut_series(*series, moment).index[-1] == last
 
 
 @pytest.mark.parametrize(
@@ -60,7 +62,7 @@ def test_nothing_is_visible_before_it_is_public(series, moment, last):
 )
 def test_no_page_and_no_table_shows_what_was_not_public(moment):
     world, now = open_series(), pd.Timestamp(moment)
-    for name, source in horizons.load_series().items():
+    for name, source in long_questions.load_series().items():
         page = world.fetch(source.address, moment)
         table, page_id = world.observe(name, moment)
         assert page_id == page.page_id and pd.Timestamp(page.published_at) < now
@@ -70,9 +72,9 @@ def test_no_page_and_no_table_shows_what_was_not_public(moment):
             assert found == sorted(found, reverse=True)
             dates.append(f"{found[0]:%Y-%m-%d}")
         last = pd.Series([max(dates), table["occurred_at"].max()])
-        assert horizons.compute_published_at(source.publication, last).max() < now
+        assert long_questions.compute_published_at(source.publication, last).max() < now
         for variable, part in table.groupby("variable"):
-            series = horizons.cut_series(name, variable, moment)
+            series = long_questions.cut_series(name, variable, moment)
             assert len(part) == series.notna().sum().sum()
     with pytest.raises(ValueError, match="'oil_brent' is no source of window L"):
         world.observe("oil_brent", moment)

@@ -8,11 +8,17 @@ import pandas as pd
 import pytest
 from builders import open_sites
 
-from daybefore.questions.collect import collect_events
+from daybefore.questions.collect_events import collect_events
+from daybefore.questions.fill_templates import (
+    Deck,
+    Unanswerable,
+    draw_threshold,
+    find_due_date,
+    pose_event,
+)
 from daybefore.questions.levels import measure_ranking_volatility
-from daybefore.questions.pose import Deck, Unanswerable, draw_threshold, find_due_date, pose_event
 from helpers.files import ROOT
-from helpers.question_sets import list_days
+from helpers.set_names import list_days
 from helpers.tables import list_columns
 
 AS_OF = "2016-10-10T00:00:00+08:00"

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 from builders import read_cases
 
-from daybefore.questions.types import KINDS, build_history, resolve_event
+from daybefore.questions.question_types import KINDS, build_history, resolve_event
 
 CASES = read_cases(__file__, "asks")
 SHAPES = {"single": str, "multi": list, "ranking": list, "number": float}

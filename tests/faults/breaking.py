@@ -20,9 +20,9 @@ from mock_provider import Server
 from serving import run_server
 
 from daybefore import store
-from daybefore.agents import workers
-from daybefore.agents.runs import run_agents
-from daybefore.models import failures, llm
+from daybefore.agents import ask_questions
+from daybefore.agents.run_loop import run_agents
+from daybefore.models import client, failures
 from daybefore.models.failures import LlmError
 from daybefore.models.recordings import PACKED, read_packed
 from daybefore.store import open_store, read_runs
@@ -37,7 +37,7 @@ def run_model(path, door, events, **options):
 
     def forecast(event, world):
         try:
-            row = llm.ask(door, PRICED, [{"role": "user", "content": event["event_id"]}])
+            row = client.ask(door, PRICED, [{"role": "user", "content": event["event_id"]}])
         except LlmError as error:
             return failures.fail(error.status, error.reason)
         trace = [
@@ -238,7 +238,7 @@ def turn_clock_back(folder, n=200):
     """Run a model while the clock goes back at each look; two questions hang."""
     real = time.time
     time.time = lambda: real() - 3600 * Backwards.hours
-    for module in (workers, llm, failures):
+    for module in (ask_questions, client, failures):
         module.datetime = Backwards
     events, path = read_table("events", "A").head(n), Path(folder) / "ledger.sqlite"
     hanging = set(events["event_id"].iloc[[3, 150]])

@@ -28,13 +28,13 @@ from faults.table import FORK, judge, measure_peak
 from mock_provider import CONTENT, FAULTS, Server, press_bomb, repeat, say, send, write_body
 from serving import run_server
 
+from daybefore.models.client import ask, open_door
 from daybefore.models.failures import NO_PAGE, TOO_FAST, LlmError
-from daybefore.models.llm import ask, open_door
 from daybefore.models.transport import load_litellm
-from daybefore.web.extract import ExtractionError, extract_page
+from daybefore.web.extract_values import ExtractionError, extract_page
+from daybefore.web.fetched_pages import GatewayError, decode_body
 from daybefore.web.guest import Guest
-from daybefore.web.pages import GatewayError, decode_body
-from daybefore.web.sources import load_sources
+from daybefore.web.source_registry import load_sources
 
 DEADLINE_S, N_REQUESTS, OVER_S, MAX_MB = 1.5, 3, 1.0, 200
 """A question's deadline, how often it is asked at most, how far past it may end, and what memory a

@@ -17,17 +17,17 @@ from multiprocessing import get_context
 import pandas as pd
 from faults.table import judge
 
-from daybefore.questions.collect import collect_day
-from daybefore.scoring.answers import attempt_group
-from daybefore.web.extract import ExtractionError
-from daybefore.web.pages import Page, decode_body
+from daybefore.questions.collect_events import collect_day
+from daybefore.scoring.acquire_answers import attempt_group
+from daybefore.web.extract_values import ExtractionError
+from daybefore.web.fetched_pages import Page, decode_body
 from daybefore.web.passages import read_page
 from daybefore.web.replay import open_world
 from daybefore.web.session import Web
-from daybefore.web.sources import load_sources
-from helpers.calendar import ZONE, stamp_moment
+from daybefore.web.source_registry import load_sources
+from helpers.clock import ZONE, stamp_moment
 from helpers.files import dump_json
-from helpers.question_sets import WINDOWS
+from helpers.set_names import WINDOWS
 
 SEED, MAX_PAGE_S = 15, 10
 """Where the draws begin, and the seconds that no mutated page may take, on a busy machine too."""

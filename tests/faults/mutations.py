@@ -33,15 +33,15 @@ PLACES = """
 helpers/scores.py 3 * tests/scoring/test_scores.py
 daybefore/questions/levels.py 2 * tests/events
 daybefore/web/session.py 2 * tests/web/test_session.py tests/web/test_replay.py
-daybefore/replies/numbers.py 1 * tests/replies
-daybefore/replies/options.py 1 * tests/replies
-helpers/boxes.py 1 * tests/replies
-helpers/matching.py 1 * tests/scoring/test_matching.py
+daybefore/replies/read_numbers.py 1 * tests/replies
+daybefore/replies/read_options.py 1 * tests/replies
+helpers/boxed_answers.py 1 * tests/replies
+helpers/match_answers.py 1 * tests/scoring/test_matching.py
 studies/futurex/factors.py 2 * tests/futurex/test_factors.py
 helpers/means.py 2 summarize_clustered,summarize_jackknife tests/stats/test_means.py
 helpers/paired.py 1 * tests/stats/test_means.py
 daybefore/models/costs.py 2 * tests/models
-daybefore/web/sources.py 1 compute_published_at tests/web/test_sources.py tests/web/test_replay.py
+daybefore/web/source_registry.py 1 compute_published_at tests/web/test_sources.py tests/web/test_replay.py
 daybefore/web/replay.py 1 render,answer tests/web/test_replay.py
 """
 """A line a file under src: how many changes, in which functions (all: *), tests of its room."""

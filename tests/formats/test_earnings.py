@@ -8,7 +8,7 @@ from builders import make_entry, take_like, use_entries, write_lines
 
 from daybefore.commands.main import carry_out
 from daybefore.formats import public_sets
-from daybefore.formats.earnings import build_events, read_earnings
+from daybefore.formats.earnings_questions import build_events, read_earnings
 
 GIVEN = json.loads(Path(__file__).with_name("earnings.json").read_text(encoding="utf-8"))
 

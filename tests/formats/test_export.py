@@ -8,14 +8,14 @@ import pytest
 from builders import store_run
 
 from daybefore.commands import export as export_command
-from daybefore.formats import export
-from daybefore.scoring.runs import find_run, list_local, list_recorded
+from daybefore.formats import write_exports
+from daybefore.scoring.run_scores import find_run, list_local, list_recorded
 from helpers.files import ROOT, STORE, read_table
 
 
 def gather(every, name):
     events, answers = (read_table(table, "A") for table in ("events", "answers"))
-    return export.gather_run(find_run(every, name, "A")[0], events, answers)
+    return write_exports.gather_run(find_run(every, name, "A")[0], events, answers)
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def found():
 
 
 def test_a_data_set_is_read_back_row_by_row(found, tmp_path):
-    path, card = export.write_dataset(found, tmp_path)
+    path, card = write_exports.write_dataset(found, tmp_path)
     table = pd.read_parquet(path)
     assert table["score"].tolist() == pytest.approx(found.rows["score"].tolist(), nan_ok=True)
     text = card.read_text()
@@ -33,14 +33,14 @@ def test_a_data_set_is_read_back_row_by_row(found, tmp_path):
 
 def test_words_that_are_not_ours_are_left_out(found, monkeypatch):
     one = found.question_set._replace(keeps_words=True)
-    monkeypatch.setattr(export, "find_set", lambda window: one)
-    assert set(gather(list_recorded("A"), "random").rows["prompt"]) == {export.WITHHELD}
+    monkeypatch.setattr(write_exports, "find_set", lambda window: one)
+    assert set(gather(list_recorded("A"), "random").rows["prompt"]) == {write_exports.WITHHELD}
 
 
 def test_inspects_own_reader_takes_a_log(found, tmp_path):
     extra = "inspect-ai is an extra: pip install -e '.[export]'"
     log = pytest.importorskip("inspect_ai.log", reason=extra)
-    read = log.read_eval_log(str(export.write_inspect(found, tmp_path)[0]))
+    read = log.read_eval_log(str(write_exports.write_inspect(found, tmp_path)[0]))
     assert read.status == "success" and len(read.samples) == len(found.rows)
     assert read.results.scores[0].metrics["mean"].value == pytest.approx(found.rows["score"].mean())
 
@@ -58,7 +58,7 @@ def test_a_package_that_is_missing_is_named_with_the_command_that_installs_it(ou
     def lack(found, folder):
         raise ModuleNotFoundError("No module named 'inspect_ai'", name="inspect_ai")
 
-    monkeypatch.setitem(export.WRITERS, "inspect", lack)
+    monkeypatch.setitem(write_exports.WRITERS, "inspect", lack)
     with pytest.raises(ValueError) as told:
         export_command.main("qwen_zero_shot", "inspect")
     assert str(told.value) == (

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from daybefore.agents.recorded_runs import move_moments
-from daybefore.formats.forecastbench import build_markets, read_questions, word_events
+from daybefore.formats.forecastbench_questions import build_markets, read_questions, word_events
 
 COLUMNS = "question_set id source snapshot_date value resolved resolution_date".split()
 QUESTION = {

@@ -13,10 +13,10 @@ from test_inspect_logs import SAMPLE, write_log
 
 from daybefore.commands import figures
 from daybefore.commands.main import carry_out
-from daybefore.formats.forecasts import read_forecasts
-from helpers.faults import Problems
-from helpers.places import add_room, list_folders
-from helpers.question_sets import find_set
+from daybefore.formats.forecast_files import read_forecasts
+from helpers.folders import add_room, list_folders
+from helpers.input_faults import Problems
+from helpers.set_names import find_set
 from helpers.sets import load_set, take_usual
 
 WIDE = "Question ID,question,resolution,first bot,second bot\n"

@@ -4,8 +4,8 @@ is named."""
 import pytest
 from builders import read_cases
 
-from daybefore.formats.markets import list_markets
-from helpers.faults import open_type
+from daybefore.formats.market_questions import list_markets
+from helpers.input_faults import open_type
 
 MARKETS = {row["venue"]: row for row in read_cases(__file__, "market_rows")}
 

@@ -7,17 +7,17 @@ import pandas as pd
 import pytest
 from builders import make_past_row
 
-from daybefore.formats import futurex
+from daybefore.formats import futurex_questions
 from daybefore.formats.public_sets import FILE
-from daybefore.replies.parse import parse_prediction
+from daybefore.replies.parse_reply import parse_prediction
 from helpers.files import parse_json
 from helpers.public_files import locate_public
 
 
 def build(*rows):
     """Return (events, answers, dropped rows)."""
-    kept, dropped = futurex.screen_rows(pd.DataFrame(rows))
-    return *futurex.build_events(kept), dropped.to_dict("records")
+    kept, dropped = futurex_questions.screen_rows(pd.DataFrame(rows))
+    return *futurex_questions.build_events(kept), dropped.to_dict("records")
 
 
 def test_the_answer_stays_with_its_options_in_whatever_order_they_are_asked():
@@ -52,7 +52,7 @@ def test_levels_starts_kinds_and_what_is_dropped():
 
 def test_the_public_set_reads_as_it_was_found():
     try:
-        rows = futurex.read_past(locate_public(FILE))
+        rows = futurex_questions.read_past(locate_public(FILE))
     except FileNotFoundError as problem:
         pytest.skip(str(problem))
     events, answers, dropped = build(*rows.to_dict("records"))

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from daybefore.models.judges import Verdict
-from daybefore.questions.filters import judge_harmful
+from daybefore.questions.drop_events import judge_harmful
 from helpers.agreement import combine_views
 from helpers.files import ROOT
 from studies.futurex.building_questions import (

@@ -7,7 +7,7 @@ import pytest
 from builders import make_event, reply_with
 
 from daybefore.prompts import read_prompt
-from daybefore.web.pages import GatewayError
+from daybefore.web.fetched_pages import GatewayError
 from daybefore.web.search import Hit
 from studies.futurex import fake_websites
 from studies.futurex.planted_pages import FakeSite, FakeWorld

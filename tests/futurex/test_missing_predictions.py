@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from daybefore.scoring.runs import load_scores
+from daybefore.scoring.run_scores import load_scores
 from studies.futurex import missing_predictions as missing
 
 

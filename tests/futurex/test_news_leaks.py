@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from builders import make_past_row, read_cases
 
-from daybefore.formats.futurex import build_events, screen_rows
-from daybefore.web.news import Feed, write_article
+from daybefore.formats.futurex_questions import build_events, screen_rows
+from daybefore.web.news_articles import Feed, write_article
 from studies.futurex import news_leaks
 
 AS_OF = "2016-10-10T00:00:00+08:00"

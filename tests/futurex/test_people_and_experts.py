@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from daybefore.formats.forecasts import read_forecasts
-from helpers.forms import read_answers
+from daybefore.formats.forecast_files import read_forecasts
+from helpers.notebook_forms import read_answers
 from studies.futurex.people_and_experts import (
     STEP,
     compare_consensus,

@@ -8,7 +8,7 @@ import statsmodels.formula.api as smf
 from scipy import stats
 
 from helpers.agreement import READINGS
-from helpers.faults import Problems
+from helpers.input_faults import Problems
 from studies.futurex.plan_scores import (
     FACTORS,
     RUBRICS,

@@ -7,7 +7,7 @@ import pytest
 from builders import open_sites
 
 from daybefore.web import replay
-from daybefore.web import sources as registry
+from daybefore.web import source_registry as registry
 from daybefore.web.cache import Cache
 from studies.futurex import real_time
 from studies.futurex.real_time import (

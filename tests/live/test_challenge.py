@@ -8,10 +8,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from daybefore.live.challenge import Batch, build_events, check_rows, fetch_batch, find_shape
-from daybefore.live.settle import read_truth
-from daybefore.live.shapes import read_shape
-from daybefore.live.submission import write_prediction
+from daybefore.live.prompt_kinds import read_shape
+from daybefore.live.settle_week import read_truth
+from daybefore.live.week_questions import Batch, build_events, check_rows, fetch_batch, find_shape
+from daybefore.live.week_submission import write_prediction
 from helpers import files
 from helpers.files import parse_json
 from helpers.means import find_clusters

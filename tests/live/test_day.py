@@ -9,16 +9,16 @@ from internet import open_internet
 from live.bodies import HOSTS, show
 
 from daybefore.agents.registry import load_agents
-from daybefore.agents.runs import run_agents
+from daybefore.agents.run_loop import run_agents
 from daybefore.commands import day as command
 from daybefore.commands import run
-from daybefore.live import captures, day
-from daybefore.live.captures import read_looks
+from daybefore.live import keep_pages, own_benchmark
+from daybefore.live.keep_pages import read_looks
 from daybefore.store import read_runs
 from daybefore.web.replay import open_world
-from daybefore.web.sources import LIVE_SOURCES, load_sources, locate_rows
+from daybefore.web.source_registry import LIVE_SOURCES, load_sources, locate_rows
 from helpers.files import locate_output
-from helpers.question_sets import find_set
+from helpers.set_names import find_set
 
 CLOSED = b"User-agent: *\nDisallow: /"
 FAULTS = [
@@ -49,7 +49,7 @@ def web(out, tmp_path, monkeypatch):
 def look(web, chosen=FEW, **options):
     """Look at some sources at the internet's moment; returns {source: kind}."""
     options = {"pace_s": 0.0, "deadline_s": 20.0, "tell": lambda text: None} | options
-    return {row["source_id"]: row["kind"] for row in captures.look(chosen, web.now, **options)}
+    return {row["source_id"]: row["kind"] for row in keep_pages.look(chosen, web.now, **options)}
 
 
 def test_each_fault_is_named_by_its_kind_and_stops_no_other_source(web):
@@ -66,10 +66,10 @@ def test_a_week_poses_settles_and_replays(web):
     for number in range(9):
         assert set(look(web, SOURCES).values()) == {"ok"}
         if number == 1:
-            name, events, _ = day.pose(web.now)
-        day.close_day(web.now)  # as on each day
+            name, events, _ = own_benchmark.pose(web.now)
+        own_benchmark.close_day(web.now)  # as on each day
         web.move(hours=24)
-    path, [(found, n, n_answered, _, n_open)] = day.close_day(web.now)
+    path, [(found, n, n_answered, _, n_open)] = own_benchmark.close_day(web.now)
     assert found == name and n_open == 0 and n_answered == n >= 5
     assert "Nothing." in (text := path.read_text(encoding="utf-8")) and name in text
     for source in SOURCES.values():
@@ -118,19 +118,19 @@ def test_patience_that_a_host_asks_for_is_kept_across_calls(web):
 def test_days_without_questions_and_what_needs_a_person_are_told(web):
     look(web)
     web.move(hours=24)
-    day.pose(web.now)
+    own_benchmark.pose(web.now)
     web.sites["www.tsa.gov"] = lambda asked: (503, {}, "down")
     for _ in range(3):
         web.move(hours=24)
         look(web)
-    text = day.close_day(web.now)[0].read_text(encoding="utf-8")
+    text = own_benchmark.close_day(web.now)[0].read_text(encoding="utf-8")
     assert "tsa: 3 looks in a row failed, the last: down" in text
     assert "Days without questions: 2026-11-23, 2026-11-24, 2026-11-25." in text
-    assert len(read_looks(locate_output(captures.CAPTURES))) == 4 * len(FEW)
+    assert len(read_looks(locate_output(keep_pages.CAPTURES))) == 4 * len(FEW)
 
 
 def test_the_command_asks_an_agent_and_tells_what_is_open(web, monkeypatch, capsys):
-    monkeypatch.setattr("daybefore.commands.day.look", partial(captures.look, pace_s=0.0))
+    monkeypatch.setattr("daybefore.commands.day.look", partial(keep_pages.look, pace_s=0.0))
     for hours in (0, 20, 24):
         web.move(hours=hours)
         found = command.main(["last_value"], sources=list(SOURCES), now=web.now.isoformat())

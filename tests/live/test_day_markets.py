@@ -14,8 +14,8 @@ from live.venue_sites import Exchange, Market
 from daybefore.agents.registry import load_entries
 from daybefore.commands.main import carry_out
 from daybefore.live import day_markets
-from daybefore.live.day import pose, settle
 from daybefore.live.day_markets import gather_groups
+from daybefore.live.own_benchmark import pose, settle
 from daybefore.models.judges import Verdict
 from daybefore.store import read_runs
 from daybefore.web.guest import Guest

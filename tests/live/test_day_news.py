@@ -12,11 +12,11 @@ from internet import open_internet
 from daybefore.agents.registry import load_entries
 from daybefore.commands.main import carry_out
 from daybefore.live import day_news
-from daybefore.live.day import pose
 from daybefore.live.day_news import read_feed
+from daybefore.live.own_benchmark import pose
 from daybefore.store import read_runs
 from daybefore.web.guest import Guest
-from daybefore.web.news import read_feed as read_articles
+from daybefore.web.news_articles import read_feed as read_articles
 from helpers.files import STORE, locate_output, parse_json, read_table
 
 FEED = "https://harbour.example.org/feed"

@@ -5,11 +5,11 @@ import json
 
 import pytest
 
-from daybefore.live.challenge import Batch, build_events, check_rows
-from daybefore.live.settle import read_answers, settle
-from daybefore.live.submission import ABOUT
+from daybefore.live.settle_week import read_answers, settle
+from daybefore.live.week_questions import Batch, build_events, check_rows
+from daybefore.live.week_submission import ABOUT
 from daybefore.models.judges import Verdict
-from studies.liveagentbench.runs import STATES, ask_with_text
+from studies.liveagentbench.task_runs import STATES, ask_with_text
 
 NOW = "2026-03-04T10:00:00+08:00"
 
@@ -49,7 +49,7 @@ def test_where_a_judge_fails_no_score_stands_nor_a_mean_over_it(status):
     ],
 )
 def test_an_accident_of_a_request_is_no_answer_of_a_task(status, kept, monkeypatch):
-    monkeypatch.setattr("studies.liveagentbench.runs.extract_text", lambda paths: "text")
+    monkeypatch.setattr("studies.liveagentbench.task_runs.extract_text", lambda paths: "text")
     event = {"prompt": "What?", "event_id": "t", "capabilities": '["text_file"]'}
     assert ask_with_text(fail(status), event, ["a.csv"])[0] == kept
     assert "failed" not in STATES.values()

@@ -8,8 +8,8 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from daybefore.live.captures import open_captures
-from daybefore.live.day import read_missing, screen_by_panel
+from daybefore.live.keep_pages import open_captures
+from daybefore.live.own_benchmark import read_missing, screen_by_panel
 from daybefore.models.judges import Verdict
 
 EVENT = {

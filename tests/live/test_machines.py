@@ -11,9 +11,9 @@ from threading import Thread
 import pytest
 from builders import ENTRY
 
-from daybefore.agents.functions import load_function, make_agent
+from daybefore.agents.python_functions import load_function, make_agent
 from daybefore.commands.main import carry_out
-from daybefore.live.machines import merge_store
+from daybefore.live.many_machines import merge_store
 from daybefore.store import open_store, read_runs
 from helpers.files import STORE
 
@@ -39,12 +39,14 @@ def ask(monkeypatch):
     its tables."""
 
     def run(entry, folder, *arguments):
-        monkeypatch.setattr("daybefore.commands.service.load_entries", lambda **_: {"mine": entry})
+        monkeypatch.setattr(
+            "daybefore.commands.run_service.load_entries", lambda **_: {"mine": entry}
+        )
         about = {name: entry[name] for name in ("category", "framework")}
         own = (
             {"mine": make_agent(load_function(entry["agent"]), **about)} if "agent" in entry else {}
         )
-        monkeypatch.setattr("daybefore.commands.service.load_agents", lambda **_: own)
+        monkeypatch.setattr("daybefore.commands.run_service.load_agents", lambda **_: own)
         monkeypatch.setenv("DAYBEFORE_OUT", str(folder))
         carry_out(
             ["run", "--agent", "mine", "--limit", str(N), "--yes", "--at-once", "2", *arguments]
@@ -125,7 +127,7 @@ def test_workers_whose_main_process_is_killed_ask_no_further_question(ask, tmp_p
 def test_dasks_worker_killed_in_mid_run(ask, provider, tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD", "forkserver")
     multiprocessing.set_forkserver_preload(
-        ["distributed", "litellm", "daybefore.live.machines"]
+        ["distributed", "litellm", "daybefore.live.many_machines"]
     )  # once for all workers
     provider.latency_s, provider.answer = 0.2, lambda asked: {"content": "\\boxed{A}"}
     entry = ENTRY | {

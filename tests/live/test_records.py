@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from live.bodies import answer, walk
 
-from daybefore.live.captures import add_rows, keep_settled, list_addresses, read_records
-from daybefore.web.sources import load_sources, locate_rows
+from daybefore.live.keep_pages import add_rows, keep_settled, list_addresses, read_records
+from daybefore.web.source_registry import load_sources, locate_rows
 from helpers.files import ROOT
 
 SOURCES = load_sources(ROOT / "data/live/sources")

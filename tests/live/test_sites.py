@@ -11,7 +11,7 @@ from internet import open_internet
 
 from daybefore.commands import sites
 from daybefore.commands.main import carry_out
-from daybefore.live.challenge import fetch_batch
+from daybefore.live.week_questions import fetch_batch
 from daybefore.web.guest import Guest
 
 PAGES = {"/ships": "Ships in port: 41", "/copy": "Ships in port: 41 (copied)", "/shop": "Buy now"}

@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from daybefore.formats.forecastbench import build_submission, list_rows
-from daybefore.live.challenge import clean_row, read_rows
-from daybefore.live.day import list_trouble
-from daybefore.live.settle import read_board, read_truth
-from daybefore.web.news import EVENTS_KEY, list_files, read_day
+from daybefore.formats.forecastbench_questions import build_submission, list_rows
+from daybefore.live.own_benchmark import list_trouble
+from daybefore.live.settle_week import read_board, read_truth
+from daybefore.live.week_questions import clean_row, read_rows
+from daybefore.web.news_articles import EVENTS_KEY, list_files, read_day
 from helpers.agreement import measure_kappa
-from helpers.faults import escape_cells, unescape_cells
+from helpers.input_faults import escape_cells, unescape_cells
 
 
 @pytest.mark.parametrize("cell", ["[" + "-" * 50_000 + "1]", "[{{1}:2}]", "[" * 5000])
@@ -29,7 +29,7 @@ def test_a_deep_board_and_a_large_parquet_are_refused(tmp_path, monkeypatch):
     path = tmp_path / "rows.parquet"
     pd.DataFrame({"id": ["a"] * 4000, "prompt": ["x" * 10_000] * 4000}).to_parquet(path)
     assert len(read_rows(path, path.name)) == 4000 and path.stat().st_size < 100_000
-    monkeypatch.setattr("daybefore.live.challenge.MAX_OPEN", 10_000_000)
+    monkeypatch.setattr("daybefore.live.week_questions.MAX_OPEN", 10_000_000)
     with pytest.raises(ValueError, match="opens to over 10 MB"):
         read_rows(path, path.name)
 

@@ -5,10 +5,16 @@ import pandas as pd
 import pytest
 from weeks import KINDS, make_week
 
-from daybefore.live.challenge import Batch, build_events, check_rows, read_rows
-from daybefore.live.settle import read_answers, read_truth
-from daybefore.live.submission import find_deadline, list_late, open_round, revise, write_prediction
-from daybefore.replies.parse import parse_prediction
+from daybefore.live.settle_week import read_answers, read_truth
+from daybefore.live.week_questions import Batch, build_events, check_rows, read_rows
+from daybefore.live.week_submission import (
+    find_deadline,
+    list_late,
+    open_round,
+    revise,
+    write_prediction,
+)
+from daybefore.replies.parse_reply import parse_prediction
 from helpers.files import parse_json
 
 NOW = pd.Timestamp("2026-03-04T10:00:00+08:00")

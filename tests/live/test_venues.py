@@ -12,9 +12,9 @@ from venue_sites import Exchange, Market, make_resolutions, make_set
 from weeks import write_agents
 
 from daybefore.commands.main import main
-from daybefore.live import venues
-from daybefore.live.challenge import Batch, build_events, check_rows
-from daybefore.live.venues import VENUES, fetch_questions
+from daybefore.live import market_venues
+from daybefore.live.market_venues import VENUES, fetch_questions
+from daybefore.live.week_questions import Batch, build_events, check_rows
 from daybefore.web.guest import Guest
 
 NOW = pd.Timestamp("2026-03-02T16:00:00+08:00")
@@ -28,7 +28,7 @@ def web(tmp_path, monkeypatch):
     pause."""
     exchange = Exchange([Market(n, 0.2 + 0.05 * (n % 10), group=n // 2) for n in range(1, 13)])
     with open_internet(tmp_path, exchange.hosts, NOW, patch=monkeypatch) as web:
-        monkeypatch.setattr(venues, "Guest", partial(Guest, pace_s=0.0))
+        monkeypatch.setattr(market_venues, "Guest", partial(Guest, pace_s=0.0))
         web.exchange = exchange
         yield web
 
@@ -60,7 +60,7 @@ def test_a_venues_open_questions_become_rows_with_their_price_and_are_settled_th
     events = ask_events(venue)
     for one in web.exchange.markets[:4]:
         one.outcome = "no" if one.n == 2 else "yes"
-    rows, told = venues.fetch_answers(events, NOW)
+    rows, told = market_venues.fetch_answers(events, NOW)
     assert [row["answer"] for row in rows] == ["A", "B", "A", "A"] and len(told) == 8
     assert told[0][1] == "it is not resolved yet"
 
@@ -93,7 +93,7 @@ def test_a_host_that_asks_for_patience_is_asked_nothing_more(web):
     events = ask_events("manifold")
     before = web.count(HOSTS["manifold"])
     web.plan("429", HOSTS["manifold"], times=9, retry_after=120)
-    rows, told = venues.fetch_answers(events, NOW)
+    rows, told = market_venues.fetch_answers(events, NOW)
     assert rows == [] and len(told) == 12 and web.count(HOSTS["manifold"]) == before + 1
     assert "answered 429; it wants no request before 2026-03-02T16:02:00+08:00" in told[0][1]
     assert "asked for patience" in told[1][1]

@@ -15,8 +15,8 @@ from sites import Hub, write_parquet
 from weeks import KINDS, make_model, make_week, write_agents
 
 from daybefore.commands.main import main
-from daybefore.live.challenge import ANSWERS, DATASET, fetch_rows
-from daybefore.scoring.runs import load_scores
+from daybefore.live.week_questions import ANSWERS, DATASET, fetch_rows
+from daybefore.scoring.run_scores import load_scores
 
 ROOT = Path(__file__).parents[2]
 NOW = "2026-03-04T10:00:00+08:00"

@@ -12,8 +12,8 @@ from builders import needs_sandbox
 from daybefore.models.judges import Verdict, build_consult
 from daybefore.web.session import Web
 from helpers.files import parse_json
-from helpers.matching import match_answer
-from studies.liveagentbench import runs, scores, tasks, workflow
+from helpers.match_answers import match_answer
+from studies.liveagentbench import task_runs, task_scores, task_workflow, tasks
 from studies.liveagentbench.tasks import PORTAL, Portal, load_taskset, open_files, read_tasks
 
 EVENT = {"event_id": "t", "prompt": "How many?", "capabilities": '["text_file"]'}
@@ -50,11 +50,11 @@ def play(turns, prompts):
 def test_a_right_answer_counts_whatever_form_a_server_leaves_it_in(knock, provider, sheet, content):
     provider.answer = lambda asked: {"content": content}
     consult = build_consult(knock(), "openai/mock-1", False)
-    status, reply, _ = runs.ask_with_text(consult, EVENT, [sheet])
+    status, reply, _ = task_runs.ask_with_text(consult, EVENT, [sheet])
     assert status == "ok" and match_answer(reply, "5")["is_match"]
     assert "2016-10-05,Ohio,5" in provider.asked[0]["messages"][0]["content"]
-    status, reply = workflow.ask_answer(consult, "spdg_alone", question="How many?")
-    assert match_answer(reply, "5")["is_match"] and status in workflow.ANSWERED
+    status, reply = task_workflow.ask_answer(consult, "spdg_alone", question="How many?")
+    assert match_answer(reply, "5")["is_match"] and status in task_workflow.ANSWERED
 
 
 def test_a_task_without_files_speaks_of_no_file():
@@ -64,24 +64,24 @@ def test_a_task_without_files_speaks_of_no_file():
         asked.append(prompt)
         return Verdict("ok", {"answer": "5"})
 
-    assert runs.ask_with_text(consult, EVENT | {"capabilities": "[]"}, [])[:2] == ("ok", "5")
+    assert task_runs.ask_with_text(consult, EVENT | {"capabilities": "[]"}, [])[:2] == ("ok", "5")
     assert "How many?" in asked[0] and "file" not in asked[0].lower()
 
 
 def test_a_model_works_on_each_task_again_and_what_is_not_recorded_is_missing(sheet):
     def consult(prompt, schema, repeat=0, attachments=()):
-        if schema is runs.FORM:
+        if schema is task_runs.FORM:
             return Verdict("ok", {"answer": "5"})
         if repeat == 2:
             return Verdict("missing")
         return Verdict("ok", {"action": "answer", "input": "57"[repeat]})
 
     events = pd.DataFrame([EVENT, EVENT | {"event_id": "b", "capabilities": '["image"]'}])
-    made = runs.run_model(consult, events, {"t": [sheet], "b": []}, None, {}, 2)
+    made = task_runs.run_model(consult, events, {"t": [sheet], "b": []}, None, {}, 2)
     made = made.set_index(["agent", "event_id", "repeat"]).sort_index()
-    assert made.loc[(runs.WITH_TEXT, "t", 0), "reply"] == "5"
-    assert made.loc[(runs.WITH_TEXT, "b", 0), "status"] == "lacking"
-    again = made.loc[(runs.WITH_TOOLS, "t")]
+    assert made.loc[(task_runs.WITH_TEXT, "t", 0), "reply"] == "5"
+    assert made.loc[(task_runs.WITH_TEXT, "b", 0), "status"] == "lacking"
+    again = made.loc[(task_runs.WITH_TOOLS, "t")]
     assert again["status"].tolist() == ["ok", "ok", "missing"]
     assert again["reply"].fillna("").tolist() == ["5", "7", ""]
 
@@ -98,13 +98,13 @@ def test_a_model_with_tools_sees_pages_and_files_and_what_it_cannot_do(sources, 
         ("page", "http://nowhere.replay/"),
     ]
     consult = play(turns, prompts)
-    came = runs.work_by_turns(consult, EVENT, [sheet, PORTAL], fetch, {})
+    came = task_runs.work_by_turns(consult, EVENT, [sheet, PORTAL], fetch, {})
     assert came == ("ok", "42", None)
     assert "12 are left" in prompts[0] and "7 are left" in prompts[5] and "a.csv" in prompts[0]
     assert "Business: http://directory.replay/business" in prompts[1]
     assert "2016-10-03,WTI,48.80" in prompts[2] and "2016-10-05,Ohio,5" in prompts[3]
     assert "It was not done: KeyError" in prompts[4] and "no page" in prompts[5]
-    endless = runs.work_by_turns(play([("file", "a.csv")] * 99, []), EVENT, [sheet], fetch, {})
+    endless = task_runs.work_by_turns(play([("file", "a.csv")] * 99, []), EVENT, [sheet], fetch, {})
     assert endless == ("ok", None, "no answer in 12 turns")
 
 
@@ -113,7 +113,7 @@ def test_a_task_with_a_chart_is_put_to_a_model_that_takes_pictures(knock, provid
     provider.answer = lambda asked: {"content": '{"action": "answer", "input": "2016-10-03"}'}
     consult = build_consult(knock(takes=takes), "openai/mock-1", False)
     with open_files(load_taskset()[0]) as places:
-        came = runs.work_by_turns(consult, EVENT, places["crude_4"], None, {})
+        came = task_runs.work_by_turns(consult, EVENT, places["crude_4"], None, {})
         chart = places["crude_4"][0].read_bytes()
     told = {"ok": ("2016-10-03", None), "lacking": (None, "the model takes no image")}
     assert came == (status, *told[status]) and len(provider.asked) == (status == "ok")
@@ -129,11 +129,11 @@ def test_scripts_run_in_the_sandbox_on_the_files_alone_each_once(sheet):
     prompts, shells = [], {}
     again = [("shell", "echo on >> log; wc -l < log")] * 2
     turns = [("shell", "cd /evidence; ls; wc -l < a.csv; touch b"), *again]
-    assert runs.work_by_turns(play(turns, prompts), EVENT, [sheet], None, shells)[1] == "42"
+    assert task_runs.work_by_turns(play(turns, prompts), EVENT, [sheet], None, shells)[1] == "42"
     assert "a.csv\n2\n" in prompts[1] and "Read-only file system" in prompts[1]
     assert list(shells.values())[1:] == ["1", "2"]
     shells.popitem()  # broken off before the third: a new sandbox does the first two before it
-    runs.work_by_turns(play(turns, []), EVENT, [sheet], None, shells)
+    task_runs.work_by_turns(play(turns, []), EVENT, [sheet], None, shells)
     assert list(shells.values())[1:] == ["1", "2"]
 
 
@@ -186,7 +186,7 @@ def test_a_model_works_on_own_tasks_by_copied_file_and_live_page(write, sheet):
     events, answers = read_tasks(path)
 
     def consult(prompt, schema, repeat=0, attachments=()):
-        if schema is runs.FORM:
+        if schema is task_runs.FORM:
             return Verdict("ok", {"answer": "A"})
         turn = {"action": "answer", "input": "A"}
         if "a.csv" in prompt and "Ohio,5" not in prompt:
@@ -204,9 +204,9 @@ def test_a_model_works_on_own_tasks_by_copied_file_and_live_page(write, sheet):
     with open_files(events, path) as places:
         copied = places["task_1"][0]
         assert copied.read_text() == sheet.read_text() and copied.parent != path.parent
-        made = runs.run_model(consult, events, places, fetch, {})
-    table = scores.tabulate_scores(scores.score_runs(made, answers), events)
-    right = table.set_index(["agent", "column"])["right"][runs.WITH_TOOLS]
+        made = task_runs.run_model(consult, events, places, fetch, {})
+    table = task_scores.tabulate_scores(task_scores.score_runs(made, answers), events)
+    right = table.set_index(["agent", "column"])["right"][task_runs.WITH_TOOLS]
     assert list(right.index) == ["overall", "Shopping", "no scenario", "text_file", "browser"]
     assert right["overall"] == 2
     by_page = made.query("event_id == 'task_2'")["status"].tolist()

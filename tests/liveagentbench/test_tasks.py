@@ -16,14 +16,14 @@ from taskset import (
     read_shown,
 )
 
-from daybefore.web.pages import GatewayError, Page
+from daybefore.web.fetched_pages import GatewayError, Page
 from daybefore.web.session import Web
 from helpers.figures import use_style
 from helpers.files import ROOT
-from studies.liveagentbench import scores as study
-from studies.liveagentbench.asks import list_truths
-from studies.liveagentbench.program import recite, solve_task
-from studies.liveagentbench.readers import Unread, extract_text, read_table
+from studies.liveagentbench import task_scores as study
+from studies.liveagentbench.program_baseline import recite, solve_task
+from studies.liveagentbench.read_files import Unread, extract_text, read_table
+from studies.liveagentbench.task_answers import list_truths
 from studies.liveagentbench.tasks import AS_OF, PORTAL, Portal, load_taskset, open_files
 
 

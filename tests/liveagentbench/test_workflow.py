@@ -9,10 +9,10 @@ from builders import needs_sandbox, write_lines
 
 from daybefore.models.judges import Verdict
 from daybefore.web.session import Web
-from studies.liveagentbench import workflow as study
-from studies.liveagentbench.cases import STAGES, load_cases, load_questions
-from studies.liveagentbench.runs import TURN
+from studies.liveagentbench import task_workflow as study
+from studies.liveagentbench.task_runs import TURN
 from studies.liveagentbench.tasks import AS_OF, Portal, load_taskset, open_files
+from studies.liveagentbench.user_questions import STAGES, load_cases, load_questions
 
 NO_ANSWERS = pd.DataFrame({"event_id": [], "value": []})
 
@@ -133,7 +133,7 @@ def test_what_an_own_cases_scripts_printed_replays_without_a_sandbox(out, monkey
     monkeypatch.setattr(study, "open_consult", lambda *given, **settings: nullcontext(consult))
     first = study.run_workflow(asked, cases, NO_ANSWERS, "mock", "30_own", live=True)
     assert (out / "data/runs/30_own/shells.csv").read_text().splitlines()[1].endswith(",7")
-    monkeypatch.setattr("studies.liveagentbench.runs.open_sandbox", None)
+    monkeypatch.setattr("studies.liveagentbench.task_runs.open_sandbox", None)
     again = study.run_workflow(asked, cases, NO_ANSWERS, "mock", "30_own")
     pd.testing.assert_frame_equal(again, first)
 

@@ -67,8 +67,8 @@ def stage(warm, tmp_path, monkeypatch, capsys):
         stage = Batches(tmp_path, server)
         stage.capture = capsys
         agents = partial(load_entries, tmp_path / "data/agents.toml")
-        monkeypatch.setattr("daybefore.commands.service.load_entries", lambda **_: agents())
-        monkeypatch.setattr("daybefore.commands.service.load_agents", lambda wanted: {})
+        monkeypatch.setattr("daybefore.commands.run_service.load_entries", lambda **_: agents())
+        monkeypatch.setattr("daybefore.commands.run_service.load_agents", lambda wanted: {})
         monkeypatch.setattr("daybefore.models.batches.time.sleep", partial(nap, time.sleep))
         monkeypatch.setenv("DAYBEFORE_OUT", str(tmp_path / "out"))
         yield stage

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from daybefore.models.embeddings import MODEL, embed_texts
-from daybefore.models.files import FOLDER
+from daybefore.models.model_files import FOLDER
 
 PATH = FOLDER / MODEL["file"]
 TEXTS = ["The weather is lovely today.", "It's so sunny outside!", "He drove to the stadium."]

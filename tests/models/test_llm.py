@@ -16,8 +16,8 @@ from faults.lying import DEADLINE_S, ENDS, N_REQUESTS
 from mock_provider import CONTENT
 
 from daybefore.agents.registry import check_agent
+from daybefore.models.client import ask, open_door
 from daybefore.models.failures import LlmError
-from daybefore.models.llm import ask, open_door
 from daybefore.models.recordings import pack_recordings
 from daybefore.models.secrets import hide_secrets, redact
 from daybefore.store import ACCIDENTS
@@ -202,7 +202,7 @@ def test_a_reply_is_recorded_with_what_it_took_and_replayed_without_litellm(reac
     assert ask(reach(), **given) == row and provider.counts["hello"] == 1
     code = f"""
 import sys
-from daybefore.models.llm import ask, open_door
+from daybefore.models.client import ask, open_door
 print(ask(open_door("mock"), **{given!r})["content"], {{"litellm", "httpx"}} & set(sys.modules))
 """
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)

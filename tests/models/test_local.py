@@ -13,9 +13,9 @@ import urllib.request
 import pytest
 from builders import SMALL, match, needs_model, needs_server
 
+from daybefore.models.client import ask, open_door
 from daybefore.models.grammars import build_grammar
-from daybefore.models.llm import ask, open_door
-from daybefore.models.local import serve_model
+from daybefore.models.local_server import serve_model
 
 QUESTION = "Which city is the capital of France?\nA. Rome\nB. Paris\nC. Bonn\nD. None of these\nAnswer in a box."
 
@@ -90,7 +90,7 @@ def test_the_small_model_answers_in_the_box_and_its_replies_replay(out):
 def test_the_server_ends_with_its_parent():
     code = f"""
 import os, signal
-from daybefore.models.local import serve_model
+from daybefore.models.local_server import serve_model
 with serve_model({str(SMALL)!r}) as address:
     print(address, flush=True)
     os.kill(os.getpid(), signal.SIGKILL)

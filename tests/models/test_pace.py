@@ -10,7 +10,7 @@ import pytest
 from builders import make_event
 
 from daybefore.agents.registry import check_agent, connect_agent
-from daybefore.agents.runs import run_agents
+from daybefore.agents.run_loop import run_agents
 from daybefore.models.pace import LEAST, MOST, Pace, find_pace
 from daybefore.store import read_runs
 

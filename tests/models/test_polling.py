@@ -9,9 +9,9 @@ import pytest
 from builders import scan
 from mock_provider import CONTENT
 
+from daybefore.models.client import Door
 from daybefore.models.failures import LlmError
-from daybefore.models.llm import Door
-from daybefore.models.polling import GROWTH, ask_in_background, bound_job
+from daybefore.models.long_jobs import GROWTH, ask_in_background, bound_job
 
 MODEL, DEEP = "openai/mock-1", "openai/o4-mini-deep-research"
 DEADLINE_S, N_REQUESTS, WAIT_S = 1.0, 3, 0.05
@@ -70,7 +70,7 @@ def test_an_interrupted_wait_cancels_the_job(reach, provider, monkeypatch):
     def interrupt(seconds):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("daybefore.models.polling.time.sleep", interrupt)
+    monkeypatch.setattr("daybefore.models.long_jobs.time.sleep", interrupt)
     with pytest.raises(KeyboardInterrupt):
         ask_in_background(reach(), MODEL, "this never ends")
     assert provider.counts["cancel this never ends"] == 1

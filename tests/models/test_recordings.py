@@ -11,9 +11,9 @@ from contextlib import closing
 import pytest
 from builders import fork, say
 
+from daybefore.models.client import LlmError, ask, open_door
 from daybefore.models.costs import describe_cut
-from daybefore.models.files import MODELS, name_model
-from daybefore.models.llm import LlmError, ask, open_door
+from daybefore.models.model_files import MODELS, name_model
 from daybefore.models.recordings import PACKED, Recordings, has_news, pack_recordings
 from helpers.files import STORE
 

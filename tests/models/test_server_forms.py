@@ -9,8 +9,8 @@ import pytest
 from builders import PRICED, say
 from mock_provider import CONTENT, read_form, send, write_body
 
+from daybefore.models.client import ask, wants_stream
 from daybefore.models.failures import LlmError
-from daybefore.models.llm import ask, wants_stream
 from daybefore.models.transport import PROXIES, check_proxies
 
 MODEL = "openai/mock-1"

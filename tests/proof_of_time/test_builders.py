@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from studies.proof_of_time import published
-from studies.proof_of_time.builders import Pool, build_articles, build_buckets, build_sets
+from studies.proof_of_time import printed_tables
+from studies.proof_of_time.build_instances import Pool, build_articles, build_buckets, build_sets
 from studies.proof_of_time.instances import NONE, find_misfits
 
 WORDS = {"name": "Papers", "one": "paper", "measure": "number of citations"}
@@ -83,15 +83,17 @@ def test_the_bound_is_the_largest_error_that_two_shares_allow():
         lost, gained = before - both, after - both
         changes = [1] * gained + [-1] * lost + [0] * (n - gained - lost)
         errors.append(np.std(changes) / np.sqrt(n))
-    assert published.bound_change(before / n, after / n, n) == pytest.approx(max(errors))
+    assert printed_tables.bound_change(before / n, after / n, n) == pytest.approx(max(errors))
 
 
 def test_what_costs_no_less_and_gains_no_more_is_not_on_the_frontier(monkeypatch):
     rows = pd.DataFrame({"provider": "p", "model": list("abcde"), "limit": 15})
     shares = rows.assign(share=[5, 5, 7, 4.5, 7], low=[4, 4, 5.5, 3, 6], high=[6, 5.6, 8, 5.4, 8])
-    monkeypatch.setattr(published, "list_limits", lambda: shares)
-    monkeypatch.setattr(published, "list_tokens", lambda: rows.assign(per_question=[1, 2, 2, 3, 4]))
-    table = published.list_configurations()
+    monkeypatch.setattr(printed_tables, "list_limits", lambda: shares)
+    monkeypatch.setattr(
+        printed_tables, "list_tokens", lambda: rows.assign(per_question=[1, 2, 2, 3, 4])
+    )
+    table = printed_tables.list_configurations()
     assert table["is_frontier"].tolist() == [True, False, True, False, False]
     may_be = [True, True, True, False, True]
     assert table["may_be"].tolist() == may_be, "by an interval wholly above"

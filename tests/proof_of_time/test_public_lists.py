@@ -12,8 +12,8 @@ from public.proof_of_time import keep_trials
 from public.proof_of_time_logs import list_calls
 
 from daybefore.models.judges import Verdict
-from studies.proof_of_time import list_rules as rules
-from studies.proof_of_time import rubrics
+from studies.proof_of_time import rule_solvers as rules
+from studies.proof_of_time import run_judge
 from studies.proof_of_time.evidence import check_instances, read_evidence
 from studies.proof_of_time.instances import find_misfits, read_instances
 from studies.proof_of_time.trials import describe_evidence
@@ -92,15 +92,15 @@ def test_a_masked_case_holds_no_text_of_the_run():
     call = {"step_type": "tool", "tool": "bash", "content": "zebra row", "error": None}
     call["arguments"] = json.dumps({"script": "grep -n 'zebra' data/p.csv"})
     said = {"step_type": "model", "content": "I like the zebra."}
-    masked = rubrics.write_case(list_calls([said, call]), "wrong")
+    masked = run_judge.write_case(list_calls([said, call]), "wrong")
     assert "zebra" not in masked and "bash: grep csv -> 9 letters" in masked
 
 
 def test_a_judges_verdict_becomes_a_label_a_blank_or_unlabelled():
-    value = dict.fromkeys(rubrics.RUBRICS["wrong"], "x")
+    value = dict.fromkeys(run_judge.RUBRICS["wrong"], "x")
     value |= {"label": "misread", "bottleneck": "parsing"}
     replies = iter([Verdict("ok", value), Verdict("missing"), Verdict("unparsable")])
     cases = [(str(at), "wrong", "p") for at in range(3)]
-    rows = rubrics.judge_runs(lambda *_: next(replies), cases, "m")
-    assert rows["label"].fillna("").tolist() == ["misread", "", rubrics.UNLABELLED]
+    rows = run_judge.judge_runs(lambda *_: next(replies), cases, "m")
+    assert rows["label"].fillna("").tolist() == ["misread", "", run_judge.UNLABELLED]
     assert rows["bottleneck"][0] == "parsing"

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from builders import call_tools, make_event, needs_sandbox, reply_with
 
-from daybefore.agents.box import Limits
+from daybefore.agents.sandbox_parts import Limits
 from daybefore.models.recordings import has_news
 from helpers.tables import list_columns
 from studies.proof_of_time import solvers

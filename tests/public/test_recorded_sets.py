@@ -3,7 +3,7 @@
 import pytest
 from builders import needs_public
 
-from daybefore.scoring.runs import load_scores
+from daybefore.scoring.run_scores import load_scores
 from helpers.files import ROOT
 
 

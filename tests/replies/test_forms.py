@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from daybefore.replies.parse import parse_prediction
+from daybefore.replies.parse_reply import parse_prediction
 
 FORMS = json.loads(Path(__file__).with_name("forms.json").read_text(encoding="utf-8"))
 OPTIONS = FORMS["options"]

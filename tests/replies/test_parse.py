@@ -6,7 +6,7 @@ import time
 import pytest
 from builders import read_cases, read_long_texts
 
-from daybefore.replies.parse import KINDS, parse_prediction
+from daybefore.replies.parse_reply import KINDS, parse_prediction
 
 ROWS = read_cases(__file__, "replies")
 HOSTILE = read_long_texts(__file__, "hostile")

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from replies.written_replies import read_replies
 
-from daybefore.replies.parse import KINDS, parse_prediction
+from daybefore.replies.parse_reply import KINDS, parse_prediction
 
 FORMS = json.loads(Path(__file__).with_name("forms.json").read_text(encoding="utf-8"))
 OPTIONS = {"A": "Oslo", "B": "Rome", "C": "Lima", "D": "None of these"}

@@ -4,7 +4,7 @@ reply states them."""
 import pytest
 from builders import read_cases
 
-from daybefore.replies.probabilities import read_stated, weigh_reply
+from daybefore.replies.read_probabilities import read_stated, weigh_reply
 
 OPTIONS = {"A": "x", "B": "y", "C": "z"}
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from daybefore.replies.parse import parse_prediction
+from daybefore.replies.parse_reply import parse_prediction
 
 OPTIONS = {"A": "Oslo", "B": "Rome", "C": "Lima", "D": "Port of Spain", "E": "None of these"}
 NAMES = "AUD|Oslo|Rio de Janeiro|Trinidad and Tobago|AT&T|X-ray|Kim Min-ji|St. Louis".split("|")

@@ -10,9 +10,9 @@ from builders import open_sites
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daybefore.questions.collect import CRAWL_HOURS
-from daybefore.questions.types import resolve_event
-from daybefore.scoring.answers import acquire_answers, follow_acquisition, measure_spread
+from daybefore.questions.collect_events import CRAWL_HOURS
+from daybefore.questions.question_types import resolve_event
+from daybefore.scoring.acquire_answers import acquire_answers, follow_acquisition, measure_spread
 from helpers.files import ROOT, parse_json
 from helpers.tables import list_columns
 

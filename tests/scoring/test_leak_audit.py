@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from builders import read_cases
 
-from daybefore.scoring.leaks import flag_rows
+from daybefore.scoring.leak_audit import flag_rows
 
 AS_OF = "2026-03-02T00:00:00+08:00"
 PAGE = "Harbour (https://news.example/a), published 2026-02-20:\n{}"

@@ -5,7 +5,7 @@ import pytest
 from builders import store_run
 
 from daybefore.formats import public_sets
-from daybefore.scoring.runs import list_local, load_scores
+from daybefore.scoring.run_scores import list_local, load_scores
 from helpers.files import STORE, read_table
 
 

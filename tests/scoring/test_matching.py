@@ -4,7 +4,7 @@ tokens."""
 import pytest
 from builders import read_cases
 
-from helpers.matching import match_answer
+from helpers.match_answers import match_answer
 
 
 def fits(reply, truth):

@@ -4,7 +4,7 @@ import pandas as pd
 import pytest
 from builders import make_tables, read_cases
 
-from daybefore.live.settle import choose_scorer
+from daybefore.live.settle_week import choose_scorer
 from helpers import scores
 
 

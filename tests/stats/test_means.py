@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from statsmodels.stats.multitest import multipletests
 from statsmodels.stats.power import TTestPower
 
-from daybefore.scoring.two_way import compare_adjusted, fit_two_way, tabulate_adjusted
+from daybefore.scoring.two_way_effects import compare_adjusted, fit_two_way, tabulate_adjusted
 from helpers.means import find_clusters, logit_interval, summarize_clustered, tabulate_groups
 from helpers.paired import compare, compute_mde, correct_holm, score, sign_flip_test
 from helpers.scores import select_headline

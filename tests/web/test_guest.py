@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 from internet import open_internet
 
+from daybefore.web.fetched_pages import GatewayError
 from daybefore.web.guest import Guest
-from daybefore.web.pages import GatewayError
 
 HOSTS = ("www.example.org", "closed.example.org")
 

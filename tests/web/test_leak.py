@@ -19,9 +19,9 @@ from zoneinfo import ZoneInfo
 import pandas as pd
 import pytest
 
-from daybefore.web.extract import COLUMNS, extract_page
+from daybefore.web.extract_values import COLUMNS, extract_page
 from daybefore.web.replay import Replay
-from daybefore.web.sources import load_sources
+from daybefore.web.source_registry import load_sources
 
 ROOT = Path(__file__).parents[2]
 REGISTRY = {
@@ -240,7 +240,9 @@ def test_one_early_row_is_found(monkeypatch, tmp_path):
     rows.loc[rows["occurred_at"] == "2016-10-20", "known_at"] = "2016-10-20T10:00:00-04:00"
     (tmp_path / "data/replay").mkdir(parents=True)
     rows.to_csv(tmp_path / "data/replay/oil_brent.csv", index=False)
-    monkeypatch.setattr("daybefore.web.sources.ROOT", tmp_path)  # the server reads this copy
+    monkeypatch.setattr(
+        "daybefore.web.source_registry.ROOT", tmp_path
+    )  # the server reads this copy
     clocks = list_clocks(REGISTRY["oil_brent"], facts)
     found = "\n".join(find_leaks(SOURCES["oil_brent"], facts, clocks))
     assert "early, or no committed row: ('2016-10-20', 'Brent'" in found

@@ -7,9 +7,9 @@ import time
 import pytest
 from builders import read_long_texts
 
-from daybefore.web.extract import ExtractionError, extract_page
+from daybefore.web.extract_values import ExtractionError, extract_page
 from daybefore.web.passages import read_page
-from daybefore.web.sources import load_sources
+from daybefore.web.source_registry import load_sources
 
 SOURCES = load_sources()
 READERS = ("clemson", "weather_bwi", "ecb_fixings", "i94_hours", "geomagnetic", "market")

@@ -9,10 +9,10 @@ import pandas as pd
 import pytest
 from builders import AS_OF, write_lines
 
-from daybefore.web import news
+from daybefore.web import news_articles
 from daybefore.web.cache import Cache
-from daybefore.web.news import describe_articles, locate_feed, read_feed
-from daybefore.web.pages import GatewayError
+from daybefore.web.fetched_pages import GatewayError
+from daybefore.web.news_articles import describe_articles, locate_feed, read_feed
 from daybefore.web.replay import Replay
 from daybefore.web.session import Web
 
@@ -80,7 +80,7 @@ def test_what_is_not_a_genuine_day_is_refused_with_its_reason(tmp_path):
         "2016-10-09": "date: '2016-10-09'\nevents: []\n",
         "2016-10-10": DAY + "  Sports: [A wins.]\n",
         "2016-10-11": "a: [",
-        "2016-10-12": DAY.replace("-08", "-12") + f"  Sports: [{'x' * news.MAX_FILE}]\n",
+        "2016-10-12": DAY.replace("-08", "-12") + f"  Sports: [{'x' * news_articles.MAX_FILE}]\n",
         "2016-10-14": "!!python/object/apply:os.system [exit]",
     }
     feed = read_feed(write_archive(tmp_path, days))
@@ -122,7 +122,7 @@ def test_a_folder_is_read_and_undated_articles_are_refused_and_counted(tmp_path)
     ("changes", "said"),
     [
         ({"id": "a1"}, ", id: 'a1' is taken by all.jsonl, line 1"),
-        ({"text": "x" * (news.MAX_TEXT + 1)}, ", text: 'xx"),
+        ({"text": "x" * (news_articles.MAX_TEXT + 1)}, ", text: 'xx"),
         (
             {"published": "2016-10-08T09:30:00"},
             ", published: '2016-10-08T09:30:00' is not a day",
@@ -174,7 +174,7 @@ def test_a_front_page_lists_what_is_public_and_not_too_old(tmp_path, monkeypatch
     old = [OSLO | {"id": f"a{day}", "published": day} for day in ("2015-01-01", "2016-10-07")]
     path = write_folder(tmp_path, OSLO, LATER, *old)
     for n_listed, keys in ((1000, ["a2016-10-07", "a1"]), (1, ["a1"])):
-        monkeypatch.setattr(news, "N_LISTED", n_listed)
+        monkeypatch.setattr(news_articles, "N_LISTED", n_listed)
         front = open_press(path).fetch(locate_feed(path), AS_OF)
         assert json.loads(front.text)["articles"] == [locate_feed(path) + key for key in keys]
         assert front.published_at == "2016-10-09T20:00:00+08:00"

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 from internet import open_internet
 from sites import make_archive
 
-from daybefore.agents.searching import describe_hit
+from daybefore.agents.search_agents import describe_hit
+from daybefore.models.client import open_door
 from daybefore.models.failures import LlmError
-from daybefore.models.llm import open_door
 from daybefore.models.transport import load_litellm
+from daybefore.web.fetched_pages import GatewayError
 from daybefore.web.open_web import OpenWeb
-from daybefore.web.pages import GatewayError
 from daybefore.web.replay import Replay
 from daybefore.web.session import Web
 

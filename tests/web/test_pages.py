@@ -3,7 +3,7 @@
 import pytest
 from builders import AS_OF
 
-from daybefore.web.pages import FOLDER, read_kept
+from daybefore.web.fetched_pages import FOLDER, read_kept
 from daybefore.web.replay import open_world
 
 

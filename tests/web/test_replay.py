@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from builders import open_sites
 
-from daybefore.web.extract import ExtractionError
-from daybefore.web.pages import GatewayError
+from daybefore.web.extract_values import ExtractionError
+from daybefore.web.fetched_pages import GatewayError
 
 NAMES = ("clemson", "weather_bwi", "geomagnetic", "oil_brent")
 DAYS = pd.date_range("2016-10-10", "2016-11-06", freq="2D")
@@ -59,7 +59,7 @@ def test_a_wrong_charset_is_sent_and_read(sources):
 
 
 def test_a_site_whose_rows_are_unsound_is_down_alone(sources, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr("daybefore.web.sources.ROOT", tmp_path)
+    monkeypatch.setattr("daybefore.web.source_registry.ROOT", tmp_path)
     (tmp_path / "data/replay").mkdir(parents=True)
     for name, text in {
         "clemson": "occurred_at,entity,tmax,tmin\n2016-10-01,Clemson,many,5\n",

@@ -13,7 +13,7 @@ import pytest
 from sklearn.feature_extraction.text import TfidfTransformer
 
 from daybefore.web import search
-from daybefore.web.pages import GatewayError, Page
+from daybefore.web.fetched_pages import GatewayError, Page
 from daybefore.web.search import SearchIndex, count_words, weigh_passages
 
 AS_OF = "2016-10-10T00:00:00+08:00"

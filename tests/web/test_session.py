@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from daybefore.web.pages import GatewayError
+from daybefore.web.fetched_pages import GatewayError
 from daybefore.web.session import Answer, Web
 
 AS_OF = "2016-10-10T00:00:00+08:00"

@@ -4,8 +4,8 @@ import pandas as pd
 import pytest
 from builders import read_cases
 
-from daybefore.web.sources import compute_published_at, load_sources
-from helpers.calendar import stamp_moment
+from daybefore.web.source_registry import compute_published_at, load_sources
+from helpers.clock import stamp_moment
 from helpers.files import ROOT
 
 CLEMSON = (ROOT / "data/sources/clemson.toml").read_text(encoding="utf-8")

@@ -5,9 +5,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from daybefore.agents.submissions import hash_words
+from daybefore.agents.graph_agents import hash_words
 from daybefore.formats import public_sets
-from daybefore.formats.worldreasoner import build_event, select_questions
+from daybefore.formats.worldreasoner_questions import build_event, select_questions
 from helpers.files import dump_json, parse_json
 from studies.worldreasoner import own_runs
 from studies.worldreasoner.card_set import count_set

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from studies.worldreasoner.scores import (
+from studies.worldreasoner.outcome_scores import (
     mix_correct,
     score_forecast,
     score_table,

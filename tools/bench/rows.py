@@ -20,8 +20,8 @@ AT_ONCE = 50
 def ask(n, latency_s):
     """Questions to a model, every request, reply and prediction stored durably."""
     from daybefore.agents.registry import check_agent, connect_agent
-    from daybefore.agents.runs import run_agents
-    from daybefore.models.llm import open_door
+    from daybefore.agents.run_loop import run_agents
+    from daybefore.models.client import open_door
     from daybefore.models.pace import Pace
 
     rows = [
@@ -159,7 +159,7 @@ def search(n):
 
 def load(n):
     """Forecasts of 1,000 agents in a long csv, read and checked as `make add` does."""
-    from daybefore.formats.forecasts import read_forecasts
+    from daybefore.formats.forecast_files import read_forecasts
 
     rng, at = np.random.default_rng(1), np.arange(n)
     rows = pd.DataFrame({"question_id": at // 1000, "agent": at % 1000, "outcome": at // 1000 % 2})

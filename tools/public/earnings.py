@@ -3,7 +3,7 @@ statistics alone."""
 
 import pandas as pd
 
-from daybefore.formats.earnings import build_events, read_earnings
+from daybefore.formats.earnings_questions import build_events, read_earnings
 from daybefore.formats.public_sets import EARNINGS
 from helpers.public_files import locate_public
 from studies.futurex.people_and_experts import describe_questions

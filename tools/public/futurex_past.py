@@ -6,13 +6,13 @@ import tempfile
 import pandas as pd
 
 from daybefore import store
-from daybefore.agents.past import load_past_agents
+from daybefore.agents.baselines_of_answers import load_past_agents
 from daybefore.agents.recorded_runs import list_recorded, load_recorded_runs, replay_recorded
-from daybefore.agents.runs import run_agents
-from daybefore.formats.futurex import read_past
+from daybefore.agents.run_loop import run_agents
+from daybefore.formats.futurex_questions import read_past
 from daybefore.formats.public_sets import FILE, build_past
-from daybefore.questions.sets import NEWS, list_articles
-from daybefore.web.news import describe_articles
+from daybefore.questions.open_sets import NEWS, list_articles
+from daybefore.web.news_articles import describe_articles
 from daybefore.web.replay import open_world
 from helpers import files
 from helpers.paired import fill_predictions

@@ -8,8 +8,8 @@ import re
 
 import pandas as pd
 
-from daybefore.live.shapes import read_shape
-from daybefore.replies.parse import parse_prediction
+from daybefore.live.prompt_kinds import read_shape
+from daybefore.replies.parse_reply import parse_prediction
 from helpers.files import dump_json
 from helpers.public_files import locate_public
 from helpers.tables import check_table

@@ -10,7 +10,7 @@ import json
 import pandas as pd
 
 from daybefore.agents.registry import make_consult
-from daybefore.questions.filters import JUDGES, judge_harmful, judge_subjective
+from daybefore.questions.drop_events import JUDGES, judge_harmful, judge_subjective
 from helpers.agreement import combine_views, compare_judges
 from helpers.means import measure_share
 from helpers.public_files import locate_public

@@ -7,12 +7,12 @@ leave.
 
 import pandas as pd
 
-from daybefore.agents.past import load_past_agents
-from daybefore.formats.forecastbench import build_markets
+from daybefore.agents.baselines_of_answers import load_past_agents
+from daybefore.formats.forecastbench_questions import build_markets
 from daybefore.formats.public_sets import MARKETS, QUESTION_SETS, build_priced
-from daybefore.questions.moments import place_moments
-from daybefore.questions.sets import NEWS, list_articles
-from daybefore.web.news import describe_articles
+from daybefore.questions.life_moments import place_moments
+from daybefore.questions.open_sets import NEWS, list_articles
+from daybefore.web.news_articles import describe_articles
 from daybefore.web.replay import open_world
 from helpers.paired import ALPHA, correct_holm
 from helpers.public_files import locate_public

@@ -4,8 +4,8 @@ answers stated."""
 import pandas as pd
 
 from daybefore.formats.public_sets import FILE, build_past
-from daybefore.questions.sets import NEWS
-from daybefore.web.news import read_feed
+from daybefore.questions.open_sets import NEWS
+from daybefore.web.news_articles import read_feed
 from daybefore.web.replay import open_world
 from helpers.public_files import locate_public
 from studies.futurex import news_leaks

@@ -20,7 +20,7 @@ import pandas as pd
 
 from helpers.files import ROOT, hash_text
 from helpers.papers import get_constant
-from studies.proof_of_time.builders import (
+from studies.proof_of_time.build_instances import (
     Pool,
     build_articles,
     build_buckets,
@@ -32,7 +32,7 @@ from studies.proof_of_time.builders import (
     has_top,
 )
 from studies.proof_of_time.evidence import write_evidence
-from studies.proof_of_time.list_rules import T0
+from studies.proof_of_time.rule_solvers import T0
 
 MIN_PAPERS = 10
 """A person has at least so many papers before the cutoff."""

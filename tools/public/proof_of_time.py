@@ -24,10 +24,10 @@ from helpers.public_files import locate_public
 from public import pot_lists as lists
 from studies.futurex.leaderboard import flatten_board, load_frameworks
 from studies.futurex.leaderboard_findings import convert_history
-from studies.proof_of_time import list_rules as rules
+from studies.proof_of_time import rule_solvers as rules
 from studies.proof_of_time import trials
-from studies.proof_of_time.baselines import DESCRIBED, describe_instances
 from studies.proof_of_time.evidence import check_instances
+from studies.proof_of_time.instance_scores import DESCRIBED, describe_instances
 
 SEED = 59
 N_CITED, N_TIER, N_PEOPLE = 100, 30, 120

@@ -13,7 +13,7 @@ from daybefore.formats.inspect_logs import read_logs
 from helpers.files import parse_json
 from helpers.papers import get_constant
 from helpers.public_files import load_registry, locate_public
-from studies.proof_of_time.rubrics import TABLES, find_stratum
+from studies.proof_of_time.run_judge import TABLES, find_stratum
 
 LOGS = sorted(name for name in load_registry() if name.startswith("proof_of_time/eval_logs/"))
 SOURCES = {"proof_of_time_logs": LOGS}

@@ -18,9 +18,9 @@ import pandas as pd
 from helpers.files import dump_json, hash_text, locate_output
 from helpers.public_files import locate_public
 from public.market_questions import FILES, list_questions
-from studies.liveagentbench import cases as inputs
+from studies.liveagentbench import user_questions as inputs
+from studies.liveagentbench.task_workflow import run_workflow
 from studies.liveagentbench.tasks import load_taskset
-from studies.liveagentbench.workflow import run_workflow
 
 PRICES, EXAMPLES = "forecastbench/market_price_history.csv", "futurex/questionData.json"
 VIEWS = "data/spdg/asked_views.csv"

@@ -12,7 +12,7 @@ import pandas as pd
 from scipy import stats
 
 from daybefore.models.embeddings import MODEL, embed_texts, fetch_embedder
-from daybefore.questions.moments import number_days
+from daybefore.questions.life_moments import number_days
 from helpers import papers
 from helpers.files import locate_input, locate_output
 from helpers.public_files import hash_file, locate_public

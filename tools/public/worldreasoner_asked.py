@@ -10,8 +10,8 @@ precision cannot be measured.
 import pandas as pd
 
 from daybefore.formats.public_sets import CARD_PRICES, CARDS, build_cards
-from daybefore.questions.sets import NEWS, list_articles
-from daybefore.web.news import describe_articles
+from daybefore.questions.open_sets import NEWS, list_articles
+from daybefore.web.news_articles import describe_articles
 from daybefore.web.replay import open_world
 from helpers.means import find_clusters
 from studies.worldreasoner.card_set import (
@@ -24,8 +24,8 @@ from studies.worldreasoner.card_set import (
 )
 from studies.worldreasoner.conditions import load_asked
 from studies.worldreasoner.hindsight.graphs import build_references
+from studies.worldreasoner.outcome_scores import summarize_outcomes
 from studies.worldreasoner.own_runs import align_graphs
-from studies.worldreasoner.scores import summarize_outcomes
 from studies.worldreasoner.submissions import read_submitted, score_submissions, split_conditions
 
 SOURCES = {"worldreasoner_set": [CARDS, CARD_PRICES]} | dict.fromkeys(

@@ -12,13 +12,19 @@ import zlib
 import numpy as np
 import pandas as pd
 
-from daybefore.questions.pose import HORIZON_DAYS, Deck, Unanswerable, pose_event, seed_by_name
-from daybefore.questions.types import resolve_event
-from daybefore.web.extract import select_series
-from daybefore.web.sources import load_sources, locate_rows, read_rows
-from helpers.calendar import ZONE
+from daybefore.questions.fill_templates import (
+    HORIZON_DAYS,
+    Deck,
+    Unanswerable,
+    pose_event,
+    seed_by_name,
+)
+from daybefore.questions.question_types import resolve_event
+from daybefore.web.extract_values import select_series
+from daybefore.web.source_registry import load_sources, locate_rows, read_rows
+from helpers.clock import ZONE
 from helpers.files import dump_json
-from helpers.question_sets import WINDOWS
+from helpers.set_names import WINDOWS
 
 LEADS = {"A": 5, "C1": 1, "C2": 1}
 """Questions open on the days of each window, and on so many days before its first."""

@@ -23,7 +23,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
-from daybefore.agents.box import (
+from daybefore.agents.sandbox_parts import (
     ENV,
     FILTER,
     TICK_S,

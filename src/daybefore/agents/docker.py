@@ -22,7 +22,7 @@ import time
 from contextlib import contextmanager, suppress
 from functools import partial
 
-from daybefore.agents.box import (
+from daybefore.agents.sandbox_parts import (
     ENV,
     TICK_S,
     Backend,

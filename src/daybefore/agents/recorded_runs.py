@@ -11,13 +11,13 @@ import json
 import numpy as np
 import pandas as pd
 
-from daybefore.agents.asked import describe_condition, tell_asked
 from daybefore.agents.registry import PROMPTED, connect_agent, load_entries, read_settings
-from daybefore.agents.runs import order_events, run_agents
-from daybefore.models.llm import open_door
-from helpers.calendar import stamp_moment
-from helpers.faults import check_name, check_object
+from daybefore.agents.run_loop import order_events, run_agents
+from daybefore.agents.when_asked import describe_condition, tell_asked
+from daybefore.models.client import open_door
+from helpers.clock import stamp_moment
 from helpers.files import ROOT, locate_input, parse_json
+from helpers.input_faults import check_name, check_object
 from helpers.tables import RecordedRun
 
 SEED = 20161010

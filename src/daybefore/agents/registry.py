@@ -9,28 +9,27 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from daybefore.agents.forecasters import METHODS, forecast_event
-from daybefore.agents.functions import load_function, make_agent
-from daybefore.agents.prompted import LIMITS, Client, ask_directly, forecast, make_consult
-from daybefore.agents.research import ask_with_orchestra, ask_with_research
-from daybefore.agents.searching import (
-    ask_deep_research,
-    ask_step_by_step,
-    ask_with_pages,
-    ask_with_tools,
-)
-from daybefore.agents.submissions import (
+from daybefore.agents.ask_questions import make_rows
+from daybefore.agents.baselines import METHODS, forecast_event
+from daybefore.agents.deep_research import ask_with_orchestra, ask_with_research
+from daybefore.agents.graph_agents import (
     ask_by_turns,
     ask_for_graph,
     ask_for_graph_with_pages,
     forecast_with_graph,
 )
-from daybefore.agents.workers import make_rows
+from daybefore.agents.prompted_agents import LIMITS, Client, ask_directly, forecast, make_consult
+from daybefore.agents.python_functions import load_function, make_agent
+from daybefore.agents.search_agents import (
+    ask_deep_research,
+    ask_step_by_step,
+    ask_with_pages,
+    ask_with_tools,
+)
 from daybefore.models.attachments import list_taken
+from daybefore.models.client import check_model, check_options, open_door
 from daybefore.models.costs import describe_cut
-from daybefore.models.files import MODELS, name_model
-from daybefore.models.llm import check_model, check_options, open_door
-from daybefore.models.local import (
+from daybefore.models.local_server import (
     LOCAL,
     SEED,
     describe_model,
@@ -38,12 +37,13 @@ from daybefore.models.local import (
     get_local_name,
     open_model,
 )
+from daybefore.models.model_files import MODELS, name_model
 from daybefore.models.recordings import has_news, pack_recordings
 from daybefore.prompts import STATED_PROMPTS, hash_prompts
 from daybefore.web.open_web import TOLERANCE_S, OpenWeb
-from daybefore.web.providers import find_search_problem
-from helpers.faults import check_name, check_object, list_nearest
+from daybefore.web.search_providers import find_search_problem
 from helpers.files import ROOT
+from helpers.input_faults import check_name, check_object, list_nearest
 from helpers.tables import Agent
 
 REGISTRY, OWN = ROOT / "data/agents.toml", ROOT / "data/agents.local.toml"

@@ -11,9 +11,9 @@ container. Where neither can, SandboxError says what to do.
 from contextlib import contextmanager
 from functools import cache
 
-from daybefore.agents.box import SandboxError, open_backend
 from daybefore.agents.bubblewrap import find_bubblewrap
 from daybefore.agents.docker import BUILD, find_docker
+from daybefore.agents.sandbox_parts import SandboxError, open_backend
 
 
 @cache

@@ -11,10 +11,10 @@ import shutil
 from pathlib import Path
 
 from daybefore.commands.terminal import show
-from daybefore.formats.forecasts import read_forecasts
-from helpers.faults import Problems, check_name, write_count
+from daybefore.formats.forecast_files import read_forecasts
 from helpers.files import dump_json, locate_output, write_whole
-from helpers.places import ABOUT, SETS, list_folders
+from helpers.folders import ABOUT, SETS, list_folders
+from helpers.input_faults import Problems, check_name, write_count
 from helpers.sets import load_set, read_settings, write_set
 
 LEAST = 25

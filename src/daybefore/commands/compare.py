@@ -8,17 +8,17 @@ clustered by source.
 
 import shlex
 
-from daybefore.agents.asked import fill_asked
-from daybefore.commands import leaderboard, texts
+from daybefore.agents.when_asked import fill_asked
+from daybefore.commands import leaderboard, print_tables
 from daybefore.commands.terminal import show
-from daybefore.commands.worldreasoner import compare_graphs
-from daybefore.questions.sets import read_window
-from daybefore.scoring.runs import find_run, list_runs, name_window, read_predictions
-from daybefore.scoring.two_way import compare_adjusted, fit_two_way, tabulate_adjusted
+from daybefore.commands.worldreasoner_scores import compare_graphs
+from daybefore.questions.open_sets import read_window
+from daybefore.scoring.run_scores import find_run, list_runs, name_window, read_predictions
+from daybefore.scoring.two_way_effects import compare_adjusted, fit_two_way, tabulate_adjusted
 from helpers.means import find_clusters
 from helpers.paired import ALPHA, compare_pairs, judge_pair
-from helpers.question_sets import DEFAULT, find_set
 from helpers.scores import build_matrix, score_predictions, select_headline
+from helpers.set_names import DEFAULT, find_set
 
 FOLDER = "results/compare"
 ADJUSTED = (
@@ -137,7 +137,7 @@ def adjust_board(scores, events, labels, cells):
     fit, adjusted = fit_adjusted(scores, events, labels)
     shown = [name for name in adjusted.index if name in set(cells["agent"])]
     pairs = judge_pairs(compare_adjusted(fit, leaderboard.choose_pairs(shown)))
-    told = adjusted.apply(lambda row: texts.write_interval(*row, digits=3), axis=1)
+    told = adjusted.apply(lambda row: print_tables.write_interval(*row, digits=3), axis=1)
     return pairs, told.rename("adjusted").rename_axis("agent").reset_index().merge(cells)
 
 
@@ -155,15 +155,17 @@ def tabulate_pairs(pairs):
     no coverage."""
     shown = pairs[["agent_a", "agent_b"]].set_axis(["a", "b"], axis=1)
     shown["a - b (95% by source)"] = [
-        texts.write_difference(row, 3) for row in pairs.to_dict("records")
+        print_tables.write_difference(row, 3) for row in pairs.to_dict("records")
     ]
     if "low_by_event" in pairs:
         by_event = pairs.assign(low=pairs["low_by_event"], high=pairs["high_by_event"])
-        shown["by event"] = [texts.write_difference(row, 3) for row in by_event.to_dict("records")]
+        shown["by event"] = [
+            print_tables.write_difference(row, 3) for row in by_event.to_dict("records")
+        ]
         shown["coverage"] = [
             f"{a:.0%}, {b:.0%}" for a, b in pairs[["coverage_a", "coverage_b"]].to_numpy()
         ]
-    shown["p (Holm)"] = pairs["p_holm"].map(texts.write_p)
+    shown["p (Holm)"] = pairs["p_holm"].map(print_tables.write_p)
     shown["MDE"] = pairs["mde"].map("{:.3f}".format).where(pairs["mde"].notna(), "-")
     shown["n (sources)"] = [
         f"{n} ({n_clusters})" for n, n_clusters in pairs[["n", "n_clusters"]].to_numpy()
@@ -227,7 +229,7 @@ def main(names=(), window="A", out=None, adjust=False, explain=False):
     events = events[events["event_id"].isin(shared)]
     scores = score_predictions(predictions, answers, events)
     place = [*(names or [question_set.name]), *["adjusted"] * adjust]
-    folder = texts.open_folder(out, FOLDER, place)
+    folder = print_tables.open_folder(out, FOLDER, place)
     baselines = [name for name, run in labels.items() if run.category == "baseline"]
     means, cells = leaderboard.write_board(folder, scores, events, baselines)
     if names:
@@ -243,9 +245,9 @@ def main(names=(), window="A", out=None, adjust=False, explain=False):
     n_scored = select_headline(scores, events)["event_id"].nunique()
     told = f"{len(events)} events of {question_set.name} {told}, {n_scored} with a score"
     silent = board.loc[board["n"] == 0, "agent_id"]
-    notes = [f"{told}; {texts.describe_intervals(events)}", *notes, "" if names else short]
+    notes = [f"{told}; {print_tables.describe_intervals(events)}", *notes, "" if names else short]
     notes += [differing, *(f"{name} answered none of them" for name in silent)]
-    texts.write_csv(pairs.round(6), folder / "pairs.csv")
+    print_tables.write_csv(pairs.round(6), folder / "pairs.csv")
     family = FAMILY.format(int(pairs["p"].notna().sum()), ALPHA)
     sections = {
         "Leaderboard": (list(filter(None, notes)), cells),
@@ -267,11 +269,13 @@ def write_files(folder, runs, question_set, sections, explain):
     files = ["leaderboard.md", "leaderboard.csv", "leaderboard.tex", "pairs.csv"]
     title = " and ".join(run.label for run in runs) if len(runs) < 4 else f"{len(runs)} runs"
     written = {"files": files, "markdown": "leaderboard.md"}
-    page = texts.write_page(folder, f"{title} on {question_set.name}", sections, **written)[1]
+    page = print_tables.write_page(folder, f"{title} on {question_set.name}", sections, **written)[
+        1
+    ]
     for _, table in sections.values():
-        show(texts.write_table(table.set_index(table.columns[0]), explain) + "\n")
+        show(print_tables.write_table(table.set_index(table.columns[0]), explain) + "\n")
     (notes, _), (legend, _), *_ = sections.values()
-    short = [legend[0].split("; MDE")[0], texts.EXPLAIN]
+    short = [legend[0].split("; MDE")[0], print_tables.EXPLAIN]
     words = [*notes, *(legend if explain else short), f"open in a browser: {page}"]
     own = dict.fromkeys(run.agent_id for run in runs if run.category != "baseline")
     if own:

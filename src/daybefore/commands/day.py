@@ -9,13 +9,13 @@ from daybefore.agents import registry
 from daybefore.commands import run
 from daybefore.commands.preflight import open_judge, read_now
 from daybefore.commands.terminal import show, tell
-from daybefore.live.captures import look
-from daybefore.live.day import close_day, list_days_posed, pose
 from daybefore.live.day_news import describe_proposals, propose, read_proposals
-from daybefore.live.sites import read_sites
-from daybefore.web.sources import LIVE_SOURCES, load_sources
-from helpers.faults import list_nearest
-from helpers.question_sets import find_set
+from daybefore.live.keep_pages import look
+from daybefore.live.own_benchmark import close_day, list_days_posed, pose
+from daybefore.live.propose_sites import read_sites
+from daybefore.web.source_registry import LIVE_SOURCES, load_sources
+from helpers.input_faults import list_nearest
+from helpers.set_names import find_set
 
 
 def main(

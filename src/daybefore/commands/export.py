@@ -5,11 +5,11 @@ import sys
 from pathlib import Path
 
 from daybefore.commands.terminal import show
-from daybefore.formats.export import WRITERS, gather_run
-from daybefore.questions.sets import read_window
-from daybefore.scoring.runs import find_run, list_runs
-from helpers.faults import write_count
+from daybefore.formats.write_exports import WRITERS, gather_run
+from daybefore.questions.open_sets import read_window
+from daybefore.scoring.run_scores import find_run, list_runs
 from helpers.files import ROOT, locate_output
+from helpers.input_faults import write_count
 
 
 def main(name, form, window=None, out=None):

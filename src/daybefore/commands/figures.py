@@ -20,18 +20,18 @@ from typing import NamedTuple
 
 from tqdm import tqdm
 
-from daybefore.agents.asked import fill_asked
-from daybefore.commands import leaderboard, texts
+from daybefore.agents.when_asked import fill_asked
+from daybefore.commands import leaderboard, print_tables
 from daybefore.commands.compare import ADJUSTED, fit_adjusted
-from daybefore.commands.own_set import keep_runs
-from daybefore.commands.probabilities import draw_probabilities
-from daybefore.commands.questions import open_set
+from daybefore.commands.own_runs_as_set import keep_runs
+from daybefore.commands.probability_figure import draw_probabilities
+from daybefore.commands.question_file import open_set
 from daybefore.commands.terminal import show, tell
-from daybefore.commands.worldreasoner import tell_prices
+from daybefore.commands.worldreasoner_scores import tell_prices
 from daybefore.formats.public_sets import PRICED
-from daybefore.questions.sets import has_runs, read_window
+from daybefore.questions.open_sets import has_runs, read_window
 from daybefore.scoring.calibration import list_chances
-from daybefore.scoring.runs import (
+from daybefore.scoring.run_scores import (
     Scored,
     choose_runs,
     find_run,
@@ -40,12 +40,12 @@ from daybefore.scoring.runs import (
     load_scores,
     read_predictions,
 )
-from helpers.faults import write_count
 from helpers.figures import use_style
 from helpers.files import ROOT, STORE, locate_output, write_under
+from helpers.folders import SETS, add_room, list_folders
+from helpers.input_faults import write_count
 from helpers.means import find_clusters, summarize_clustered
-from helpers.places import SETS, add_room, list_folders
-from helpers.question_sets import QuestionSet, find_set, is_day, list_sets
+from helpers.set_names import QuestionSet, find_set, is_day, list_sets
 from helpers.sets import load_set
 
 REPLAY = ("october-2016", "june-2026", "october-2026")
@@ -77,7 +77,7 @@ def main(agents="", question_set=None, out=None):
     add_room(locate_output(f"{SETS[1]}/any").parent)
     chosen = question_set and open_set(str(question_set))
     if chosen and has_runs(chosen):
-        folder = texts.open_folder(out, "results", names or [chosen.name]) / chosen.name
+        folder = print_tables.open_folder(out, "results", names or [chosen.name]) / chosen.name
         return {"agents": names, "sets": {chosen.name: draw_set(names, chosen, folder)}}
     if not names:
         raise ValueError(
@@ -92,7 +92,7 @@ def main(agents="", question_set=None, out=None):
     ]
     found, failed = {}, []
     for one in [chosen] if chosen else list_drawn(sorted({key for key, _ in known})):
-        folder = texts.open_folder(out, "results", names) / one.name
+        folder = print_tables.open_folder(out, "results", names) / one.name
         own = [name for name in names if (one.window, name) in known]
         try:
             found[one.name] = draw_set(own, one, folder)
@@ -146,7 +146,7 @@ def draw_set(names, one, folder):
         sections["Not drawn"] = (refused, None)
     title = f"{name_agents(names)} on {one.name}"
     files = ["leaderboard.md", "leaderboard.csv", "leaderboard.tex"]
-    drawn, page, _ = texts.write_page(
+    drawn, page, _ = print_tables.write_page(
         folder, title, sections, files=files, markdown="leaderboard.md"
     )
     show(f"{title}: {write_count(len(drawn), 'figure')}; open in a browser:\n{page}")
@@ -168,7 +168,7 @@ def rank_agents(scored, folder):
     means, board = leaderboard.write_board(folder, scored.scores, scored.events, baselines)
     every = sorted(scored.scores["agent_id"].unique())
     adjusted = fit_adjusted(scored.scores, scored.events, every)[1]
-    told = adjusted.apply(lambda row: texts.write_interval(*row), axis=1)
+    told = adjusted.apply(lambda row: print_tables.write_interval(*row), axis=1)
     board["adjusted"] = board["agent"].map(told)
     brier = leaderboard.take_whole(means, "brier").reindex(baselines)["mean"].dropna()
     return means, board, list(brier.sort_values().index[:1])
@@ -177,7 +177,7 @@ def rank_agents(scored, folder):
 def describe_board(scored, means, names, one):
     """Return sentences on what a leaderboard's columns rest on, and which agents have no overall
     score."""
-    notes = [texts.describe_intervals(scored.events)]
+    notes = [print_tables.describe_intervals(scored.events)]
     if scored.runs["category"].eq("baseline").any():
         notes.append("lead: over the best baseline, on the events that both answered")
     notes.append(ADJUSTED)

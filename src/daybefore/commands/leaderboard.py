@@ -9,7 +9,7 @@ import math
 
 import pandas as pd
 
-from daybefore.commands.texts import write_csv, write_difference, write_interval
+from daybefore.commands.print_tables import write_csv, write_difference, write_interval
 from helpers.means import find_clusters, tabulate_groups
 from helpers.paired import compare_pairs, list_pairs
 from helpers.scores import build_matrix, select_headline

@@ -1,5 +1,5 @@
 """The command `daybefore`: its commands, read by click, and what it ends with; the work stands in
-this room's modules, the options that several commands have in `options`.
+this room's modules, the options that several commands have in `shared_options`.
 
 A module is imported only when its command was chosen, after the settings that results rest on. Its
 function returns what it found as a dict (for --json) or None, and raises what `EXPECTED` lists with
@@ -17,7 +17,7 @@ import time
 
 import click
 
-from daybefore.commands.options import (
+from daybefore.commands.shared_options import (
     AMOUNT,
     COUNT,
     EXECUTORS,

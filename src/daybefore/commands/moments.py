@@ -16,19 +16,19 @@ from pathlib import Path
 import pandas as pd
 
 from daybefore.commands.preflight import locate_store, read_now
-from daybefore.commands.service import Asked, Terms, ask_one, end_part_way, find_entry
+from daybefore.commands.print_tables import write_csv, write_interval, write_table
+from daybefore.commands.run_service import Asked, Terms, ask_one, end_part_way, find_entry
 from daybefore.commands.terminal import show, tell
-from daybefore.commands.texts import write_csv, write_interval, write_table
-from daybefore.live.challenge import Batch, build_events, check_rows
-from daybefore.live.readings import fetch_text
-from daybefore.replies.options import make_key
+from daybefore.live.read_by_model import fetch_text
+from daybefore.live.week_questions import Batch, build_events, check_rows
+from daybefore.replies.read_options import make_key
 from daybefore.store import read_runs
+from daybefore.web.fetched_pages import GatewayError
 from daybefore.web.guest import Guest
-from daybefore.web.markup import read_number
-from daybefore.web.pages import GatewayError
-from helpers.calendar import ZONE
-from helpers.faults import describe_problem, raise_all, read_sheet
+from daybefore.web.parse_markup import read_number
+from helpers.clock import ZONE
 from helpers.files import dump_json, hash_text, locate_output, parse_json, write_whole
+from helpers.input_faults import describe_problem, raise_all, read_sheet
 from helpers.means import measure_share
 from helpers.papers import get_constant
 

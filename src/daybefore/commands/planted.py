@@ -14,16 +14,16 @@ from pathlib import Path
 import pandas as pd
 
 from daybefore.agents.registry import FUNCTION, SEARCHING, connect_agent
-from daybefore.agents.runs import sees_today
+from daybefore.agents.run_loop import sees_today
 from daybefore.commands.preflight import locate_store, open_judge, read_now
-from daybefore.commands.service import Asked, Terms, ask_one, end_part_way, find_entry
+from daybefore.commands.print_tables import write_csv, write_interval, write_table
+from daybefore.commands.run_service import Asked, Terms, ask_one, end_part_way, find_entry
 from daybefore.commands.terminal import show, tell
-from daybefore.commands.texts import write_csv, write_interval, write_table
-from daybefore.live.challenge import Batch, build_events, check_rows
+from daybefore.live.week_questions import Batch, build_events, check_rows
 from daybefore.store import read_runs
 from daybefore.web.replay import Replay
 from daybefore.web.session import Web
-from helpers.calendar import stamp_moment
+from helpers.clock import stamp_moment
 from helpers.files import dump_json, hash_text, locate_output, parse_json, write_whole
 from helpers.means import measure_share
 from studies.futurex.planted_pages import (

@@ -12,7 +12,7 @@ from types import SimpleNamespace
 
 import pandas as pd
 
-from daybefore.agents.prompted import limit_reply, make_consult
+from daybefore.agents.prompted_agents import limit_reply, make_consult
 from daybefore.agents.recorded_runs import list_recorded, measure_tokens
 from daybefore.agents.registry import (
     ONE_REQUEST,
@@ -22,17 +22,17 @@ from daybefore.agents.registry import (
     find_agent,
     read_prices,
 )
-from daybefore.agents.runs import describe_run, sees_today
+from daybefore.agents.run_loop import describe_run, sees_today
 from daybefore.commands.terminal import show, tell
 from daybefore.models.batches import SHARE, collect
+from daybefore.models.client import is_final, open_door
 from daybefore.models.costs import describe_cut, describe_spent, get_prices, name_prices, write_usd
-from daybefore.models.llm import is_final, open_door
-from daybefore.models.local import get_local_name, open_model
+from daybefore.models.local_server import get_local_name, open_model
 from daybefore.models.pace import LEAST, find_pace
 from daybefore.store import list_done, open_store
-from daybefore.web.news import describe_articles, read_feeds
-from daybefore.web.providers import price_search
-from helpers.calendar import ZONE
+from daybefore.web.news_articles import describe_articles, read_feeds
+from daybefore.web.search_providers import price_search
+from helpers.clock import ZONE
 from helpers.files import STORE, dump_json, locate_output
 
 MANY_PAID = 50

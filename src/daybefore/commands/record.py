@@ -15,14 +15,14 @@ from daybefore.agents.recorded_runs import list_recorded, load_recorded_runs, se
 from daybefore.agents.registry import check_entry, connect_agent, load_entries
 from daybefore.commands.terminal import show
 from daybefore.limits import end_after
-from daybefore.models.llm import open_door
-from daybefore.models.local import describe_model, open_model
+from daybefore.models.client import open_door
+from daybefore.models.local_server import describe_model, open_model
 from daybefore.models.recordings import pack_recordings
-from daybefore.questions.sets import list_articles, open_window, read_window
-from daybefore.web.news import describe_articles
-from helpers.faults import list_nearest
+from daybefore.questions.open_sets import list_articles, open_window, read_window
+from daybefore.web.news_articles import describe_articles
 from helpers.files import hash_text
-from helpers.question_sets import PUBLIC_WINDOWS
+from helpers.input_faults import list_nearest
+from helpers.set_names import PUBLIC_WINDOWS
 
 COMMAND = "make record ARM="
 KEEPS = "replies are reduced: of each stands what was read of it, without prompt or prose"

@@ -7,11 +7,11 @@ does not.
 
 import pandas as pd
 
-from daybefore.commands import leaderboard, texts
+from daybefore.commands import leaderboard, print_tables
 from daybefore.commands.compare import add_baselines
-from daybefore.commands.results import average_kept, count_missing, describe_mean, find_leaks
+from daybefore.commands.result_files import average_kept, count_missing, describe_mean, find_leaks
 from daybefore.commands.terminal import show
-from daybefore.commands.worldreasoner import (
+from daybefore.commands.worldreasoner_scores import (
     KINDS,
     TABLES,
     describe_facts,
@@ -21,9 +21,9 @@ from daybefore.commands.worldreasoner import (
 )
 from daybefore.formats.public_sets import PRICED
 from daybefore.models.costs import write_usd
-from daybefore.questions.sets import read_window
+from daybefore.questions.open_sets import read_window
 from daybefore.scoring.calibration import bin_chances, list_chances
-from daybefore.scoring.runs import (
+from daybefore.scoring.run_scores import (
     find_run,
     list_runs,
     list_windows,
@@ -31,10 +31,10 @@ from daybefore.scoring.runs import (
     read_predictions,
     read_rows,
 )
-from helpers.faults import write_count
+from helpers.input_faults import write_count
 from helpers.means import MIN_CLUSTERS, find_clusters, measure_share, tabulate_groups
-from helpers.question_sets import find_set
 from helpers.scores import score_predictions, select_headline
+from helpers.set_names import find_set
 from studies.worldreasoner.own_runs import judge_runs
 
 INCONCLUSIVE = f"without an interval: inconclusive, of fewer than {MIN_CLUSTERS} clusters or where nothing varies"
@@ -67,17 +67,19 @@ def main(run, window=None, out=None, semantic=False):
     what = (
         f"{write_count(len(events), 'question')} of {set_name}, {own.condition or 'asked as usual'}"
     )
-    about = [f"{own.run_id}: {what}", texts.describe_intervals(events), INCONCLUSIVE]
+    about = [f"{own.run_id}: {what}", print_tables.describe_intervals(events), INCONCLUSIVE]
     about += [f"of {1 + len(others)} runs the newest: a run_id names another"] if others else []
     if window is None and (
         elsewhere := [one for one in list_windows(every, run) if one != own.window]
     ):
         about += [f"its runs on other sets, by SET=: {', '.join(map(name_window, elsewhere))}"]
     folder, title = (
-        texts.open_folder(out, "results/report", [own.run_id]),
+        print_tables.open_folder(out, "results/report", [own.run_id]),
         f"{own.agent_id} by four protocols",
     )
-    _, page, text = texts.write_page(folder, title, sections, about=about, markdown="report.md")
+    _, page, text = print_tables.write_page(
+        folder, title, sections, about=about, markdown="report.md"
+    )
     show(f"{text}\nopen in a browser: {page}")
     rows = [
         {
@@ -124,7 +126,7 @@ def list_means(table, label, *, is_imputed=False):
     coverage but of imputed."""
     rows = table.to_dict("records")
     shown = pd.DataFrame({label: [f"{row['group']} {row['name']}".strip() for row in rows]})
-    shown["mean (95%)"] = [texts.write_mean(row) for row in rows]
+    shown["mean (95%)"] = [print_tables.write_mean(row) for row in rows]
     shown["n"] = [f"{row['n']} of {row['n_asked']}" for row in rows]
     shown["clusters"] = [str(row["n_clusters"]) for row in rows]
     return (
@@ -136,7 +138,7 @@ def write_pair(pair):
     """Return a paired difference with its interval and n, or that there is none."""
     if not pair["n"]:
         return "none: no question that both answered"
-    return f"{texts.write_difference(pair, 3)}, n = {pair['n']}"
+    return f"{print_tables.write_difference(pair, 3)}, n = {pair['n']}"
 
 
 def tell_futurex(run, means, leads):
@@ -235,8 +237,8 @@ def tell_chances(run, means, events, answers, predictions, clusters):
     """Return (sentences, table) of probabilities: reliability by bin, the Brier error, skill
     against the price."""
     notes = [
-        f"Brier error, {row['name'] or 'single choices'}: {texts.write_mean(row)}, n = {row['n']} of {row['n_asked']}. "
-        f"{leaderboard.BRIER}."
+        f"Brier error, {row['name'] or 'single choices'}: {print_tables.write_mean(row)}, "
+        f"n = {row['n']} of {row['n_asked']}. {leaderboard.BRIER}."
         for row in means.query("agent_id == @run.label and metric == 'brier'").to_dict("records")
     ] or ["No Brier error: the replies state no probability of a choice."]
     if run.window in PRICED:
@@ -256,7 +258,8 @@ def tell_chances(run, means, events, answers, predictions, clusters):
     shown = pd.DataFrame({"probability from": bins["bin"].map("{:.1f}".format)})
     shown["said (mean)"], shown["n"] = bins["said"].map("{:.3f}".format), bins["n"].astype(str)
     shown["came true (95%)"] = [
-        texts.write_mean(row) for row in bins.rename(columns={"share": "mean"}).to_dict("records")
+        print_tables.write_mean(row)
+        for row in bins.rename(columns={"share": "mean"}).to_dict("records")
     ]
     return [
         *notes,
@@ -288,7 +291,7 @@ def tell_samples(predictions):
         ]
     values = predictions.fillna({"value": "none"}).groupby("event_id")["value"]
     share = measure_share(values.nunique()[values.size() > 1].eq(1))
-    told = texts.write_mean({"mean": share["share"], **share})
+    told = print_tables.write_mean({"mean": share["share"], **share})
     return [
         f"Questions with one answer in all samples: {told}, n = {share['n']} (Wilson); no alpha in the kit."
     ]

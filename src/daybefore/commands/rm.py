@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from daybefore.commands.terminal import show
-from daybefore.scoring.runs import list_local
+from daybefore.scoring.run_scores import list_local
 from daybefore.store import COPY, KEPT, keep_copy, open_store
-from helpers.faults import list_nearest
 from helpers.files import STORE, locate_output
+from helpers.input_faults import list_nearest
 
 ARCHIVE = "data/runs/removed.sqlite"
 """A store of the runs that were removed: the same tables, so that `DAYBEFORE_STORE` can name it."""

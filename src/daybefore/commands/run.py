@@ -1,7 +1,7 @@
 """`daybefore run` (make run): put agents to a sample of a question set's events, beside the
 baselines."""
 
-from daybefore.commands.service import end_part_way, run_set
+from daybefore.commands.run_service import end_part_way, run_set
 from daybefore.commands.terminal import show
 
 

@@ -13,8 +13,7 @@ import pandas as pd
 
 from daybefore.commands.preflight import open_judge, read_now
 from daybefore.commands.terminal import show, tell
-from daybefore.live.readings import MAX_SHOWN, fetch_text
-from daybefore.live.sites import (
+from daybefore.live.propose_sites import (
     SITE_COLUMNS,
     TEMPLATE_COLUMNS,
     is_confirmed,
@@ -25,9 +24,10 @@ from daybefore.live.sites import (
     screen_site,
     write_questions,
 )
+from daybefore.live.read_by_model import MAX_SHOWN, fetch_text
+from daybefore.web.fetched_pages import GatewayError
 from daybefore.web.guest import Guest
-from daybefore.web.pages import GatewayError
-from helpers.calendar import stamp_moment
+from helpers.clock import stamp_moment
 from helpers.files import dump_json, locate_output, write_whole
 
 AGAIN = ("down", "unjudged", "unwritten")

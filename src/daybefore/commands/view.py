@@ -19,22 +19,22 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 
-from daybefore.agents.exports import list_evidence
+from daybefore.agents.committed_runs import list_evidence
 from daybefore.agents.registry import load_entries
+from daybefore.commands.print_tables import open_templates, write_interval
 from daybefore.commands.terminal import show, tell
-from daybefore.commands.texts import open_templates, write_interval
-from daybefore.formats.export import write_value
 from daybefore.formats.public_sets import build_priced
+from daybefore.formats.write_exports import write_value
 from daybefore.models.secrets import hide_secrets, list_secrets
-from daybefore.questions.sets import read_window
-from daybefore.scoring.runs import find_window, list_recorded
+from daybefore.questions.open_sets import read_window
+from daybefore.scoring.run_scores import find_window, list_recorded
 from daybefore.store import KEPT, read_runs
-from daybefore.web.pages import read_kept
-from helpers.faults import write_count
+from daybefore.web.fetched_pages import read_kept
 from helpers.files import ROOT, STORE, hash_text, locate_input, locate_output, read_table
+from helpers.input_faults import write_count
 from helpers.means import find_clusters, tabulate_groups
-from helpers.question_sets import WINDOWS, find_set
 from helpers.scores import HEADLINE, score_predictions
+from helpers.set_names import WINDOWS, find_set
 from helpers.sets import QuestionTables
 from helpers.tables import TABLES, check_table, list_columns
 from studies.worldreasoner.question_pages import NOTHING, tell_hindsight

@@ -1,7 +1,7 @@
 """`daybefore week` (make week): ask agents this week's questions of FutureX, or a file's, and write
 the submission.
 
-Nothing is sent. The answers stand in a folder (`live.submission`); the same command on a later day
+Nothing is sent. The answers stand in a folder (`live.week_submission`); the same command on a later day
 asks again and revises them only on a material change. With `settle` the folder's answers are
 scored.
 """
@@ -11,15 +11,15 @@ from pathlib import Path
 
 import pandas as pd
 
-from daybefore.agents.workers import handle_stops
-from daybefore.commands import texts
+from daybefore.agents.ask_questions import handle_stops
+from daybefore.commands import print_tables
 from daybefore.commands.preflight import locate_store, open_judge, read_now
-from daybefore.commands.service import Asked, Terms, ask_one, end_part_way, find_entry
+from daybefore.commands.run_service import Asked, Terms, ask_one, end_part_way, find_entry
 from daybefore.commands.terminal import show, tell
-from daybefore.formats.export import TASK
-from daybefore.live import settle as settling
-from daybefore.live import submission, venues
-from daybefore.live.challenge import (
+from daybefore.formats.write_exports import TASK
+from daybefore.live import market_venues, week_submission
+from daybefore.live import settle_week as settling
+from daybefore.live.week_questions import (
     ANSWERS,
     N_COMMIT,
     build_events,
@@ -29,8 +29,8 @@ from daybefore.live.challenge import (
     read_rows,
 )
 from daybefore.store import ACCIDENTS, count_stored
-from helpers.faults import suggest
 from helpers.files import locate_output, parse_json
+from helpers.input_faults import suggest
 from helpers.means import MIN_CLUSTERS, find_clusters, summarize_clustered
 from helpers.scores import CODE_SCORER, PAPER_SCORER
 from helpers.sets import keep_questions
@@ -76,11 +76,11 @@ def main(
         find_entry(name)
     path = locate_store()
     if venue:
-        questions, now, left = venues.keep_questions(venue, limit, now)
+        questions, now, left = market_venues.keep_questions(venue, limit, now)
         tell(f"{venue}, fetched {now:%Y-%m-%d %H:%M} UTC+8: {os.path.relpath(questions)}")
         tell(list_some("left out", [f"{key} ({why})" for key, why in left]))
     batch = fetch_batch(questions, commit)
-    tell(submission.describe_batch(batch, now))
+    tell(week_submission.describe_batch(batch, now))
     base, found = Path(out) if out else locate_output(f"data/weeks/{batch.commit[:N_COMMIT]}"), {}
     with handle_stops():
         for name in names:
@@ -96,7 +96,7 @@ def main(
 def ask_week(name, batch, now, path, folder, terms):
     """Ask one agent a batch's questions in the round that is due, write its files, print and return
     what was found."""
-    state = submission.read_state(folder)
+    state = week_submission.read_state(folder)
     if state["agent"] not in (None, name) or state["commit"] not in (None, batch.commit):
         theirs = f"{state['agent']}'s answers to commit {str(state['commit'])[:12]}"
         raise ValueError(f"{folder} holds {theirs}; name another folder (OUT=folder)")
@@ -107,25 +107,25 @@ def ask_week(name, batch, now, path, folder, terms):
         "commit": batch.commit,
         "message": batch.message,
     }
-    turn = submission.open_round(state, now)
+    turn = week_submission.open_round(state, now)
     events = build_events(batch, turn["as_of"])
-    submission.write_week(
+    week_submission.write_week(
         folder, state, events
     )  # first, so that a run that is killed goes on as of the same moment
     keep_questions(name_window(batch), f"{batch.source}, {batch.commit[:N_COMMIT]}", events)
     run_ids, stops, *_ = ask_one(name, Asked(name_window(batch), events, events, None, path), terms)
     run_ids = sort_votes(run_ids)
     turn["is_complete"] = not stops and not count_stored(path, run_ids[-1:], ACCIDENTS)
-    told = submission.revise_all(
-        state, submission.collect_answers(path, run_ids, events), turn["as_of"]
+    told = week_submission.revise_all(
+        state, week_submission.collect_answers(path, run_ids, events), turn["as_of"]
     )
-    state["late"] = submission.list_late(batch, pd.Timestamp(turn["as_of"]))
-    submission.write_week(folder, state, events)
-    for path in submission.write_round(folder, state, events):
+    state["late"] = week_submission.list_late(batch, pd.Timestamp(turn["as_of"]))
+    week_submission.write_week(folder, state, events)
+    for path in week_submission.write_round(folder, state, events):
         show(f"ForecastBench's submission: {os.path.relpath(path)}")
     found = show_round(state, events, folder, told)
     if batch.is_challenge:
-        show(submission.describe_email(name, batch, now, folder))
+        show(week_submission.describe_email(name, batch, now, folder))
     about = {"agent": name, "folder": str(folder), "commit": batch.commit, "as_of": turn["as_of"]}
     return about | found | {"late": state["late"], "changes": told, "stopped": stops}
 
@@ -149,7 +149,7 @@ def show_round(state, events, folder, told):
     show(list_some("doubtful, the prompt's words do not decide their kind", kinds))
     show(list_some("late, their window had ended", state["late"]))
     show(list_some("changed or kept against an earlier round", told))
-    show(f"files: {os.path.relpath(folder / f'{submission.name_week(state)}.json')}, .jsonl")
+    show(f"files: {os.path.relpath(folder / f'{week_submission.name_week(state)}.json')}, .jsonl")
     show(f"a question set like any other: make view SET={events['window'].iloc[0]}")
     return {"n": n, "missing": missing, "unread": list(unread)}
 
@@ -183,8 +183,8 @@ def settle_week(place, out, judge, board, ceiling_usd, now, rule=None):
     (`scores.SCORERS`; None: `settle.choose_scorer`). Raises ValueError where nothing can be
     settled.
     """
-    folders = submission.list_weeks(out)
-    weeks = [(folder, *submission.read_week(folder)) for folder in folders]
+    folders = week_submission.list_weeks(out)
+    weeks = [(folder, *week_submission.read_week(folder)) for folder in folders]
     state, events = weeks[0][1:]
     answers, source, why = find_answers(place, events, now)
     window = events["window"].iloc[0]
@@ -196,7 +196,7 @@ def settle_week(place, out, judge, board, ceiling_usd, now, rule=None):
     with open_judge(judge, ceiling_usd) as consult:
         for folder, state, events in weeks:
             rows, table = settling.settle(state, events, answers, consult, rule)
-            texts.write_csv(rows, folder / "scores.csv")
+            print_tables.write_csv(rows, folder / "scores.csv")
             found.append(show_scores(state, events, answers, rows, table, rivals, judge))
             show(f"a row a question: {os.path.relpath(folder / 'scores.csv')}")
     open_ids = sorted(set(events["event_id"]) - set(answers["event_id"]))
@@ -209,7 +209,7 @@ def find_answers(place, events, now):
     """Return (answers table, where they are from, [(id, why it is open)]) of a file, "past" or
     "venue"."""
     if place == "venue":
-        rows, why = venues.fetch_answers(events, now)
+        rows, why = market_venues.fetch_answers(events, now)
         if not rows:
             raise ValueError(
                 f"none of the {len(events)} questions is settled; the first, {why[0][0]}: {why[0][1]}"
@@ -253,7 +253,7 @@ def show_scores(state, events, answers, rows, table, rivals, judge):
     clusters, by = find_clusters(events)
     scored = rows.set_index("event_id")[["score_imputed"]].dropna()
     mean = summarize_clustered(scored, clusters, ends=(0, 1)).iloc[0][["mean", "low", "high", "n"]]
-    ends = texts.write_interval(*mean, digits=3)
+    ends = print_tables.write_interval(*mean, digits=3)
     about = f"interval: 95%, by {by}, none from fewer than {MIN_CLUSTERS}"
     show(f"score, a missing answer 0: {ends}; {about}")
     found = {"agent": state["agent"], "table": table.to_dict("records"), "score": mean.to_dict()}
@@ -273,11 +273,14 @@ def show_place(overall, week, rivals):
 def show_beside(state, events, answers):
     """Print the Brier errors beside the price's, and ForecastBench's parts, where there are any;
     returns them."""
-    chances, found = venues.tell_chances(submission.build_predictions(state), events, answers), {}
-    if skill := venues.measure_skill(chances, events):
+    chances, found = (
+        market_venues.tell_chances(week_submission.build_predictions(state), events, answers),
+        {},
+    )
+    if skill := market_venues.measure_skill(chances, events):
         of = f"{skill['n']} questions of {skill['n_clusters']} events"
         show(f"Brier error (0 to 1), {of}: agent {skill['agent']:.3f},")
-        gap = texts.write_difference(skill, 3)
+        gap = print_tables.write_difference(skill, 3)
         show(f"price when asked {skill['price']:.3f}; price minus agent {gap}")
         found["skill"] = skill
     elif chances["price"].notna().any():
@@ -285,7 +288,7 @@ def show_beside(state, events, answers):
             "none stands beside the price, as no probability was stated: probabilities = true in the agent's table"
         )
     if events["metadata"].str.contains('"question_set"').any():
-        table = venues.score_round(chances)
+        table = market_venues.score_round(chances)
         show(
             "ForecastBench's Brier error, not adjusted for difficulty, 0.5 where none was forecast:"
         )

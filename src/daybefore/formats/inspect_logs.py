@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from helpers.faults import check_name, parse_text
 from helpers.files import dump_json, hash_text
+from helpers.input_faults import check_name, parse_text
 from helpers.tables import check_table, list_columns
 
 try:

@@ -9,9 +9,9 @@ import os
 from functools import lru_cache
 from pathlib import Path
 
-from daybefore.formats import earnings, worldreasoner
-from daybefore.formats.forecastbench import build_markets, read_questions, word_events
-from daybefore.formats.futurex import build_events, read_past, screen_rows
+from daybefore.formats import earnings_questions, worldreasoner_questions
+from daybefore.formats.forecastbench_questions import build_markets, read_questions, word_events
+from daybefore.formats.futurex_questions import build_events, read_past, screen_rows
 from helpers.public_files import locate_public
 from helpers.tables import check_table
 
@@ -69,16 +69,21 @@ def build_cards():
 
     `questions` are the file's own, with their event cards, by event_id.
     """
-    given = worldreasoner.select_questions(
+    given = worldreasoner_questions.select_questions(
         json.loads(locate_public(CARDS).read_text(encoding="utf-8"))
     )
-    events, answers = worldreasoner.build_events(given)
-    prices = worldreasoner.read_prices(locate_public(CARD_PRICES), events)
-    return events, answers, prices, {f"{worldreasoner.SOURCE_ID}-{row['id']}": row for row in given}
+    events, answers = worldreasoner_questions.build_events(given)
+    prices = worldreasoner_questions.read_prices(locate_public(CARD_PRICES), events)
+    return (
+        events,
+        answers,
+        prices,
+        {f"{worldreasoner_questions.SOURCE_ID}-{row['id']}": row for row in given},
+    )
 
 
 def build_earnings():
-    """Return (events, answers, consensus) of window E (`formats.earnings`), of a reader's own file
+    """Return (events, answers, consensus) of window E (`formats.earnings_questions`), of a reader's own file
     where one is named.
 
     Raises what `locate_public` does, and Problems of one's own file.
@@ -89,7 +94,7 @@ def build_earnings():
 
 @lru_cache(maxsize=2)
 def _build_earnings(path):
-    return earnings.build_events(earnings.read_earnings(path))
+    return earnings_questions.build_events(earnings_questions.read_earnings(path))
 
 
 PRICED = {"M": build_priced, "W": build_cards}

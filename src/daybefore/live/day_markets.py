@@ -12,18 +12,18 @@ from typing import Any
 
 import pandas as pd
 
-from daybefore.formats.futurex import name_letters, word_prompt
-from daybefore.formats.markets import list_markets
-from daybefore.live.challenge import build_posed
-from daybefore.live.venues import fetch_one, read_pages
+from daybefore.formats.futurex_questions import name_letters, word_prompt
+from daybefore.formats.market_questions import list_markets
+from daybefore.live.market_venues import fetch_one, read_pages
+from daybefore.live.week_questions import build_posed
 from daybefore.models.grammars import make_schema
 from daybefore.prompts import read_prompt, split_question
-from daybefore.questions.collect import N_DISTRACTORS, make_screening
-from daybefore.questions.filters import draw_kept
-from daybefore.questions.pose import HORIZON_DAYS, seed_by_name
-from daybefore.replies.options import make_key
+from daybefore.questions.collect_events import N_DISTRACTORS, make_screening
+from daybefore.questions.drop_events import draw_kept
+from daybefore.questions.fill_templates import HORIZON_DAYS, seed_by_name
+from daybefore.replies.read_options import make_key
 from daybefore.web.guest import Guest
-from helpers.calendar import stamp_moment
+from helpers.clock import stamp_moment
 from helpers.files import dump_json, parse_json
 from helpers.papers import get_constant
 
@@ -132,7 +132,7 @@ def is_yes_no(one: dict) -> bool:
 
 
 def write_row(one: dict, key: str, venue: str, now: pd.Timestamp, distract: Any) -> dict:
-    """Return a question as a row of a file of questions (`live.challenge`), with options that a
+    """Return a question as a row of a file of questions (`live.week_questions`), with options that a
     model adds."""
     names = list(one["names"])
     if distract and not is_yes_no(one):

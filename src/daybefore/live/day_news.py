@@ -17,23 +17,23 @@ import numpy as np
 import pandas as pd
 from lxml import etree
 
-from daybefore.formats.futurex import name_letters, word_prompt
-from daybefore.live.captures import CAPTURES, fetch_page, open_captures
-from daybefore.live.challenge import build_posed, read_end, read_options
-from daybefore.live.readings import MAX_SHOWN, READ, read_answer, read_twice
-from daybefore.live.settle import read_truth
-from daybefore.live.sites import TEXT, is_confirmed, keep_table, read_table
+from daybefore.formats.futurex_questions import name_letters, word_prompt
+from daybefore.live.keep_pages import CAPTURES, fetch_page, open_captures
+from daybefore.live.propose_sites import TEXT, is_confirmed, keep_table, read_table
+from daybefore.live.read_by_model import MAX_SHOWN, READ, read_answer, read_twice
+from daybefore.live.settle_week import read_truth
+from daybefore.live.week_questions import build_posed, read_end, read_options
 from daybefore.models.grammars import make_schema
 from daybefore.models.judges import LONG
 from daybefore.prompts import read_prompt
-from daybefore.questions.pose import HORIZON_DAYS
+from daybefore.questions.fill_templates import HORIZON_DAYS
+from daybefore.web.fetched_pages import GatewayError
 from daybefore.web.guest import Guest
-from daybefore.web.markup import STRING, check_size, parse_html
-from daybefore.web.news import MAX_TITLE, slug
-from daybefore.web.pages import GatewayError
-from helpers.calendar import ZONE, stamp_moment
-from helpers.faults import describe_problem, raise_all, read_lines
+from daybefore.web.news_articles import MAX_TITLE, slug
+from daybefore.web.parse_markup import STRING, check_size, parse_html
+from helpers.clock import ZONE, stamp_moment
 from helpers.files import dump_json, hash_text, locate_output, write_whole
+from helpers.input_faults import describe_problem, raise_all, read_lines
 
 NEWS = "news"
 """The `source_id` of these questions."""

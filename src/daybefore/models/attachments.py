@@ -9,7 +9,7 @@ from io import BytesIO
 
 from PIL import Image, ImageSequence
 
-from daybefore.models.local import get_local_name
+from daybefore.models.local_server import get_local_name
 from daybefore.models.transport import load_litellm
 
 KINDS = {

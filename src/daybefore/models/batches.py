@@ -17,9 +17,9 @@ from datetime import UTC, datetime
 from functools import partial
 
 from daybefore.limits import call_within
+from daybefore.models.client import complete, connect, count_spent, is_final, try_often
 from daybefore.models.costs import bound_cost, describe_spent
 from daybefore.models.failures import LlmError, explain, find_code
-from daybefore.models.llm import complete, connect, count_spent, is_final, try_often
 from daybefore.models.pace import Pace
 from daybefore.models.transport import NO_KEY, load_litellm, read_body
 from daybefore.store import DOUBTFUL

@@ -13,7 +13,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import erf
 
-from daybefore.models.files import fetch_model
+from daybefore.models.model_files import fetch_model
 
 MODEL = {
     "file": "all-minilm-l6-v2.zip",

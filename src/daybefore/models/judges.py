@@ -16,9 +16,9 @@ from typing import NamedTuple
 import jsonschema
 
 from daybefore.models.attachments import find_kind, refer
+from daybefore.models.client import ask
 from daybefore.models.failures import LlmError
 from daybefore.models.grammars import demand_json
-from daybefore.models.llm import ask
 
 MAX_TOKENS, LONG, WARMTH = 400, 1500, 0.7
 """Longest reply, in tokens, and that of one who writes; the temperature of repeated judgements

@@ -21,7 +21,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from daybefore.models.files import MODELS, name_model
+from daybefore.models.model_files import MODELS, name_model
 from daybefore.models.secrets import hide_secrets
 from daybefore.store import name_problem, open_store
 from helpers.files import (

@@ -12,7 +12,7 @@ from functools import lru_cache
 from daybefore.models.failures import NO_PAGE, PAGE, ReplyError
 
 IDLE_S = 60
-"""Seconds for a request that brings no timeout of its own (polls, in daybefore.models.polling)."""
+"""Seconds for a request that brings no timeout of its own (polls, in daybefore.models.long_jobs)."""
 
 NO_KEY = "none"
 """Given to litellm where a server wants no key, since it asks for one; it is not sent."""

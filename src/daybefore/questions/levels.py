@@ -3,7 +3,7 @@ open)."""
 
 import numpy as np
 
-from daybefore.questions.types import order_entities
+from daybefore.questions.question_types import order_entities
 from helpers.papers import get_constant
 
 N_VALUES = get_constant("futurex", "volatility_values")

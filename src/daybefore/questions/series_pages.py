@@ -3,7 +3,7 @@ it.
 
 A page shows the last values of each series that were public strictly before the moment
 (`horizons.cut_series`), a passage a series. A reader's own articles may stand beside the series, by
-the rules of the replay web (`web.news`).
+the rules of the replay web (`web.news_articles`).
 """
 
 from bisect import bisect_left
@@ -11,13 +11,13 @@ from functools import lru_cache
 
 import pandas as pd
 
-from daybefore.questions.horizons import cut_series, load_series, read_series
-from daybefore.questions.types import measure_entities
-from daybefore.web.extract import COLUMNS
-from daybefore.web.render import format_period
+from daybefore.questions.long_questions import cut_series, load_series, read_series
+from daybefore.questions.question_types import measure_entities
+from daybefore.web.extract_values import COLUMNS
+from daybefore.web.render_pages import format_period
 from daybefore.web.replay import Replay
 from daybefore.web.session import Answer, Web, name_page
-from daybefore.web.sources import head_column
+from daybefore.web.source_registry import head_column
 from helpers.files import hash_text
 
 N_SHOWN = 8

@@ -29,8 +29,8 @@ from urllib3.exceptions import HTTPError
 from urllib3.util import parse_url
 
 from daybefore.limits import call_within
-from daybefore.web.pages import GatewayError
-from helpers.calendar import stamp_moment
+from daybefore.web.fetched_pages import GatewayError
+from helpers.clock import stamp_moment
 
 NAME = "daybefore"
 USER_AGENT = f"{NAME}/0.1 (research on forecasting; contact: the operator of this copy)"
@@ -268,10 +268,10 @@ def check_outside(url):
     Raises GatewayError for what is no address of the web, one that readers of addresses read in two
     ways (a backslash, a space, a name before an @), and one inside this machine or its network.
 
-    >>> check_outside("https://127.0.0.1:8080/secret")
+    >>> check_outside("https://127.0.0.1:80/")
     Traceback (most recent call last):
         ...
-    daybefore.web.pages.GatewayError: https://127.0.0.1:8080/secret: no address of the web, or one inside this network
+    daybefore.web.fetched_pages.GatewayError: https://127.0.0.1:80/: no address of the web, or one inside this network
     """
     with suppress(
         ValueError, HTTPError, requests.RequestException

@@ -7,7 +7,7 @@ is left out. For a moment within `providers.CURRENT` of now it is what the provi
 page as it stands, where that is earlier by every reading of its date, or was read within the run's
 tolerance (`date_live`).
 
-Each search and each page is a request of the agent's client (`models.llm`): recorded without keys,
+Each search and each page is a request of the agent's client (`models.client`): recorded without keys,
 so that nothing is asked twice, and counted in costs and ceiling. A search or an archive that does
 not answer is a transient error.
 """
@@ -27,13 +27,13 @@ from urllib.parse import urlsplit
 import pandas as pd
 import requests
 
+from daybefore.models.client import recall
 from daybefore.models.failures import LlmError
-from daybefore.models.llm import recall
+from daybefore.web.fetched_pages import GatewayError, Page, decode_body, keep_page, read_title
 from daybefore.web.guest import USER_AGENT, Guest, check_outside
-from daybefore.web.pages import GatewayError, Page, decode_body, keep_page, read_title
-from daybefore.web.providers import MAX_TEXT, is_current, price_search, search_provider, tell
 from daybefore.web.search import MAX_OPENED, Hit, SearchIndex
-from helpers.calendar import ZONE, find_dates, stamp_moment
+from daybefore.web.search_providers import MAX_TEXT, is_current, price_search, search_provider, tell
+from helpers.clock import ZONE, find_dates, stamp_moment
 from helpers.files import hash_text, parse_json
 from helpers.tables import HELD
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pandas as pd
 from lxml import etree
 
-from daybefore.web.markup import (
+from daybefore.web.parse_markup import (
     MAX_DIGITS,
     check_size,
     parse_html,

@@ -17,12 +17,12 @@ from zoneinfo import ZoneInfo
 
 import pandas as pd
 
-from daybefore.web.news import read_feeds
-from daybefore.web.render import RENDERERS
+from daybefore.web.news_articles import read_feeds
+from daybefore.web.render_pages import RENDERERS
 from daybefore.web.search import keep
 from daybefore.web.session import Answer, Web
-from daybefore.web.sources import load_live, load_sources, read_rows
-from helpers.calendar import ZONE
+from daybefore.web.source_registry import load_live, load_sources, read_rows
+from helpers.clock import ZONE
 
 SHOWN_DAYS = 500
 """A page shows nothing published longer ago: seasons years apart never stand on one page."""

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from scipy.sparse import csr_matrix, vstack
 
-from daybefore.web.markup import parse_json
-from daybefore.web.pages import GatewayError
+from daybefore.web.fetched_pages import GatewayError
+from daybefore.web.parse_markup import parse_json
 from daybefore.web.passages import read_page
 
 AGEING = 0.1
@@ -44,7 +44,7 @@ class SearchIndex:
     moment is asked for.
 
     `fetch(url, as_of)` returns a page. Searched are also the articles that front pages at the
-    `feeds` list (`news`). A search finds a page once or, with `by_passage`, each passage of those
+    `feeds` list (`news_articles`). A search finds a page once or, with `by_passage`, each passage of those
     at the addresses.
     """
 

@@ -13,10 +13,10 @@ from urllib.parse import urlsplit
 import pandas as pd
 import requests
 
-from daybefore.web.extract import ExtractionError, extract_page, read_terms, select_series
-from daybefore.web.pages import GatewayError, Page, decode_body, keep_page, read_title
+from daybefore.web.extract_values import ExtractionError, extract_page, read_terms, select_series
+from daybefore.web.fetched_pages import GatewayError, Page, decode_body, keep_page, read_title
 from daybefore.web.search import SearchIndex, keep
-from helpers.calendar import stamp_moment
+from helpers.clock import stamp_moment
 from helpers.files import hash_text
 from helpers.tables import HELD
 
@@ -52,8 +52,8 @@ class Web:
     theirs.
 
     `adapter` answers for all hosts that end in `hosts`; nothing else is reachable. Searched are the
-    pages of `sources` and, at `feeds`, the articles that front pages list (`news`). With
-    `keeps_pages` pages are kept in files as well (`pages`). A source's page is fetched once for
+    pages of `sources` and, at `feeds`, the articles that front pages list (`news_articles`). With
+    `keeps_pages` pages are kept in files as well (`fetched_pages`). A source's page is fetched once for
     each moment, and parsed once a content.
     """
 

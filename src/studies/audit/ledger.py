@@ -22,7 +22,7 @@ from functools import lru_cache
 import pandas as pd
 
 from helpers import papers
-from helpers.faults import read_sheet
+from helpers.input_faults import read_sheet
 from studies.audit.checks import JUDGEMENTS, VALUES, run_check
 
 COLUMNS = "id paper section kind claim published recomputed tolerance verdict basis note".split()

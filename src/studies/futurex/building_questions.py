@@ -9,10 +9,10 @@ import pandas as pd
 
 from daybefore.models.grammars import make_schema
 from daybefore.prompts import read_prompt
-from daybefore.questions.collect import covers_window
+from daybefore.questions.collect_events import covers_window
 from helpers import papers
-from helpers.faults import read_sheet
 from helpers.files import ROOT
+from helpers.input_faults import read_sheet
 
 STEPS = (
     ("cannot be asked", ("frozen", "unanswerable", "unreachable")),
@@ -130,7 +130,7 @@ def view_questions(questions, judges):
 
 
 def build_judge(consult, prompt, name):
-    """Return a judge of questions for `questions.filters`: event -> (is_flagged, reason).
+    """Return a judge of questions for `questions.drop_events`: event -> (is_flagged, reason).
 
     `prompt` names the wording ("question", "question_again"), `name` what is judged ("harmful",
     "subjective"). Without a valid reply the flag is None, and the reason says why.

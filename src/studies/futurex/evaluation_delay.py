@@ -8,9 +8,9 @@ asked for at most D days ahead, and a day's questions can be judged when D days 
 import pandas as pd
 
 from daybefore.agents.registry import predict_events
-from daybefore.questions.collect import collect_events
-from daybefore.questions.pose import HORIZON_DAYS
-from daybefore.scoring.answers import acquire_answers
+from daybefore.questions.collect_events import collect_events
+from daybefore.questions.fill_templates import HORIZON_DAYS
+from daybefore.scoring.acquire_answers import acquire_answers
 from helpers.means import find_clusters, summarize_clustered
 from helpers.scores import score_predictions
 from studies.futurex.difficulty import score_matrix

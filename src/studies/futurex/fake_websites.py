@@ -15,11 +15,11 @@ from urllib.parse import urlsplit
 
 import pandas as pd
 
-from daybefore.agents.prompted import constrain_answer, forecast, make_consult
-from daybefore.agents.searching import open_page, search_web
+from daybefore.agents.prompted_agents import constrain_answer, forecast, make_consult
+from daybefore.agents.search_agents import open_page, search_web
 from daybefore.prompts import describe_answer, read_prompt, split_question
-from daybefore.web.pages import GatewayError
-from helpers.calendar import blank_dates, stamp_moment
+from daybefore.web.fetched_pages import GatewayError
+from helpers.clock import blank_dates, stamp_moment
 from helpers.files import ROOT, hash_text, parse_json
 from helpers.means import measure_share, summarize_clustered
 from studies.futurex.plan_trials import ask_recorded

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
-from daybefore.web.news import end_day
-from helpers.calendar import blank_dates, find_dates
+from daybefore.web.news_articles import end_day
+from helpers.clock import blank_dates, find_dates
 from helpers.files import ROOT, parse_json
 from helpers.means import measure_share, summarize_clustered
 from helpers.tables import MOMENT_FORM

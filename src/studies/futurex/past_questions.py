@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import binom
 
-from daybefore.agents.past import read_form
+from daybefore.agents.baselines_of_answers import read_form
 from helpers.files import dump_json, parse_json
 from helpers.means import summarize_clustered
 from helpers.scores import build_matrix

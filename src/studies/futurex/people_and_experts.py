@@ -15,12 +15,12 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from daybefore.agents.runs import sample_events
-from daybefore.formats.folder import read_value
-from helpers.faults import escape_cells
+from daybefore.agents.run_loop import sample_events
+from daybefore.formats.folder_of_csv import read_value
 from helpers.files import dump_json, parse_json, write_whole
-from helpers.forms import keep_answer, open_form, read_answers
+from helpers.input_faults import escape_cells
 from helpers.means import summarize_clustered
+from helpers.notebook_forms import keep_answer, open_form, read_answers
 from helpers.paired import correct_holm
 from helpers.papers import get_constant
 
@@ -230,7 +230,7 @@ def compare_consensus(consensus, predictions):
     """Return what agents' forecasts of companies' figures are beside the consensus, a row a metric
     and agent.
 
-    `consensus` is of `formats.earnings.build_events`; questions without consensus or actual are
+    `consensus` is of `formats.earnings_questions.build_events`; questions without consensus or actual are
     left out, as are agents without any forecast of a metric. An empty table where nothing is left.
     Columns: metric, agent, n, n_asked, n_ties, win_rate (ties in the denominator), win_rate_untied,
     mape, mape_consensus, mape_gap (paired), with *_low and *_high (95%, blank below ten items), p

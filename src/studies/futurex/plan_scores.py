@@ -16,8 +16,8 @@ from daybefore.models.judges import anonymise
 from daybefore.prompts import read_prompt
 from helpers import papers
 from helpers.agreement import READINGS, compare_scores, judge_fit
-from helpers.faults import read_sheet
 from helpers.files import hash_text, locate_input, parse_object
+from helpers.input_faults import read_sheet
 from helpers.means import MIN_CLUSTERS
 from helpers.paired import compute_mde
 from studies.futurex.effort import is_opening, is_search

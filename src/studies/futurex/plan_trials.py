@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from daybefore.agents.prompted import (
+from daybefore.agents.prompted_agents import (
     Transcript,
     constrain_answer,
     constrain_json,
@@ -21,7 +21,7 @@ from daybefore.agents.prompted import (
 )
 from daybefore.agents.recorded_runs import select_events
 from daybefore.agents.registry import check_entry, find_agent, open_agent
-from daybefore.agents.searching import search_web
+from daybefore.agents.search_agents import search_web
 from daybefore.models.grammars import make_schema
 from daybefore.prompts import fill_final_line, list_options, read_prompt, split_question
 from helpers import papers

@@ -17,11 +17,11 @@ import pandas as pd
 
 from daybefore.models.grammars import make_schema
 from daybefore.prompts import read_prompt
-from daybefore.replies.options import make_key
-from daybefore.web.pages import GatewayError
+from daybefore.replies.read_options import make_key
+from daybefore.web.fetched_pages import GatewayError
 from daybefore.web.session import Answer, Web
-from helpers.faults import describe_problem, raise_all, read_sheet, read_text
 from helpers.files import hash_text, parse_json
+from helpers.input_faults import describe_problem, raise_all, read_sheet, read_text
 from helpers.papers import get_constant
 
 HOSTS = ".test"

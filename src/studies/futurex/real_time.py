@@ -15,11 +15,11 @@ import pandas as pd
 
 from daybefore.models.grammars import make_schema
 from daybefore.prompts import read_prompt
-from daybefore.web.extract import ExtractionError
-from daybefore.web.pages import GatewayError
+from daybefore.web.extract_values import ExtractionError
+from daybefore.web.fetched_pages import GatewayError
 from daybefore.web.session import Web
-from daybefore.web.sources import read_rows
-from helpers.calendar import ZONE, stamp_moment
+from daybefore.web.source_registry import read_rows
+from helpers.clock import ZONE, stamp_moment
 
 TOPICS = (
     ("i94_traffic", "I-94", "volume", "number of westbound vehicles an hour"),

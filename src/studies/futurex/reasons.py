@@ -17,8 +17,8 @@ import pandas as pd
 
 from daybefore.models.grammars import make_schema
 from daybefore.prompts import read_prompt, split_question
-from daybefore.replies.numbers import WORDS
-from helpers.calendar import blank_dates, find_dates
+from daybefore.replies.read_numbers import WORDS
+from helpers.clock import blank_dates, find_dates
 from helpers.files import parse_json
 from helpers.means import summarize_clustered
 from helpers.paired import compute_mde

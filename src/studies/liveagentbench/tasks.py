@@ -18,16 +18,16 @@ from pathlib import Path
 import pandas as pd
 from pydantic import BaseModel
 
+from daybefore.web.fetched_pages import GatewayError
 from daybefore.web.guest import check_outside
 from daybefore.web.open_web import OpenWeb
-from daybefore.web.pages import GatewayError
-from daybefore.web.providers import tell
 from daybefore.web.replay import Replay
+from daybefore.web.search_providers import tell
 from daybefore.web.session import Answer
-from helpers.faults import check_object, read_lines
 from helpers.files import ROOT, dump_json, parse_json, read_table
+from helpers.input_faults import check_object, read_lines
 from helpers.tables import Text
-from studies.liveagentbench.asks import write_truth
+from studies.liveagentbench.task_answers import write_truth
 
 AS_OF = "2016-10-24T00:00:00+08:00"
 """The moment at which every task is asked; nothing in its files was published later."""

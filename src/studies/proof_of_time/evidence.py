@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from daybefore.agents.box import SandboxError, read_listed
+from daybefore.agents.sandbox_parts import SandboxError, read_listed
 from helpers.tables import MOMENT_FORM
 
 DAY = re.compile(rf"\d{{4}}-\d\d-\d\d|{MOMENT_FORM}")

@@ -16,8 +16,8 @@ from typing import Annotated, Any, NamedTuple
 import pandas as pd
 from pydantic import BaseModel, StringConstraints
 
-from helpers.faults import find_faults, name_field, read_lines, show
 from helpers.files import dump_json
+from helpers.input_faults import find_faults, name_field, read_lines, show
 from helpers.papers import get_constant
 from helpers.tables import Setting, Text, allow, one_of, time_of
 

@@ -14,14 +14,14 @@ from contextlib import ExitStack
 from functools import cache, partial
 from typing import NamedTuple
 
-from daybefore.agents.box import Limits
-from daybefore.agents.prompted import ask_directly, constrain_json, forecast, keep_turn
+from daybefore.agents.prompted_agents import ask_directly, constrain_json, forecast, keep_turn
 from daybefore.agents.sandbox import open_sandbox
-from daybefore.agents.searching import ask_final_line
-from daybefore.agents.tools import MAX_SHOWN, SCHEMAS, call_tool
+from daybefore.agents.sandbox_parts import Limits
+from daybefore.agents.sandbox_tools import MAX_SHOWN, SCHEMAS, call_tool
+from daybefore.agents.search_agents import ask_final_line
+from daybefore.models.client import recall
 from daybefore.models.failures import LlmError
 from daybefore.models.grammars import make_schema
-from daybefore.models.llm import recall
 from daybefore.prompts import fill_prompt, read_prompt
 from helpers.files import parse_object
 from helpers.papers import get_constant
@@ -82,7 +82,7 @@ def set_door(method):
 
 
 def solve(client, event, evidence, *, method="structured", limit=None):
-    """Return the outcome of an instance, as `agents.runs` stores it; `limit` by default the paper's
+    """Return the outcome of an instance, as `agents.run_loop` stores it; `limit` by default the paper's
     primary one (C.6).
 
     At the limit the status is message_limit. Raises SandboxError for an agent where no sandbox can

@@ -13,7 +13,7 @@ from tqdm import tqdm
 
 from helpers.files import hash_text
 from helpers.papers import get_constant
-from studies.proof_of_time import rubrics
+from studies.proof_of_time import run_judge
 from studies.proof_of_time.instances import to_event
 from studies.proof_of_time.solvers import CONTEXT_LIMIT, METHODS, Evidence, set_door, solve
 
@@ -115,7 +115,7 @@ def run_trial(client, instance, folder, cell):
     row["status"] = CONTEXT_LIMIT if counts.get("status") == CONTEXT_LIMIT else status
     row |= {name: outcome[name] for name in ("n_input_tokens", "n_output_tokens")}
     row |= {name: counts[name] for name in ("n_messages", "n_turns")}
-    row["steps"] = [rubrics.write_step(step) for step in steps if step["step_type"] == "tool"]
+    row["steps"] = [run_judge.write_step(step) for step in steps if step["step_type"] == "tool"]
     row["n_calls"] = len(row["steps"])
     return row | {
         "answer": outcome["prediction"]["value"],

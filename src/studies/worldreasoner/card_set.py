@@ -4,16 +4,16 @@ pairs, moments, what was submitted (5.1, 5.3)."""
 import numpy as np
 import pandas as pd
 
-from daybefore.agents.past import load_past_agents
-from daybefore.formats.worldreasoner import list_weighty
+from daybefore.agents.baselines_of_answers import load_past_agents
+from daybefore.formats.worldreasoner_questions import list_weighty
 from helpers.files import parse_json
 from helpers.paired import compare_pairs, judge_pair
 from helpers.tables import HORIZONS
 from studies.worldreasoner.conditions import NAMES
 from studies.worldreasoner.hindsight.graphs import count_days
 from studies.worldreasoner.horizons import ask_horizons, compare_runs, score_horizons
+from studies.worldreasoner.outcome_scores import name_type, summarize_outcomes, take_clusters
 from studies.worldreasoner.prices import price_forecasts, tell_markets
-from studies.worldreasoner.scores import name_type, summarize_outcomes, take_clusters
 from studies.worldreasoner.submissions import PAIRS
 
 MODELS = {"local/qwen": "1.5B", "local/smollm2": "135M"}

@@ -10,16 +10,16 @@ from typing import NamedTuple
 
 import pandas as pd
 
-from daybefore.agents.asked import REAL_TIME, describe_condition, fill_asked
 from daybefore.agents.recorded_runs import load_recorded_runs, replay_recorded
 from daybefore.agents.registry import FUNCTION, GRAPH_METHODS, PROMPTED, SEARCHING
-from daybefore.agents.runs import sees_today
+from daybefore.agents.run_loop import sees_today
+from daybefore.agents.when_asked import REAL_TIME, describe_condition, fill_asked
 from daybefore.questions.series_pages import open_series
-from daybefore.scoring.runs import find_run, list_local, list_names, read_rows
-from helpers.faults import list_nearest
+from daybefore.scoring.run_scores import find_run, list_local, list_names, read_rows
 from helpers.files import STORE, locate_output, parse_json
+from helpers.input_faults import list_nearest
 from helpers.papers import get_constant, load_published
-from studies.worldreasoner.scores import mix_correct
+from studies.worldreasoner.outcome_scores import mix_correct
 
 NAMES = get_constant("worldreasoner", "conditions")
 STEPS = get_constant("worldreasoner", "condition_steps")

@@ -12,7 +12,7 @@ from helpers.means import find_clusters
 from helpers.paired import compare_pairs, correct_holm, sign_flip_test
 from helpers.papers import load_published
 from helpers.tables import HORIZONS
-from studies.worldreasoner.scores import score_table, take_clusters
+from studies.worldreasoner.outcome_scores import score_table, take_clusters
 
 
 def load_ranges():

@@ -7,15 +7,15 @@ the same moment; of a question asked several times the first answer counts.
 
 import pandas as pd
 
-from helpers.calendar import ZONE
+from helpers.clock import ZONE
 from helpers.means import find_clusters, summarize_clustered, tabulate_groups
 from helpers.papers import get_constant
 from studies.worldreasoner.conditions import OPEN, describe_runs
 from studies.worldreasoner.hindsight.graphs import tabulate_nodes
+from studies.worldreasoner.outcome_scores import CATEGORICAL, LIMITS, take_clusters
+from studies.worldreasoner.outcome_scores import METRICS as OUTCOMES
 from studies.worldreasoner.price_moves import measure_moves, score_alignment
 from studies.worldreasoner.prices import find_turning_points, measure_skill, tell_markets
-from studies.worldreasoner.scores import CATEGORICAL, LIMITS, take_clusters
-from studies.worldreasoner.scores import METRICS as OUTCOMES
 from studies.worldreasoner.submissions import (
     match_hashed,
     read_submitted,

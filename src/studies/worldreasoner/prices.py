@@ -8,7 +8,7 @@ price of its moment is what a forecast of a yes/no question has to beat.
 import numpy as np
 import pandas as pd
 
-from daybefore.questions.moments import name_horizon, number_days, place_forecast
+from daybefore.questions.life_moments import name_horizon, number_days, place_forecast
 from helpers.files import dump_json, parse_json
 from helpers.means import logit_interval, summarize_clustered
 from helpers.papers import get_constant

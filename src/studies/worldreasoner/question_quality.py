@@ -9,13 +9,13 @@ import re
 import numpy as np
 import pandas as pd
 
-from daybefore.agents.simulate import forecast_from_paths
-from daybefore.questions.horizons import SEED, answer_questions, load_series, pose_questions
-from daybefore.questions.moments import place_moments
-from helpers.calendar import find_dates
+from daybefore.agents.baselines_of_series import forecast_from_paths
+from daybefore.questions.life_moments import place_moments
+from daybefore.questions.long_questions import SEED, answer_questions, load_series, pose_questions
+from helpers.clock import find_dates
 from helpers.files import parse_json
 from helpers.papers import get_constant
-from studies.worldreasoner.scores import name_type
+from studies.worldreasoner.outcome_scores import name_type
 
 DIMENSIONS = tuple(get_constant("worldreasoner", "quality_dimensions"))
 LIMITS = get_constant("worldreasoner", "quality_limits")

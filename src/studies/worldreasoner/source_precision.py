@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import pandas as pd
 
-from daybefore.questions.horizons import load_series
+from daybefore.questions.long_questions import load_series
 from daybefore.questions.series_pages import open_series
 
 

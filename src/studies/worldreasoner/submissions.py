@@ -10,9 +10,9 @@ import re
 
 import pandas as pd
 
-from daybefore.agents.exports import list_evidence
-from daybefore.agents.submissions import hash_words, read_submission
-from helpers.calendar import MONTHS
+from daybefore.agents.committed_runs import list_evidence
+from daybefore.agents.graph_agents import hash_words, read_submission
+from helpers.clock import MONTHS
 from helpers.files import dump_json, parse_object
 from helpers.means import find_clusters
 from helpers.paired import BETTER, compare_pairs, judge_family
@@ -25,7 +25,7 @@ from studies.worldreasoner.hindsight.matching import (
     pick_key_events,
     score_recall,
 )
-from studies.worldreasoner.scores import score_table, split_correct, take_clusters
+from studies.worldreasoner.outcome_scores import score_table, split_correct, take_clusters
 from studies.worldreasoner.source_precision import (
     find_measured,
     list_settling,

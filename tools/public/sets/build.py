@@ -4,7 +4,7 @@ in .cache/sets."""
 import importlib
 
 from helpers import files
-from helpers.places import ABOUT, SETS
+from helpers.folders import ABOUT, SETS
 from helpers.sets import read_settings, write_set
 
 

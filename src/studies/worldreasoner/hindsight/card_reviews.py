@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from helpers.forms import keep_answer, open_form, read_answers
 from helpers.means import summarize_clustered
+from helpers.notebook_forms import keep_answer, open_form, read_answers
 from studies.worldreasoner.hindsight.graphs import check_form
 
 CHECKS = {

@@ -14,9 +14,9 @@ import networkx as nx
 import pandas as pd
 from pydantic import Field
 
-from daybefore.agents.submissions import DIRECTIONS, RELATIONS
-from helpers.calendar import open_moment
-from helpers.faults import check_object
+from daybefore.agents.graph_agents import DIRECTIONS, RELATIONS
+from helpers.clock import open_moment
+from helpers.input_faults import check_object
 from helpers.papers import get_constant
 from helpers.tables import Setting, Share, allow, one_of
 from studies.worldreasoner.hindsight.matching import split_words

@@ -9,7 +9,7 @@ until it passes or the rounds are used up.
 
 import pandas as pd
 
-from daybefore.agents.submissions import DIRECTIONS, RELATIONS
+from daybefore.agents.graph_agents import DIRECTIONS, RELATIONS
 from daybefore.models.grammars import make_schema
 from daybefore.prompts import read_prompt
 from helpers.papers import get_constant

@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.lib.stride_tricks import sliding_window_view
 from scipy import signal, stats
 
-from daybefore.questions import horizons
+from daybefore.questions import long_questions
 from helpers.files import parse_json, parse_object
 from helpers.paired import ALPHA, correct_holm
 from studies.worldreasoner.hindsight.graphs import MIN_CONFIDENCE, MIN_STRENGTH, check_graph
@@ -294,14 +294,14 @@ def gather_weeks(event, asked, end, answer):
     """
     sources = {
         name: source
-        for name, source in horizons.load_series().items()
+        for name, source in long_questions.load_series().items()
         if source.domain == event["domain"]
     }
     parts = {
         (source_id, variable, entity): series
         for source_id, source in sources.items()
         for variable in source.variables
-        for entity, series in horizons.read_series(source_id, variable)[0].items()
+        for entity, series in long_questions.read_series(source_id, variable)[0].items()
     }
     options = parse_object(event["options"])
     letters = asked.get("letters", {})

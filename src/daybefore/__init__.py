@@ -104,7 +104,7 @@ def draw(agents: str | list[str], question_set: str | None = None) -> dict[str, 
     page}."""
     from pathlib import Path
 
-    from daybefore.commands.figures import main as draw_figures
+    from daybefore.commands.own_figures import main as draw_figures
 
     names = agents if isinstance(agents, str) else " ".join(agents)
     sets = draw_figures(names, question_set)["sets"]

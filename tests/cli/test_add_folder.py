@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from daybefore.commands import figures
+from daybefore.commands import own_figures
 from daybefore.commands.main import carry_out
 from daybefore.formats.folder_of_csv import read_folder
 from daybefore.scoring.run_scores import load_scores
@@ -143,7 +143,7 @@ HOSTILE += ["x" * 20_000, "x" * 20_001]
 
 
 def test_names_are_drawn_as_they_stand_and_no_spreadsheet_runs_them(out, monkeypatch):
-    monkeypatch.setattr(figures, "list_notebooks", lambda one: {})
+    monkeypatch.setattr(own_figures, "list_notebooks", lambda one: {})
     path = make_folder(out / "mine", n_agents=len(HOSTILE)) / "predictions.csv"
     table = pd.read_csv(path, dtype=str, keep_default_na=False)
     names = {f"agent {at:02d}": name for at, name in enumerate(HOSTILE)}
@@ -151,7 +151,7 @@ def test_names_are_drawn_as_they_stand_and_no_spreadsheet_runs_them(out, monkeyp
     add(out / "mine")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        folder = figures.main(question_set="mine")["sets"]["mine"]["folder"]
+        folder = own_figures.main(question_set="mine")["sets"]["mine"]["folder"]
     files = [*Path(folder).rglob("*.csv")]
     assert {file.name for file in files} >= {"probabilities.csv", "leaderboard.csv"}
     for file in files:
@@ -162,7 +162,7 @@ def test_names_are_drawn_as_they_stand_and_no_spreadsheet_runs_them(out, monkeyp
 
 
 def test_the_probability_of_an_answer_alone_is_drawn_with_three_options(out, monkeypatch):
-    monkeypatch.setattr(figures, "list_notebooks", lambda one: {})
+    monkeypatch.setattr(own_figures, "list_notebooks", lambda one: {})
     events = pd.DataFrame({"event_id": [f"e{at}" for at in range(30)], "value": list("ABC") * 10})
     both = pd.concat([events.assign(agent_id=agent, probability=0.6) for agent in "xy"])
     kinds = events[["event_id"]].assign(kind="single", options="A|B|C", level=2)
@@ -170,9 +170,9 @@ def test_the_probability_of_an_answer_alone_is_drawn_with_three_options(out, mon
         out / "mine", *(table.to_csv(index=False) for table in (kinds, events, both))
     )
     add(path)
-    folder = figures.main(question_set="mine")["sets"]["mine"]["folder"]
+    folder = own_figures.main(question_set="mine")["sets"]["mine"]["folder"]
     drawn = pd.read_csv(f"{folder}/figures/probabilities.csv").query("part == 'reliability'")
     assert drawn.groupby("agent_id")["n"].sum().tolist() == [30, 30]
     before = list_files(out / "results")
-    figures.main(question_set="mine")
+    own_figures.main(question_set="mine")
     assert list_files(out / "results") == before, "the same bytes"

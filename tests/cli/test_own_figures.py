@@ -12,7 +12,7 @@ from builders import store_run
 from nbformat.v4 import new_code_cell, new_notebook
 
 from daybefore.agents.run_loop import sample_events
-from daybefore.commands import figures
+from daybefore.commands import own_figures
 from daybefore.scoring.run_scores import load_scores
 from helpers import means
 from helpers.files import ROOT, STORE, read_table
@@ -70,8 +70,8 @@ def store(out):
 @pytest.fixture
 def write_notebook(out, monkeypatch):
     """A function that writes a notebook of some cells; those written are all there are."""
-    listed = figures.list_notebooks
-    monkeypatch.setattr(figures, "list_notebooks", lambda one: listed(one, out))
+    listed = own_figures.list_notebooks
+    monkeypatch.setattr(own_figures, "list_notebooks", lambda one: listed(one, out))
 
     def write(name, *cells, question_set="october-2016"):
         cells = [f'agents: str = ""\nquestion_set: str = "{question_set}"', *cells]
@@ -93,7 +93,7 @@ def test_own_agents_are_drawn_beside_the_recorded_into_a_folder_of_their_own(
     write_notebook("04_levels", SHOWN, COMMITTED, FAILING)
     write_notebook("07_factors", FAILING)
     write_notebook("24_long", SHOWN, question_set="long")
-    found = figures.main("wide middle brief")["sets"]
+    found = own_figures.main("wide middle brief")["sets"]
     assert list(found) == ["october-2016"]
     found, names = found["october-2016"], ("wide", "middle", "brief")
     assert found["refused"] == [
@@ -120,21 +120,21 @@ def test_own_agents_are_drawn_beside_the_recorded_into_a_folder_of_their_own(
 
 
 def list_taken(name):
-    return {path.stem: given for path, given in figures.list_notebooks(find_set(name)).items()}
+    return {path.stem: given for path, given in own_figures.list_notebooks(find_set(name)).items()}
 
 
 def test_long_questions_have_a_notebook_and_their_baselines_and_a_set_without_one_says_so(
     out, monkeypatch
 ):
     assert list_taken("long").keys() == {"24_conditions", "25_horizons"}
-    monkeypatch.setattr(figures, "list_notebooks", lambda one: {})
+    monkeypatch.setattr(own_figures, "list_notebooks", lambda one: {})
     events = read_table("events", "L").query("kind == 'single'")
     made = {event_id: {"value": '"A"'} for event_id in events["event_id"].head(12)}
     store_run(out / STORE, "mine-L-01234567", made, category="base_model")
     store_run(out / STORE, "walk-L-01234567", made, category="baseline")
     near = {"category": "baseline", "condition": "asked at Near"}
     store_run(out / STORE, "walk-L-89abcdef", made, {"started_at": "2026-11-28"}, **near)
-    notes = figures.main("mine")["sets"]["long"]["notes"]
+    notes = own_figures.main("mine")["sets"]["long"]["notes"]
     assert "no notebook draws agents on long" in notes[-1] and "42_your_agent" not in str(notes)
     runs = load_scores("long", "mine").runs
     assert set(runs["run_id"]) == {"mine-L-01234567", "walk-L-01234567"}, "asked at one moment"
@@ -146,7 +146,7 @@ def test_long_questions_have_a_notebook_and_their_baselines_and_a_set_without_on
 def test_a_set_with_runs_of_its_own_is_drawn_whole_or_by_names(write_notebook):
     write_notebook("02_real", SHOWN.replace('"window": "A"', '"window": "blf"'), question_set="blf")
     write_notebook("03_replay", SHOWN)
-    found = figures.main(["Grok 4", "GPT-5.4"], "blf")["sets"]["blf"]
+    found = own_figures.main(["Grok 4", "GPT-5.4"], "blf")["sets"]["blf"]
     assert found["refused"] == [] and {"probabilities", "mock"} <= set(found["figures"])
     folder = Path(found["folder"])
     numbers = pd.read_csv(folder / "figures/mock.csv")["agent_id"]
@@ -168,12 +168,12 @@ def test_nothing_named_is_a_sentence():
     with pytest.raises(
         ValueError, match="name agents: --agents 'my_model other_model', or --set a set"
     ):
-        figures.main()
+        own_figures.main()
 
 
 def test_a_ranking_is_over_the_events_that_all_drawn_agents_were_asked(store, monkeypatch):
-    monkeypatch.setattr(figures, "list_notebooks", lambda one: {})
-    found = figures.main("wide middle")["sets"]["october-2016"]
+    monkeypatch.setattr(own_figures, "list_notebooks", lambda one: {})
+    found = own_figures.main("wide middle")["sets"]["october-2016"]
     board = pd.read_csv(Path(found["folder"]) / "leaderboard.csv")
     board = board[board["group"].eq("all") & board["metric"].eq("score")]
     assert board["n_asked"].nunique() == 1
@@ -192,15 +192,15 @@ def test_questions_that_are_no_set_or_cannot_be_read_do_not_stop_the_figures(
             raise ValueError("its file is not there")
         return names
 
-    monkeypatch.setattr(figures, "draw_set", draw)
+    monkeypatch.setattr(own_figures, "draw_set", draw)
     for window in ("A", "E", "L", "ask0123abcd"):
         store_run(out / STORE, f"mine-{window}-01234567", {"e1": {}}, category="base_model")
-    assert figures.main("mine")["sets"] == {"october-2016": ["mine"], "long": ["mine"]}
+    assert own_figures.main("mine")["sets"] == {"october-2016": ["mine"], "long": ["mine"]}
     told = capsys.readouterr().err
     assert "earnings is not drawn: its file is not there" in told
     assert "are no question set: ask0123abcd" in told
     with pytest.raises(ValueError, match="its file is not there"):
-        figures.main("mine", "earnings")
+        own_figures.main("mine", "earnings")
 
 
 def test_agents_without_a_shared_event_are_not_ranked(out):

@@ -8,7 +8,7 @@ import pytest
 
 from daybefore import events
 from daybefore.agents import registry
-from daybefore.commands import figures
+from daybefore.commands import own_figures
 from daybefore.commands.main import carry_out
 from helpers.sets import load_set
 
@@ -43,10 +43,10 @@ def here(provider, tmp_path, monkeypatch):
 def draw(monkeypatch, *arguments):
     """Return (what `daybefore figures` of two agents says, the set that it hands to the notebooks);
     these are run elsewhere."""
-    given, listed = [], figures.list_notebooks
-    monkeypatch.setattr(figures, "list_notebooks", lambda one: given.append(one) or {})
+    given, listed = [], own_figures.list_notebooks
+    monkeypatch.setattr(own_figures, "list_notebooks", lambda one: given.append(one) or {})
     (drawn,) = carry_out(["figures", *arguments])["sets"].values()
-    monkeypatch.setattr(figures, "list_notebooks", listed)
+    monkeypatch.setattr(own_figures, "list_notebooks", listed)
     return drawn, given[0]
 
 
@@ -73,7 +73,7 @@ def test_a_file_is_run_compared_viewed_and_drawn_with_brier_errors_of_several_mo
     assert "probabilities" in drawn["figures"] and drawn["refused"] == []
     assert drawn["notes"][0] == "all means are over the same 13 events"
     takes = ["02", "04", "05", "06", "07", "09"]
-    assert [path.name[:2] for path in figures.list_notebooks(one)] == takes
+    assert [path.name[:2] for path in own_figures.list_notebooks(one)] == takes
     rows = load_set(one.folder).rows().dropna(subset=["brier"])
     assert sorted(rows["agent_id"]) == ["mine"] * 12 + ["other"] * 12
     assert set(rows["p_yes"]) == {0.8} and set(rows["search"]) == {"none"}

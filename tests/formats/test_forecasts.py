@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_inspect_logs import SAMPLE, write_log
 
-from daybefore.commands import figures
+from daybefore.commands import own_figures
 from daybefore.commands.main import carry_out
 from daybefore.formats.forecast_files import read_forecasts
 from helpers.folders import add_room, list_folders
@@ -203,7 +203,7 @@ def test_a_strangers_file_stands_in_the_notebooks_of_real_agents(add, capsys):
     assert "make figures SET=my-strangers" in capsys.readouterr().out
     add_room(Path(found["folder"]).parent)
     one = find_set("my-strangers")
-    assert {"02", "05"} <= {path.stem[:2] for path in figures.list_notebooks(one)}
+    assert {"02", "05"} <= {path.stem[:2] for path in own_figures.list_notebooks(one)}
     loaded = load_set(found["folder"])
     rows = take_usual(loaded.need("a comparison of forecasters", "brier"))
     assert set(rows["forecaster"]) == {"a", "b"} and len(rows) == 120

@@ -8,9 +8,9 @@ import pandas as pd
 import pytest
 from builders import read_cases
 
-from studies.futurex import leaderboard
-from studies.futurex.leaderboard import COUNTS, SCORES
-from studies.futurex.leaderboard_findings import state_weekly
+from studies.futurex import public_leaderboard
+from studies.futurex.public_leaderboard import COUNTS, SCORES
+from studies.futurex.public_leaderboard_findings import state_weekly
 
 
 def make_rows(*rows):
@@ -20,7 +20,7 @@ def make_rows(*rows):
     )
     table[SCORES], table[COUNTS] = [list(zip(*rows, strict=True))[at] for at in (2, 3)]
     table[SCORES + COUNTS] = table[SCORES + COUNTS].astype(float)
-    return table.assign(overall=leaderboard.rebuild_overall(table))
+    return table.assign(overall=public_leaderboard.rebuild_overall(table))
 
 
 def test_the_sites_json_becomes_one_table():
@@ -32,7 +32,9 @@ def test_the_sites_json_becomes_one_table():
     }
     odd = row | {"modelName": "a ", "agentFramework": "Odd", "level1Score": None}
     weeks = {"w1": [odd | {"level_1_num_events": 3.0}]}
-    table = leaderboard.flatten_board({"overall": [row], "weekly": weeks}, {"LLM": "base_model"})
+    table = public_leaderboard.flatten_board(
+        {"overall": [row], "weekly": weeks}, {"LLM": "base_model"}
+    )
     assert table[["week", "category", "agent_id"]].values.tolist() == [
         ["overall", "base_model", "a | llm"],
         ["w1", "unclassified", "a | odd"],
@@ -53,19 +55,19 @@ def test_weeks_are_pooled_by_their_events(case):
         (case["scores"], [40, 150, 100, 100]) if case["scores"] else case["weeks"][0][2:]
     )
     rows = make_rows(("overall", "a", scores, counts), *case["weeks"])
-    assert leaderboard.is_pooled(rows, rows.iloc[0], case["names"]) == case["is_pooled"]
+    assert public_leaderboard.is_pooled(rows, rows.iloc[0], case["names"]) == case["is_pooled"]
     if case["scores"] == [27.5, 30, 10, 10] and case["is_pooled"]:
-        assert leaderboard.select_weeks(rows, rows.iloc[0], case["names"]).loc[
+        assert public_leaderboard.select_weeks(rows, rows.iloc[0], case["names"]).loc[
             "w1", "level1"
         ] == pytest.approx(50)
 
 
 def test_a_ranks_deviation_is_the_binomial_bound():
     table = make_rows(*[("overall", name, [50] * 4, [100] * 4) for name in "ab"])
-    ranks = leaderboard.simulate_ranks(table, np.random.default_rng(0), n_draws=40_000)
+    ranks = public_leaderboard.simulate_ranks(table, np.random.default_rng(0), n_draws=40_000)
     bound = 5 * math.sqrt(0.1**2 + 0.2**2 + 0.3**2 + 0.4**2)
     assert ranks["deviation"].tolist() == pytest.approx([bound, bound], rel=0.02)
-    assert leaderboard.average_levels(table)[1].tolist() == pytest.approx([bound, bound])
+    assert public_leaderboard.average_levels(table)[1].tolist() == pytest.approx([bound, bound])
 
 
 @pytest.mark.parametrize("n_weeks", [7, 20])

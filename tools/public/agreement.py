@@ -20,7 +20,7 @@ from studies.futurex.benchmark_agreement import (
     stand_by_board,
     stand_by_questions,
 )
-from studies.futurex.leaderboard_findings import tidy_board
+from studies.futurex.public_leaderboard_findings import tidy_board
 
 BOARD, FORECASTBENCH = "futurex/leaderboard.json", "forecastbench/leaderboard_baseline.csv"
 SETS = [

@@ -7,8 +7,8 @@ import numpy as np
 import pandas as pd
 
 from helpers.public_files import locate_public
-from studies.futurex import leaderboard
-from studies.futurex.leaderboard_findings import judge_boards, judge_decline, tidy_board
+from studies.futurex import public_leaderboard
+from studies.futurex.public_leaderboard_findings import judge_boards, judge_decline, tidy_board
 
 BOARD = "futurex/leaderboard.json"
 FORECASTBENCH = {
@@ -31,9 +31,10 @@ TEST_ROWS = 1
 
 def load_board():
     """Return the whole board as a table, a row an agent in a week or pooled
-    (`leaderboard.flatten_board`)."""
-    return leaderboard.flatten_board(
-        json.loads(locate_public(BOARD).read_text(encoding="utf-8")), leaderboard.load_frameworks()
+    (`public_leaderboard.flatten_board`)."""
+    return public_leaderboard.flatten_board(
+        json.loads(locate_public(BOARD).read_text(encoding="utf-8")),
+        public_leaderboard.load_frameworks(),
     )
 
 
@@ -49,14 +50,14 @@ def build():
     unmarked = unmarked[["id", "value", "low", "high", "n"]]
     found = judge_boards(board, people)
     return {
-        "futurex_board": leaderboard.simulate_ranks(whole, rng, N_DRAWS),
+        "futurex_board": public_leaderboard.simulate_ranks(whole, rng, N_DRAWS),
         "futurex_board_checks": pd.DataFrame(
-            leaderboard.list_checks(board), columns=["check", "n", "holds"]
+            public_leaderboard.list_checks(board), columns=["check", "n", "holds"]
         ),
         "futurex_findings": found.merge(unmarked, on="id", how="left", suffixes=("", "_unmarked")),
-        "futurex_two_weeks": leaderboard.rank_two_weeks(
+        "futurex_two_weeks": public_leaderboard.rank_two_weeks(
             board, np.random.default_rng(SEED), N_DRAWS
         ),
-        "futurex_backbones": leaderboard.pair_backbones(whole),
-        "futurex_gaps": leaderboard.list_gaps(board),
+        "futurex_backbones": public_leaderboard.pair_backbones(whole),
+        "futurex_gaps": public_leaderboard.list_gaps(board),
     }

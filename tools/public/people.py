@@ -4,7 +4,7 @@
 import pandas as pd
 
 from helpers.public_files import locate_public
-from studies.futurex.leaderboard_findings import (
+from studies.futurex.public_leaderboard_findings import (
     PEOPLE,
     compare_people,
     convert_history,

@@ -22,8 +22,8 @@ from daybefore.agents.registry import open_agent
 from helpers.files import dump_json, locate_output
 from helpers.public_files import locate_public
 from public import pot_lists as lists
-from studies.futurex.leaderboard import flatten_board, load_frameworks
-from studies.futurex.leaderboard_findings import convert_history
+from studies.futurex.public_leaderboard import flatten_board, load_frameworks
+from studies.futurex.public_leaderboard_findings import convert_history
 from studies.proof_of_time import rule_solvers as rules
 from studies.proof_of_time import trials
 from studies.proof_of_time.evidence import check_instances

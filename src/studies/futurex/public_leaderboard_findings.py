@@ -17,7 +17,7 @@ from helpers import papers
 from helpers.means import MIN_CLUSTERS, summarize_clustered
 from helpers.paired import judge_family, sign_flip_test
 from helpers.tables import SEARCH_CATEGORIES
-from studies.futurex.leaderboard import COUNTS, LEVELS, SCORES, average_levels, name_agent
+from studies.futurex.public_leaderboard import COUNTS, LEVELS, SCORES, average_levels, name_agent
 
 DOUBAO, GROK = name_agent("Doubao-Seed1.6-Thinking", "LLM"), name_agent("Grok-4", "Search")
 """The two agents that Finding 4 names."""

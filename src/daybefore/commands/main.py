@@ -313,7 +313,7 @@ def report():
     page."""
 
 
-@command("--agents 'my_model other_model'")
+@command("--agents 'my_model other_model'", module="own_figures")
 @option(
     "--agents",
     metavar="NAMES",
@@ -428,7 +428,7 @@ def recover():
     kept."""
 
 
-@command("")
+@command("", module="list_runs")
 @question_set
 def runs():
     """The runs of this machine, with what they hold and cost."""

@@ -186,7 +186,7 @@ def make_entry(provider, **changes):
 def use_entries(monkeypatch, entries):
     """Let the commands know these agents, {name: entry}, and no other."""
     for room in (
-        "commands.service",
+        "commands.run_service",
         "agents.registry",
     ):  # in this order: the first imports the second
         monkeypatch.setattr(f"daybefore.{room}.load_entries", lambda *_, **__: entries)

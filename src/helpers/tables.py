@@ -2,8 +2,8 @@
 models.
 
 Each type has words for what it wants. Big tables are held to them once a distinct value
-(`check_table`), entries of toml and objects of JSON by a model (`faults.check_object`). Faults are
-told as `helpers.input_faults` has them.
+(`check_table`), entries of toml and objects of JSON by a model (`input_faults.check_object`).
+Faults are told as `helpers.input_faults` has them.
 """
 
 import json

@@ -97,7 +97,7 @@ def build_instances(accepted, counts, results, folder):
 
 def answer_instances(parts, accepted, results):
     """Return the solvers' answers on people and boards: id, and a column each of
-    `list_rules.SOLVERS`."""
+    `rule_solvers.SOLVERS`."""
     rows = rules.answer_people(parts["people"], accepted)
     names = {one.metadata["source"] for one in parts["boards"]}
     tables = {name: results["futurex"] for name in names if name.startswith("futurex")}

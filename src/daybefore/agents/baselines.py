@@ -1,8 +1,8 @@
 """Baseline agents: what plain statistics forecast from the pages as of an event's start day.
 
 A baseline expects a value for each entity on the event's date, with draws around it, and answers by
-the same rule that resolves the event (`questions.question_types`), so every kind is covered and every
-prediction comes with probabilities or quantiles.
+the same rule that resolves the event (`questions.question_types`), so every kind is covered and
+every prediction comes with probabilities or quantiles.
 """
 
 import zlib
@@ -38,8 +38,8 @@ def seed_draws(method, event):
 
 
 def list_baselines(forecast, methods, **settings):
-    """Return baselines by name, as `runs.run_agents` takes them; `settings` are what their answers
-    depend on, too."""
+    """Return baselines by name, as `run_loop.run_agents` takes them; `settings` are what their
+    answers depend on, too."""
     about = {"category": "baseline", "framework": "statistics"}
     return {
         name: about | {"forecast": partial(forecast, name), "params": {"method": name} | settings}
@@ -53,8 +53,8 @@ def lack(reason):
 
 
 def forecast_event(method, event, crawler):
-    """Answer one event by a method: returns the outcome that `runs.run_agents` stores, with what
-    was read as trace."""
+    """Answer one event by a method: returns the outcome that `run_loop.run_agents` stores, with
+    what was read as trace."""
     variables = parse_json(event["variables"])
     if not variables:
         return lack(f"{method} reads a source's series, and this question has none")

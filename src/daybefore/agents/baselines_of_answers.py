@@ -37,8 +37,8 @@ class Past(NamedTuple):
 
 
 def load_past_agents(events, answers):
-    """Return the baselines of public questions by name, as `runs.run_agents` takes them; they learn
-    from answers.
+    """Return the baselines of public questions by name, as `run_loop.run_agents` takes them; they
+    learn from answers.
 
     What they learn from are the answered questions of options (`Past`), in the order in which they
     became known.
@@ -63,8 +63,8 @@ def load_past_agents(events, answers):
 
 
 def load_consensus_agent(consensus):
-    """Return the baseline that answers with the analysts' consensus, as `runs.run_agents` takes it
-    (FutureX 5.1).
+    """Return the baseline that answers with the analysts' consensus, as `run_loop.run_agents` takes
+    it (FutureX 5.1).
 
     `consensus` has event_id and consensus, blank where none is known.
     """
@@ -93,8 +93,8 @@ def read_form(event):
 
 
 def forecast_from_past(past, method, event, world):
-    """Answer one event by a method: returns the outcome that `runs.run_agents` stores. The world is
-    not looked at."""
+    """Answer one event by a method: returns the outcome that `run_loop.run_agents` stores. The
+    world is not looked at."""
     if event["kind"] not in ("single", "multi"):
         return lack(
             f"{method} knows how options ended, and this question asks for a {event['kind']}"

@@ -28,14 +28,14 @@ METHODS = ("uniform", "past_levels", "opening", "walk", "season")
 
 
 def load_path_agents():
-    """Return the baselines of window L by name, as `runs.run_agents` takes them."""
+    """Return the baselines of window L by name, as `run_loop.run_agents` takes them."""
     digest = hash_text(dump_json([N_PATHS, SEASON_DAYS, MIN_SEASON, sorted(load_series())]), 12)
     return list_baselines(forecast_from_paths, METHODS, paths=digest)
 
 
 def forecast_from_paths(method, event, world=None):
-    """Answer one question by a method: returns the outcome that `runs.run_agents` stores; the world
-    is not looked at.
+    """Answer one question by a method: returns the outcome that `run_loop.run_agents` stores; the
+    world is not looked at.
 
     Raises ValueError where what is asked was public by then.
     """
@@ -122,8 +122,8 @@ def resolve_paths(variables, names, known, values, ahead, paths):
     """Return the answer that each drawn future gives, by the rule that settles the question, for
     all of them at once.
 
-    The same as `horizons.resolve_question` of each future after what is known, at a thousandth of
-    the time.
+    The same as `long_questions.resolve_question` of each future after what is known, at a
+    thousandth of the time.
     """
     if variables["ask"] == "peak":
         dates = [*known, *ahead]

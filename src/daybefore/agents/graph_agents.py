@@ -172,8 +172,8 @@ def hold_submission(client, event, n_found, *, has_events=True):
 
 
 def forecast_with_graph(ask, client, event, world):
-    """Return the outcome of an event (`prompted.forecast`) with what its submission says beside the
-    answer.
+    """Return the outcome of an event (`prompted_agents.forecast`) with what its submission says
+    beside the answer.
 
     The prediction gains probability, rationale and graph_id, the digest of its events and edges;
     the reply is the submission with its sources as page_ids. Where the reply holds none, both are

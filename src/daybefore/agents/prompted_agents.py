@@ -1,7 +1,7 @@
 """What agents that ask a language model share: the client, the transcript of one question, and the
 plainest of them.
 
-A forecast here is `(client, event, world) -> outcome` in the form `runs.run_agents` stores.
+A forecast here is `(client, event, world) -> outcome` in the form `run_loop.run_agents` stores.
 Whatever goes wrong with a request ends as a missing prediction with its reason (FutureX 3.4.2,
 4.1), never as a guess.
 """

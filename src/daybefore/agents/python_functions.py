@@ -47,8 +47,8 @@ class View:
         self.steps = []
 
     def fetch(self, url):
-        """Return the page (`web.fetched_pages.Page`: text, url, published_at, page_id) at an address.
-        Raises GatewayError."""
+        """Return the page (`web.fetched_pages.Page`: text, url, published_at, page_id) at an
+        address. Raises GatewayError."""
         page = self._crawler.fetch(url, self._event["as_of"])
         self._add("open", {"address": url}, [page.page_id])
         return page
@@ -105,7 +105,7 @@ class View:
 
 
 def make_agent(function, **columns):
-    """Return a function as an agent for `runs.run_agents`; `columns` are more of the runs
+    """Return a function as an agent for `run_loop.run_agents`; `columns` are more of the runs
     table's."""
     first, *_ = list_functions(function)
     name = f"{first.__module__}:{getattr(first, '__qualname__', type(first).__qualname__)}"
@@ -119,7 +119,7 @@ def make_agent(function, **columns):
 
 
 def ask_function(function, event, world):
-    """Ask a function about an event; returns the outcome that `runs.run_agents` stores."""
+    """Ask a function about an event; returns the outcome that `run_loop.run_agents` stores."""
     view = View(world, event)
     try:
         given = function(dict(event), view)

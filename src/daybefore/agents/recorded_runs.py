@@ -2,8 +2,8 @@
 they tell of a run.
 
 An arm is a table of data/arms.toml. All draw their events from one seeded order
-(`runs.order_events`), so that those of a smaller one are part of a larger one's. What is recorded
-stands in data/runs/<arm>/: requests, run.json.
+(`run_loop.order_events`), so that those of a smaller one are part of a larger one's. What is
+recorded stands in data/runs/<arm>/: requests, run.json.
 """
 
 import json
@@ -114,9 +114,9 @@ def replay_recorded(arm_ids, opener, ledger, *, events, about_world=None):
     recordings; {arm_id: run_id}.
 
     Everything but the model happens again. `events` maps windows to their tables; `about_world`
-    says in the runs' conditions what else the world publishes (`news.describe_articles`). Arms of
-    which nothing is recorded are left out; a request that is not recorded is a missing prediction
-    whose reason names the command that would record it.
+    says in the runs' conditions what else the world publishes (`news_articles.describe_articles`).
+    Arms of which nothing is recorded are left out; a request that is not recorded is a missing
+    prediction whose reason names the command that would record it.
     """
     arms = load_recorded_runs()
     run_ids = {}

@@ -44,7 +44,7 @@ def main(names=(), scenarios=None, writer=None, now=None, out=None, **terms):
     found.
 
     `writer` is an agent that writes the pages which the folder does not have; `terms` as of
-    `service.Terms`. Raises
+    `run_service.Terms`. Raises
     ValueError before anything is asked, PartWay where an agent was stopped.
     """
     if not names:

@@ -79,7 +79,7 @@ def prepare_agent(name, entry, asked, condition, stack, terms):
     """Return an agent that asks a language model, with the run's condition, and its door; say what
     it will ask.
 
-    The model is within reach when questions are left. `terms` are of `service.Terms`. Raises
+    The model is within reach when questions are left. `terms` are of `run_service.Terms`. Raises
     ValueError with what to do when it cannot be reached (no such model, no key, no server, no
     network), when the ceiling leaves no room, and when many questions would be paid for and nobody
     has said how many.

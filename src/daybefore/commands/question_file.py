@@ -1,9 +1,10 @@
 """A file of your own questions as a question set (`SET=my_questions.csv`), with or without answers.
 
-Its columns are known by the names people give them, as those of answers are (`formats.column_names`);
-the kind of each question is read as a week's is (`live.week_questions`). What was taken for what is
-printed. A question is asked as of its `as_of`, else as of the moment at which the file was first
-seen. The set lies below .cache/sets; a later call with answers filled in adds these.
+Its columns are known by the names people give them, as those of answers are
+(`formats.column_names`); the kind of each question is read as a week's is (`live.week_questions`).
+What was taken for what is printed. A question is asked as of its `as_of`, else as of the moment at
+which the file was first seen. The set lies below .cache/sets; a later call with answers filled in
+adds these.
 """
 
 from pathlib import Path
@@ -43,7 +44,7 @@ FIELDS = {
     "options": "options choices",
 }
 """What a column of a file of questions is -> the names it may have, beside those of
-`columns.NAMES`."""
+`column_names.NAMES`."""
 TAKEN = ("id", "prompt", "level", "domain", "cluster", "price", *FIELDS)
 """What is taken of a question; its outcome is its answer."""
 PROMPTS = ("title", "question_title", "question_text")

@@ -61,10 +61,10 @@ def keep_results(asked, run_ids, baselines, beside, unanswered, explain=False):
     results.json}, all as text).
 
     `asked` is the run's (`run.Asked`); `run_ids` maps agents to runs of its store; `beside` is what
-    WorldReasoner says of them (`worldreasoner.Beside`); `unanswered` maps agents to what requests
-    without an answer can have cost (US dollars). The text has the scores where there are answers,
-    the costs, and what is missing and why; with `explain` all columns of the scores, and what they
-    mean.
+    WorldReasoner says of them (`worldreasoner_scores.Beside`); `unanswered` maps agents to what
+    requests without an answer can have cost (US dollars). The text has the scores where there are
+    answers, the costs, and what is missing and why; with `explain` all columns of the scores, and
+    what they mean.
     """
     events = asked.events
     tables = {

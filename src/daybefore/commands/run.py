@@ -8,8 +8,8 @@ from daybefore.commands.terminal import show
 def main(names=(), window="A", limit=None, **given):
     """Run agents on a set, print their scores and where the replies are; returns the results.
 
-    `given` are options of `service.run_set`. Raises ValueError before anything is asked, PartWay
-    with the results where an agent was stopped.
+    `given` are options of `run_service.run_set`. Raises ValueError before anything is asked,
+    PartWay with the results where an agent was stopped.
     """
     done = run_set(names, window, limit, **given)
     show(f"\n{done.text}")

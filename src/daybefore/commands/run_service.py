@@ -62,7 +62,7 @@ NO_KEY = 'no key was sent; api_key_env = "NAME" in its table of data/agents.loca
 
 class Terms(NamedTuple):
     """On what terms agents are asked: what every command that puts questions has as options
-    (`options.ASKING`). `yes`: it was said that many paid questions may be asked."""
+    (`shared_options.ASKING`). `yes`: it was said that many paid questions may be asked."""
 
     n_samples: int = 1
     at_once: int | None = None
@@ -436,14 +436,14 @@ def run_set(
 ) -> Outcome:
     """Put agents to a question set's events beside its baselines, and score them.
 
-    `terms` are those of `Terms`. `names` may hold functions of your own (`agents.python_functions`) beside
-    names. `horizon` is a point of the questions' life, where they name some, other than the usual
-    one (Early, Late, Near); `days_after` asks a second time, so many days after the resolution
-    (FutureX 4.5.1, Figure 12); `condition` one of WorldReasoner's six, `references` a file of
-    hindsight graphs that stand in place of the references that windows L and W have. With an
-    `executor` (local, slurm, dask) workers ask in `n_shards` parts, of Dask those of a `scheduler`
-    (`live.many_machines`). With `explain` the text has all columns of the scores. Raises ValueError
-    before anything is asked.
+    `terms` are those of `Terms`. `names` may hold functions of your own (`agents.python_functions`)
+    beside names. `horizon` is a point of the questions' life, where they name some, other than the
+    usual one (Early, Late, Near); `days_after` asks a second time, so many days after the
+    resolution (FutureX 4.5.1, Figure 12); `condition` one of WorldReasoner's six, `references` a
+    file of hindsight graphs that stand in place of the references that windows L and W have. With
+    an `executor` (local, slurm, dask) workers ask in `n_shards` parts, of Dask those of a
+    `scheduler` (`live.many_machines`). With `explain` the text has all columns of the scores.
+    Raises ValueError before anything is asked.
     """
     graphs = read_references(references) if references else None
     plan = plan_run(condition, horizon, window, graphs, days_after)
@@ -492,7 +492,7 @@ def tell_baselines(set_name, plan):
 
 
 def describe_outcome(asked, done, names, baselines, beside, explain) -> Outcome:
-    """Keep the results of what was asked (`results.keep_results`); returns them with what is
+    """Keep the results of what was asked (`result_files.keep_results`); returns them with what is
     printed."""
     today = [f"{name} {TODAY}" for name in done.models if sees_today(done.models[name])]
     beside = beside._replace(note="; ".join(filter(None, [beside.note, *today])))

@@ -1,8 +1,8 @@
 """`daybefore week` (make week): ask agents this week's questions of FutureX, or a file's, and write
 the submission.
 
-Nothing is sent. The answers stand in a folder (`live.week_submission`); the same command on a later day
-asks again and revises them only on a material change. With `settle` the folder's answers are
+Nothing is sent. The answers stand in a folder (`live.week_submission`); the same command on a later
+day asks again and revises them only on a material change. With `settle` the folder's answers are
 scored.
 """
 
@@ -61,7 +61,7 @@ def main(
     of the answers, `now` a moment to ask as of instead of this one, `settle` a file of answers,
     "past" or "venue", `rule` the rules to score by, `judge` an agent's name, `board` a file of the
     public board. `venue` and `limit`: questions of a market in place of a file's; `terms` as of
-    `service.Terms`.
+    `run_service.Terms`.
     """
     now, terms = read_now(now), Terms(**terms)
     if settle:
@@ -180,7 +180,7 @@ def settle_week(place, out, judge, board, ceiling_usd, now, rule=None):
     """Score the answers of a folder, of each agent that was asked the week, and print the tables.
 
     Returns {"settled": [a dict an agent], "rule", "open"}. All are scored by one `rule`
-    (`scores.SCORERS`; None: `settle.choose_scorer`). Raises ValueError where nothing can be
+    (`scores.SCORERS`; None: `settle_week.choose_scorer`). Raises ValueError where nothing can be
     settled.
     """
     folders = week_submission.list_weeks(out)
@@ -234,7 +234,7 @@ def show_table(table):
 
 
 def show_scores(state, events, answers, rows, table, rivals, judge):
-    """Print an agent's scores (of `settle.settle`), beside the public board (`rivals`) and the
+    """Print an agent's scores (of `settle_week.settle`), beside the public board (`rivals`) and the
     price; returns them."""
     show(f"\n{state['agent']}")
     if failed := rows.attrs.get("unjudged"):
@@ -261,7 +261,8 @@ def show_scores(state, events, answers, rows, table, rivals, judge):
 
 
 def show_place(overall, week, rivals):
-    """Print where an overall score would stand on a week's public board (`settle.read_board`)."""
+    """Print where an overall score would stand on a week's public board
+    (`settle_week.read_board`)."""
     first = rivals.head(3).to_dict("records")
     best = ", ".join(f"{row['name']} {row['overall']:.3f}" for row in first)
     place = (rivals["overall"] > overall).sum() + 1

@@ -31,7 +31,7 @@ from studies.worldreasoner.hindsight.graphs import build_references
 from studies.worldreasoner.own_runs import judge_graphs, judge_runs, price_runs
 
 CANONICAL = re.compile(r"<link rel='canonical' href='([^']+)'>")
-"""Where an article's page names the address at which it stood first (`news.Article`)."""
+"""Where an article's page names the address at which it stood first (`news_articles.Article`)."""
 UNMEASURED = "no page that was shown could be a source of the reference (articles of your own with an address could)"
 REPLAYED = "a replay as of a day after the end, in place of a run live at that moment"
 TABLES = ("runs", "predictions", "replies", "traces")

@@ -135,8 +135,8 @@ def find_rules(row):
 
 
 def list_rows(given, name):
-    """Return a set's questions as rows of a file of questions (`live.week_questions`), a row a date of
-    resolution.
+    """Return a set's questions as rows of a file of questions (`live.week_questions`), a row a date
+    of resolution.
 
     An id is <due date>-<source>-<id>, of a series with -<date> after it. A market has its price of
     the freeze date; of a series the value of that day stands with the rules. Raises Problems as
@@ -252,7 +252,7 @@ def clean(text):
 
 def word_events(events, questions):
     """Return the events that have a wording, each with it, asked at the midpoint
-    (`moments.place_moments`).
+    (`life_moments.place_moments`).
 
     `questions` are of `read_questions`. What has none is left out.
     """

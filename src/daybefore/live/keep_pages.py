@@ -62,7 +62,7 @@ def look(sources, now, *, pace_s=1.0, deadline_s=30.0, tell=print):
     """Look at each source that is due; returns this run's looks as rows. Nothing stops the others.
 
     Its kind is ok, layout (the page shows what the source's rule does not read), or one of
-    `pages.GatewayError`.
+    `fetched_pages.GatewayError`.
 
     A source that was read less than `EVERY_H` hours ago is not asked. Rows that are new go to its
     file; a value that was revised later is counted, and the first stands, as whoever forecast it

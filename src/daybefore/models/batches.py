@@ -49,7 +49,7 @@ def collect(door, forecast, events, world):
     """Return the requests that an agent makes first for some events: {hash: (request, bound,
     reduce)}; none is sent.
 
-    What is recorded is left out; `bound` and `reduce` are as in `llm.recall`.
+    What is recorded is left out; `bound` and `reduce` are as in `client.recall`.
     """
     door.collects = {}
     for event in events:

@@ -1,9 +1,9 @@
 """Long jobs at a provider, such as deep research: started in the background, asked after until done
 (FutureX 3.2.3).
 
-`ask_in_background` does for a job what `llm.ask` does for a chat completion, by litellm's responses
-API, of Gemini's agents by its interactions API. When the deadline comes the job is cancelled, so
-that it does not go on costing.
+`ask_in_background` does for a job what `client.ask` does for a chat completion, by litellm's
+responses API, of Gemini's agents by its interactions API. When the deadline comes the job is
+cancelled, so that it does not go on costing.
 """
 
 import contextlib
@@ -35,8 +35,9 @@ def ask_in_background(door, model, prompt, *, sample=0, deadline_at=None, **opti
     searches that it tells.
 
     `options` are the responses API's (tools, max_tool_calls, max_output_tokens, reasoning, ...).
-    `cost_usd` is that of the tokens; a provider's fee a search may come on top. Raises as `llm.ask`
-    does: an LlmError when the job fails, is cancelled or cut short, or is not done by the deadline.
+    `cost_usd` is that of the tokens; a provider's fee a search may come on top. Raises as
+    `client.ask` does: an LlmError when the job fails, is cancelled or cut short, or is not done by
+    the deadline.
     """
     check_options(options)
     messages = [{"role": "user", "content": prompt}]

@@ -2,8 +2,8 @@
 it.
 
 A page shows the last values of each series that were public strictly before the moment
-(`horizons.cut_series`), a passage a series. A reader's own articles may stand beside the series, by
-the rules of the replay web (`web.news_articles`).
+(`long_questions.cut_series`), a passage a series. A reader's own articles may stand beside the
+series, by the rules of the replay web (`web.news_articles`).
 """
 
 from bisect import bisect_left

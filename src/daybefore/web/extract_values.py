@@ -208,8 +208,8 @@ EXTRACTORS = {
 
 @lru_cache(maxsize=4096)
 def read_terms(text):
-    """Return an event page's terms (`types.resolve_event`). Raises ValueError or LookupError for
-    what are none.
+    """Return an event page's terms (`question_types.resolve_event`). Raises ValueError or
+    LookupError for what are none.
 
     >>> read_terms('{"ask":"change","keys":["Yes"],"reference":1.0,"date":"2016-10-10"}')
     Traceback (most recent call last):

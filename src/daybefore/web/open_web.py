@@ -3,13 +3,13 @@ other world.
 
 For a moment that is past a provider gives addresses and nothing else: what an agent sees of a page
 is its newest capture in the Internet Archive before that moment, and what says that it is of later
-is left out. For a moment within `providers.CURRENT` of now it is what the provider shows, and the
-page as it stands, where that is earlier by every reading of its date, or was read within the run's
-tolerance (`date_live`).
+is left out. For a moment within `search_providers.CURRENT` of now it is what the provider shows,
+and the page as it stands, where that is earlier by every reading of its date, or was read within
+the run's tolerance (`date_live`).
 
-Each search and each page is a request of the agent's client (`models.client`): recorded without keys,
-so that nothing is asked twice, and counted in costs and ceiling. A search or an archive that does
-not answer is a transient error.
+Each search and each page is a request of the agent's client (`models.client`): recorded without
+keys, so that nothing is asked twice, and counted in costs and ceiling. A search or an archive that
+does not answer is a transient error.
 """
 
 import re
@@ -64,7 +64,7 @@ SAID = re.compile(
 "updated on"."""
 
 PASSING = ("busy", "down", "too_slow")
-"""Failures of the archive (`pages.GatewayError`) that may be gone in a while."""
+"""Failures of the archive (`fetched_pages.GatewayError`) that may be gone in a while."""
 
 
 class Reading(NamedTuple):
@@ -309,7 +309,7 @@ class OpenWeb:
 
 def ask_once(door, model, text, as_of, answer, bound=lambda door, request: 0.0):
     """Return the recording of a search or a page as of a moment, made by `answer` where there is
-    none (`llm.recall`).
+    none (`client.recall`).
 
     Raises LlmError: over_budget as the door does; whatever else fails is a transient error.
     """

@@ -94,8 +94,8 @@ class Site:
 
 
 class Replay:
-    """Answers for the sources' addresses and, at `articles` (paths, `news.read_feed`), for those of
-    feeds.
+    """Answers for the sources' addresses and, at `articles` (paths, `news_articles.read_feed`), for
+    those of feeds.
 
     A site's rows are read when it is first visited.
     """
@@ -158,8 +158,8 @@ def open_world(*, day=None, misbehaviour=Misbehaviour(), keeps_pages=False, arti
     """Open the replay web; yields a function that returns a new `session.Web` over it.
 
     With `day`, the window of a day's own question set, it is of the live sources, by what was known
-    then. `articles` are paths of dated articles that it publishes too (`news.read_feed`). Raises
-    ValueError naming file, line and field of what is wrong in the registry or an article.
+    then. `articles` are paths of dated articles that it publishes too (`news_articles.read_feed`).
+    Raises ValueError naming file, line and field of what is wrong in the registry or an article.
     """
     sources = load_live(day) if day else load_sources()
     replay = Replay(sources, misbehaviour, [str(Path(path).resolve()) for path in articles])

@@ -53,8 +53,8 @@ class Web:
 
     `adapter` answers for all hosts that end in `hosts`; nothing else is reachable. Searched are the
     pages of `sources` and, at `feeds`, the articles that front pages list (`news_articles`). With
-    `keeps_pages` pages are kept in files as well (`fetched_pages`). A source's page is fetched once for
-    each moment, and parsed once a content.
+    `keeps_pages` pages are kept in files as well (`fetched_pages`). A source's page is fetched once
+    for each moment, and parsed once a content.
     """
 
     def __init__(
@@ -112,8 +112,8 @@ class Web:
         """Return (observations, page_id) of a source as of a moment.
 
         Observations have columns occurred_at, entity, variable, value; a match to be played has no
-        value. For a prediction market they are its event pages (`extract.extract_market`). Raises
-        GatewayError or ExtractionError.
+        value. For a prediction market they are its event pages (`extract_values.extract_market`).
+        Raises GatewayError or ExtractionError.
         """
         if source_id not in self.sources:
             raise ValueError(f"source {source_id!r} is not in the registry (data/sources)")
@@ -125,8 +125,8 @@ class Web:
         return self.keep((source_id, as_of), read)
 
     def select(self, source_id, as_of, variable, hour=None):
-        """Return (series, page_id): one variable of a source as `extract.select_series` gives
-        it."""
+        """Return (series, page_id): one variable of a source as `extract_values.select_series`
+        gives it."""
         observations, page_id = self.observe(source_id, as_of)
         return self.keep(
             (page_id, variable, hour), lambda: select_series(observations, variable, hour)

@@ -176,7 +176,7 @@ def draw_agreement(table, ax):
     the top.
 
     `table` has first, second, search, n_models, n_pairs, agreement, low, high and ceiling
-    (`futurex.rankings`). A dot with its interval is the agreement, coloured by the kind of search,
+    (`benchmark_agreement`). A dot with its interval is the agreement, coloured by the kind of search,
     a grey stroke what would be left by sampling alone if both had one order; the line at a half is
     chance.
     """

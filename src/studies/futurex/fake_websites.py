@@ -184,8 +184,8 @@ def ask_with_address(address, is_fenced, transcript, event, world):
 
 
 def ask_model(client, event, world, address=None, is_fenced=False):
-    """Return a model's outcome on an event (`prompted.forecast`), with the page at an address read
-    if there is one."""
+    """Return a model's outcome on an event (`prompted_agents.forecast`), with the page at an
+    address read if there is one."""
     return forecast(partial(ask_with_address, address, is_fenced), client, event, world)
 
 

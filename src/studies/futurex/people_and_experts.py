@@ -67,8 +67,8 @@ def share_questions(events, seed, n_people=N_PEOPLE, n_questions=N_QUESTIONS):
 def find_missing(event, kept, answer, now):
     """Return a sentence for each rule that an answer does not keep yet, [] when it can be taken.
 
-    `kept` are the rows of `forms.read_answers` of one person and event, whose time runs from the
-    first; `now` a moment.
+    `kept` are the rows of `notebook_forms.read_answers` of one person and event, whose time runs
+    from the first; `now` a moment.
     """
     steps = kept.dropna(subset="observation")
     minutes = (now - pd.Timestamp(kept["at"].iloc[0])) / pd.Timedelta(minutes=1)
@@ -230,12 +230,12 @@ def compare_consensus(consensus, predictions):
     """Return what agents' forecasts of companies' figures are beside the consensus, a row a metric
     and agent.
 
-    `consensus` is of `formats.earnings_questions.build_events`; questions without consensus or actual are
-    left out, as are agents without any forecast of a metric. An empty table where nothing is left.
-    Columns: metric, agent, n, n_asked, n_ties, win_rate (ties in the denominator), win_rate_untied,
-    mape, mape_consensus, mape_gap (paired), with *_low and *_high (95%, blank below ten items), p
-    (exact binomial, win rate of one half), p_holm. Items count as independent: where one event
-    moves them all, it is one case.
+    `consensus` is of `formats.earnings_questions.build_events`; questions without consensus or
+    actual are left out, as are agents without any forecast of a metric. An empty table where
+    nothing is left. Columns: metric, agent, n, n_asked, n_ties, win_rate (ties in the denominator),
+    win_rate_untied, mape, mape_consensus, mape_gap (paired), with *_low and *_high (95%, blank
+    below ten items), p (exact binomial, win rate of one half), p_holm. Items count as independent:
+    where one event moves them all, it is one case.
     """
     given = predictions.assign(
         agent=predictions["agent_id"],

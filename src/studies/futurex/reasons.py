@@ -149,7 +149,7 @@ def begins_any(start, texts):
 
 
 def is_supported_date(date, shown, is_last):
-    """Say whether a date (`calendar.find_dates`) agrees with a shown one."""
+    """Say whether a date (`clock.find_dates`) agrees with a shown one."""
     for one in shown.dates:
         parts = [a is None or b is None or a == b for a, b in zip(date[:3], one, strict=True)]
         is_cut = is_last and str(one[2]).startswith(str(date[2]))

@@ -107,7 +107,7 @@ def take_answer(verdict):
     """Return the answer of a verdict in FORM, else the words of a reply in another one: a server
     may hold its model to no form.
 
-    What of the words is the answer says `matching.extract_answer`.
+    What of the words is the answer says `match_answers.extract_answer`.
     """
     return verdict.value["answer"] if verdict.value else verdict.text
 
@@ -132,10 +132,10 @@ def work_by_turns(consult, event, places, fetch, shells, repeat=0):
 
     "lacking": the model takes no such file; "missing": a turn is not recorded, or its request met
     an accident. What a tool cannot do is said to the model. `places` and `fetch` are as of
-    `program.solve_task`; scripts run in the sandbox (`agents.sandbox`), the files in /evidence.
-    What they printed is kept in `shells` (`agents.sandbox_tools.keep_printed`), and not run again: recorded
-    turns replay where there is no sandbox, too. `repeat` is the judge's: which of several runs this
-    is.
+    `program_baseline.solve_task`; scripts run in the sandbox (`agents.sandbox`), the files in
+    /evidence. What they printed is kept in `shells` (`agents.sandbox_tools.keep_printed`), and not
+    run again: recorded turns replay where there is no sandbox, too. `repeat` is the judge's: which
+    of several runs this is.
     """
     files = {place.name: place for place in places if not isinstance(place, str)}
     starts = [place for place in places if isinstance(place, str)]

@@ -30,7 +30,7 @@ def ask_horizons(events, agents, horizons=HORIZONS):
     question.
 
     Columns run_id ("agent at horizon"), agent_id, horizon, event_id, sample, as_of and those of a
-    prediction, values and distributions as JSON. `agents` are as `runs.run_agents` takes them.
+    prediction, values and distributions as JSON. `agents` are as `run_loop.run_agents` takes them.
     """
     rows = []
     for horizon in horizons:
@@ -52,8 +52,8 @@ def ask_horizons(events, agents, horizons=HORIZONS):
 
 
 def score_horizons(predictions, answers, events):
-    """Return the scores (`scores.score_table`) of predictions at a horizon, with it, and each
-    question's cluster.
+    """Return the scores (`outcome_scores.score_table`) of predictions at a horizon, with it, and
+    each question's cluster.
 
     Columns run_id, event_id, agent_id, horizon, type, the metrics, cluster.
     """

@@ -235,7 +235,7 @@ def align_graphs(
 
 def price_runs(events, answers, predictions, prices, moment):
     """Return each agent's Brier score beside the market's of the same moment, in pairs
-    (`markets.measure_skill`).
+    (`prices.measure_skill`).
 
     Of runs on `markets` and `worldreasoner`; `prices` are question_id, day, price. A row an agent:
     agent_id, brier, market, difference (above 0: better than the price), low, high (95% by market),

@@ -191,7 +191,7 @@ def score_submissions(events, answers, predictions, replies, traces, cards=None,
     The tables are the store's, each with condition, has_graph (is a graph asked for?) and
     has_sources (is there a gateway to search through?) beside its columns
     (`conditions.describe_runs`); each question is asked once in a run. `scores` has the columns of
-    `scores.score_table`, condition, cluster and READINGS, blank where a run has none, and
+    `outcome_scores.score_table`, condition, cluster and READINGS, blank where a run has none, and
     recall_valid: recall on the questions whose hindsight graph passes the published thresholds
     (B.3). `hindsight` are the reference graphs of the questions to which a graph is asked for. With
     `cards` ({event_id: graph}, `cards.build_references`) these are the reference in place of graphs
@@ -250,8 +250,8 @@ def compare_conditions(scores):
 
 
 def split_conditions(scores):
-    """Return what right and wrong forecasts of each condition rest on (`scores.split_correct`):
-    Tables 4, 10.
+    """Return what right and wrong forecasts of each condition rest on
+    (`outcome_scores.split_correct`): Tables 4, 10.
 
     A row a condition and metric that it has: condition, metric, right, wrong, gap, all, n,
     n_clusters, share.

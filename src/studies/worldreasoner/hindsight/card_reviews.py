@@ -148,8 +148,8 @@ def write_card(card):
 
 
 def open_review(graphs, reviewer, path):
-    """Return the form of one reviewer as a widget (`forms.open_form`): a card after the other,
-    verdict and reason.
+    """Return the form of one reviewer as a widget (`notebook_forms.open_form`): a card after the
+    other, verdict and reason.
 
     It goes on with the first card that the reviewer has not seen.
     """

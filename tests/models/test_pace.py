@@ -87,6 +87,23 @@ def test_a_provider_that_falls_far_below_what_it_bore_costs_no_question(put):
     assert pace.limit <= 3 * LEAST and set(statuses) == {"ok"}
 
 
+def test_a_refusal_counts_by_the_number_at_once_as_its_request_went_out():
+    pace = Pace()
+    pace.limit = LEAST + 1
+    told = []
+    for _ in range(2):
+        with pytest.raises(Refused), pace.turn(time.monotonic() + 1) as can_fall:
+            told.append((can_fall, pace.limit))
+            raise Refused
+    assert told == [(True, LEAST + 1), (False, LEAST)]
+
+
+class Refused(Exception):
+    """A provider's refusal for load."""
+
+    status_code = 429
+
+
 def test_a_fixed_number_stays(put):
     pace, statuses = put(desk := Desk(30), 30, Pace(5))
     assert (pace.limit, desk.n_most) == (5, 5) and set(statuses) == {"ok"}

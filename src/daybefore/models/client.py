@@ -274,18 +274,19 @@ def try_often(door, function, limit, row):
     before `limit`.
 
     `limit` is a moment of time.monotonic(). Tried again: status 429 (after what Retry-After says),
-    408, 5xx, a connection that fails. A refusal for load while fewer can be asked at once is no
+    408, 5xx, a connection that fails. A refusal for load while fewer could be asked at once is no
     attempt. Counts the requests in row["n_requests"]. Raises LlmError.
     """
     n_spared = 0
     while True:
         row["n_requests"] += 1
+        can_fall = False
         try:
-            with door.pace.turn(limit):
+            with door.pace.turn(limit) as can_fall:
                 return call_within(function, limit - time.monotonic())
         except Exception as error:  # litellm passes on whatever a provider's client raises
             n = row["n_requests"]
-            n_spared += door.pace.can_fall() and find_code(error) in OVERLOAD
+            n_spared += can_fall and find_code(error) in OVERLOAD
             wait = read_wait(error) or min(door.wait_s * 2 ** (n - 1), MAX_WAIT_S)
             if (
                 not is_passing(error)

@@ -43,7 +43,8 @@ class Pace:
         """Wait for a turn, until `limit` (time.monotonic()) at most, and have it for one request in
         the block.
 
-        How that ends moves the number. Raises TimeoutError where there was no turn.
+        Yields whether fewer at once could be tried as it began. How the block ends moves the
+        number. Raises TimeoutError where there was no turn.
         """
         with self.room:
             if not self.room.wait_for(
@@ -52,10 +53,11 @@ class Pace:
                 raise TimeoutError
             self.n_under_way += 1
             number = self.n_round
+            can_fall = not self.is_fixed and self.limit > LEAST
         at = time.monotonic()
         code = None
         try:
-            yield
+            yield can_fall
             code = 200
         except Exception as error:
             code = find_code(error)
@@ -71,10 +73,6 @@ class Pace:
                     self.start_round(max(LEAST, self.limit // 2))
                     self.has_met_limit = True
                 self.room.notify_all()
-
-    def can_fall(self) -> bool:
-        """Tell whether fewer requests at once can be tried."""
-        return not self.is_fixed and self.limit > LEAST
 
     def count(self, seconds: float):
         """Count a reply that took so many seconds; after a round of them that was not slow the

@@ -189,7 +189,9 @@ def extract_market(source, text):
         if not (row["question"] and row["market_id"] and len({*options}) == len(options) == n_keys):
             raise ValueError(f"event {row['market_id']} has no question, or not its options")
         for moment in (row["opens_at"], row["closes_at"]):
-            if (read := datetime.fromisoformat(moment)).tzinfo is None or read.year not in YEARS:
+            read = datetime.fromisoformat(moment)  # which takes any sign between day and hour
+            is_whole = moment == read.isoformat()
+            if not is_whole or read.tzinfo is None or read.year not in YEARS:
                 raise ValueError(f"{moment[:40]!r} is no moment with an offset")
         rows.append(row)
     if not rows or len({row["market_id"] for row in rows}) < len(rows):

@@ -5,13 +5,7 @@ import json
 import tomllib
 from pathlib import Path
 
-import pandas as pd
-
 TOLD = tomllib.loads(Path(__file__).with_name("venues.toml").read_text(encoding="utf-8"))
-
-
-def read_ms(moment):
-    return int(pd.Timestamp(moment).timestamp() * 1000)
 
 
 class Market:

@@ -20,6 +20,7 @@ from daybefore.models.client import ask, open_door
 from daybefore.models.failures import LlmError
 from daybefore.models.recordings import pack_recordings
 from daybefore.models.secrets import hide_secrets, redact
+from daybefore.models.transport import load_litellm
 from daybefore.store import ACCIDENTS
 
 MODEL = "openai/mock-1"
@@ -151,6 +152,11 @@ def test_what_timed_out_counts_as_spent_up_to_its_bound(reach):
 
 
 # --- secrets ----------------------------------------------------------------------------------------
+
+
+def test_a_litellm_without_the_switch_of_its_log_is_asked_all_the_same(reach, monkeypatch):
+    monkeypatch.delattr(load_litellm(), "_internal_context")
+    assert ask(reach(), MODEL, say("fine"))["content"] == CONTENT
 
 
 def test_a_server_on_loopback_gets_its_own_key_or_none(reach, provider, monkeypatch):

@@ -30,7 +30,7 @@ from daybefore.models.pace import OVERLOAD, Pace
 from daybefore.models.provider_searches import read_searches
 from daybefore.models.recordings import Recordings, hash_request
 from daybefore.models.secrets import list_secrets, redact
-from daybefore.models.transport import NO_KEY, load_litellm, read_content
+from daybefore.models.transport import NO_KEY, load_litellm, mute_log, read_content
 from daybefore.store import DOUBTFUL
 from helpers.files import clean_value
 from helpers.papers import get_constant
@@ -333,7 +333,7 @@ def complete(door, request, limit, row):
         options = shape_stream(request["options"], door.streams)
         given = connect(door) | {"timeout": count_left(limit)} | options
         litellm = load_litellm()
-        litellm._internal_context.is_internal_call.set(True)  # in this thread: no log of its own
+        mute_log(litellm)
         started_at = time.monotonic()
         return litellm.completion(model, messages, **given), time.monotonic() - started_at
 

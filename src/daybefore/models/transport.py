@@ -7,6 +7,7 @@ import os
 import re
 import time
 import warnings
+from contextlib import suppress
 from functools import lru_cache
 
 from daybefore.models.failures import NO_PAGE, PAGE, ReplyError
@@ -74,6 +75,13 @@ def load_litellm():
     litellm.client_session = open_client()  # of OpenAI's protocol
     HTTPHandler.create_client = open_client  # of all others
     return litellm
+
+
+def mute_log(litellm):
+    """Have litellm keep no log of what this thread asks, which takes as long as our own record of
+    it; a version without that switch logs as ever."""
+    with suppress(AttributeError):
+        litellm._internal_context.is_internal_call.set(True)
 
 
 PROXIES = ("ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY")

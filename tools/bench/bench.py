@@ -150,14 +150,19 @@ def write_page(rows):
 
 def main(names):
     """Measure all rows, or those named (as in "ask 1000 0.1"), and write both files."""
+    plan = [one for _, members in ROWS for one in members.values()]
+    known = {small.split()[0] for _, small, _ in plan} | {"figures"}
+    if strange := sorted(set(names) - known):
+        sys.exit(
+            f"make bench: no row is called {strange[0]!r}; there are {', '.join(sorted(known))}"
+        )
     path = ROOT / "data/bench.json"
     rows = json.loads(path.read_text())["rows"] if names else {}
-    for _, members in ROWS:
-        for program, small, large in members.values():
-            for arguments, repeats in ((small, REPEATS), (large, 1)):
-                if arguments and (not names or arguments.split()[0] in names):
-                    rows[arguments] = run(program, arguments, repeats)
-                    print(f"{arguments}: {rows[arguments]}", flush=True)
+    for program, small, large in plan:
+        for arguments, repeats in ((small, REPEATS), (large, 1)):
+            if arguments and (not names or arguments.split()[0] in names):
+                rows[arguments] = run(program, arguments, repeats)
+                print(f"{arguments}: {rows[arguments]}", flush=True)
     if not names or "figures" in names:
         rows[FIGURES] = make_figures()
     about = {"cores": os.cpu_count(), "python": sys.version.split()[0], "rows": rows}
